@@ -1,0 +1,34 @@
+# Each target sets itself up in .venv from a bare Python 3.11 or newer; nothing is done twice.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test lint bench format clean
+
+demo: $(READY)  ## solve the showcase problems, check them, write out/demo
+	$(BIN)/dalembert demo -o out/demo
+
+test: $(READY)  ## all tests, documentation included
+	$(BIN)/python -m pytest -n auto
+
+lint: $(READY)  ## formatting, style, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## the benchmark table, as ratios
+	$(BIN)/python -m benchmarks
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dalembert needs Python 3.11 or newer; set PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $(READY)
+
+clean:
+	rm -rf .venv out build dist

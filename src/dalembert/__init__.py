@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Constrained motion by the Udwadia–Kalaba equation: state a system and its constraints, get motion and forces.
+
+Numbers are float64 throughout: importing dalembert switches JAX to 64 bits.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if "jax" in sys.modules:
+    sys.modules["jax"].config.update("jax_enable_x64", True)
+else:
+    os.environ["JAX_ENABLE_X64"] = "1"  # read by JAX when it is imported, which is put off until it is needed
+
+from dalembert.errors import ConstraintError as ConstraintError
+from dalembert.errors import DalembertError as DalembertError
+from dalembert.errors import InputError as InputError
+from dalembert.errors import MassMatrixError as MassMatrixError
+from dalembert.errors import ModelError as ModelError
+from dalembert.errors import SimulationError as SimulationError
+from dalembert.errors import StateError as StateError
+from dalembert.model.constraint import Constraint as Constraint
+from dalembert.model.constraint import pfaffian as pfaffian
+from dalembert.model.function_system import FunctionConstraint as FunctionConstraint
+from dalembert.model.function_system import FunctionSystem as FunctionSystem
+from dalembert.model.laws import Prescribed as Prescribed
+from dalembert.model.laws import Proportional as Proportional
+from dalembert.model.laws import Quadratic as Quadratic
+from dalembert.model.laws import Viscous as Viscous
+from dalembert.model.symbols import coordinates as coordinates
+from dalembert.model.symbols import ideal_force as ideal_force
+from dalembert.model.symbols import parameters as parameters
+from dalembert.model.symbols import t as t
+from dalembert.model.system import System as System
+
+if TYPE_CHECKING:
+    from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
+    from dalembert.equation.constrained_motion import constrained_motion as constrained_motion
+    from dalembert.equation.dynamics import Dynamics as Dynamics
+    from dalembert.equation.extended_dalembert import ExtendedDAlembert as ExtendedDAlembert
+    from dalembert.equation.factored import Factored as Factored
+    from dalembert.equation.multipliers import Multipliers as Multipliers
+    from dalembert.equation.pseudo_inverse import PseudoInverse as PseudoInverse
+    from dalembert.equation.singular_mass import SingularMass as SingularMass
+    from dalembert.equation.stacked_least_squares import StackedLeastSquares as StackedLeastSquares
+    from dalembert.integration.drift import Baumgarte as Baumgarte
+    from dalembert.integration.drift import Projection as Projection
+    from dalembert.integration.trajectory import Trajectory as Trajectory
+    from dalembert.verbs import build as build
+    from dalembert.verbs import consistent_state as consistent_state
+    from dalembert.verbs import motion as motion
+    from dalembert.verbs import simulate as simulate
+
+__version__ = "0.1.0"
+
+# What needs JAX or diffrax is imported when first used: `import dalembert` then costs little more than SymPy.
+_LATER = {
+    "ConstrainedMotion": "equation.answer",
+    "constrained_motion": "equation.constrained_motion",
+    "Dynamics": "equation.dynamics",
+    "ExtendedDAlembert": "equation.extended_dalembert",
+    "Factored": "equation.factored",
+    "Multipliers": "equation.multipliers",
+    "PseudoInverse": "equation.pseudo_inverse",
+    "SingularMass": "equation.singular_mass",
+    "StackedLeastSquares": "equation.stacked_least_squares",
+    "Baumgarte": "integration.drift",
+    "Projection": "integration.drift",
+    "Trajectory": "integration.trajectory",
+    "build": "verbs",
+    "consistent_state": "verbs",
+    "motion": "verbs",
+    "simulate": "verbs",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module `dalembert` has no attribute `{name}`")
+    value = getattr(importlib.import_module(f"dalembert.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

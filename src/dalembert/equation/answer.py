@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The answer at one state, or at a batch of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dalembert.errors import InputError
+
+
+@dataclass(frozen=True)
+class ConstrainedMotion:
+    """Accelerations and forces of constrained motion, M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ with A q̈ = b.
+
+    All arrays may have leading batch axes, left out here.
+
+    acceleration, free_acceleration (n,)    q̈, and a = M⁻¹Q; the latter is None where M is singular
+    ideal_force, nonideal_force (n,)        the two parts of the constraint force
+    multipliers (m,)                        λ with Aᵀλ the ideal force; the shortest such λ if rows are redundant
+    unique_multipliers (m,)                 which of them are determined all the same
+    rank, rank_gap                          number of independent rows; size of the last row kept over the largest
+                                            dropped (inf if none was)
+    inconsistency                           part of b − A a that no acceleration can meet, relative to all of it, rows
+                                            scaled to equal length; zero for consistent constraints
+    gauss                                   Gauss's function (q̈ − a')ᵀM(q̈ − a') with a' = M⁻¹(Q + C), least among all
+                                            accelerations with A q̈ = b; None where M is singular
+    mass_matrix, applied_force, constraint_matrix, constraint_rhs, nonideal    M, Q, A, b and C
+    residuals, acceleration_covariance, force_covariance    only from ``StackedLeastSquares``: residual of the n
+                                            equations of motion and m constraints, and covariances (n, n)
+    """
+
+    acceleration: Array
+    free_acceleration: Array | None
+    ideal_force: Array
+    nonideal_force: Array
+    multipliers: Array
+    unique_multipliers: Array
+    rank: Array
+    rank_gap: Array
+    inconsistency: Array
+    gauss: Array | None
+    mass_matrix: Array
+    applied_force: Array
+    constraint_matrix: Array
+    constraint_rhs: Array
+    nonideal: Array
+    residuals: Array | None = None
+    acceleration_covariance: Array | None = None
+    force_covariance: Array | None = None
+
+    @property
+    def constraint_force(self) -> Array:
+        """Qᶜ, ideal and nonideal part together."""
+        return self.ideal_force + self.nonideal_force
+
+    def virtual_work(self, displacement: Any) -> Array:
+        """Work vᵀQᶜ of the constraint force on a virtual displacement v, one with A v = 0; it equals vᵀC.
+
+        Raises
+        ------
+        InputError    if v has the wrong length or is not virtual
+        """
+        v = np.asarray(displacement, float)
+        n = self.acceleration.shape[-1]
+        if v.shape[-1:] != (n,):
+            raise InputError(f"`displacement` must have {n} components; got shape {v.shape}.")
+        moved = np.abs(np.einsum("...ij,...j->...i", self.constraint_matrix, v))
+        limit = 1e-8 * np.linalg.norm(self.constraint_matrix, axis=-1) * np.linalg.norm(v, axis=-1)[..., None]
+        if (moved > limit).any():
+            row = int(np.argmax(np.max(moved - limit, axis=tuple(range(moved.ndim - 1)))))
+            raise InputError(
+                f"`displacement` must be virtual, A v = 0; row {row} gives {moved[..., row].max():.1e}. "
+                f"Take v from the null space of `constraint_matrix`."
+            )
+        return jnp.sum(self.constraint_force * v, axis=-1)
+
+
+jax.tree_util.register_dataclass(ConstrainedMotion, [field.name for field in fields(ConstrainedMotion)], [])

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compiled dynamics: the equation of motion of one system as pure functions of numbers.
+
+Everything in time (integration, drift cures, projection) is built on these few functions and knows nothing else about
+the system. All take one state and can be mapped, differentiated and compiled by JAX: q and qd of shape (n,), t a
+number, p a tuple of numbers in the order of ``parameters``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.constrained_motion import answer_of
+from dalembert.equation.factored import Factored
+from dalembert.equation.formulation import Formulation, Law, solve
+from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
+
+
+class Terms(NamedTuple):
+    """M (n, n), Q (n,), A (m, n), b (m,), and the residuals of the constraints (m,) at position and velocity level.
+
+    A residual is zero where a constraint has none at that level.
+    """
+
+    M: Array
+    Q: Array
+    A: Array
+    b: Array
+    position: Array
+    velocity: Array
+
+
+class Gains(NamedTuple):
+    """Baumgarte's rates α and β; ``damping`` says what they multiply."""
+
+    alpha: Any
+    beta: Any
+
+
+class Watch(NamedTuple):
+    """What a solver looks at before each step, at a state that satisfies the constraints.
+
+    rows     which constraint rows are independent there; used for the whole step, since rows that depend on one
+             another where the constraints hold need not do so at the stages in between
+    rank     how many they are
+    sound    whether the other rows agree with them and the mass matrix is positive definite
+    """
+
+    rows: Any
+    rank: Array
+    sound: Array
+
+
+class Engine(NamedTuple):
+    """The hot functions, written once for straight-line programs and once for arrays.
+
+    watch(q, qd, t, p) -> Watch
+    acceleration(q, qd, t, p, rows, gains) -> (n,)    with those rows, wherever a solver's stage may be
+    position_step(q, qd, t, p, rows) -> (n,)          shortest change of q, in the mass metric, that meets φ = 0 linearly
+    velocity_step(q, qd, t, p, rows) -> (n,)          the same for qd and the velocity residuals
+    columns(q, qd, t, p) -> tuple of n arrays         accelerations of a batch as a struct of arrays: q, qd and p are
+                                                      tuples with one array per coordinate or parameter
+    """
+
+    watch: Callable[..., Watch]
+    acceleration: Callable[..., Array]
+    position_step: Callable[..., Array]
+    velocity_step: Callable[..., Array]
+    columns: Callable[..., tuple[Array, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Dynamics:
+    """One system, compiled.
+
+    coordinates, constraints, parameters    names, in the order of the arrays
+    levels                                  "position", "velocity" or "acceleration", one per constraint
+    terms                                   (q, qd, t, p) -> Terms
+    law                                     (q, qd, t, p, ideal_force) -> C, or None when all constraints are ideal
+    energy                                  (q, qd, t, p) -> number, or None when no Lagrangian is known
+    engine                                  the hot functions
+    style                                   "straight-line" or "array"
+    """
+
+    coordinates: tuple[str, ...]
+    constraints: tuple[str, ...]
+    parameters: tuple[str, ...]
+    levels: tuple[str, ...]
+    terms: Callable[..., Terms]
+    law: Callable[..., Array] | None
+    energy: Callable[..., Array] | None
+    engine: Engine
+    style: str
+
+    def law_at(self, q: Array, qd: Array, t: Any, p: Any) -> Law | None:
+        """The nonideal law as a function of the ideal force alone."""
+        law = self.law
+        return None if law is None else lambda ideal_force: law(q, qd, t, p, ideal_force)
+
+    def answer(self, q: Array, qd: Array, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
+        """Accelerations and forces at one state, unchecked."""
+        terms = self.terms(q, qd, t, p)
+        return answer_of(formulation, terms.M, terms.Q, terms.A, terms.b, self.law_at(q, qd, t, p))
+
+    def acceleration(
+        self, q: Array, qd: Array, t: Any, p: Any, rows: Any, gains: Gains | None, formulation: Formulation
+    ) -> Array:
+        """The acceleration for a time integrator: the engine's if the formulation is the default one."""
+        if isinstance(formulation, Factored):
+            return self.engine.acceleration(q, qd, t, p, rows, gains)
+        terms = self.terms(q, qd, t, p)
+        b = stabilised(terms, self.levels, gains)
+        return solve(formulation, terms.M, terms.Q, terms.A, b, self.law_at(q, qd, t, p)).acceleration
+
+
+def damping(level: str, gains: Gains) -> tuple[Any, Any]:
+    """Baumgarte's factors of the velocity and position residual of a constraint.
+
+    φ̈ + 2α φ̇ + β² φ = 0 and ψ̇ + α ψ = 0: both decay at the rate α when β = α.
+    """
+    return {"position": (2.0 * gains.alpha, gains.beta**2), "velocity": (gains.alpha, 0.0)}.get(level, (0.0, 0.0))
+
+
+def stabilised(terms: Terms, levels: tuple[str, ...], gains: Gains | None) -> Array:
+    """b with Baumgarte's terms taken off."""
+    if gains is None or not levels:
+        return terms.b
+    of_velocity, of_position = zip(*(damping(level, gains) for level in levels), strict=True)
+    return terms.b - jnp.stack(of_velocity) * terms.velocity - jnp.stack(of_position) * terms.position
+
+
+def agrees(miss: Any, scale: Any) -> Any:
+    """Whether what a dependent row misses is rounding only, given the size of the numbers it came from."""
+    return jnp.abs(miss) <= CONSISTENCY_TOLERANCE * scale

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The extended D'Alembert principle: no pseudo-inverse, one regular matrix instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array
+
+from dalembert.equation.formulation import Formulation, Geometry, Part
+from dalembert.equation.pseudo_inverse import square_roots
+from dalembert.equation.tolerance import RANK_TOLERANCE
+
+
+@dataclass(frozen=True)
+class ExtendedDAlembert(Formulation):
+    """q̈ = M^(-1/2) J (Bᵀb + E aₛ),  Fᶜ = M^(1/2) J (Bᵀb − D aₛ),  J = (D + E)⁻¹.
+
+    Notation: D = BᵀB, E = VVᵀ with V an orthonormal basis of the null space of B, aₛ = M^(-1/2)Q. J Bᵀ is B⁺. A
+    nonideal force adds E M^(-1/2)C to the scaled acceleration. D squares the condition of B: expect half the digits
+    near a singular configuration.
+
+    Reference: Udwadia, Kalaba & Eun 1997, equations 20 to 22.
+    """
+
+    def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
+        root, inverse_root = square_roots(M)
+        B = A @ inverse_root
+        D = B.T @ B
+        V = null_space(B)
+        E = V @ V.T
+        return B, D, E, jnp.linalg.inv(D + E), root, inverse_root
+
+    def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
+        B, D, E, J, root, inverse_root = factored
+        a_s = inverse_root @ Q
+        return Part(inverse_root @ (J @ (B.T @ b + E @ a_s)), root @ (J @ (B.T @ b - D @ a_s)))
+
+    def nonideal(self, factored: Any, C: Array) -> Part:
+        _, _, E, J, root, inverse_root = factored
+        working = J @ (E @ (inverse_root @ C))
+        return Part(inverse_root @ working, root @ working)
+
+
+def null_space(B: Array) -> Array:
+    """An orthonormal basis of null(B) as n columns, those beyond its dimension zero."""
+    n = B.shape[1]
+    _, values, rows = jnp.linalg.svd(B, full_matrices=True)
+    padded = jnp.zeros(n).at[: len(values)].set(values)
+    in_null = padded <= RANK_TOLERANCE * jnp.max(padded, initial=0.0)
+    return jnp.where(in_null[:, None], rows, 0.0).T

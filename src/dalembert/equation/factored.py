@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The default formulation: factor the mass matrix, orthogonalise the constraint rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jax import Array
+
+from dalembert.equation.formulation import Formulation, Geometry, Part, cholesky_solve, lower_solve, upper_solve
+
+
+@dataclass(frozen=True)
+class Factored(Formulation):
+    """Cholesky factor of M, then a rank-revealing orthogonalisation of the constraint rows; dependent rows drop out.
+
+    Notation: M = LLᵀ, B = A L⁻ᵀ. The fundamental equation does not depend on which square root of M is taken, so the
+    Cholesky factor serves; no eigenvalues, no singular values. Differentiable at constant rank, even with redundant
+    rows.
+
+    A row is dependent when less than ``RANK_TOLERANCE`` (1e-10) of its length is left after the others are taken off.
+    """
+
+    def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
+        return geometry.half, A, geometry.rows
+
+    def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
+        half, A, rows = factored
+        a = cholesky_solve(half, Q)
+        y = rows.solve(b - A @ a)
+        return Part(a + upper_solve(half, y), half @ y)
+
+    def nonideal(self, factored: Any, C: Array) -> Part:
+        half, _, rows = factored
+        c = lower_solve(half, C)
+        working = c - rows.project(c)
+        return Part(upper_solve(half, working), half @ working)

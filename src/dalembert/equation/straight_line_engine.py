@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The hot functions as straight-line scalar programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from dalembert.equation import straight_line as sl
+from dalembert.equation.dynamics import Engine, Gains, Watch, agrees, damping
+
+
+class ScalarTerms(NamedTuple):
+    """The terms of a system entry by entry, as nested tuples of numbers and arrays; see ``dynamics.Terms``."""
+
+    M: sl.Matrix
+    Q: sl.Vector
+    A: sl.Matrix
+    b: sl.Vector
+    position: sl.Vector
+    velocity: sl.Vector
+
+
+class ScalarProgram:
+    """The scalar acceleration of one system, on separate numbers or on a struct of arrays."""
+
+    def __init__(
+        self,
+        terms: Callable[..., ScalarTerms],
+        law: Callable[..., sl.Vector] | None,
+        levels: tuple[str, ...],
+        *,
+        law_needs_ideal: bool,
+    ):
+        self.terms = terms
+        self.law = law
+        self.levels = levels
+        self.law_needs_ideal = law_needs_ideal
+        # Low levels first: then the rows kept among the first ones span all of that level.
+        self.order = sorted(range(len(levels)), key=lambda k: ("position", "velocity", "acceleration").index(levels[k]))
+
+    def rows(self, mass: sl.Mass, A: sl.Matrix, use: sl.Use, order: list[int]) -> sl.Rows:
+        return sl.orthonormal_rows(mass, [A[k] for k in order], lambda j, size, whole: use(order[j], size, whole))
+
+    def watch(self, q: sl.Vector, qd: sl.Vector, t: Any, p: Any) -> Watch:
+        at = self.terms(q, qd, t, p)
+        mass = sl.factor(at.M)
+        rows = self.rows(mass, at.A, sl.if_independent, self.order)
+        f = mass.forward(at.Q)
+        w = rows.meet(f, [at.b[k] for k in self.order])
+        keep: list[Any] = [None] * len(self.order)
+        sound = jnp.all(jnp.stack([jnp.asarray(pivot) > 0 for pivot in mass.pivots]))
+        reach = mass.inner(w, w) + mass.inner(f, f)
+        for k, c, length in zip(self.order, rows.given, rows.lengths, strict=True):
+            keep[k] = jnp.isfinite(length)
+            miss = at.b[k] - mass.inner(c, w)
+            scale = jnp.abs(at.b[k]) + jnp.sqrt(mass.inner(c, c) * reach)
+            sound = sound & (keep[k] | agrees(miss, scale))
+        flags = jnp.stack(keep) if keep else jnp.zeros(0, bool)
+        return Watch(flags, jnp.sum(flags), sound)
+
+    def acceleration(
+        self, q: sl.Vector, qd: sl.Vector, t: Any, p: Any, use: sl.Use, gains: Gains | None = None
+    ) -> sl.Vector:
+        at = self.terms(q, qd, t, p)
+        Q, b = at.Q, self._stabilised(at, gains)
+        if self.law is not None and not self.law_needs_ideal:
+            Q = sl.plus(Q, self.law(q, qd, t, p, None))
+        mass = sl.factor(at.M)
+        rows = self.rows(mass, at.A, use, self.order)
+        f = mass.forward(Q)
+        w = rows.meet(f, [b[k] for k in self.order])
+        if self.law is not None and self.law_needs_ideal:
+            C = self.law(q, qd, t, p, mass.force(sl.minus(w, f)))
+            w = sl.plus(w, rows.remove(mass.forward(C)))
+        return mass.backward(w)
+
+    def correction(self, residual: str, up_to: tuple[str, ...]) -> Callable[..., sl.Vector]:
+        """The shortest change that meets the residuals of the constraints of some levels."""
+        order = [k for k in self.order if self.levels[k] in up_to]
+
+        def step(q: sl.Vector, qd: sl.Vector, t: Any, p: Any, use: sl.Use) -> sl.Vector:
+            at = self.terms(q, qd, t, p)
+            mass = sl.factor(at.M)
+            rows = self.rows(mass, at.A, use, order)
+            off = getattr(at, residual)
+            return mass.backward(rows.meet([0] * len(q), [sl.sub(0, off[k]) for k in order]))
+
+        return step
+
+    def _stabilised(self, at: ScalarTerms, gains: Gains | None) -> sl.Vector:
+        if gains is None:
+            return at.b
+        rates = [damping(level, gains) for level in self.levels]
+        taken = [
+            sl.add(sl.mul(of_velocity, v), sl.mul(of_position, x))
+            for (of_velocity, of_position), v, x in zip(rates, at.velocity, at.position, strict=True)
+        ]
+        return sl.minus(at.b, taken)
+
+
+def straight_line_engine(program: ScalarProgram) -> Engine:
+    """The hot functions from a scalar program, taking and giving arrays."""
+
+    def watch(q: Array, qd: Array, t: Any, p: Any) -> Watch:
+        return program.watch(tuple(q), tuple(qd), t, p)
+
+    def acceleration(q: Array, qd: Array, t: Any, p: Any, rows: Array, gains: Gains | None) -> Array:
+        return _stack(program.acceleration(tuple(q), tuple(qd), t, p, sl.if_kept(rows), gains))
+
+    def lifted(step: Callable[..., sl.Vector]) -> Callable[..., Array]:
+        return lambda q, qd, t, p, rows: _stack(step(tuple(q), tuple(qd), t, p, sl.if_kept(rows)))
+
+    return Engine(
+        watch,
+        acceleration,
+        lifted(program.correction("position", ("position",))),
+        lifted(program.correction("velocity", ("position", "velocity"))),
+        lambda q, qd, t, p: tuple(program.acceleration(q, qd, t, p, sl.if_independent)),
+    )
+
+
+def _stack(entries: sl.Vector) -> Array:
+    return jnp.stack([jnp.asarray(entry, float) for entry in entries])

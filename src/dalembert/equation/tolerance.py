@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The two thresholds of the equation, each stated once."""
+
+RANK_TOLERANCE = 1e-10
+"""A constraint row is dependent when, after taking off its components along the other rows, less than this fraction
+of its length (in the metric of the inverse mass matrix) is left. Relative to the row, so that scaling a constraint
+changes nothing."""
+
+CONSISTENCY_TOLERANCE = 1e-8
+"""Constraints contradict one another when more than this fraction of b − A a cannot be met by any acceleration."""

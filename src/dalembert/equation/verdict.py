@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether an answer is sound, and if not, what to say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.formulation import Formulation
+from dalembert.equation.stacked_least_squares import StackedLeastSquares
+from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE, RANK_TOLERANCE
+from dalembert.errors import ConstraintError, InputError, MassMatrixError
+
+
+def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: Sequence[str] | None) -> None:
+    """Raise if the numbers in an answer do not mean what they say; ``names`` are those of the constraints."""
+    M, A = np.asarray(answer.mass_matrix), np.asarray(answer.constraint_matrix)
+    if formulation.positive_mass:
+        require_positive(M)
+    if isinstance(formulation, StackedLeastSquares):
+        _require_weight(formulation, M.shape[-1] + A.shape[-2])
+    rank, m = np.asarray(answer.rank), A.shape[-2]
+    if formulation.independent_rows and (rank < m).any():
+        raise ConstraintError(
+            f"`{type(formulation).__name__}` must have independent constraints; got {m} of rank {rank.min()}. "
+            f"Use `da.Factored()`, which takes redundant ones, or remove the redundant ones."
+        )
+    worst = np.asarray(answer.inconsistency)
+    if not formulation.compromises and (worst > CONSISTENCY_TOLERANCE).any():
+        raise ConstraintError(contradiction(answer, names))
+    if not formulation.positive_mass:
+        _require_regular(M, A, formulation)
+
+
+def require_positive(M: Any) -> None:
+    """Raise unless every mass matrix in a batch is positive definite."""
+    values = np.linalg.eigvalsh(M)
+    smallest, largest = values.min(axis=-1), np.abs(values).max(axis=-1)
+    if (smallest <= 1e-14 * largest).any():
+        where = np.unravel_index(int(np.argmin(smallest)), smallest.shape)
+        _, vectors = np.linalg.eigh(np.asarray(M)[where])
+        direction = ", ".join(f"{component:.3g}" for component in vectors[:, 0])
+        kind = "singular" if abs(smallest[where]) <= 1e-14 * largest[where] else "indefinite"
+        remedy = "`da.SingularMass()`" if kind == "singular" else "`da.Multipliers()`"
+        raise MassMatrixError(
+            f"`mass_matrix` must be positive definite; it is {kind}, with eigenvalue {smallest[where]:.3g} along "
+            f"({direction}). If that is meant, pass `formulation={remedy}`."
+        )
+
+
+def contradiction(answer: ConstrainedMotion, names: Sequence[str] | None) -> str:
+    """Which constraints cannot be met together, in words."""
+    worst = np.asarray(answer.inconsistency)
+    where = np.unravel_index(int(np.argmax(worst)), worst.shape)
+    A, b = np.asarray(answer.constraint_matrix)[where], np.asarray(answer.constraint_rhs)[where]
+    length = np.linalg.norm(A, axis=-1)
+    scale = np.where(length > 0, length, 1.0)
+    left, values, _ = np.linalg.svd(A / scale[:, None])
+    rank = int((values > RANK_TOLERANCE).sum())
+    outside = left[:, rank:] @ (left[:, rank:].T @ (b / scale))
+    involved = np.flatnonzero(np.abs(outside) > 1e-3 * np.abs(outside).max())
+    labels = [f"`{names[int(i)]}`" if names else f"row {i}" for i in involved]
+    batch = f" in batch entry {tuple(int(i) for i in where)}" if where else ""
+    return (
+        f"the constraints must admit an acceleration, A q̈ = b; {', '.join(labels)} contradict one another{batch} "
+        f"(inconsistency {worst[where]:.1e}). Remove or correct one of them, or, if they were measured, weigh them "
+        f"with `formulation=da.StackedLeastSquares(weight=...)`."
+    )
+
+
+def _require_regular(M: Any, A: Any, formulation: Formulation) -> None:
+    """Raise unless the acceleration is unique: a regular saddle matrix, or [M; A] of full column rank."""
+    n, m = M.shape[-1], A.shape[-2]
+    if formulation.independent_rows:
+        top = np.concatenate([M, np.swapaxes(A, -1, -2)], axis=-1)
+        matrix = np.concatenate([top, np.concatenate([A, np.zeros((*A.shape[:-1], m))], axis=-1)], axis=-2)
+        what = "the saddle matrix [[M, Aᵀ], [A, 0]] must be regular"
+    else:
+        matrix = np.concatenate([M, A], axis=-2)
+        what = f"[M; A] must have full column rank {n}"
+    values = np.linalg.svd(matrix, compute_uv=False)
+    if (values[..., -1] <= RANK_TOLERANCE * values[..., 0]).any():
+        raise MassMatrixError(
+            f"{what} for the acceleration to be unique; its smallest singular value is {values[..., -1].min():.1e}. "
+            f"Give every coordinate that has no mass a constraint that moves it."
+        )
+
+
+def _require_weight(formulation: StackedLeastSquares, size: int) -> None:
+    if formulation.weight is None:
+        return
+    W = np.asarray(formulation.weight, float)
+    if W.shape not in ((size,), (size, size)):
+        raise InputError(
+            f"`weight` must have shape ({size},) or ({size}, {size}), one entry per equation of motion and constraint; "
+            f"got {W.shape}."
+        )
+    smallest = W.min() if W.ndim == 1 else np.linalg.eigvalsh(W).min()
+    if not smallest > 0:
+        raise InputError(f"`weight` must be positive definite; its smallest eigenvalue is {smallest:.3g}.")

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What can go wrong, one class per kind of trouble.
+
+Every message reads: what must hold, what was found, what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dalembert.integration.trajectory import Trajectory
+
+
+class DalembertError(Exception):
+    """Any error that dalembert raises on purpose."""
+
+
+class ModelError(DalembertError, ValueError):
+    """The model contradicts itself or is incomplete; lists every problem found, not just the first.
+
+    Attributes
+    ----------
+    problems : tuple of str    one sentence each
+    """
+
+    def __init__(self, problems: Sequence[str]):
+        self.problems = tuple(problems)
+        count = len(self.problems)
+        title = "The model has a problem:" if count == 1 else f"The model has {count} problems:"
+        ValueError.__init__(self, "\n".join([title, *(f"  - {problem}" for problem in self.problems)]))
+
+
+class InputError(DalembertError, ValueError):
+    """A number given to a verb is missing, unknown, of the wrong shape or not finite."""
+
+
+class MassMatrixError(DalembertError, ValueError):
+    """The chosen formulation cannot use this mass matrix."""
+
+
+class ConstraintError(DalembertError, ValueError):
+    """The constraints admit no acceleration, or the chosen formulation cannot use them."""
+
+
+class StateError(DalembertError, ValueError):
+    """The state does not satisfy the constraints, and perhaps no state nearby does."""
+
+
+class SimulationError(DalembertError, RuntimeError):
+    """The motion could not be continued.
+
+    Attributes
+    ----------
+    time : float               last time reached
+    trajectory : Trajectory    the motion up to there, at the requested times that were reached and the last one
+    """
+
+    def __init__(self, message: str, time: float, trajectory: Trajectory):
+        self.time = time
+        self.trajectory = trajectory
+        RuntimeError.__init__(self, message)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Motion in time. Knows compiled dynamics and nothing of how a system was stated."""

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Why a run ended early, in words: what happened, where, and what to look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+
+from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.formulation import Formulation
+from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
+from dalembert.equation.verdict import contradiction, require_positive
+from dalembert.errors import MassMatrixError
+from dalembert.integration.guarded_solver import halves
+from dalembert.integration.integrate import Method, Path
+
+
+@eqx.filter_jit
+def answer_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
+    """The compiled answer at one state."""
+    return dynamics.answer(q, qd, t, p, formulation)
+
+
+def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> str:
+    """The message for a run that ended before t1."""
+    t = float(path.t[-1])
+    q, qd = halves(path.y[-1])
+    where = ", ".join(f"{name} = {value:.6g}" for name, value in zip(dynamics.coordinates, q, strict=True))
+    reason = _reason(dynamics, method, path, p, t, q, qd)
+    return (
+        f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}, where {where}, after {path.steps} "
+        f"steps: {reason} The motion so far is in `error.trajectory`."
+    )
+
+
+def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q: Any, qd: Any) -> str:
+    answer = answer_at(dynamics, q, qd, t, p, method.formulation)
+    for name in ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs"):
+        if not np.isfinite(np.asarray(getattr(answer, name))).all():
+            return f"`{name}` is not finite there. Look for a division by zero or a root of a negative number."
+    if method.formulation.positive_mass:
+        try:
+            require_positive(np.asarray(answer.mass_matrix))
+        except MassMatrixError as error:
+            return str(error)
+    if not method.formulation.compromises and answer.inconsistency > CONSISTENCY_TOLERANCE:
+        return contradiction(answer, dynamics.constraints)
+    if path.steps >= method.max_steps:
+        return f"the limit of {method.max_steps} steps was reached. Raise `max_steps` or loosen `rtol` and `atol`."
+    return _step_size(method, path, answer, dynamics)
+
+
+def _step_size(method: Method, path: Path, answer: ConstrainedMotion, dynamics: Dynamics) -> str:
+    largest = float(np.abs(np.asarray(answer.acceleration)).max())
+    lines = [
+        f"no step, however small, kept the error within rtol = {method.rtol:g} and atol = {method.atol:g}. "
+        f"Possible causes: (a) the forces grow without bound or jump: the largest acceleration there is {largest:.2e};"
+    ]
+    if path.ranks[0] != path.ranks[1] or np.asarray(answer.rank) != path.ranks[0]:
+        lines.append(
+            f"(b) the constraints lose their independence: their rank went between {path.ranks[0]} and "
+            f"{path.ranks[1]}, see `error.trajectory.rank`;"
+        )
+    else:
+        lines.append(
+            f"(b) the constraints come close to losing their independence (rank {path.ranks[0]} of "
+            f"{len(dynamics.constraints)});"
+        )
+    lines.append("(c) the system is stiff: pass an implicit solver, `solver=diffrax.Kvaerno5()`.")
+    return " ".join(lines)

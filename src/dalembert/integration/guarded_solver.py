@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Any diffrax solver, made to watch the constraints before each step and to stay on them after it."""
+
+# diffrax's own wrapped solvers override class variables by properties, as this one must.
+# pyright: reportIncompatibleVariableOverride=false, reportIncompatibleMethodOverride=false
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import diffrax
+import equinox as eqx
+import jax.numpy as jnp
+from jax import Array
+
+from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.formulation import Formulation
+from dalembert.integration.drift import Drift
+
+
+class Record(NamedTuple):
+    """What was seen so far: lowest and highest rank of the constraint rows, and when it last changed."""
+
+    rank: Array
+    lowest: Array
+    highest: Array
+    changed_at: Array
+
+
+class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
+    """Chooses independent constraint rows once per step, applies the drift cure, stops when the equation is unsound.
+
+    ``strict`` is off where contradictory constraints are meant to be compromised between.
+    The arguments of the vector field are (p, rows); the state is q and qd in one array of length 2n.
+    """
+
+    solver: diffrax.AbstractSolver[Any]
+    dynamics: Dynamics = eqx.field(static=True)
+    drift: Drift = eqx.field(static=True)
+    strict: bool = eqx.field(static=True)
+
+    @property
+    def term_structure(self) -> Any:
+        return self.solver.term_structure
+
+    @property
+    def interpolation_cls(self) -> Any:
+        return self.solver.interpolation_cls
+
+    @property
+    def term_compatible_contr_kwargs(self) -> Any:
+        return self.solver.term_compatible_contr_kwargs
+
+    @property
+    def root_finder(self) -> Any:
+        """Of an implicit solver: diffrax fills in its tolerances through this."""
+        return self.solver.root_finder  # pyright: ignore[reportAttributeAccessIssue]
+
+    def order(self, terms: Any) -> Any:
+        return self.solver.order(terms)
+
+    def strong_order(self, terms: Any) -> Any:
+        return self.solver.strong_order(terms)
+
+    def error_order(self, terms: Any) -> Any:
+        return self.solver.error_order(terms)
+
+    def func(self, terms: Any, t0: Any, y0: Any, args: Any) -> Any:
+        return self.solver.func(terms, t0, y0, args)
+
+    def init(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any) -> Any:
+        p, _ = args
+        rank = self.dynamics.engine.watch(*halves(y0), t0, p).rank
+        return self.solver.init(terms, t0, t1, y0, args), Record(rank, rank, rank, jnp.asarray(jnp.nan))
+
+    def step(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any, solver_state: Any, made_jump: Any) -> Any:
+        p, _ = args
+        inner, record = solver_state
+        watch = self.dynamics.engine.watch(*halves(y0), t0, p)
+        y1, error, dense, inner, result = self.solver.step(terms, t0, t1, y0, (p, watch.rows), inner, made_jump)
+        y1 = jnp.concatenate(self.drift.correct(self.dynamics, *halves(y1), t1, p, watch.rows))
+        if self.strict:
+            # Any result other than success ends the integration; why is found out afterwards, at the state itself.
+            stop = diffrax.RESULTS.internal_error
+            result = diffrax.RESULTS.where(watch.sound, result, stop)
+        record = Record(
+            watch.rank,
+            jnp.minimum(record.lowest, watch.rank),
+            jnp.maximum(record.highest, watch.rank),
+            jnp.where(watch.rank != record.rank, t0, record.changed_at),
+        )
+        return y1, error, dense, (inner, record), result
+
+
+def halves(y: Any) -> tuple[Any, Any]:
+    """q and qd."""
+    n = y.shape[-1] // 2
+    return y[..., :n], y[..., n:]
+
+
+def vector_field(dynamics: Dynamics, formulation: Formulation, drift: Drift) -> diffrax.ODETerm:
+    """ẏ = (q̇, q̈) for the state y = (q, q̇)."""
+    gains = drift.gains()
+
+    def field(t: Any, y: Array, args: Any) -> Array:
+        p, rows = args
+        q, qd = halves(y)
+        return jnp.concatenate([qd, dynamics.acceleration(q, qd, t, p, rows, gains, formulation)])
+
+    return diffrax.ODETerm(field)

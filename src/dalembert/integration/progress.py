@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A progress bar for runs that take long enough to wonder about."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+PATIENCE = 2.0
+"""Seconds before a bar appears."""
+
+
+class Progress:
+    """Shows how far a run has come, on a terminal, once it has taken longer than ``PATIENCE``.
+
+    ``wanted`` True shows it at once and anywhere, False never.
+    """
+
+    def __init__(self, start: float, end: float, wanted: bool | None):
+        self.start, self.end = start, end
+        self.wanted = sys.stderr.isatty() if wanted is None else wanted
+        self.patience = 0.0 if wanted else PATIENCE
+        self.began = time.perf_counter()
+        self.bar: Any = None
+        self.task: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def show(self, t: float, steps: int) -> None:
+        """Say that time t was reached after so many steps."""
+        if not self.wanted or time.perf_counter() - self.began < self.patience:
+            return
+        if self.bar is None:
+            self.bar, self.task = self._open()
+        self.bar.update(self.task, completed=t - self.start, description=f"t = {t:.6g} ({steps} steps)")
+
+    def _open(self) -> tuple[Any, Any]:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+        bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        bar.start()
+        return bar, bar.add_task("", total=self.end - self.start)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The motion that came out: states, forces and violations over time, by name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+
+PER_COORDINATE = ("q", "qd", "acceleration", "ideal_force", "nonideal_force")
+PER_CONSTRAINT = ("multipliers", "violation", "velocity_violation")
+PER_TIME = ("rank", "inconsistency", "energy")
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A simulated motion at T times, for n coordinates and m constraints.
+
+    t (T,)
+    q, qd, acceleration (T, n)
+    ideal_force, nonideal_force (T, n)    the two parts of the constraint force
+    multipliers (T, m)                    λ with Aᵀλ the ideal force
+    violation (T, m)                      residual of each constraint at its own level
+    velocity_violation (T, m)             residual of its velocity form; zero for acceleration-level constraints
+    rank (T,), inconsistency (T,)         of the constraint rows
+    energy (T,)                           q̇·∂L/∂q̇ − L, or None when no Lagrangian is known
+    coordinates, constraints              names, in the order of the columns
+    parameters                            values by name
+    statistics                            steps, rejected steps, seconds and the method, by name
+    notes                                 what happened on the way, in sentences
+
+    ``run["x"]`` is the history of a coordinate, ``run["rod"]`` the multiplier of a constraint.
+    """
+
+    t: Floats
+    q: Floats
+    qd: Floats
+    acceleration: Floats
+    ideal_force: Floats
+    nonideal_force: Floats
+    multipliers: Floats
+    violation: Floats
+    velocity_violation: Floats
+    rank: NDArray[np.int64]
+    inconsistency: Floats
+    energy: Floats | None
+    coordinates: tuple[str, ...]
+    constraints: tuple[str, ...]
+    parameters: dict[str, float]
+    statistics: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: Any) -> Floats:
+        """The history of a coordinate (by name or symbol), or the multiplier of a constraint (by name)."""
+        key = str(getattr(getattr(name, "func", None), "__name__", name))
+        if key in self.coordinates:
+            return self.q[:, self.coordinates.index(key)]
+        if key in self.constraints:
+            return self.multipliers[:, self.constraints.index(key)]
+        known = ", ".join(f"`{k}`" for k in (*self.coordinates, *self.constraints))
+        raise InputError(f"`{key}` must be a coordinate or a constraint of the run; it has {known}.")
+
+    @property
+    def constraint_force(self) -> Floats:
+        """Qᶜ (T, n), ideal and nonideal part together."""
+        return self.ideal_force + self.nonideal_force
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g} to {self.t[-1]:g}" if len(self) else "empty"
+        worst = float(np.abs(self.violation).max(initial=0.0))
+        return (
+            f"<Trajectory of {', '.join(self.coordinates)}: {len(self)} times, {span}; "
+            f"{self.statistics.get('steps', '?')} steps; largest violation {worst:.1e}>"
+        )
+
+    def to_xarray(self) -> xr.Dataset:
+        """The trajectory as a labelled dataset with dimensions time, coordinate and constraint."""
+        import xarray as xr
+
+        variables: dict[str, Any] = {name: (("time", "coordinate"), getattr(self, name)) for name in PER_COORDINATE}
+        variables |= {name: (("time", "constraint"), getattr(self, name)) for name in PER_CONSTRAINT}
+        variables |= {name: (("time",), getattr(self, name)) for name in PER_TIME if getattr(self, name) is not None}
+        labels = {"time": self.t, "coordinate": list(self.coordinates), "constraint": list(self.constraints)}
+        described = {key: json.dumps(getattr(self, key)) for key in ("parameters", "statistics", "notes")}
+        return xr.Dataset(variables, labels, described)
+
+    @classmethod
+    def from_xarray(cls, data: xr.Dataset) -> Trajectory:
+        """The trajectory that ``to_xarray`` described."""
+        arrays = {
+            name: data[name].values if name in data else None for name in (*PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME)
+        }
+        return cls(
+            t=data["time"].values,
+            **arrays,  # pyright: ignore[reportArgumentType]
+            coordinates=tuple(str(name) for name in data["coordinate"].values),
+            constraints=tuple(str(name) for name in data["constraint"].values),
+            parameters=json.loads(data.attrs["parameters"]),
+            statistics=json.loads(data.attrs["statistics"]),
+            notes=tuple(json.loads(data.attrs["notes"])),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the trajectory to a NetCDF file."""
+        self.to_xarray().to_netcdf(path, engine="scipy")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Trajectory:
+        """Read a trajectory that ``save`` wrote.
+
+        Raises
+        ------
+        InputError    if there is no such file, or it holds something else
+        """
+        import xarray as xr
+
+        try:
+            with xr.open_dataset(path, engine="scipy") as data:
+                return cls.from_xarray(data.load())
+        except FileNotFoundError:
+            raise InputError(f"`path` must name a file that `save` wrote; there is no {path}.") from None
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"`path` must name a file that `save` wrote; {path} holds something else.") from None
+
+    def until(self, count: int) -> Trajectory:
+        """The first ``count`` times of the trajectory."""
+        cut = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name in ("t", *PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME):
+            cut[name] = None if cut[name] is None else cut[name][:count]
+        return Trajectory(**cut)
+
+    def plot(self) -> Figure:
+        """A figure of the motion: coordinates, constraint forces (ideal and nonideal), violations.
+
+        The figure is not shown; call ``.savefig(path)`` on it or show it with matplotlib.
+        """
+        from dalembert.integration.plotting import overview
+
+        return overview(self)

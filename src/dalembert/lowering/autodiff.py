@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Terms of a system given by JAX functions, by automatic differentiation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dalembert.equation.dynamics import Terms
+from dalembert.model.function_system import FunctionConstraint, FunctionSystem
+
+
+def function_terms(system: FunctionSystem) -> Callable[..., Terms]:
+    """M, Q, A, b and residuals of a ``FunctionSystem``, as a function of arrays."""
+    names = system.parameter_names
+    dynamics = _from_lagrangian(system) if system.lagrangian is not None else _from_newton(system)
+    rows = [_rows(constraint) for constraint in system.constraints]
+
+    def terms(q: Array, qd: Array, t: Any, p: Any) -> Terms:
+        t = jnp.asarray(t, float)
+        named = dict(zip(names, p, strict=True))
+        M, Q = dynamics(q, qd, t, named)
+        parts = [row(q, qd, t, named) for row in rows]
+        empty = (jnp.zeros((0, len(q))), jnp.zeros(0), jnp.zeros(0), jnp.zeros(0))
+        A, b, position, velocity = (jnp.concatenate(column) for column in zip(*parts, strict=True)) if parts else empty
+        return Terms(M, Q, A, b, position, velocity)
+
+    return terms
+
+
+def _from_newton(system: FunctionSystem) -> Callable[..., tuple[Array, Array]]:
+    def dynamics(q: Array, qd: Array, t: Array, p: dict[str, Any]) -> tuple[Array, Array]:
+        assert system.mass_matrix is not None and system.applied_force is not None  # FunctionSystem has seen to it
+        return jnp.asarray(system.mass_matrix(q, qd, t, p), float), jnp.asarray(
+            system.applied_force(q, qd, t, p), float
+        )
+
+    return dynamics
+
+
+def _from_lagrangian(system: FunctionSystem) -> Callable[..., tuple[Array, Array]]:
+    lagrangian = system.lagrangian
+    assert lagrangian is not None
+    momentum = jax.grad(lagrangian, argnums=1)
+
+    def dynamics(q: Array, qd: Array, t: Array, p: dict[str, Any]) -> tuple[Array, Array]:
+        M = jax.jacfwd(momentum, argnums=1)(q, qd, t, p)
+        # the part of d/dt ∂L/∂q̇ without accelerations, in one directional derivative
+        _, transport = jax.jvp(lambda q, t: momentum(q, qd, t, p), (q, t), (qd, jnp.ones_like(t)))
+        Q = jax.grad(lagrangian)(q, qd, t, p) - transport
+        return M, Q if system.applied_force is None else Q + system.applied_force(q, qd, t, p)
+
+    return dynamics
+
+
+def _rows(constraint: FunctionConstraint) -> Callable[..., tuple[Array, Array, Array, Array]]:
+    """(A, b, position residual, velocity residual) of one function constraint."""
+
+    def value(*arguments: Any) -> Array:
+        return jnp.atleast_1d(jnp.asarray(constraint.function(*arguments), float))
+
+    def position(q: Array, qd: Array, t: Array, p: Any) -> tuple[Array, Array, Array, Array]:
+        def along(s: Array) -> Array:
+            return value(q + s * qd, t + s, p)
+
+        zero, one = jnp.array(0.0), jnp.array(1.0)
+        (phi, rate), (_, curvature) = jax.jvp(lambda s: jax.jvp(along, (s,), (one,)), (zero,), (one,))
+        return jax.jacfwd(value)(q, t, p), -curvature, phi, rate
+
+    def velocity(q: Array, qd: Array, t: Array, p: Any) -> tuple[Array, Array, Array, Array]:
+        psi, rate = jax.jvp(lambda q, t: value(q, qd, t, p), (q, t), (qd, jnp.ones_like(t)))
+        return jax.jacfwd(value, argnums=1)(q, qd, t, p), -rate, jnp.zeros_like(psi), psi
+
+    def acceleration(q: Array, qd: Array, t: Array, p: Any) -> tuple[Array, Array, Array, Array]:
+        at_rest = value(q, qd, jnp.zeros_like(q), t, p)
+        none = jnp.zeros_like(at_rest)
+        return jax.jacfwd(value, argnums=2)(q, qd, jnp.zeros_like(q), t, p), -at_rest, none, none
+
+    return {"position": position, "velocity": velocity, "acceleration": acceleration}[constraint.level]

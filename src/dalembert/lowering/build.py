@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compile a system: choose straight-line or array code, and join the pieces into ``Dynamics``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dalembert.equation import straight_line as sl
+from dalembert.equation.array_engine import array_engine
+from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.equation.straight_line_engine import ScalarProgram, straight_line_engine
+from dalembert.errors import ModelError
+from dalembert.lowering.autodiff import function_terms
+from dalembert.lowering.counting import count_elimination
+from dalembert.lowering.symbolic import SymbolicFunctions, array_law, array_terms, symbolic_functions
+from dalembert.model.function_system import FunctionSystem
+from dalembert.model.system import System
+
+STRAIGHT_LINE_LIMIT = 2000
+"""Most operations, terms and elimination together, of a program that is written out. Measured on planar chains
+(``benchmarks/acceleration.py``): written out, 10 links (1500 operations) take a quarter of the time of array code;
+20 links (4900) take twice as long and ten times as long to compile."""
+
+Style = Literal["straight-line", "array"]
+
+
+@lru_cache(maxsize=128)
+def build(system: System | FunctionSystem, style: Style | None = None) -> Dynamics:
+    """The dynamics of a system as compiled functions of numbers, reusable; the same system is built only once.
+
+    ``style`` overrides the measured choice between straight-line and array code, for comparison.
+
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> da.build(da.System((x,), [[1]], [-x])).style
+    'straight-line'
+    """
+    return _build_functions(system) if isinstance(system, FunctionSystem) else _build_symbolic(system, style)
+
+
+def _build_symbolic(system: System, style: Style | None) -> Dynamics:
+    functions = symbolic_functions(system)
+    levels = tuple(constraint.level for constraint in system.constraints)
+    terms = array_terms(functions)
+    law = array_law(functions, terms)
+    chosen = style or _faster_style(functions)
+    if chosen == "straight-line":
+        program = ScalarProgram(
+            functions.terms, _scalar_law(functions), levels, law_needs_ideal=functions.law_needs_ideal
+        )
+        engine = straight_line_engine(program)
+    else:
+        engine = array_engine(terms, law, levels, law_needs_ideal=functions.law_needs_ideal)
+    energy = functions.energy
+    return Dynamics(
+        coordinates=system.coordinate_names,
+        constraints=system.constraint_names,
+        parameters=system.parameter_names,
+        levels=levels,
+        terms=terms,
+        law=law,
+        energy=None if energy is None else lambda q, qd, t, p: energy(tuple(q), tuple(qd), t, tuple(p)),
+        engine=engine,
+        style=chosen,
+    )
+
+
+def _faster_style(functions: SymbolicFunctions) -> Style:
+    if functions.scaled_law is not None and not _diagonal(functions):
+        return "array"  # z needs the symmetric square root of M, which has no straight-line form
+    operations = functions.operations
+    if operations <= STRAIGHT_LINE_LIMIT:
+        operations += count_elimination(functions.form.mass_matrix, functions.form.constraint_matrix)
+    return "straight-line" if operations <= STRAIGHT_LINE_LIMIT else "array"
+
+
+def _diagonal(functions: SymbolicFunctions) -> bool:
+    M = functions.form.mass_matrix
+    return all(M[i][j] == 0 for i in range(len(M)) for j in range(len(M)) if i != j)
+
+
+def _scalar_law(functions: SymbolicFunctions) -> Callable[..., sl.Vector] | None:
+    plain, scaled = functions.law, functions.scaled_law
+    if scaled is None:
+        return plain
+
+    def law(q: sl.Vector, qd: sl.Vector, t: Any, p: Any, ideal: Any) -> sl.Vector:
+        M = functions.terms(q, qd, t, p).M
+        root = [jnp.sqrt(jnp.asarray(M[i][i], float)) for i in range(len(q))]
+        total = sl.times(root, scaled(q, qd, t, p, ideal))
+        return total if plain is None else sl.plus(total, plain(q, qd, t, p, ideal))
+
+    return law
+
+
+def _build_functions(system: FunctionSystem) -> Dynamics:
+    terms = function_terms(system)
+    names = system.parameter_names
+    counts = _row_counts(system, terms)
+    law = _function_law(system)
+    levels = tuple(c.level for c, count in zip(system.constraints, counts, strict=True) for _ in range(count))
+    return Dynamics(
+        coordinates=system.coordinate_names,
+        constraints=_row_names(system, counts),
+        parameters=names,
+        levels=levels,
+        terms=terms,
+        law=law,
+        energy=_function_energy(system),
+        engine=array_engine(terms, law, levels, law_needs_ideal=True),
+        style="array",
+    )
+
+
+def _function_law(system: FunctionSystem) -> Callable[..., Array] | None:
+    given = system.nonideal
+    if given is None:
+        return None
+
+    def law(q: Array, qd: Array, t: Any, p: Any, ideal_force: Array) -> Array:
+        named = dict(zip(system.parameter_names, p, strict=True))
+        return jnp.asarray(given(q, qd, t, named, ideal_force), float)
+
+    return law
+
+
+def _function_energy(system: FunctionSystem) -> Callable[..., Array] | None:
+    lagrangian = system.lagrangian
+    if lagrangian is None:
+        return None
+
+    def energy(q: Array, qd: Array, t: Any, p: Any) -> Array:
+        named = dict(zip(system.parameter_names, p, strict=True))
+        value, rate = jax.jvp(lambda v: lagrangian(q, v, t, named), (qd,), (qd,))
+        return rate - value
+
+    return energy
+
+
+def _row_names(system: FunctionSystem, counts: list[int]) -> tuple[str, ...]:
+    names: list[str] = []
+    for constraint, count in zip(system.constraints, counts, strict=True):
+        names += [str(constraint.name)] if count == 1 else [f"{constraint.name}[{i}]" for i in range(count)]
+    return tuple(names)
+
+
+def _row_counts(system: FunctionSystem, terms: Callable[..., Terms]) -> list[int]:
+    """How many equations each constraint holds, found by a trial call; shapes and linearity are checked on the way."""
+    n = len(system.coordinate_names)
+    draw = np.random.default_rng(19970101)
+    q, qd = draw.uniform(0.5, 1.5, (2, n))
+    p = {
+        name: jnp.asarray(value)
+        for name, value in zip(system.parameter_names, draw.uniform(0.5, 1.5, 99), strict=False)
+    }
+    t = jnp.array(0.3)
+    problems: list[str] = []
+    counts: list[int] = []
+    for constraint in system.constraints:
+        arguments = {"position": (q, t, p), "velocity": (q, qd, t, p)}.get(constraint.level, (q, qd, q, t, p))
+        shape = jax.eval_shape(constraint.function, *arguments).shape
+        if len(shape) > 1:
+            problems.append(f"constraint `{constraint.name}` must return a number or a vector; got shape {shape}.")
+        if constraint.level == "acceleration":
+            slope = jax.jacfwd(constraint.function, argnums=2)
+            change = np.asarray(slope(q, qd, q, t, p) - slope(q, qd, -2 * q, t, p))
+            if np.abs(change).max() > 1e-9 * (1 + np.abs(np.asarray(slope(q, qd, q, t, p))).max()):
+                problems.append(f"constraint `{constraint.name}` must be linear in the accelerations; it is not.")
+        counts.append(shape[0] if len(shape) == 1 else 1)
+    if not problems:
+        problems = _shape_problems(jax.eval_shape(terms, q, qd, t, tuple(p.values())), n)
+    if problems:
+        raise ModelError(problems)
+    return counts
+
+
+def _shape_problems(terms: Terms, n: int) -> list[str]:
+    wanted = {"mass_matrix": (terms.M.shape, (n, n)), "applied_force": (terms.Q.shape, (n,))}
+    return [
+        f"`{name}` must return shape {shape} for {n} coordinates; got {got}."
+        for name, (got, shape) in wanted.items()
+        if got != shape
+    ]

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Constraints: one scalar equation each, at position, velocity or acceleration level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sympy as sp
+
+from dalembert.errors import ModelError
+from dalembert.model.symbols import functions_of_time, t
+
+Level = Literal["position", "velocity", "acceleration"]
+LEVELS: tuple[Level, ...] = ("position", "velocity", "acceleration")
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """One equation that the motion must satisfy: ``expression = 0``.
+
+    Its level (position, velocity or acceleration) is that of the highest time derivative in it. A velocity-level
+    constraint may be nonlinear in the velocities; an acceleration-level one must be linear in the accelerations.
+
+    Parameters
+    ----------
+    expression    a SymPy expression that vanishes on the motion, or ``sympy.Eq(left, right)``
+    name          how messages and results call it; a readable one is made up when left out
+
+    Raises
+    ------
+    ModelError    if there is no coordinate in it, or a derivative higher than the second
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> da.Constraint(x**2 + y**2 - 1, name="rod").level
+    'position'
+    """
+
+    expression: Any
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "expression", _as_residual(self.expression, self._label))
+        _refuse_nonsense(self.expression, self._label)
+
+    @property
+    def _label(self) -> str:
+        return "an unnamed constraint" if self.name is None else f"constraint `{self.name}`"
+
+    @property
+    def level(self) -> Level:
+        return LEVELS[_highest_derivative(self.expression)]
+
+
+def pfaffian(
+    coordinates: Sequence[Any], matrix: Any, vector: Any = None, *, names: Sequence[str] | None = None
+) -> tuple[Constraint, ...]:
+    """A set of constraints linear in the velocities: matrix · q̇ = vector.
+
+    Parameters
+    ----------
+    coordinates    the n coordinates, in the order of the columns
+    matrix         (m, n) expressions of coordinates and time
+    vector         m expressions; zero when left out
+    names          m names; readable ones are made up when left out
+
+    Raises
+    ------
+    ModelError     if the shapes do not fit
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y, z = da.coordinates("x y z")
+    >>> [c.level for c in da.pfaffian((x, y, z), [[1, 2 * y, 1]], [1], names=["leaf"])]
+    ['velocity']
+    """
+    rows = sp.Matrix(matrix)
+    right = sp.zeros(rows.rows, 1) if vector is None else sp.Matrix(list(vector))
+    problems: list[str] = []
+    if rows.cols != len(coordinates):
+        problems.append(f"`matrix` must have one column per coordinate ({len(coordinates)}); got {rows.cols}.")
+    if right.rows != rows.rows:
+        problems.append(f"`vector` must have one entry per row of `matrix` ({rows.rows}); got {right.rows}.")
+    if names is not None and len(names) != rows.rows:
+        problems.append(f"`names` must have one entry per row of `matrix` ({rows.rows}); got {len(names)}.")
+    if problems:
+        raise ModelError(problems)
+    residuals = rows * sp.Matrix([q.diff(t) for q in coordinates]) - right
+    given = [None] * rows.rows if names is None else names
+    return tuple(Constraint(residual, name=name) for residual, name in zip(residuals, given, strict=True))
+
+
+def _as_residual(expression: Any, label: str) -> Any:
+    if isinstance(expression, sp.Equality):
+        left, right = expression.args
+        return sp.sympify(left - right).doit()  # pyright: ignore[reportOperatorIssue]
+    if isinstance(expression, bool) or expression in (sp.true, sp.false):
+        raise ModelError(
+            [
+                f"{label} must be an equation in the coordinates; got one that is always {bool(expression)}. "
+                f"Check both sides of `Eq`."
+            ]
+        )
+    try:
+        residual = sp.sympify(expression).doit()
+    except (sp.SympifyError, AttributeError, TypeError):
+        residual = None
+    if not isinstance(residual, sp.Expr):
+        raise ModelError(
+            [
+                f"{label} must be one SymPy expression or `sympy.Eq`; got {type(expression).__name__}. "
+                f"Give one `Constraint` per equation."
+            ]
+        )
+    return residual
+
+
+def _refuse_nonsense(expression: Any, label: str) -> None:
+    if not functions_of_time(expression):
+        raise ModelError([f"{label} must contain a coordinate made by `da.coordinates`; got `{expression}`."])
+    if _highest_derivative(expression) > 2:
+        raise ModelError([f"{label} must not contain derivatives beyond the second; got `{expression}`."])
+
+
+def _highest_derivative(expression: Any) -> int:
+    return max((d.derivative_count for d in expression.atoms(sp.Derivative)), default=0)

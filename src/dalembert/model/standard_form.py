@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From a model to its second-order standard form: M q̈ = Q and A q̈ = b, with the constraints' residuals beside them.
+
+Everything here is differentiation; nothing is inverted and nothing is simplified, so that large models stay cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from dalembert.model.constraint import Constraint
+from dalembert.model.symbols import StateSymbols
+
+
+@dataclass(frozen=True)
+class StandardForm:
+    """The terms of a model in plain symbols, m constraint rows in the user's order.
+
+    mass_matrix (n, n), applied_force (n,), constraint_matrix (m, n), constraint_rhs (m,)
+    position (m,)     φ for position-level constraints, zero for others
+    velocity (m,)     φ̇ or ψ for position- and velocity-level constraints, zero for others
+    """
+
+    symbols: StateSymbols
+    mass_matrix: tuple[tuple[Any, ...], ...]
+    applied_force: tuple[Any, ...]
+    constraint_matrix: tuple[tuple[Any, ...], ...]
+    constraint_rhs: tuple[Any, ...]
+    position: tuple[Any, ...]
+    velocity: tuple[Any, ...]
+
+
+def standard_form(system: Any) -> StandardForm:
+    """Differentiate the constraints of a ``System`` until the accelerations appear linearly: A q̈ = b."""
+    symbols = StateSymbols(system.coordinates)
+    n = len(system.coordinates)
+    rows = [_row(constraint, symbols) for constraint in system.constraints]
+    return StandardForm(
+        symbols=symbols,
+        mass_matrix=tuple(tuple(symbols.plain(system.mass_matrix[i, j]) for j in range(n)) for i in range(n)),
+        applied_force=tuple(symbols.plain(force) for force in system.applied_force),
+        constraint_matrix=tuple(row.gradient for row in rows),
+        constraint_rhs=tuple(row.rhs for row in rows),
+        position=tuple(row.position for row in rows),
+        velocity=tuple(row.velocity for row in rows),
+    )
+
+
+@dataclass(frozen=True)
+class _Row:
+    gradient: tuple[Any, ...]
+    rhs: Any
+    position: Any = sp.S.Zero
+    velocity: Any = sp.S.Zero
+
+
+def _row(constraint: Constraint, symbols: StateSymbols) -> _Row:
+    expression = symbols.plain(constraint.expression)
+    if constraint.level == "position":
+        # φ̈ = φ_q q̈ + (φ̇)_q q̇ + (φ̇)_t, and φ̇ = φ_q q̇ + φ_t
+        velocity = time_derivative(expression, symbols)
+        return _Row(gradient(expression, symbols.q), -time_derivative(velocity, symbols), expression, velocity)
+    if constraint.level == "velocity":
+        # ψ̇ = ψ_q̇ q̈ + ψ_q q̇ + ψ_t
+        return _Row(gradient(expression, symbols.qd), -time_derivative(expression, symbols), velocity=expression)
+    at_rest = expression.xreplace(dict.fromkeys(symbols.qdd, sp.S.Zero))
+    return _Row(gradient(expression, symbols.qdd), -at_rest)
+
+
+def gradient(expression: Any, variables: Sequence[sp.Symbol]) -> tuple[Any, ...]:
+    """Partial derivatives; zero without differentiating where a variable does not occur."""
+    present = expression.free_symbols
+    return tuple(expression.diff(v) if v in present else sp.S.Zero for v in variables)
+
+
+def time_derivative(expression: Any, symbols: StateSymbols) -> Any:
+    """The part of d/dt of an expression that does not contain accelerations: (∂/∂q) q̇ + ∂/∂t."""
+    present = expression.free_symbols
+    terms = [expression.diff(q) * qd for q, qd in zip(symbols.q, symbols.qd, strict=True) if q in present]
+    if symbols.time in present:
+        terms.append(expression.diff(symbols.time))
+    return sp.Add(*terms)
+
+
+def nonlinear_terms(expression: Any, symbols: StateSymbols) -> list[Any]:
+    """The terms of an acceleration-level expression that are not linear in the accelerations."""
+    bad = []
+    for term in sp.Add.make_args(sp.expand(expression)):
+        slopes = gradient(term, symbols.qdd)
+        if any(slope.free_symbols & set(symbols.qdd) for slope in slopes):
+            bad.append(term)
+    return bad
+
+
+def euler_lagrange(lagrangian: Any, symbols: StateSymbols) -> tuple[Any, Any]:
+    """M = ∂²L/∂q̇² and Q = ∂L/∂q − (∂²L/∂q̇∂q) q̇ − ∂²L/∂q̇∂t, in the user's letters."""
+    plain = symbols.plain(lagrangian)
+    momenta = gradient(plain, symbols.qd)
+    mass = sp.Matrix([gradient(p, symbols.qd) for p in momenta])
+    force = sp.Matrix(gradient(plain, symbols.q)) - sp.Matrix([time_derivative(p, symbols) for p in momenta])
+    return mass.applyfunc(symbols.restore), force.applyfunc(symbols.restore)
+
+
+def energy(lagrangian: Any, symbols: StateSymbols) -> Any:
+    """Jacobi's energy function q̇·∂L/∂q̇ − L: kinetic plus potential energy for an ordinary Lagrangian."""
+    plain = symbols.plain(lagrangian)
+    momenta = gradient(plain, symbols.qd)
+    return sp.Add(*(p * qd for p, qd in zip(momenta, symbols.qd, strict=True))) - plain

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The letters a model is written in: time, coordinates, parameters, components of the ideal constraint force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+t = sp.Symbol("t")
+"""Time, the same symbol that SymPy's ``dynamicsymbols`` uses."""
+
+
+def coordinates(names: str | Sequence[str]) -> Any:
+    """Generalised coordinates, as SymPy functions of time.
+
+    One name gives one coordinate, several give a tuple, with the syntax of ``sympy.symbols``. They equal SymPy's
+    ``dynamicsymbols``; the velocity of ``x`` is ``x.diff(da.t)``.
+
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> x.diff(da.t)
+    Derivative(x(t), t)
+    """
+    functions: Any = sp.symbols(names, cls=sp.Function)  # pyright: ignore[reportArgumentType]
+    return tuple(f(t) for f in functions) if isinstance(functions, (tuple, list)) else functions(t)
+
+
+def parameters(names: str | Sequence[str]) -> Any:
+    """Constants of the model, as SymPy symbols; one name gives one symbol, several give a tuple.
+
+    >>> import dalembert as da
+    >>> m, g = da.parameters("m g")
+    """
+    return sp.symbols(names)
+
+
+class ideal_force(sp.Function):  # noqa: N801  (reads as a function in a law, and SymPy functions are classes)
+    """The component of the ideal constraint force along a coordinate, for use in a nonideal law.
+
+    >>> import dalembert as da
+    >>> x, z = da.coordinates("x z")
+    >>> mu = da.parameters("mu")
+    >>> law = (-mu * abs(da.ideal_force(z)), 0)
+    """
+
+    nargs = (1,)
+    is_real = True
+
+
+@dataclass(frozen=True)
+class StateSymbols:
+    """Plain real symbols that stand for coordinates, velocities, accelerations and ideal force components.
+
+    Differentiating with respect to a symbol is quicker than with respect to a function of time, and knowing that it is
+    real keeps ``Abs`` and ``sqrt`` tidy. The dots in the names cannot clash with a name of the user's.
+    """
+
+    coordinates: tuple[Any, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(coordinate.func.__name__ for coordinate in self.coordinates)
+
+    def _family(self, prefix: str) -> tuple[sp.Symbol, ...]:
+        return tuple(sp.Symbol(f"{prefix}.{name}", real=True) for name in self.names)
+
+    @cached_property
+    def q(self) -> tuple[sp.Symbol, ...]:
+        return self._family("q")
+
+    @cached_property
+    def qd(self) -> tuple[sp.Symbol, ...]:
+        return self._family("qd")
+
+    @cached_property
+    def qdd(self) -> tuple[sp.Symbol, ...]:
+        return self._family("qdd")
+
+    @cached_property
+    def ideal_force(self) -> tuple[sp.Symbol, ...]:
+        return self._family("Qi")
+
+    @cached_property
+    def time(self) -> sp.Symbol:
+        return sp.Symbol("t", real=True)
+
+    @cached_property
+    def _rules(self) -> dict[Any, Any]:
+        rules: dict[Any, Any] = {t: self.time}
+        for i, coordinate in enumerate(self.coordinates):
+            rules[coordinate] = self.q[i]
+            rules[sp.Derivative(coordinate, t)] = self.qd[i]
+            rules[sp.Derivative(coordinate, (t, 2))] = self.qdd[i]
+            rules[ideal_force(coordinate)] = self.ideal_force[i]
+        return rules
+
+    def plain(self, expression: Any) -> Any:
+        """The expression in plain symbols; parameters become real symbols of the same name."""
+        expression = expression.xreplace(self._rules)
+        return expression.xreplace({s: real_twin(s) for s in free_parameters([expression]) if s not in self._known})
+
+    @cached_property
+    def _known(self) -> frozenset[sp.Symbol]:
+        return frozenset((*self.q, *self.qd, *self.qdd, *self.ideal_force, self.time))
+
+    def restore(self, expression: Any) -> Any:
+        """The expression in the user's own letters again (parameters keep their real twins' names)."""
+        back = {plain: user for user, plain in self._rules.items()}
+        twins = {s: sp.Symbol(s.name) for s in expression.free_symbols if s not in self._known}
+        return expression.xreplace({**back, **twins})
+
+    def readable(self, expression: Any) -> str:
+        """The expression as a person would type it, with primes for time derivatives."""
+        dotted: dict[Any, Any] = {}
+        for name, *family in zip(self.names, self.q, self.qd, self.qdd, self.ideal_force, strict=True):
+            spelled = (name, f"{name}'", f"{name}''", f"ideal_force({name})")
+            dotted.update({plain: sp.Symbol(text) for plain, text in zip(family, spelled, strict=True)})
+        return str(self.plain(expression).xreplace(dotted))
+
+
+def real_twin(parameter: sp.Symbol) -> sp.Symbol:
+    """The real symbol of the same name, so that two spellings of one parameter cannot part ways."""
+    return sp.Symbol(parameter.name, real=True)
+
+
+def free_parameters(expressions: Iterable[Any]) -> set[Any]:
+    """The symbols other than time in some expressions."""
+    return {s for expression in expressions for s in expression.free_symbols if s != t}
+
+
+def functions_of_time(expression: Any) -> set[Any]:
+    """The undefined functions in an expression: coordinates, known or not."""
+    return expression.atoms(AppliedUndef)

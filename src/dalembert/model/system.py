@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A mechanical system, stated in symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sympy as sp
+
+from dalembert.errors import ModelError
+from dalembert.model.constraint import Constraint
+from dalembert.model.laws import Law, Prescribed
+from dalembert.model.ordering import in_order, name_of
+from dalembert.model.standard_form import euler_lagrange
+from dalembert.model.symbols import StateSymbols, free_parameters, t
+from dalembert.model.validation import problems_of
+
+
+@dataclass(frozen=True)
+class System:
+    """A mechanical system M q̈ = Q + Qᶜ with its constraints: an immutable value.
+
+    Parameters
+    ----------
+    coordinates      n coordinates made by ``da.coordinates``
+    mass_matrix      (n, n) symmetric, M(q, t)
+    applied_force    n components, Q(q, q̇, t), as a sequence or a mapping by coordinate
+    constraints      ``da.Constraint`` objects; any number, redundant ones included
+    nonideal         a law such as ``da.Quadratic(a0)``, several laws (they add up), or n expressions for C
+    lagrangian       only for the energy; ``System.from_lagrangian`` fills it in
+
+    Raises
+    ------
+    ModelError       listing every problem: shapes, names given twice, unknown coordinates, a mass matrix that is not
+                     symmetric, forces that contain accelerations, constraints not linear in the accelerations
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> m, g, l = da.parameters("m g l")
+    >>> pendulum = da.System(
+    ...     coordinates=(x, y),
+    ...     mass_matrix=[[m, 0], [0, m]],
+    ...     applied_force=(0, -m * g),
+    ...     constraints=da.Constraint(x**2 + y**2 - l**2, name="rod"),
+    ... )
+    >>> pendulum.parameter_names
+    ('g', 'l', 'm')
+    """
+
+    coordinates: tuple[Any, ...]
+    mass_matrix: Any
+    applied_force: Any
+    constraints: tuple[Constraint, ...] = ()
+    nonideal: tuple[Law, ...] = ()
+    lagrangian: Any = None
+
+    def __post_init__(self) -> None:
+        problems: list[str] = []
+        coordinates = self.coordinates if isinstance(self.coordinates, (tuple, list)) else (self.coordinates,)
+        fields = {
+            "coordinates": tuple(coordinates),
+            "mass_matrix": sp.ImmutableMatrix(self.mass_matrix),
+            "applied_force": _column(coordinates, self.applied_force, problems),
+            "constraints": _named(_as_tuple(self.constraints, Constraint), tuple(coordinates)),
+            "nonideal": _as_laws(self.nonideal),
+        }
+        for field, value in fields.items():
+            object.__setattr__(self, field, value)
+        problems += problems_of(self)
+        if problems:
+            raise ModelError(problems)
+
+    @classmethod
+    def from_lagrangian(
+        cls,
+        lagrangian: Any,
+        coordinates: Sequence[Any],
+        *,
+        applied_force: Any = None,
+        constraints: Any = (),
+        nonideal: Any = (),
+    ) -> System:
+        """The system whose unconstrained motion is d/dt ∂L/∂q̇ − ∂L/∂q = F.
+
+        The mass matrix is the Hessian ∂²L/∂q̇² and may be indefinite. Potentials that depend on velocity and
+        Lagrangians that depend on time are fine; ``applied_force`` is F, whatever the Lagrangian does not contain.
+
+        >>> import dalembert as da
+        >>> theta = da.coordinates("theta")
+        >>> L = theta.diff(da.t)**2 / 2
+        >>> da.System.from_lagrangian(L, (theta,)).mass_matrix
+        Matrix([[1]])
+        """
+        coordinates = tuple(coordinates) if isinstance(coordinates, (tuple, list)) else (coordinates,)
+        problems: list[str] = []
+        extra = (
+            sp.zeros(len(coordinates), 1) if applied_force is None else _column(coordinates, applied_force, problems)
+        )
+        if problems:
+            raise ModelError(problems)
+        lagrangian = sp.sympify(lagrangian).doit()
+        mass_matrix, force = euler_lagrange(lagrangian, StateSymbols(coordinates))
+        return cls(coordinates, mass_matrix, force + extra, constraints, nonideal, lagrangian)
+
+    def constrain(self, *constraints: Constraint) -> System:
+        """The same system under further constraints."""
+        return replace(self, constraints=(*self.constraints, *constraints))
+
+    @property
+    def symbols(self) -> StateSymbols:
+        return StateSymbols(self.coordinates)
+
+    @property
+    def velocities(self) -> tuple[Any, ...]:
+        return tuple(q.diff(t) for q in self.coordinates)
+
+    @property
+    def accelerations(self) -> tuple[Any, ...]:
+        return tuple(q.diff(t, 2) for q in self.coordinates)
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        return self.symbols.names
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        return tuple(str(constraint.name) for constraint in self.constraints)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of all constants, sorted: the order in which compiled functions take them."""
+        return tuple(sorted({symbol.name for symbol in free_parameters(self.expressions())}))
+
+    def expressions(self) -> tuple[Any, ...]:
+        """Every expression of the model."""
+        laws = [component for law in self.nonideal for component in law.components(self.coordinates)]
+        lagrangian = () if self.lagrangian is None else (self.lagrangian,)
+        rows = [constraint.expression for constraint in self.constraints]
+        return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian)
+
+
+def _as_tuple(given: Any, kind: type) -> tuple[Any, ...]:
+    return (given,) if isinstance(given, kind) else tuple(given)
+
+
+def _as_laws(given: Any) -> tuple[Law, ...]:
+    if given is None:
+        return ()
+    if isinstance(given, Law):
+        return (given,)
+    if not isinstance(given, dict) and all(isinstance(law, Law) for law in given):
+        return tuple(given)
+    return (Prescribed(given),)
+
+
+def _column(coordinates: Sequence[Any], given: Any, problems: list[str]) -> Any:
+    names = [name_of(q) for q in coordinates]
+    values, found = in_order(names, given, "applied_force", "coordinate")
+    problems += found
+    return sp.ImmutableMatrix(len(values), 1, [sp.sympify(value) for value in values])
+
+
+def _named(constraints: tuple[Constraint, ...], coordinates: tuple[Any, ...]) -> tuple[Constraint, ...]:
+    """Give each unnamed constraint its own equation as a name, numbered if that name is taken."""
+    taken = {c.name for c in constraints if isinstance(c, Constraint)}
+    named: list[Constraint] = []
+    for number, constraint in enumerate(constraints, start=1):
+        if isinstance(constraint, Constraint) and constraint.name is None:
+            spelled = StateSymbols(coordinates).readable(constraint.expression)
+            base = spelled if len(spelled) <= 40 else f"{constraint.level} constraint {number}"
+            name = next(n for n in (base, *(f"{base} ({k})" for k in range(2, len(constraints) + 2))) if n not in taken)
+            taken.add(name)
+            constraint = replace(constraint, name=name)
+        named.append(constraint)
+    return tuple(named)

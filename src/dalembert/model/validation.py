@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Everything that can be wrong with a model, found in one pass and said in full sentences."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from dalembert.errors import ModelError
+from dalembert.model.constraint import Constraint
+from dalembert.model.ordering import name_of, quoted
+from dalembert.model.standard_form import nonlinear_terms
+from dalembert.model.symbols import StateSymbols, free_parameters, functions_of_time, ideal_force, t
+
+
+def problems_of(system: Any) -> list[str]:
+    """The problems of a ``System``; an empty list when it is sound."""
+    problems = _coordinate_problems(system.coordinates)
+    if problems:
+        return problems  # without coordinates nothing else can be judged
+    problems += _mass_problems(system)
+    for component in system.applied_force:
+        problems += _expression_problems(system, component, "`applied_force`")
+    problems += _constraint_problems(system)
+    problems += _law_problems(system)
+    if system.lagrangian is not None:
+        problems += _expression_problems(system, system.lagrangian, "the Lagrangian")
+    return problems + _name_problems(system)
+
+
+def _coordinate_problems(coordinates: tuple[Any, ...]) -> list[str]:
+    if not coordinates:
+        return ["`coordinates` must hold at least one coordinate; got none."]
+    strangers = [q for q in coordinates if not (isinstance(q, AppliedUndef) and q.args == (t,))]
+    if strangers:
+        return [
+            f"`coordinates` must be functions of `da.t`; got {', '.join(f'`{q}`' for q in strangers)}. "
+            f"Make them with `da.coordinates`."
+        ]
+    twice = _repeated(name_of(q) for q in coordinates)
+    return [f"`coordinates` must differ from one another; given twice: {quoted(twice)}."] if twice else []
+
+
+def _mass_problems(system: Any) -> list[str]:
+    matrix, n = system.mass_matrix, len(system.coordinates)
+    if matrix.shape != (n, n):
+        return [f"`mass_matrix` must have shape ({n}, {n}), one row per coordinate; got {matrix.shape}."]
+    problems: list[str] = []
+    for entry in dict.fromkeys(matrix):
+        problems += _expression_problems(system, entry, "`mass_matrix`")
+    for i in range(n):
+        for j in range(i):
+            if not _equal(matrix[i, j], matrix[j, i], system.symbols):
+                problems.append(
+                    f"`mass_matrix` must be symmetric; entry ({i}, {j}) is `{matrix[i, j]}` and entry ({j}, {i}) is "
+                    f"`{matrix[j, i]}`."
+                )
+    return problems
+
+
+def _expression_problems(system: Any, expression: Any, where: str, *, accelerations: bool = False) -> list[str]:
+    """Strange functions, high derivatives and misplaced accelerations in one expression."""
+    problems: list[str] = []
+    strangers = sorted(name_of(f) for f in functions_of_time(expression) - set(system.coordinates))
+    if strangers:
+        problems.append(
+            f"{where} must use only the system's coordinates ({quoted(system.coordinate_names)}); "
+            f"unknown: {quoted(strangers)}. Add them to `coordinates`, or make them parameters."
+        )
+    odd_times = sorted(str(s) for s in expression.free_symbols if s.name == "t" and s != t)
+    if odd_times:
+        problems.append(f"{where} must write time as `da.t`; got another symbol named `t`.")
+    highest = max((d.derivative_count for d in expression.atoms(sp.Derivative)), default=0)
+    if not accelerations and highest > 1:
+        problems.append(f"{where} must not contain accelerations; got `{system.symbols.readable(expression)}`.")
+    return problems
+
+
+def _constraint_problems(system: Any) -> list[str]:
+    problems: list[str] = []
+    for constraint in system.constraints:
+        if not isinstance(constraint, Constraint):
+            problems.append(f"`constraints` must hold `da.Constraint` objects; got {constraint!r}.")
+            continue
+        where = f"constraint `{constraint.name}`"
+        found = _expression_problems(system, constraint.expression, where, accelerations=True)
+        problems += found
+        if constraint.level == "acceleration" and not found:
+            symbols = system.symbols
+            bad = nonlinear_terms(symbols.plain(constraint.expression), symbols)
+            if bad:
+                terms = ", ".join(f"`{symbols.readable(symbols.restore(term))}`" for term in bad)
+                problems.append(f"{where} must be linear in the accelerations; {terms} is not.")
+        if constraint.expression.atoms(ideal_force):
+            problems.append(f"{where} must not contain `da.ideal_force`; only a nonideal law may.")
+    return problems
+
+
+def _law_problems(system: Any) -> list[str]:
+    problems: list[str] = []
+    for law in system.nonideal:
+        where = f"the nonideal law {type(law).__name__}"
+        try:
+            components = law.components(system.coordinates)
+        except ModelError as error:
+            problems += error.problems
+            continue
+        for component in components:
+            problems += _expression_problems(system, component, where)
+    return problems
+
+
+def _name_problems(system: Any) -> list[str]:
+    constraints = [c for c in system.constraints if isinstance(c, Constraint)]
+    names = [str(c.name) for c in constraints]
+    problems: list[str] = []
+    twice = _repeated(names)
+    if twice:
+        problems.append(f"constraint names must be unique; given twice: {quoted(twice)}.")
+    clash = sorted({name for name in names if name in system.coordinate_names})
+    if clash:
+        problems.append(f"a constraint must not have the name of a coordinate; got {quoted(clash)}.")
+    expressions = [*system.mass_matrix, *system.applied_force, *(c.expression for c in constraints)]
+    both = sorted({s.name for s in free_parameters(expressions)} & set(system.coordinate_names))
+    if both:
+        problems.append(f"a parameter must not have the name of a coordinate; got {quoted(both)}.")
+    return problems
+
+
+def _equal(left: Any, right: Any, symbols: StateSymbols) -> bool:
+    """Whether two expressions are equal: by form, else at three random points (``simplify`` may take hours)."""
+    if left == right:
+        return True
+    difference = symbols.plain(left - right)
+    draw = random.Random(20020101)
+    unknowns = sorted(difference.free_symbols, key=str)
+    for _ in range(3):
+        point = {s: sp.Float(draw.uniform(0.5, 1.5)) for s in unknowns}
+        size = abs(symbols.plain(left).xreplace(point).evalf()) + 1
+        if not abs(difference.xreplace(point).evalf()) < 1e-9 * size:
+            return False
+    return True
+
+
+def _repeated(names: Any) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers from the user, checked and put in order; each function returns the checked value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import InputError
+from dalembert.model.ordering import in_order, name_of, name_problems, quoted
+
+Floats = NDArray[np.float64]
+
+
+def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
+    """n finite numbers in coordinate order, from a sequence or a mapping by name."""
+    values, problems = in_order(names, given, argument, "coordinate")
+    if problems:
+        raise InputError(" ".join(problems))
+    return _finite(values, names, argument)
+
+
+def parameter_values(names: Sequence[str], given: Any) -> tuple[float, ...]:
+    """A finite number for every parameter, in their order, from a mapping by name or symbol."""
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise InputError(f"`parameters` must be a mapping from names to numbers; got {given!r}.")
+    by_name = {name_of(key): value for key, value in given.items()}
+    problems = name_problems(names, by_name, "parameters", "parameter")
+    if problems:
+        raise InputError(" ".join(problems))
+    return tuple(float(x) for x in _finite([by_name[name] for name in names], names, "parameters"))
+
+
+def time_values(given: Any, argument: str, *, increasing: bool = False) -> Floats:
+    """Finite times; at least two and strictly increasing where that is asked for."""
+    times = _numbers(given, argument)
+    if not np.isfinite(times).all():
+        raise InputError(f"`{argument}` must be finite; got {times}.")
+    if increasing and (times.ndim != 1 or len(times) < 2):
+        raise InputError(f"`{argument}` must be a sequence of at least two times; got shape {times.shape}.")
+    if increasing and not (np.diff(times) > 0).all():
+        k = int(np.argmin(np.diff(times) > 0))
+        raise InputError(f"`{argument}` must increase; entry {k + 1} is {times[k + 1]:g} after {times[k]:g}.")
+    return times
+
+
+def tolerance_value(given: Any, argument: str) -> float:
+    """A positive finite number."""
+    value = float(_numbers(given, argument))
+    if not (np.isfinite(value) and value > 0):
+        raise InputError(f"`{argument}` must be a positive number; got {given!r}.")
+    return value
+
+
+def _numbers(given: Any, argument: str) -> Floats:
+    try:
+        return np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise InputError(f"`{argument}` must hold numbers; got {given!r}.") from None
+
+
+def _finite(values: Sequence[Any], names: Sequence[str], argument: str) -> Floats:
+    numbers = [_numbers(value, f"{argument}[{name}]") for value, name in zip(values, names, strict=True)]
+    for number, name in zip(numbers, names, strict=True):
+        if number.ndim:
+            raise InputError(f"`{argument}` must hold one number per name; `{name}` has shape {number.shape}.")
+    off = [name for number, name in zip(numbers, names, strict=True) if not np.isfinite(number)]
+    if off:
+        raise InputError(f"`{argument}` must be finite; {quoted(off)} is not.")
+    return np.array([float(number) for number in numbers])

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verbs: a system and numbers in, an answer out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.constrained_motion import finished
+from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.factored import Factored
+from dalembert.equation.formulation import Formulation
+from dalembert.errors import InputError
+from dalembert.integration.drift import Drift, NoCure, Projection
+from dalembert.integration.failure import answer_at
+from dalembert.integration.integrate import Method
+from dalembert.integration.run import run
+from dalembert.integration.start import State, nearest_state
+from dalembert.integration.trajectory import Trajectory
+from dalembert.lowering.build import build as build
+from dalembert.model.function_system import FunctionSystem
+from dalembert.model.system import System
+from dalembert.model.values import parameter_values, state_values, time_values, tolerance_value
+
+AnySystem = System | FunctionSystem
+
+
+def motion(
+    system: AnySystem,
+    q: Any,
+    qd: Any,
+    t: float = 0.0,
+    *,
+    parameters: Any = None,
+    formulation: Formulation | None = None,
+    throw: bool = True,
+) -> ConstrainedMotion:
+    """Acceleration and constraint forces of a system at one state.
+
+    Solves  M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ,  A q̈ = b. The state need not satisfy the constraints.
+
+    Parameters
+    ----------
+    q, qd          n coordinates and velocities, as a sequence or a mapping by name
+    t              time
+    parameters     a value for every constant of the model, by name or symbol
+    formulation    ``da.Factored()`` when left out
+    throw          whether to raise when there is no sound answer
+
+    Raises
+    ------
+    InputError         missing, unknown, misshapen or non-finite numbers
+    MassMatrixError    a mass matrix that the formulation cannot use
+    ConstraintError    constraints that contradict one another, or redundant ones where that is not allowed
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+    >>> pendulum = da.System((x, y), [[1, 0], [0, 1]], (0, -10), rod)
+    >>> print(da.motion(pendulum, q=(0, -1), qd=(2, 0)).ideal_force)
+    [ 0. 14.]
+    """
+    dynamics, q, qd, p = _prepared(system, q, qd, parameters, ("q", "qd"))
+    formulation = Factored() if formulation is None else formulation
+    answer = answer_at(dynamics, q, qd, float(time_values([t], "t")[0]), p, formulation)
+    return finished(answer, formulation, throw=throw, names=dynamics.constraints)
+
+
+def simulate(
+    system: AnySystem,
+    q0: Any,
+    qd0: Any,
+    times: Any,
+    *,
+    parameters: Any = None,
+    rtol: float = 1e-9,
+    atol: float = 1e-11,
+    drift: Drift | None = Projection(),
+    solver: Any = None,
+    formulation: Formulation | None = None,
+    step: float | None = None,
+    max_steps: int = 1_000_000,
+    allow_violation: bool = False,
+    progress: bool | None = None,
+) -> Trajectory:
+    """The motion of a system from a given start, at given times.
+
+    Parameters
+    ----------
+    q0, qd0            coordinates and velocities at ``times[0]``; they must satisfy the constraints
+    times              increasing times at which the motion is wanted; they do not influence the steps
+    parameters         a value for every constant of the model
+    rtol, atol         tolerances of the error per step
+    drift              ``da.Projection()``, ``da.Baumgarte(alpha, beta)`` or None
+    solver             any diffrax solver; ``diffrax.Dopri8()`` when left out, implicit ones for stiff systems
+    formulation        ``da.Factored()`` when left out
+    step               a fixed step size instead of an adaptive one
+    max_steps          when to give up
+    allow_violation    start from a state that does not satisfy the constraints
+    progress           True or False to force the progress bar; by itself it appears on a terminal after two seconds
+
+    Raises
+    ------
+    InputError         missing, unknown, misshapen or non-finite numbers; times that do not increase
+    StateError         a start that does not satisfy the constraints
+    MassMatrixError, ConstraintError    as for ``da.motion``, at the start
+    SimulationError    the motion could not be continued; carries the trajectory so far
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+    >>> pendulum = da.System((x, y), [[1, 0], [0, 1]], (0, -10), rod)
+    >>> run = da.simulate(pendulum, (1, 0), (0, 0), [0, 1, 2])
+    >>> bool(abs(run.violation).max() < 1e-12)
+    True
+    """
+    dynamics, q0, qd0, p = _prepared(system, q0, qd0, parameters, ("q0", "qd0"))
+    method = Method(
+        formulation=Factored() if formulation is None else formulation,
+        drift=NoCure() if drift is None else drift,
+        solver=_checked_solver(solver, step),
+        rtol=tolerance_value(rtol, "rtol"),
+        atol=tolerance_value(atol, "atol"),
+        step=None if step is None else tolerance_value(step, "step"),
+        max_steps=max_steps,
+    )
+    times = time_values(times, "times", increasing=True)
+    return run(dynamics, method, q0, qd0, times, p, allow_violation=allow_violation, progress=progress)
+
+
+def consistent_state(system: AnySystem, q0: Any, qd0: Any, t: float = 0.0, *, parameters: Any = None) -> State:
+    """The state nearest to a given one that satisfies the constraints, as (q, qd).
+
+    Nearest in the mass metric: q minimises (q − q0)ᵀM(q − q0) with M at the given state, then qd does the same.
+
+    Raises
+    ------
+    InputError    missing, unknown, misshapen or non-finite numbers
+    StateError    if no state near by satisfies the constraints, naming those that remain violated
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+    >>> pendulum = da.System((x, y), [[1, 0], [0, 1]], (0, -10), rod)
+    >>> q, qd = da.consistent_state(pendulum, (0, -2), (1, 1))
+    >>> print(q.round(9), qd.round(9))
+    [ 0. -1.] [1. 0.]
+    """
+    dynamics, q0, qd0, p = _prepared(system, q0, qd0, parameters, ("q0", "qd0"))
+    return nearest_state(dynamics, q0, qd0, float(time_values([t], "t")[0]), p)
+
+
+def _prepared(
+    system: AnySystem, q: Any, qd: Any, parameters: Any, arguments: tuple[str, str]
+) -> tuple[Dynamics, Any, Any, tuple[float, ...]]:
+    """Compiled dynamics and checked numbers, q and qd in coordinate order."""
+    if not isinstance(system, (System, FunctionSystem)):
+        raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {type(system).__name__}.")
+    if isinstance(system, FunctionSystem):
+        system = system.sized(len(q), [str(name) for name in parameters or ()])
+    names = system.coordinate_names
+    q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
+    p = parameter_values(system.parameter_names, parameters)
+    return build(system), q, qd, p
+
+
+def _checked_solver(solver: Any, step: float | None) -> Any:
+    import diffrax
+
+    solver = diffrax.Dopri8() if solver is None else solver
+    if not isinstance(solver, diffrax.AbstractSolver):
+        raise InputError(f"`solver` must be a diffrax solver such as `diffrax.Dopri8()`; got {solver!r}.")
+    if step is None and not isinstance(solver, diffrax.AbstractAdaptiveSolver):
+        raise InputError(
+            f"`solver` must estimate its error; {type(solver).__name__} does not. Wrap it in `diffrax.HalfSolver`, "
+            f"or pass a fixed `step`."
+        )
+    return solver

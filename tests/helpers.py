@@ -1,0 +1,121 @@
+"""What the tests share: every formulation, drift cure and style once, and problems built by property."""
+
+from __future__ import annotations
+
+import numpy as np
+import sympy as sp
+
+import dalembert as da
+
+ALL_FORMULATIONS = (
+    da.Factored(),
+    da.PseudoInverse(),
+    da.ExtendedDAlembert(),
+    da.StackedLeastSquares(),
+    da.Multipliers(),
+    da.SingularMass(),
+)
+ALL_DRIFT_CURES = (None, da.Baumgarte(5.0, 5.0), da.Projection())
+STYLES = ("straight-line", "array")
+
+
+def label(thing: object) -> str:
+    return type(thing).__name__
+
+
+def random_spd(rng: np.random.Generator, n: int, condition: float = 10.0) -> np.ndarray:
+    """A symmetric positive definite matrix with eigenvalues between 1/√condition and √condition."""
+    basis, _ = np.linalg.qr(rng.normal(size=(n, n)))
+    values = condition ** rng.uniform(-0.5, 0.5, n)
+    M = (basis * values) @ basis.T
+    return (M + M.T) / 2
+
+
+def random_rank_deficient(rng: np.random.Generator, m: int, n: int, rank: int) -> np.ndarray:
+    """An (m, n) matrix of exactly this rank, its other singular values between 1/3 and 3."""
+    left, _ = np.linalg.qr(rng.normal(size=(m, max(rank, 1))))
+    right, _ = np.linalg.qr(rng.normal(size=(n, max(rank, 1))))
+    values = 3.0 ** rng.uniform(-1, 1, max(rank, 1)) * (rank > 0)
+    return (left * values) @ right.T
+
+
+SHAPES = ((1, 1), (3, 2), (4, 6), (6, 4), (8, 8))
+"""Sizes (n, m) of random problems: a handful, because every size is compiled once for every formulation."""
+
+
+def random_problem(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[dict[str, np.ndarray], int]:
+    """A consistent problem M, Q, A, b, C of random rank."""
+    n, m = shape
+    rank = int(rng.integers(0, min(m, n) + 1))
+    A = random_rank_deficient(rng, m, n, rank)
+    problem = {
+        "mass_matrix": random_spd(rng, n),
+        "applied_force": rng.normal(size=n),
+        "constraint_matrix": A,
+        "constraint_rhs": A @ rng.normal(size=n),
+        "C": rng.normal(size=n),
+    }
+    return problem, rank
+
+
+def random_problems(shape: tuple[int, int], count: int = 60) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """A batch of such problems, and their ranks."""
+    drawn = [random_problem(np.random.default_rng((seed, *shape)), shape) for seed in range(count)]
+    batch = {key: np.stack([problem[key] for problem, _ in drawn]) for key in drawn[0][0]}
+    return batch, np.array([rank for _, rank in drawn])
+
+
+def null_space(A: np.ndarray) -> np.ndarray:
+    """Columns that span the virtual displacements."""
+    _, values, rows = np.linalg.svd(A)
+    rank = int((values > 1e-10).sum())
+    return rows[rank:].T
+
+
+def chain(links: int) -> da.System:
+    """A planar chain of point masses on rods: 2·links coordinates, one constraint per link."""
+    q = da.coordinates([f"{axis}{k}" for k in range(links) for axis in "xy"])
+    m, g, length = da.parameters("m g l")
+    points = [(sp.S.Zero, sp.S.Zero), *zip(q[::2], q[1::2], strict=True)]
+    rods = tuple(
+        da.Constraint((b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2 - length**2, name=f"rod {k}")
+        for k, (a, b) in enumerate(zip(points, points[1:], strict=False))
+    )
+    return da.System(q, m * sp.eye(2 * links), [0, -m * g] * links, rods)
+
+
+CHAIN_NUMBERS = {"m": 1.0, "g": 9.81, "l": 1.0}
+
+
+def chain_state(links: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A consistent state of the chain: links at random angles, turning at random rates."""
+    rng = np.random.default_rng(seed)
+    angle, rate = rng.uniform(-3, 3, links), rng.normal(size=links)
+    steps = np.stack([np.sin(angle), -np.cos(angle)], axis=1)
+    speeds = np.stack([np.cos(angle), np.sin(angle)], axis=1) * rate[:, None]
+    return np.cumsum(steps, axis=0).ravel(), np.cumsum(speeds, axis=0).ravel()
+
+
+def pendulum(*extra: da.Constraint, name: str = "rod") -> da.System:
+    """A unit pendulum in Cartesian coordinates, from its Lagrangian."""
+    x, y = da.coordinates("x y")
+    L = (x.diff(da.t) ** 2 + y.diff(da.t) ** 2) / 2 - da.parameters("g") * y
+    return da.System.from_lagrangian(L, (x, y), constraints=(da.Constraint(x**2 + y**2 - 1, name=name), *extra))
+
+
+def angle_pendulum() -> da.System:
+    """The same pendulum in its angle from the downward vertical."""
+    theta = da.coordinates("theta")
+    L = theta.diff(da.t) ** 2 / 2 + da.parameters("g") * sp.cos(theta)
+    return da.System.from_lagrangian(L, (theta,))
+
+
+def skate_particle() -> da.System:
+    """Udwadia & Kalaba 2001, section 5: a particle under ẏ = z²ẋ with C = −a₀|u|u."""
+    x, y, z = da.coordinates("x y z")
+    a0, g = da.parameters("a0 g")
+    skate = da.Constraint(y.diff(da.t) - z**2 * x.diff(da.t), name="skate")
+    return da.System((x, y, z), sp.eye(3), (0, 0, -g), skate, da.Quadratic(a0))
+
+
+SKATE_NUMBERS = {"a0": 0.1, "g": 9.81}

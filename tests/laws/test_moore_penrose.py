@@ -1,0 +1,43 @@
+"""The Moore–Penrose inverse that the formulations use, and J Bᵀ = B⁺ of the extended D'Alembert principle."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import random_rank_deficient, random_spd
+
+import dalembert as da
+from dalembert.equation.pseudo_inverse import pinv, square_roots
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_penrose_conditions(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(1, 7, 2)
+    B = random_rank_deficient(rng, m, n, rng.integers(0, min(m, n) + 1))
+    _, _, _, J, _, _ = da.ExtendedDAlembert().factor(jnp.eye(n), jnp.asarray(B), geometry=None)
+    for P in (np.asarray(pinv(jnp.asarray(B))), np.asarray(J @ B.T)):
+        np.testing.assert_allclose(B @ P @ B, B, atol=1e-12)
+        np.testing.assert_allclose(P @ B @ P, P, atol=1e-12)
+        np.testing.assert_allclose(B @ P, (B @ P).T, atol=1e-12)
+        np.testing.assert_allclose(P @ B, (P @ B).T, atol=1e-12)
+
+
+def test_closed_forms() -> None:
+    rng = np.random.default_rng(1)
+    row = rng.normal(size=(1, 5))
+    np.testing.assert_allclose(pinv(jnp.asarray(row)), row.T / (row @ row.T), atol=1e-14)
+    np.testing.assert_allclose(pinv(jnp.asarray(row.T)), row / (row @ row.T), atol=1e-14)
+    np.testing.assert_allclose(pinv(jnp.asarray(row.T @ row)), row.T @ row / (row @ row.T) ** 2, atol=1e-13)
+    np.testing.assert_allclose(pinv(jnp.asarray(3.0 * row)), pinv(jnp.asarray(row)) / 3, atol=1e-14)
+    blocks = np.zeros((3, 6))
+    blocks[0, :3], blocks[1:, 3:] = rng.normal(size=3), rng.normal(size=(2, 3))
+    expected = np.zeros((6, 3))
+    expected[:3, :1], expected[3:, 1:] = np.linalg.pinv(blocks[:1, :3]), np.linalg.pinv(blocks[1:, 3:])
+    np.testing.assert_allclose(pinv(jnp.asarray(blocks)), expected, atol=1e-13)
+
+
+def test_square_roots() -> None:
+    M = random_spd(np.random.default_rng(2), 5)
+    root, inverse = square_roots(jnp.asarray(M))
+    np.testing.assert_allclose(root @ root, M, atol=1e-13)
+    np.testing.assert_allclose(root @ inverse, np.eye(5), atol=1e-13)
