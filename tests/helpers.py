@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import sympy as sp
 
@@ -79,7 +81,7 @@ def chain(links: int) -> da.System:
     points = [(sp.S.Zero, sp.S.Zero), *zip(q[::2], q[1::2], strict=True)]
     rods = tuple(
         da.Constraint((b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2 - length**2, name=f"rod {k}")
-        for k, (a, b) in enumerate(zip(points, points[1:], strict=False))
+        for k, (a, b) in enumerate(pairwise(points))
     )
     return da.System(q, m * sp.eye(2 * links), [0, -m * g] * links, rods)
 

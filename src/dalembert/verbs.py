@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
+from jax import Array
+
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.constrained_motion import finished
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation
+from dalembert.equation.verdict import require_fit
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, NoCure, Projection
 from dalembert.integration.failure import answer_at
@@ -64,7 +68,8 @@ def motion(
     """
     dynamics, q, qd, p = _prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = Factored() if formulation is None else formulation
-    answer = answer_at(dynamics, q, qd, float(time_values([t], "t")[0]), p, formulation)
+    require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
+    answer = answer_at(dynamics, q, qd, time_values(t, "t"), p, formulation)
     return finished(answer, formulation, throw=throw, names=dynamics.constraints)
 
 
@@ -153,12 +158,12 @@ def consistent_state(system: AnySystem, q0: Any, qd0: Any, t: float = 0.0, *, pa
     [ 0. -1.] [1. 0.]
     """
     dynamics, q0, qd0, p = _prepared(system, q0, qd0, parameters, ("q0", "qd0"))
-    return nearest_state(dynamics, q0, qd0, float(time_values([t], "t")[0]), p)
+    return nearest_state(dynamics, q0, qd0, time_values(t, "t"), p)
 
 
 def _prepared(
     system: AnySystem, q: Any, qd: Any, parameters: Any, arguments: tuple[str, str]
-) -> tuple[Dynamics, Any, Any, tuple[float, ...]]:
+) -> tuple[Dynamics, Any, Any, tuple[Array, ...]]:
     """Compiled dynamics and checked numbers, q and qd in coordinate order."""
     if not isinstance(system, (System, FunctionSystem)):
         raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {type(system).__name__}.")
@@ -166,7 +171,8 @@ def _prepared(
         system = system.sized(len(q), [str(name) for name in parameters or ()])
     names = system.coordinate_names
     q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
-    p = parameter_values(system.parameter_names, parameters)
+    # arrays, not Python numbers: those would be compiled in, and every new value would compile anew
+    p = tuple(jnp.asarray(value) for value in parameter_values(system.parameter_names, parameters))
     return build(system), q, qd, p
 
 

@@ -4,11 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import ALL_FORMULATIONS, SHAPES, label, null_space, random_problem, random_problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
+from helpers import ALL_FORMULATIONS, SHAPES, label, null_space, random_problem, random_problems
+
 
 def scale_of(problem: dict[str, np.ndarray]) -> float:
     """The size of the numbers that accelerations and forces are made of."""
@@ -83,7 +84,7 @@ def test_repeating_scaling_and_reordering_rows_changes_nothing(seed: int, shape:
         assert np.abs(getattr(after, field) - getattr(before, field)).max() < tolerance, field
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", [(3, 2), (4, 6)], ids=str)
 def test_weight_changes_nothing_when_consistent_and_something_when_not(shape: tuple[int, int]) -> None:
     n, m = shape
     rng = np.random.default_rng(7)
@@ -143,7 +144,9 @@ def test_batch_axes_equal_one_by_one() -> None:
 
 def test_no_constraints_at_all() -> None:
     for formulation in ALL_FORMULATIONS:
-        point = da.constrained_motion(np.diag([2.0, 4.0]), [2, 4], np.zeros((0, 2)), [], [2, 0], formulation=formulation)
+        point = da.constrained_motion(
+            np.diag([2.0, 4.0]), [2, 4], np.zeros((0, 2)), [], [2, 0], formulation=formulation
+        )
         np.testing.assert_allclose(point.acceleration, [2, 1], atol=1e-14)
         assert point.rank == 0
         assert point.inconsistency == 0
@@ -180,7 +183,7 @@ def test_derivatives_agree_with_finite_differences(*, redundant: bool) -> None:
 
 
 def test_near_singular_rows_keep_their_digits() -> None:
-    """Two rows at an angle of 1e-7: forming AM⁻¹Aᵀ would lose all digits of the difference, orthogonalising does not."""
+    """Two rows at an angle of 1e-7: forming AM⁻¹Aᵀ would lose all their digits, orthogonalising does not."""
     eps = 1e-7
     point = da.constrained_motion(np.eye(2), [0, 0], [[1, 0], [1, eps]], [1, 1 + eps])
     assert point.rank == 2

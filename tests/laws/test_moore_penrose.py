@@ -3,10 +3,10 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import random_rank_deficient, random_spd
 
 import dalembert as da
 from dalembert.equation.pseudo_inverse import pinv, square_roots
+from helpers import random_rank_deficient, random_spd
 
 
 @pytest.mark.parametrize("seed", range(20))

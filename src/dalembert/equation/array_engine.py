@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from dalembert.equation.decomposition import orthonormal_basis
 from dalembert.equation.dynamics import Engine, Gains, Terms, Watch, agrees, stabilised
@@ -28,10 +28,28 @@ class Selection(NamedTuple):
     active: Array
 
 
-class Reduced(NamedTuple):
-    """M = LLᵀ and the rows in use: Bᵀ = Q R, R regular."""
+class Metric(NamedTuple):
+    """M = LLᵀ: L as a matrix, or as the vector of its diagonal where M is known to be diagonal."""
 
     half: Array
+
+    def forward(self, v: Array) -> Array:
+        """L⁻¹ times a vector or the columns of a matrix."""
+        return (v.T / self.half).T if self.half.ndim == 1 else lower_solve(self.half, v)
+
+    def backward(self, v: Array) -> Array:
+        """L⁻ᵀ v."""
+        return v / self.half if self.half.ndim == 1 else upper_solve(self.half, v)
+
+    def force(self, v: Array) -> Array:
+        """L v."""
+        return self.half * v if self.half.ndim == 1 else self.half @ v
+
+
+class Reduced(NamedTuple):
+    """The rows in use in that metric: Bᵀ = Q R, R regular."""
+
+    metric: Metric
     Bt: Array
     Q: Array
     R: Array
@@ -47,50 +65,77 @@ class Reduced(NamedTuple):
         return f - self.Q @ (self.rows.active * (f @ self.Q))
 
 
+CLEARLY_INDEPENDENT = 1e-5
+"""Rows that all stand out of the earlier ones by this fraction need no search for dependent ones."""
+
+
 def array_engine(
-    terms: Callable[..., Terms], law: Callable[..., Array] | None, levels: tuple[str, ...], *, law_needs_ideal: bool
+    terms: Callable[..., Terms],
+    law: Callable[..., Array] | None,
+    levels: tuple[str, ...],
+    *,
+    law_needs_ideal: bool,
+    diagonal_mass: bool = False,
 ) -> Engine:
     """The hot functions from array terms."""
     ranks = np.array([("position", "velocity", "acceleration").index(level) for level in levels], int)
 
-    def reduce(M: Array, A: Array, rows: Selection, up_to: int = 2) -> Reduced:
-        half = jnp.linalg.cholesky(M)
+    def metric_of(M: Array) -> Metric:
+        return Metric(jnp.sqrt(jnp.diagonal(M)) if diagonal_mass else jnp.linalg.cholesky(M))
+
+    def reduce(metric: Metric, A: Array, rows: Selection, up_to: int = 2) -> Reduced:
         active = rows.active * (jnp.asarray(ranks)[rows.order] <= up_to)
-        Bt = lower_solve(half, A[rows.order].T) * active
+        Bt = metric.forward(A[rows.order].T) * active
+        active = active * jnp.any(Bt != 0, axis=0)  # a row that was independent may vanish on the way
         Q, R = jnp.linalg.qr(Bt)
-        return Reduced(half, Bt, Q, R + jnp.diag(1.0 - active), Selection(rows.order, active))
+        return Reduced(metric, Bt, Q, R + jnp.diag(1.0 - active), Selection(rows.order, active))
+
+    def search(B: Array) -> Selection:
+        """The independent rows, those of low levels first, so that a correction at one level uses a leading block."""
+        keep = orthonormal_basis(B, priority=jnp.asarray(ranks)).keep
+        order = jnp.argsort(jnp.where(keep, ranks, 3), stable=True)[: min(B.shape)]
+        return Selection(order, jnp.where(keep[order], 1.0, 0.0))
+
+    def select(B: Array) -> Selection:
+        m, n = B.shape
+        if m > n or m == 0:
+            return search(B)
+        everything = Selection(jnp.argsort(ranks, stable=True), jnp.ones(m))
+        diagonal = jnp.abs(jnp.diagonal(jnp.linalg.qr(B[everything.order].T, mode="r")))
+        clear = jnp.all(diagonal > CLEARLY_INDEPENDENT * jnp.linalg.norm(B[everything.order], axis=1))
+        return lax.cond(clear, lambda: everything, lambda: search(B))
 
     def watch(q: Array, qd: Array, t: Any, p: Any) -> Watch:
         at = terms(q, qd, t, p)
-        half = jnp.linalg.cholesky(at.M)
-        B, f = lower_solve(half, at.A.T).T, lower_solve(half, at.Q)
-        keep = orthonormal_basis(B, priority=jnp.asarray(ranks)).keep
-        # Kept rows first, low levels before high ones, so that a correction at one level uses a leading block.
-        order = jnp.argsort(jnp.where(keep, ranks, 3), stable=True)[: min(at.A.shape)]
-        rows = Selection(order, jnp.where(keep[order], 1.0, 0.0))
-        w = reduce(at.M, at.A, rows).meet(f, at.b)
+        metric = metric_of(at.M)
+        B, f = metric.forward(at.A.T).T, metric.forward(at.Q)
+        rows = select(B)
+        w = reduce(metric, at.A, rows).meet(f, at.b)
+        used = jnp.zeros(len(at.b)).at[rows.order].set(rows.active) > 0
         scale = jnp.abs(at.b) + jnp.linalg.norm(B, axis=1) * (jnp.linalg.norm(w) + jnp.linalg.norm(f))
-        sound = jnp.all(keep | agrees(at.b - B @ w, scale)) & jnp.all(jnp.isfinite(half))
-        return Watch(rows, jnp.sum(keep), sound)
+        positive = jnp.all(jnp.isfinite(metric.half)) & jnp.all(jnp.diagonal(at.M) > 0)
+        return Watch(rows, jnp.sum(used), jnp.all(used | agrees(at.b - B @ w, scale)) & positive)
 
     def acceleration(q: Array, qd: Array, t: Any, p: Any, rows: Selection, gains: Gains | None) -> Array:
         at = terms(q, qd, t, p)
         Q = at.Q
         if law is not None and not law_needs_ideal:
             Q = Q + law(q, qd, t, p, None)  # for a given C the motion is that of the ideal problem with C added to Q
-        reduced = reduce(at.M, at.A, rows)
-        f = lower_solve(reduced.half, Q)
+        metric = metric_of(at.M)
+        reduced = reduce(metric, at.A, rows)
+        f = metric.forward(Q)
         w = reduced.meet(f, stabilised(at, levels, gains))
         if law is not None and law_needs_ideal:
-            C = law(q, qd, t, p, reduced.half @ (w - f))
-            w = w + reduced.remove(lower_solve(reduced.half, C))
-        return upper_solve(reduced.half, w)
+            C = law(q, qd, t, p, metric.force(w - f))
+            w = w + reduced.remove(metric.forward(C))
+        return metric.backward(w)
 
     def step(residual: str, up_to: int) -> Callable[..., Array]:
         def correction(q: Array, qd: Array, t: Any, p: Any, rows: Selection) -> Array:
             at = terms(q, qd, t, p)
-            reduced = reduce(at.M, at.A, rows, up_to)
-            return upper_solve(reduced.half, reduced.meet(jnp.zeros_like(q), -getattr(at, residual)))
+            metric = metric_of(at.M)
+            reduced = reduce(metric, at.A, rows, up_to)
+            return metric.backward(reduced.meet(jnp.zeros_like(q), -getattr(at, residual)))
 
         return correction
 

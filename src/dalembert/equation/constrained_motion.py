@@ -17,7 +17,7 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
-from dalembert.equation.verdict import refuse_trouble
+from dalembert.equation.verdict import refuse_trouble, require_fit
 from dalembert.errors import InputError
 
 
@@ -64,6 +64,7 @@ def constrained_motion(
     """
     formulation = Factored() if formulation is None else formulation
     arrays = _checked_shapes(mass_matrix, applied_force, constraint_matrix, constraint_rhs, C)
+    require_fit(formulation, arrays[2].shape[-1], arrays[2].shape[-2])
     batch = arrays[0].shape[:-2]
     law_given = C is not None
     answer = _solve_batch(formulation, law_given, len(batch), *arrays)

@@ -62,7 +62,8 @@ class Engine(NamedTuple):
 
     watch(q, qd, t, p) -> Watch
     acceleration(q, qd, t, p, rows, gains) -> (n,)    with those rows, wherever a solver's stage may be
-    position_step(q, qd, t, p, rows) -> (n,)          shortest change of q, in the mass metric, that meets φ = 0 linearly
+    position_step(q, qd, t, p, rows) -> (n,)          shortest change of q, in the mass metric, that meets φ = 0 to
+                                                      first order
     velocity_step(q, qd, t, p, rows) -> (n,)          the same for qd and the velocity residuals
     columns(q, qd, t, p) -> tuple of n arrays         accelerations of a batch as a struct of arrays: q, qd and p are
                                                       tuples with one array per coordinate or parameter

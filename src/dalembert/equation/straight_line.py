@@ -112,10 +112,16 @@ def factor(M: Matrix) -> Mass:
     for j in range(n):
         scaled = [mul(lower[j][k], pivots[k]) for k in range(j)]
         pivots.append(sub(M[j][j], dot(lower[j][:j], scaled)))
-        reciprocals.append(1 if is_number(pivots[j], 1) else 1 / pivots[j])
+        reciprocals.append(_reciprocal(pivots[j]))
         for i in range(j + 1, n):
             lower[i][j] = mul(sub(M[i][j], dot(lower[i][:j], scaled)), reciprocals[j])
     return Mass(lower, pivots, reciprocals)
+
+
+def _reciprocal(pivot: Any) -> Any:
+    if is_number(pivot, 0):
+        return float("inf")  # a mass matrix that is singular by its form; found out when it is watched
+    return 1 if is_number(pivot, 1) else 1 / pivot
 
 
 @dataclass(frozen=True)
@@ -185,5 +191,6 @@ def if_kept(keep: Any) -> Use:
 
 
 def _length(size: Any, used: Any) -> Any:
-    # The inner `where` keeps derivatives finite for a row of size zero.
+    # A row that was independent may vanish on the way; the inner `where` keeps derivatives finite for it.
+    used = used & (size > 0)
     return jnp.where(used, jnp.sqrt(jnp.where(used, size, 1.0)), jnp.inf)

@@ -20,8 +20,6 @@ def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: S
     M, A = np.asarray(answer.mass_matrix), np.asarray(answer.constraint_matrix)
     if formulation.positive_mass:
         require_positive(M)
-    if isinstance(formulation, StackedLeastSquares):
-        _require_weight(formulation, M.shape[-1] + A.shape[-2])
     rank, m = np.asarray(answer.rank), A.shape[-2]
     if formulation.independent_rows and (rank < m).any():
         raise ConstraintError(
@@ -89,9 +87,11 @@ def _require_regular(M: Any, A: Any, formulation: Formulation) -> None:
         )
 
 
-def _require_weight(formulation: StackedLeastSquares, size: int) -> None:
-    if formulation.weight is None:
+def require_fit(formulation: Formulation, n: int, m: int) -> None:
+    """Raise unless a weight, if the formulation has one, fits n equations of motion and m constraints."""
+    if not isinstance(formulation, StackedLeastSquares) or formulation.weight is None:
         return
+    size = n + m
     W = np.asarray(formulation.weight, float)
     if W.shape not in ((size,), (size, size)):
         raise InputError(

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from jax import Array
+from jax import Array, lax
 
 from dalembert.equation.dynamics import Dynamics, Gains
 from dalembert.errors import InputError
@@ -75,12 +75,12 @@ class Projection(Drift):
         return None
 
     def correct(self, dynamics: Dynamics, q: Array, qd: Array, t: Any, p: Any, rows: Any) -> tuple[Array, Array]:
-        levels = dynamics.levels
+        engine, levels = dynamics.engine, dynamics.levels
+        # loops rather than repetition: each step is compiled once
         if "position" in levels:
-            for _ in range(self.iterations):
-                q = q + dynamics.engine.position_step(q, qd, t, p, rows)
-        if "position" in levels or "velocity" in levels:
-            # φ̇ is linear in the velocities: one step is exact. ψ need not be.
-            for _ in range(self.iterations if "velocity" in levels else 1):
-                qd = qd + dynamics.engine.velocity_step(q, qd, t, p, rows)
+            q = lax.fori_loop(0, self.iterations, lambda _, x: x + engine.position_step(x, qd, t, p, rows), q)
+        if "velocity" in levels:  # ψ need not be linear in the velocities
+            qd = lax.fori_loop(0, self.iterations, lambda _, v: v + engine.velocity_step(q, v, t, p, rows), qd)
+        elif "position" in levels:  # φ̇ is: one step is exact
+            qd = qd + engine.velocity_step(q, qd, t, p, rows)
         return q, qd

@@ -37,7 +37,7 @@ def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> st
 
 
 def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q: Any, qd: Any) -> str:
-    answer = answer_at(dynamics, q, qd, t, p, method.formulation)
+    answer = answer_at(dynamics, q, qd, np.asarray(t), p, method.formulation)
     for name in ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs"):
         if not np.isfinite(np.asarray(getattr(answer, name))).all():
             return f"`{name}` is not finite there. Look for a division by zero or a root of a negative number."

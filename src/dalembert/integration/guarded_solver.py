@@ -31,7 +31,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     """Chooses independent constraint rows once per step, applies the drift cure, stops when the equation is unsound.
 
     ``strict`` is off where contradictory constraints are meant to be compromised between.
-    The arguments of the vector field are (p, rows); the state is q and qd in one array of length 2n.
+    The arguments of the vector field are (p, watch); the state is q and qd in one array of length 2n.
     """
 
     solver: diffrax.AbstractSolver[Any]
@@ -69,15 +69,15 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         return self.solver.func(terms, t0, y0, args)
 
     def init(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any) -> Any:
-        p, _ = args
-        rank = self.dynamics.engine.watch(*halves(y0), t0, p).rank
-        return self.solver.init(terms, t0, t1, y0, args), Record(rank, rank, rank, jnp.asarray(jnp.nan))
+        _, watch = args
+        record = Record(watch.rank, watch.rank, watch.rank, jnp.asarray(jnp.nan))
+        return self.solver.init(terms, t0, t1, y0, args), record
 
     def step(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any, solver_state: Any, made_jump: Any) -> Any:
         p, _ = args
         inner, record = solver_state
         watch = self.dynamics.engine.watch(*halves(y0), t0, p)
-        y1, error, dense, inner, result = self.solver.step(terms, t0, t1, y0, (p, watch.rows), inner, made_jump)
+        y1, error, dense, inner, result = self.solver.step(terms, t0, t1, y0, (p, watch), inner, made_jump)
         y1 = jnp.concatenate(self.drift.correct(self.dynamics, *halves(y1), t1, p, watch.rows))
         if self.strict:
             # Any result other than success ends the integration; why is found out afterwards, at the state itself.
@@ -103,8 +103,8 @@ def vector_field(dynamics: Dynamics, formulation: Formulation, drift: Drift) -> 
     gains = drift.gains()
 
     def field(t: Any, y: Array, args: Any) -> Array:
-        p, rows = args
+        p, watch = args
         q, qd = halves(y)
-        return jnp.concatenate([qd, dynamics.acceleration(q, qd, t, p, rows, gains, formulation)])
+        return jnp.concatenate([qd, dynamics.acceleration(q, qd, t, p, watch.rows, gains, formulation)])
 
     return diffrax.ODETerm(field)

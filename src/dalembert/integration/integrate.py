@@ -11,7 +11,7 @@ import diffrax
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
@@ -55,6 +55,7 @@ class Path:
     t: Any
     y: Any
     finished: bool
+    sound_start: bool = True
     steps: int = 0
     rejected: int = 0
     seconds: float = 0.0
@@ -69,8 +70,9 @@ def integrate(dynamics: Dynamics, method: Method, y0: Array, t0: float, t1: floa
     path = Path(ts[0], ys[0], finished=False)
     seen: list[int] = []
     while path.steps < method.max_steps:
-        stretch = _stretch(dynamics, method, jnp.asarray(ys[-1][-1]), ts[-1][-1], t1, p)
+        stretch = _stretch(dynamics, method, jnp.asarray(ys[-1][-1]), jnp.asarray(ts[-1][-1]), jnp.asarray(t1), p)
         accepted = int(stretch.accepted)
+        path.sound_start &= path.steps > 0 or bool(stretch.sound)
         ts.append(np.asarray(stretch.t[:accepted]))
         ys.append(np.asarray(stretch.y[:accepted]))
         path.steps += accepted
@@ -93,7 +95,7 @@ def integrate(dynamics: Dynamics, method: Method, y0: Array, t0: float, t1: floa
 
 
 class Stretch(NamedTuple):
-    """Up to ``STRETCH`` steps: padded times and states, how many are real, and how it ended."""
+    """Up to ``STRETCH`` steps: padded times and states, how many are real, how it ended, if the start was sound."""
 
     t: Array
     y: Array
@@ -102,11 +104,12 @@ class Stretch(NamedTuple):
     finished: Array
     to_be_continued: Array
     record: Record
+    sound: Array
 
 
 @eqx.filter_jit
 def _stretch(dynamics: Dynamics, method: Method, y0: Array, t0: Any, t1: Any, p: Any) -> Stretch:
-    rows = dynamics.engine.watch(*halves(y0), t0, p).rows
+    watch = dynamics.engine.watch(*halves(y0), t0, p)
     solution = diffrax.diffeqsolve(
         vector_field(dynamics, method.formulation, method.drift),
         method.guarded(dynamics),
@@ -114,7 +117,7 @@ def _stretch(dynamics: Dynamics, method: Method, y0: Array, t0: Any, t1: Any, p:
         t1=t1,
         dt0=method.step,
         y0=y0,
-        args=(p, rows),
+        args=(p, watch),
         stepsize_controller=method.controller(t1 - t0),
         saveat=diffrax.SaveAt(steps=True, solver_state=True),
         max_steps=STRETCH,
@@ -129,71 +132,5 @@ def _stretch(dynamics: Dynamics, method: Method, y0: Array, t0: Any, t1: Any, p:
         finished=solution.result == diffrax.RESULTS.successful,
         to_be_continued=solution.result == diffrax.RESULTS.max_steps_reached,
         record=solution.solver_state[1],
+        sound=watch.sound,
     )
-
-
-@eqx.filter_jit
-def states_at(dynamics: Dynamics, method: Method, path_t: Array, path_y: Array, times: Array, p: Any) -> Array:
-    """The states (T, 2n) at given times on a path, each by one step from the accepted step before it.
-
-    Interpolating would lose several orders: the polynomials that come with a high-order method are of lower order than
-    its steps. Outputs do not shorten the steps, and being independent of one another they are computed side by side.
-    """
-    term = vector_field(dynamics, method.formulation, method.drift)
-    solver = eqx.tree_at(lambda s: s.solver, method.guarded(dynamics), _with_tolerances(method))
-
-    def at(t: Array) -> Array:
-        before = jnp.maximum(jnp.searchsorted(path_t, t, side="left") - 1, 0)
-        t0, y0 = path_t[before], path_y[before]
-        # at the start itself there is no step to take; any length will do for the branch that is thrown away
-        t1 = jnp.where(t > t0, t, t0 + 1e-3)
-        rows = dynamics.engine.watch(*halves(y0), t0, p).rows
-        state = solver.init(term, t0, t1, y0, (p, rows))
-        y1, *_ = solver.step(term, t0, t1, y0, (p, rows), state, made_jump=False)
-        return jnp.where(t > t0, y1, y0)
-
-    return lax.map(at, times, batch_size=256)
-
-
-def _with_tolerances(method: Method) -> diffrax.AbstractSolver[Any]:
-    """The solver with its root finder's tolerances filled in, as ``diffeqsolve`` does for its own copy."""
-    solver = method.solver
-    if not isinstance(solver, diffrax.AbstractImplicitSolver):
-        return solver
-    controller = diffrax.PIDController(rtol=method.rtol, atol=method.atol)
-    for attribute in ("rtol", "atol", "norm"):
-        value = getattr(solver.root_finder, attribute)
-        if not isinstance(value, (int, float)) and not callable(value):
-
-            def place(s: Any, attribute: str = attribute) -> Any:
-                return getattr(s.root_finder, attribute)
-
-            solver = eqx.tree_at(place, solver, getattr(controller, attribute))
-    return solver
-
-
-@eqx.filter_jit
-def histories(dynamics: Dynamics, formulation: Formulation, times: Array, y: Any, p: Any) -> dict[str, Array]:
-    """What a trajectory records beside the state, at each of its times."""
-
-    def at(point: tuple[Array, Array]) -> dict[str, Array]:
-        t, state = point
-        q, qd = halves(state)
-        answer = dynamics.answer(q, qd, t, p, formulation)
-        terms = dynamics.terms(q, qd, t, p)
-        own = {"position": terms.position, "velocity": terms.velocity}
-        residual = terms.A @ answer.acceleration - terms.b
-        return {
-            "acceleration": answer.acceleration,
-            "ideal_force": answer.ideal_force,
-            "nonideal_force": answer.nonideal_force,
-            "multipliers": answer.multipliers,
-            "rank": answer.rank,
-            "inconsistency": answer.inconsistency,
-            "violation": jnp.stack([own.get(v, residual)[i] for i, v in enumerate(dynamics.levels)])
-            if dynamics.levels
-            else residual,
-            "velocity_violation": terms.velocity,
-        } | ({} if dynamics.energy is None else {"energy": jnp.asarray(dynamics.energy(q, qd, t, p))})
-
-    return lax.map(at, (times, y), batch_size=256)

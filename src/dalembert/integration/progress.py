@@ -15,7 +15,7 @@ PATIENCE = 2.0
 class Progress:
     """Shows how far a run has come, on a terminal, once it has taken longer than ``PATIENCE``.
 
-    ``wanted`` True shows it at once and anywhere, False never.
+    ``wanted`` True shows it at once, as plain lines where there is no terminal; False never.
     """
 
     def __init__(self, start: float, end: float, wanted: bool | None):
@@ -36,6 +36,9 @@ class Progress:
     def show(self, t: float, steps: int) -> None:
         """Say that time t was reached after so many steps."""
         if not self.wanted or time.perf_counter() - self.began < self.patience:
+            return
+        if not sys.stderr.isatty():
+            sys.stderr.write(f"t = {t:.6g} of {self.end:.6g} ({steps} steps)\n")
             return
         if self.bar is None:
             self.bar, self.task = self._open()

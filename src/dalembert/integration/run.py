@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from dalembert.equation.array_engine import array_engine
 from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
-from dalembert.equation.verdict import refuse_trouble
+from dalembert.equation.verdict import refuse_trouble, require_fit
 from dalembert.errors import SimulationError
 from dalembert.integration.failure import answer_at, why
-from dalembert.integration.guarded_solver import halves
-from dalembert.integration.integrate import Method, Path, histories, integrate, states_at
+from dalembert.integration.integrate import Method, Path, integrate
 from dalembert.integration.progress import Progress
+from dalembert.integration.sampling import sample
 from dalembert.integration.start import require_consistent
 from dalembert.integration.trajectory import Trajectory
 
@@ -32,31 +33,41 @@ def run(
     q0: Floats,
     qd0: Floats,
     times: Floats,
-    p: tuple[float, ...],
+    p: tuple[Any, ...],
     *,
     allow_violation: bool,
     progress: bool | None,
 ) -> Trajectory:
     """Simulate from a start at ``times[0]`` and give the motion at all times."""
     dynamics = suited_to(dynamics, method.formulation)
+    require_fit(method.formulation, len(q0), len(dynamics.constraints))
     t0, t1 = float(times[0]), float(times[-1])
     if not allow_violation:
-        require_consistent(dynamics, q0, qd0, t0, p)
-    refuse_trouble(answer_at(dynamics, q0, qd0, t0, p, method.formulation), method.formulation, dynamics.constraints)
+        require_consistent(dynamics, q0, qd0, times[0], p)
+    if not isinstance(method.formulation, Factored):
+        _refuse_start(dynamics, method, q0, qd0, times[0], p)
     y0 = jnp.concatenate([jnp.asarray(q0), jnp.asarray(qd0)])
     with Progress(t0, t1, progress) as bar:
         path = integrate(dynamics, method, y0, t0, t1, p, bar)
+    if not path.sound_start:
+        # the default formulation is watched by the integrator itself, which saves compiling the check for every run
+        _refuse_start(dynamics, method, q0, qd0, times[0], p)
     reached = times if path.finished else np.unique(np.append(times[times <= path.t[-1]], path.t[-1]))
     trajectory = _sampled(dynamics, method, path, reached, p)
-    contradictory = np.flatnonzero(trajectory.inconsistency > CONSISTENCY_TOLERANCE)
-    if not method.formulation.compromises and len(contradictory):
-        # The steps found nothing, but one of the requested times did: report the first.
-        path = replace(path, t=trajectory.t[: contradictory[0] + 1], y=_states(trajectory)[: contradictory[0] + 1])
-        trajectory = trajectory.until(int(contradictory[0]) + 1)
-        path.finished = False
+    off = _first_trouble(trajectory, method)
+    if off is not None:
+        # The steps found nothing amiss, but one of the requested times did.
+        path = replace(path, t=trajectory.t[: off + 1], y=_states(trajectory)[: off + 1], finished=False)
+        trajectory = trajectory.until(off + 1)
     if not path.finished:
         raise SimulationError(why(dynamics, method, path, p, t1), float(path.t[-1]), trajectory)
     return trajectory
+
+
+def _refuse_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> None:
+    """Raise if there is no sound acceleration at the start."""
+    answer = answer_at(dynamics, q0, qd0, t0, p, method.formulation)
+    refuse_trouble(answer, method.formulation, dynamics.constraints)
 
 
 def suited_to(dynamics: Dynamics, formulation: Formulation) -> Dynamics:
@@ -71,10 +82,7 @@ def suited_to(dynamics: Dynamics, formulation: Formulation) -> Dynamics:
 
 
 def _sampled(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> Trajectory:
-    y = np.asarray(states_at(dynamics, method, jnp.asarray(path.t), jnp.asarray(path.y), jnp.asarray(times), p))
-    recorded = {k: np.asarray(v) for k, v in histories(dynamics, method.formulation, jnp.asarray(times), y, p).items()}
-    q, qd = halves(y)
-    recorded.setdefault("energy", None)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    recorded: dict[str, Any] = {"energy": None} | sample(dynamics, method, path, times, p)
     statistics = {
         "steps": path.steps,
         "rejected": path.rejected,
@@ -88,23 +96,29 @@ def _sampled(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: A
     }
     return Trajectory(
         t=np.asarray(times),
-        q=q,
-        qd=qd,
         **recorded,
         coordinates=dynamics.coordinates,
         constraints=dynamics.constraints,
         parameters=dict(zip(dynamics.parameters, map(float, p), strict=True)),
         statistics=statistics,
-        notes=_notes(path),
+        notes=_notes(path, recorded["rank"]),
     )
 
 
-def _notes(path: Path) -> tuple[str, ...]:
-    lowest, highest = path.ranks
+def _notes(path: Path, ranks: Any) -> tuple[str, ...]:
+    lowest, highest = min(path.ranks[0], int(ranks.min())), max(path.ranks[1], int(ranks.max()))
     if lowest == highest:
         return ()
     last = f", last at t = {path.rank_changes[-1]:.6g}" if path.rank_changes else ""
     return (f"The rank of the constraints changed on the way, between {lowest} and {highest}{last}.",)
+
+
+def _first_trouble(trajectory: Trajectory, method: Method) -> int | None:
+    """The first time at which the forces are not numbers or the constraints contradict one another."""
+    bad = ~np.isfinite(trajectory.acceleration).all(axis=1)
+    if not method.formulation.compromises:
+        bad |= ~(trajectory.inconsistency <= CONSISTENCY_TOLERANCE)
+    return int(np.argmax(bad)) if bad.any() else None
 
 
 def _states(trajectory: Trajectory) -> Floats:

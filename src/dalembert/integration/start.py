@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import numpy as np
+from jax import Array
 from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics, Terms
@@ -33,7 +34,7 @@ def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     return dynamics.terms(q, qd, t, p)
 
 
-def require_consistent(dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any) -> None:
+def require_consistent(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any) -> None:
     """Raise unless the state satisfies the constraints at position and velocity level."""
     terms = terms_at(dynamics, q, qd, t, p)
     length = np.linalg.norm(np.asarray(terms.A), axis=1)
@@ -55,26 +56,58 @@ def _misses(dynamics: Dynamics, residual: Any, length: Floats, scale: Floats, ar
     ]
 
 
-def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: float, p: Any) -> State:
+def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any) -> State:
     """The state on the constraints nearest to (q0, qd0) in the mass metric: positions first, then velocities."""
-    levels = np.array(dynamics.levels, dtype=object)
-    at_position, at_velocity = levels == "position", levels != "acceleration"
+    at_position = np.array([level == "position" for level in dynamics.levels], bool)
+    at_velocity = np.array([level != "acceleration" for level in dynamics.levels], bool)
 
-    def positions(q: Floats) -> tuple[Floats, Floats]:
-        terms = terms_at(dynamics, q, qd0, t, p)
-        return np.asarray(terms.position)[at_position], np.asarray(terms.A)[at_position]
+    def positions(q: Floats, weights: Floats) -> Equations:
+        found = _bent(dynamics, "position", q, q, qd0, t, p, _spread(weights, at_position))
+        return Equations(*(np.asarray(part) for part in found)).of(at_position)
 
-    def velocities(q: Floats, qd: Floats) -> tuple[Floats, Floats]:
-        terms = terms_at(dynamics, q, qd, t, p)
-        return np.asarray(terms.velocity)[at_velocity], np.asarray(terms.A)[at_velocity]
+    q = _nearest(positions, q0, _metric(dynamics, q0, qd0, t, p), _names(dynamics, at_position), "q0")
 
-    names = np.array(dynamics.constraints, dtype=object)
-    q = _nearest(positions, q0, _metric(dynamics, q0, qd0, t, p), names[at_position], "q0")
-    qd = _nearest(partial(velocities, q), qd0, _metric(dynamics, q, qd0, t, p), names[at_velocity], "qd0")
+    def velocities(qd: Floats, weights: Floats) -> Equations:
+        found = _bent(dynamics, "velocity", qd, q, qd, t, p, _spread(weights, at_velocity))
+        return Equations(*(np.asarray(part) for part in found)).of(at_velocity)
+
+    qd = _nearest(velocities, qd0, _metric(dynamics, q, qd0, t, p), _names(dynamics, at_velocity), "qd0")
     return State(q, qd)
 
 
-def _metric(dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any) -> Floats:
+class Equations(NamedTuple):
+    """Residuals (k,), their Jacobian (k, n), and the Hessian (n, n) of the residuals' weighted sum."""
+
+    residual: Floats
+    jacobian: Floats
+    curvature: Floats
+
+    def of(self, rows: NDArray[np.bool_]) -> Equations:
+        return Equations(self.residual[rows], self.jacobian[rows], self.curvature)
+
+
+@eqx.filter_jit
+def _bent(dynamics: Dynamics, level: str, x: Any, q: Any, qd: Any, t: Any, p: Any, weights: Any) -> Any:
+    """The equations of one level as functions of x, which is q or qd."""
+
+    def terms(x: Array) -> Terms:
+        return dynamics.terms(x, qd, t, p) if level == "position" else dynamics.terms(q, x, t, p)
+
+    at = terms(x)
+    return getattr(at, level), at.A, jax.jacfwd(lambda x: weights @ terms(x).A)(x)
+
+
+def _spread(weights: Floats, rows: NDArray[np.bool_]) -> Floats:
+    whole = np.zeros(len(rows))
+    whole[rows] = weights
+    return whole
+
+
+def _names(dynamics: Dynamics, rows: NDArray[np.bool_]) -> list[str]:
+    return [name for name, wanted in zip(dynamics.constraints, rows, strict=True) if wanted]
+
+
+def _metric(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any) -> Floats:
     """L⁻ᵀ of the mass matrix LLᵀ, whose columns are steps of unit length; of the identity if M is not positive."""
     M = np.asarray(terms_at(dynamics, q, qd, t, p).M)
     try:
@@ -84,44 +117,91 @@ def _metric(dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any) -> Floa
 
 
 def _nearest(
-    equations: Callable[[Floats], tuple[Floats, Floats]], x0: Floats, steps: Floats, names: Any, argument: str
+    equations: Callable[[Floats, Floats], Equations], x0: Floats, steps: Floats, names: list[str], argument: str
 ) -> Floats:
     """The point x0 + steps·y with the shortest y that solves the equations.
 
-    First any solution near by (damped least squares, which also gets there from afar and over singular places); then,
-    y ← J⁺(J y − f), whose fixed points are the solutions with y in the row space of J: the nearest ones.
+    First any solution near by (damped least squares, which gets there from afar and past singular places); then along
+    the solutions towards x0, by Newton's method for the shortest y with the curvature of the equations, each step
+    brought back onto them. Redundant equations are fine: only the spaces that J spans are used.
     """
+    if not names:
+        return x0
+    none = np.zeros(len(names))
+    scale = np.maximum(np.linalg.norm(equations(x0, none).jacobian @ steps, axis=1), 1e-12)
+
+    def at(y: Floats, weights: Floats = none) -> Equations:
+        f, J, H = equations(x0 + steps @ y, weights / scale)
+        return Equations(f / scale, J @ steps / scale[:, None], steps.T @ H @ steps)
+
+    y = _some_solution(at, np.zeros_like(x0))
+    _require_solution(at(y).residual, y, scale, names, argument)
+    for _ in range(100):
+        J = at(y).jacobian
+        tangent, J_plus = _tangent(J), np.linalg.pinv(J, rcond=SPAN_TOLERANCE)
+        slope = tangent.T @ y
+        if np.linalg.norm(slope) <= 1e-13 * (1 + np.linalg.norm(y)):
+            break
+        bend = tangent.T @ at(y, -J_plus.T @ y).curvature @ tangent + np.eye(len(slope))
+        values, vectors = np.linalg.eigh(bend)
+        # away from the minimum the bend may have any sign: go downhill all the same
+        step = -tangent @ (vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), 1e-3)))
+        shorter = _shorter(at, y, step)
+        if shorter is None:
+            break
+        y = shorter
+    return x0 + steps @ y
+
+
+SPAN_TOLERANCE = 1e-7
+"""Singular values below this fraction of the largest count as zero: a redundant equation is redundant only where the
+equations hold, and here they hold to rounding at best."""
+
+
+def _tangent(J: Floats) -> Floats:
+    _, values, rows = np.linalg.svd(J)
+    rank = int((values > SPAN_TOLERANCE * max(values.max(initial=0.0), 1e-300)).sum())
+    return rows[rank:].T
+
+
+def _some_solution(at: Callable[[Floats], Equations], y: Floats) -> Floats:
     import scipy.optimize
 
-    f, J = equations(x0)
-    if not len(f):
-        return x0
-    scale = np.maximum(np.linalg.norm(J @ steps, axis=1), 1e-12)
-
-    def residual(y: Floats) -> Floats:
-        return equations(x0 + steps @ y)[0] / scale
-
-    def jacobian(y: Floats) -> Any:
-        return (equations(x0 + steps @ y)[1] @ steps) / scale[:, None]
-
     least_squares: Any = scipy.optimize.least_squares  # its stubs take only strings for the Jacobian
-    y: Floats = least_squares(residual, np.zeros_like(x0), jacobian, xtol=1e-15, ftol=1e-15, gtol=1e-15).x
-    for _ in range(200):
-        J_plus = np.linalg.pinv(jacobian(y), rcond=1e-7)
-        new = J_plus @ (jacobian(y) @ y - residual(y))
-        moved = np.linalg.norm(new - y)
-        # A full step may overshoot where the constraints are strongly curved; never lose what was reached.
-        y = new if np.linalg.norm(residual(new)) <= 2 * np.linalg.norm(residual(y)) + moved else (y + new) / 2
-        if moved <= 1e-14 * (1 + np.linalg.norm(y)):
+    found = least_squares(
+        lambda y: at(y).residual, y, lambda y: at(y).jacobian, xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=500
+    )
+    return _retracted(at, found.x)
+
+
+def _retracted(at: Callable[[Floats], Equations], y: Floats) -> Floats:
+    """Back onto the equations by the shortest way, a few Gauss–Newton steps, as long as they help."""
+    f, J, _ = at(y)
+    for _ in range(20):
+        new = y - np.linalg.pinv(J, rcond=SPAN_TOLERANCE) @ f
+        f_new, J_new, _ = at(new)
+        if not np.linalg.norm(f_new) < np.linalg.norm(f):
             break
-    off = np.abs(residual(y))
+        y, f, J = new, f_new, J_new
+    return y
+
+
+def _shorter(at: Callable[[Floats], Equations], y: Floats, step: Floats) -> Floats | None:
+    """A solution along a step that is nearer than y, or None when rounding allows no more."""
+    for _ in range(40):
+        new = _retracted(at, y + step)
+        if np.linalg.norm(at(new).residual) <= 1e-10 * (1 + np.linalg.norm(new)) and new @ new < y @ y:
+            return new
+        step = step / 2
+    return None
+
+
+def _require_solution(residual: Floats, y: Floats, scale: Floats, names: list[str], argument: str) -> None:
     limit = 1e-10 * (1 + np.linalg.norm(y))
-    if not (off <= limit).all():
-        culprits = "; ".join(
-            f"`{names[k]}` remains violated by {off[k] * scale[k]:.1e}" for k in np.flatnonzero(off > limit)
-        )
+    off = np.flatnonzero(~(np.abs(residual) <= limit))
+    if len(off):
+        culprits = "; ".join(f"`{names[int(k)]}` remains violated by {abs(residual[k]) * scale[k]:.1e}" for k in off)
         raise StateError(
             f"some state near `{argument}` must satisfy the constraints; {culprits}. Check that the constraints do not "
             f"contradict one another, or start from a guess nearer to them."
         )
-    return x0 + steps @ y

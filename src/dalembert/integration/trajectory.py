@@ -93,23 +93,26 @@ class Trajectory:
         import xarray as xr
 
         variables: dict[str, Any] = {name: (("time", "coordinate"), getattr(self, name)) for name in PER_COORDINATE}
-        variables |= {name: (("time", "constraint"), getattr(self, name)) for name in PER_CONSTRAINT}
+        if self.constraints:  # a dimension of length zero would become unlimited in a NetCDF file
+            variables |= {name: (("time", "constraint"), getattr(self, name)) for name in PER_CONSTRAINT}
         variables |= {name: (("time",), getattr(self, name)) for name in PER_TIME if getattr(self, name) is not None}
-        labels = {"time": self.t, "coordinate": list(self.coordinates), "constraint": list(self.constraints)}
+        labels = {"time": self.t, "coordinate": list(self.coordinates)}
+        labels |= {"constraint": list(self.constraints)} if self.constraints else {}
         described = {key: json.dumps(getattr(self, key)) for key in ("parameters", "statistics", "notes")}
         return xr.Dataset(variables, labels, described)
 
     @classmethod
     def from_xarray(cls, data: xr.Dataset) -> Trajectory:
         """The trajectory that ``to_xarray`` described."""
-        arrays = {
-            name: data[name].values if name in data else None for name in (*PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME)
-        }
+        names = (*PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME)
+        arrays: dict[str, Any] = {name: data[name].values if name in data else None for name in names}
+        if "constraint" not in data:
+            arrays |= dict.fromkeys(PER_CONSTRAINT, np.zeros((len(data["time"]), 0)))
         return cls(
             t=data["time"].values,
-            **arrays,  # pyright: ignore[reportArgumentType]
+            **arrays,
             coordinates=tuple(str(name) for name in data["coordinate"].values),
-            constraints=tuple(str(name) for name in data["constraint"].values),
+            constraints=tuple(str(name) for name in data["constraint"].values) if "constraint" in data else (),
             parameters=json.loads(data.attrs["parameters"]),
             statistics=json.loads(data.attrs["statistics"]),
             notes=tuple(json.loads(data.attrs["notes"])),
@@ -130,7 +133,7 @@ class Trajectory:
         import xarray as xr
 
         try:
-            with xr.open_dataset(path, engine="scipy") as data:
+            with xr.open_dataset(path, engine="scipy", backend_kwargs={"mmap": False}) as data:
                 return cls.from_xarray(data.load())
         except FileNotFoundError:
             raise InputError(f"`path` must name a file that `save` wrote; there is no {path}.") from None

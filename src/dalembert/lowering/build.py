@@ -23,10 +23,11 @@ from dalembert.lowering.symbolic import SymbolicFunctions, array_law, array_term
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.system import System
 
-STRAIGHT_LINE_LIMIT = 2000
-"""Most operations, terms and elimination together, of a program that is written out. Measured on planar chains
-(``benchmarks/acceleration.py``): written out, 10 links (1500 operations) take a quarter of the time of array code;
-20 links (4900) take twice as long and ten times as long to compile."""
+STRAIGHT_LINE_LIMIT = 400
+"""Most operations, terms and elimination together, of a program that is written out. Measured as whole simulations of
+planar chains, since XLA treats a program differently inside an integrator than alone: written out, 2 links (138
+operations) take a quarter of the time of array code, 5 links (536) a third more, 7 links four times as long, and
+compiling takes longer from 5 links on."""
 
 Style = Literal["straight-line", "array"]
 
@@ -57,7 +58,9 @@ def _build_symbolic(system: System, style: Style | None) -> Dynamics:
         )
         engine = straight_line_engine(program)
     else:
-        engine = array_engine(terms, law, levels, law_needs_ideal=functions.law_needs_ideal)
+        engine = array_engine(
+            terms, law, levels, law_needs_ideal=functions.law_needs_ideal, diagonal_mass=_diagonal(functions)
+        )
     energy = functions.energy
     return Dynamics(
         coordinates=system.coordinate_names,

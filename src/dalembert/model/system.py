@@ -51,11 +51,12 @@ class System:
     ('g', 'l', 'm')
     """
 
-    coordinates: tuple[Any, ...]
+    # Given in any of the forms above; afterwards tuples, an immutable matrix and an immutable column.
+    coordinates: Any
     mass_matrix: Any
     applied_force: Any
-    constraints: tuple[Constraint, ...] = ()
-    nonideal: tuple[Law, ...] = ()
+    constraints: Any = ()
+    nonideal: Any = ()
     lagrangian: Any = None
 
     def __post_init__(self) -> None:

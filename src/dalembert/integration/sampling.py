@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The motion at the requested times, from the steps that were taken: states, forces, violations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.guarded_solver import halves, vector_field
+from dalembert.integration.integrate import Method, Path
+
+BATCH = 256
+"""Times computed side by side; more would only take more memory."""
+
+
+def sample(dynamics: Dynamics, method: Method, path: Path, times: Any, p: Any) -> dict[str, Any]:
+    """States and all that follows from them at T times on a path, by the names of ``Trajectory``."""
+    batches = -(-len(times) // BATCH)
+    padded = times if batches == 1 else np.append(times, np.full(batches * BATCH - len(times), times[-1]))
+    found = _sample(dynamics, method, jnp.asarray(path.t), jnp.asarray(path.y), jnp.asarray(padded), p)
+    return {name: np.asarray(values)[: len(times)] for name, values in found.items()}
+
+
+@eqx.filter_jit
+def _sample(dynamics: Dynamics, method: Method, path_t: Array, path_y: Array, times: Array, p: Any) -> dict[str, Array]:
+    state_at = _state_at(dynamics, method, path_t, path_y, p)
+
+    def at(t: Array) -> dict[str, Array]:
+        return _described(dynamics, method, state_at(t), t, p)
+
+    if len(times) <= BATCH:
+        return jax.vmap(at)(times)
+    found = lax.map(jax.vmap(at), times.reshape(-1, BATCH))
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), found)
+
+
+def _state_at(dynamics: Dynamics, method: Method, path_t: Array, path_y: Array, p: Any) -> Callable[[Array], Array]:
+    """The state (2n,) at a time, by one step from the accepted step before it.
+
+    Interpolating would lose several orders: the polynomials that come with a high-order method are of lower order than
+    its steps. Outputs do not shorten the steps, and being independent of one another they are computed side by side.
+    """
+    term = vector_field(dynamics, method.formulation, method.drift)
+    solver = _with_tolerances(method)
+
+    def state_at(t: Array) -> Array:
+        before = jnp.maximum(jnp.searchsorted(path_t, t, side="left") - 1, 0)
+        t0, y0 = path_t[before], path_y[before]
+        # at the start itself there is no step to take; any length will do for the branch that is thrown away
+        t1 = jnp.where(t > t0, t, t0 + 1e-3)
+        watch = dynamics.engine.watch(*halves(y0), t0, p)
+        state = solver.init(term, t0, t1, y0, (p, watch))
+        y1, *_ = solver.step(term, t0, t1, y0, (p, watch), state, made_jump=False)
+        y1 = jnp.concatenate(method.drift.correct(dynamics, *halves(y1), t1, p, watch.rows))
+        return jnp.where(t > t0, y1, y0)
+
+    return state_at
+
+
+def _with_tolerances(method: Method) -> diffrax.AbstractSolver[Any]:
+    """The solver with its root finder's tolerances filled in, as ``diffeqsolve`` does for its own copy."""
+    solver = method.solver
+    if not isinstance(solver, diffrax.AbstractImplicitSolver):
+        return solver
+    controller = diffrax.PIDController(rtol=method.rtol, atol=method.atol)
+    for attribute in ("rtol", "atol", "norm"):
+        value = getattr(solver.root_finder, attribute)
+        if not isinstance(value, (int, float)) and not callable(value):
+
+            def place(s: Any, attribute: str = attribute) -> Any:
+                return getattr(s.root_finder, attribute)
+
+            solver = eqx.tree_at(place, solver, getattr(controller, attribute))
+    return solver
+
+
+def _described(dynamics: Dynamics, method: Method, state: Array, t: Array, p: Any) -> dict[str, Array]:
+    q, qd = halves(state)
+    answer = dynamics.answer(q, qd, t, p, method.formulation)
+    terms = dynamics.terms(q, qd, t, p)
+    residual = terms.A @ answer.acceleration - terms.b
+    own = {"position": terms.position, "velocity": terms.velocity, "acceleration": residual}
+    at_level = [own[level][k] for k, level in enumerate(dynamics.levels)]
+    described = {
+        "q": q,
+        "qd": qd,
+        "acceleration": answer.acceleration,
+        "ideal_force": answer.ideal_force,
+        "nonideal_force": answer.nonideal_force,
+        "multipliers": answer.multipliers,
+        "rank": answer.rank,
+        "inconsistency": answer.inconsistency,
+        "violation": jnp.stack(at_level) if at_level else residual,
+        "velocity_violation": terms.velocity,
+    }
+    if dynamics.energy is not None:
+        described["energy"] = jnp.asarray(dynamics.energy(q, qd, t, p), float)
+    return described

@@ -1,0 +1,260 @@
+"""One test per message: what must hold, what was found, what to do."""
+
+import diffrax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+from helpers import pendulum, skate_particle
+
+x, y, z = da.coordinates("x y z")
+xd = x.diff(da.t)
+k = da.parameters("k")
+G = {"g": 9.81}
+
+
+def system(**changes) -> da.System:
+    fields = {"coordinates": (x, y), "mass_matrix": sp.eye(2), "applied_force": (0, 0)}
+    return da.System(**(fields | changes))
+
+
+MODELS = {
+    r"`coordinates` must hold at least one": lambda: system(coordinates=()),
+    r"`coordinates` must be functions of `da.t`; got `k`": lambda: system(coordinates=(x, k)),
+    r"`coordinates` must differ from one another; given twice: `x`": lambda: system(coordinates=(x, x)),
+    r"`mass_matrix` must have shape \(2, 2\).*got \(3, 3\)": lambda: system(mass_matrix=sp.eye(3)),
+    r"`mass_matrix` must be symmetric; entry \(1, 0\) is `2` and entry \(0, 1\) is `0`": lambda: system(
+        mass_matrix=[[1, 0], [2, 1]]
+    ),
+    r"`applied_force` must have one entry per coordinate \(2: `x`, `y`\); got 3": lambda: system(
+        applied_force=(0, 0, 0)
+    ),
+    r"`applied_force` must give a value for every coordinate; missing: `y`": lambda: system(applied_force={"x": 1}),
+    r"`applied_force` must not contain accelerations; got `x''`": lambda: system(applied_force=(x.diff(da.t, 2), 0)),
+    r"`applied_force` must write time as `da.t`": lambda: system(applied_force=(sp.Symbol("t", real=True), 0)),
+    r"constraint `c` must use only the system's coordinates \(`x`, `y`\); unknown: `z`": lambda: system(
+        constraints=da.Constraint(x - z, name="c")
+    ),
+    r"constraint `c` must be linear in the accelerations; `x''\*\*2` is not": lambda: system(
+        constraints=da.Constraint(x.diff(da.t, 2) ** 2 + x.diff(da.t, 2), name="c")
+    ),
+    r"constraint `c` must not contain `da.ideal_force`": lambda: system(
+        constraints=da.Constraint(x - da.ideal_force(x), name="c")
+    ),
+    r"constraint names must be unique; given twice: `c`": lambda: system(
+        constraints=[da.Constraint(x, name="c"), da.Constraint(y, name="c")]
+    ),
+    r"a constraint must not have the name of a coordinate; got `x`": lambda: system(
+        constraints=da.Constraint(x, name="x")
+    ),
+    r"a parameter must not have the name of a coordinate; got `x`": lambda: system(applied_force=(sp.Symbol("x"), 0)),
+    r"`constraints` must hold `da.Constraint` objects; got x\(t\)": lambda: system(constraints=[x]),
+    r"`nonideal` must have one entry per coordinate": lambda: system(nonideal=(0, 0, 0)),
+    r"the nonideal law Prescribed must not contain accelerations": lambda: system(nonideal=(x.diff(da.t, 2), 0)),
+    r"an unnamed constraint must contain a coordinate made by `da.coordinates`; got `k`": lambda: da.Constraint(k),
+    r"constraint `c` must be an equation.*always True": lambda: da.Constraint(sp.Eq(x, x), name="c"),
+    r"constraint `c` must be one SymPy expression.*got list": lambda: da.Constraint([x, y], name="c"),
+    r"must not contain derivatives beyond the second": lambda: da.Constraint(x.diff(da.t, 3)),
+    r"`matrix` must have one column per coordinate \(2\); got 3": lambda: da.pfaffian((x, y), [[1, 2, 3]]),
+    r"`vector` must have one entry per row of `matrix` \(1\); got 2": lambda: da.pfaffian((x, y), [[1, 2]], [1, 2]),
+    r"`names` must have one entry per row of `matrix` \(1\); got 2": lambda: da.pfaffian((x, y), [[1, 2]], names="ab"),
+    r"the terms must use functions that can be computed; `zeta` has no numerical form": lambda: da.build(
+        system(applied_force=(sp.zeta(x), 0))
+    ),
+    r"either `mass_matrix` and `applied_force` or a `lagrangian`": lambda: da.FunctionSystem(),
+    r"`applied_force` must be given along with `mass_matrix`": lambda: da.FunctionSystem(mass_matrix=jnp.eye),
+    r"`level` must be one of": lambda: da.FunctionConstraint(jnp.sum, "speed"),
+}
+
+
+@pytest.mark.parametrize("message", MODELS)
+def test_model_messages(message: str) -> None:
+    with pytest.raises(da.ModelError, match=message):
+        MODELS[message]()
+
+
+def test_all_problems_of_a_model_come_in_one_error() -> None:
+    with pytest.raises(da.ModelError, match="The model has 3 problems") as caught:
+        system(mass_matrix=sp.eye(3), applied_force=(0,), constraints=da.Constraint(x - z, name="c"))
+    assert len(caught.value.problems) == 3
+
+
+def move(q=(0.6, -0.8), qd=(0, 0), t=0.0, parameters=G, **options):
+    return da.motion(pendulum(), q, qd, t, parameters=parameters, **options)
+
+
+INPUTS = {
+    r"`parameters` must give a value for every parameter; missing: `g`": lambda: move(parameters={}),
+    r"`parameters` must name only parameters of the model; `h` is unknown. The model has: `g`": lambda: move(
+        parameters={"g": 1, "h": 2}
+    ),
+    r"`gg` is unknown. Did you mean `g`": lambda: move(parameters={"g": 1, "gg": 2}),
+    r"`parameters` must be finite; `g` is not": lambda: move(parameters={"g": np.nan}),
+    r"`parameters\[g\]` must hold numbers; got 'fast'": lambda: move(parameters={"g": "fast"}),
+    r"`parameters` must hold one number per name; `g` has shape \(2,\)": lambda: move(parameters={"g": [1, 2]}),
+    r"`parameters` must be a mapping from names to numbers; got 9.81": lambda: move(parameters=9.81),
+    r"`q` must have one entry per coordinate \(2: `x`, `y`\); got 3": lambda: move(q=(1, 2, 3)),
+    r"`q` must give a value for every coordinate; missing: `y`": lambda: move(q={"x": 1}),
+    r"`qd` must be finite; `y` is not": lambda: move(qd=(0, np.inf)),
+    r"`q` must be a sequence or a mapping by name; got 1": lambda: move(q=1),
+    r"`t` must be finite": lambda: move(t=np.nan),
+    r"`system` must be a `da.System`": lambda: da.motion(3, (0,), (0,)),
+    r"`times` must increase; entry 2 is 0.5 after 1": lambda: start(times=(0, 1, 0.5)),
+    r"`times` must be a sequence of at least two times": lambda: start(times=[0]),
+    r"`times` must hold numbers": lambda: start(times=["now", "later"]),
+    r"`rtol` must be a positive number; got -1": lambda: start(rtol=-1),
+    r"`solver` must be a diffrax solver": lambda: start(solver="RK45"),
+    r"`solver` must estimate its error; Euler does not. Wrap it in `diffrax.HalfSolver`": lambda: start(
+        solver=diffrax.Euler()
+    ),
+    r"`alpha` must be positive": lambda: da.Baumgarte(0, 1),
+    r"`iterations` must be at least 1": lambda: da.Projection(0),
+    r"`mass_matrix` must have shape \(..., 2, 2\).*got \(3, 3\)": lambda: da.constrained_motion(
+        np.eye(3), [0, 0], [[1, 0]], [0]
+    ),
+    r"`applied_force` must be finite": lambda: da.constrained_motion(np.eye(2), [0, np.nan], [[1, 0]], [0]),
+    r"`mass_matrix` must be symmetric": lambda: da.constrained_motion([[1, 2], [0, 1]], [0, 0], [[1, 0]], [0]),
+    r"the batch axes of the arguments must fit together": lambda: da.constrained_motion(
+        np.ones((2, 1, 1)), np.ones((3, 1)), [[1]], [0]
+    ),
+    r"`displacement` must have 2 components; got shape \(3,\)": lambda: move().virtual_work([1, 2, 3]),
+    r"`displacement` must be virtual, A v = 0; row 0 gives": lambda: move().virtual_work([1, 1]),
+    r"`weight` must have shape \(3,\) or \(3, 3\)": lambda: move(formulation=da.StackedLeastSquares(np.ones(5))),
+    r"`weight` must be positive definite; its smallest eigenvalue is -1": lambda: move(
+        formulation=da.StackedLeastSquares(np.array([1, 1, -1.0]))
+    ),
+}
+
+
+def start(q0=(0.6, -0.8), qd0=(0, 0), times=(0, 1), parameters=G, **options) -> da.Trajectory:
+    return da.simulate(pendulum(), q0, qd0, times, parameters=parameters, **options)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in sqrt")
+@pytest.mark.parametrize("message", INPUTS)
+def test_input_messages(message: str) -> None:
+    with pytest.raises(da.InputError, match=message):
+        INPUTS[message]()
+
+
+def test_inconsistent_start_names_constraint_violation_and_remedy() -> None:
+    with pytest.raises(
+        da.StateError, match=r"`rod` is violated by 2.1e-01 at `q0`.*da.consistent_state\(system, q0, qd0"
+    ):
+        start(q0=(1.1, 0))
+    with pytest.raises(da.StateError, match=r"`rod` is violated by 2.0e\+00 at `qd0`"):
+        start(q0=(1, 0), qd0=(1, 0))
+    with pytest.raises(da.StateError, match=r"`skate` is violated by 1.0e\+00 at `qd0`"):
+        da.simulate(skate_particle(), (0, 0, 0), (0, 1, 0), (0, 1), parameters={"a0": 0, "g": 1})
+
+
+def test_no_consistent_state_names_the_culprits() -> None:
+    impossible = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(x**2 + y**2 + 1, name="imaginary"))
+    with pytest.raises(da.StateError, match=r"`imaginary` remains violated by 1.0e\+00.*start from a guess nearer"):
+        da.consistent_state(impossible, (1, 1), (0, 0))
+
+
+def test_contradictory_constraints_are_named() -> None:
+    left, right = da.Constraint(x.diff(da.t, 2) - 1, name="left"), da.Constraint(x.diff(da.t, 2) - 2, name="right")
+    innocent = da.Constraint(y.diff(da.t, 2), name="innocent")
+    torn = system(constraints=(left, innocent, right))
+    with pytest.raises(da.ConstraintError, match=r"`left`, `right` contradict one another.*StackedLeastSquares"):
+        da.motion(torn, (0, 0), (0, 0))
+    with pytest.raises(da.ConstraintError, match="`left`, `right` contradict"):
+        da.simulate(torn, (0, 0), (0, 0), (0, 1))
+    point = da.motion(torn, (0, 0), (0, 0), throw=False)
+    assert point.inconsistency > 0.1
+    between = da.motion(torn, (0, 0), (0, 0), formulation=da.StackedLeastSquares())
+    np.testing.assert_allclose(between.acceleration, [1.5, 0], atol=1e-14)
+    with pytest.raises(da.ConstraintError, match=r"row 0, row 1 contradict one another in batch entry \(1,\)"):
+        da.constrained_motion(np.eye(1), [0], [[1], [1]], [[0, 0], [0, 1]])
+
+
+def test_a_constraint_that_cannot_be_met_at_all() -> None:
+    """A zero row with a nonzero right side."""
+    with pytest.raises(da.ConstraintError, match="row 0 contradict"):
+        da.constrained_motion(np.eye(2), [0, 0], [[0, 0]], [1])
+
+
+def test_redundant_rows_with_multipliers() -> None:
+    with pytest.raises(da.ConstraintError, match=r"`Multipliers` must have independent constraints; got 2 of rank 1"):
+        da.constrained_motion(np.eye(2), [0, 0], [[1, 0], [1, 0]], [0, 0], formulation=da.Multipliers())
+
+
+def test_mass_matrix_messages() -> None:
+    with pytest.raises(da.MassMatrixError, match=r"singular, with eigenvalue .* along \(.*SingularMass"):
+        da.constrained_motion(np.diag([1.0, 0]), [0, 0], [[1, 0]], [0])
+    with pytest.raises(da.MassMatrixError, match=r"indefinite, with eigenvalue -2 along \(0, 1\).*Multipliers"):
+        da.constrained_motion(np.diag([1.0, -2]), [0, 0], [[1, 0]], [0])
+    with pytest.raises(da.MassMatrixError, match=r"the saddle matrix .* must be regular"):
+        da.constrained_motion(np.diag([1.0, 0]), [0, 0], [[1, 0]], [0], formulation=da.Multipliers())
+    with pytest.raises(da.MassMatrixError, match=r"\[M; A\] must have full column rank 2"):
+        da.constrained_motion(np.diag([1.0, 0]), [0, 0], [[1, 0]], [0], formulation=da.SingularMass())
+
+
+def test_function_system_messages() -> None:
+    def motion(**fields) -> None:
+        given = {"mass_matrix": lambda q, qd, t, p: jnp.eye(2), "applied_force": lambda q, qd, t, p: jnp.zeros(2)}
+        da.motion(da.FunctionSystem(**(given | fields)), (0, 0), (0, 0))
+
+    with pytest.raises(
+        da.ModelError, match=r"`mass_matrix` must return shape \(2, 2\) for 2 coordinates; got \(3, 3\)"
+    ):
+        motion(mass_matrix=lambda q, qd, t, p: jnp.eye(3))
+    with pytest.raises(da.ModelError, match="constraint `c` must be linear in the accelerations"):
+        motion(constraints=da.FunctionConstraint(lambda q, qd, qdd, t, p: qdd[0] ** 2, "acceleration", "c"))
+    with pytest.raises(da.ModelError, match=r"constraint `c` must return a number or a vector; got shape \(1, 2\)"):
+        motion(constraints=da.FunctionConstraint(lambda q, t, p: q[None], "position", "c"))
+    with pytest.raises(da.ModelError, match="constraint names must be unique; given twice: `c`"):
+        motion(constraints=[da.FunctionConstraint(lambda q, t, p: q[0], "position", "c")] * 2)
+
+
+def failure(model: da.System, q0, qd0, times, **options) -> da.SimulationError:
+    with pytest.raises(da.SimulationError) as caught:
+        da.simulate(model, q0, qd0, times, **options)
+    return caught.value
+
+
+def test_failure_by_blow_up_says_where_and_keeps_the_motion() -> None:
+    """ẋ = 1/(1 − t): ẍ = ẋ² runs off to infinity at t = 1."""
+    error = failure(da.System((x,), [[1]], [xd**2]), [0], [1], np.linspace(0, 2, 21))
+    assert error.time == pytest.approx(1, abs=1e-6)
+    assert "(a) the forces grow without bound" in str(error)
+    assert "error.trajectory" in str(error)
+    assert 11 <= len(error.trajectory) <= 12  # those up to 0.9 or 1.0, and the last state reached
+    np.testing.assert_allclose(error.trajectory["x"][:9], -np.log(1 - error.trajectory.t[:9]), atol=1e-7)
+
+
+def test_failure_by_nan() -> None:
+    """√x at x = 1 − t: not a number after t = 1."""
+    error = failure(da.System((x,), [[1]], [sp.sqrt(x) / 1e9]), [1], [-1], (0, 2))
+    assert error.time == pytest.approx(1, abs=1e-3)
+    assert np.isfinite(error.trajectory.q).all()
+
+
+def test_failure_by_contradiction_on_the_way() -> None:
+    """Two drives that agree until t = 1 and no longer."""
+    late = sp.Piecewise((0, da.t < 1), (da.t - 1, True))
+    torn = da.System(
+        (x,),
+        [[1]],
+        [0],
+        (da.Constraint(x.diff(da.t, 2), name="rest"), da.Constraint(x.diff(da.t, 2) - late, name="drive")),
+    )
+    error = failure(torn, [0], [1], (0, 3))
+    assert "`rest`, `drive` contradict one another" in str(error)
+    assert 1 <= error.time <= 3
+    assert len(error.trajectory) >= 1
+
+
+def test_failure_by_a_mass_matrix_that_turns_indefinite() -> None:
+    error = failure(da.System((x, y), sp.diag(x, 1), (0, 0)), (1, 0), (-1, 0), (0, 2))
+    assert "`mass_matrix` must be positive definite; it is indefinite" in str(error)
+    assert 1 <= error.time <= 2
+
+
+def test_failure_by_too_many_steps() -> None:
+    error = failure(pendulum(), (1, 0), (0, 0), (0, 1e6), parameters=G, max_steps=1)
+    assert "the limit of 1 steps was reached" in str(error)
