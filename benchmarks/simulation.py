@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import time
 
+import diffrax
 import numpy as np
 from scipy.integrate import solve_ivp
 
 import dalembert as da
 from benchmarks.chains import NUMBERS, chain, numpy_acceleration
 from benchmarks.timing import best, table
+from dalembert.integration.integrate import Method
+from dalembert.integration.run import run
+from dalembert.lowering.build import build
 
 LINKS = 10
 END = 2.0
@@ -23,10 +27,10 @@ def start() -> tuple[np.ndarray, np.ndarray]:
 
 
 def ours(rtol: float) -> tuple[float, np.ndarray]:
-    def run() -> da.Trajectory:
+    def whole() -> da.Trajectory:
         return da.simulate(chain(LINKS), *start(), (0, END), parameters=NUMBERS, rtol=rtol, atol=rtol * 1e-2)
 
-    return best(run), run().q[-1]
+    return best(whole), whole().q[-1]
 
 
 def scipy(rtol: float) -> tuple[float, np.ndarray]:
@@ -35,11 +39,11 @@ def scipy(rtol: float) -> tuple[float, np.ndarray]:
     def rates(_: float, y: np.ndarray) -> np.ndarray:
         return np.concatenate([y[n:], numpy_acceleration(y[:n], y[n:])])
 
-    def run() -> np.ndarray:
+    def whole() -> np.ndarray:
         y0 = np.concatenate(start())
         return solve_ivp(rates, (0, END), y0, method="DOP853", rtol=rtol, atol=rtol * 1e-2).y[:n, -1]
 
-    return best(run, repeats=3), run()
+    return best(whole, repeats=3), whole()
 
 
 def report() -> str:
@@ -65,7 +69,40 @@ def report() -> str:
         )
     head = ["our rtol", "our error", "ours, ms", "SciPy's error", "SciPy `pinv`, ms", "ratio"]
     text = table(head, rows)
-    return f"## Ten-link chain, {END:g} s, projection included, whole call of `da.simulate`\n\n{text}\n\n{building()}"
+    return f"## Ten-link chain, {END:g} s, projection included, whole call of `da.simulate`\n\n{text}\n\n{crossing()}\n\n{building()}"
+
+
+def crossing() -> str:
+    """Both styles of program as whole simulations: where the switch should sit."""
+    rows = []
+    for links in (2, 3, 4, 5, 7):
+        q = np.stack([np.arange(1.0, links + 1), np.zeros(links)], axis=1).ravel()
+        p = tuple(np.asarray(NUMBERS[name]) for name in da.build(chain(links)).parameters)
+        found = {}
+        for style in ("straight-line", "array"):
+            dynamics = build(chain(links), style)
+            method = Method(da.Factored(), da.Projection(), diffrax.Dopri8(), 1e-7, 1e-9, None, 10**6)
+
+            def whole(dynamics=dynamics, method=method, q=q, p=p):
+                times = np.array([0.0, END])
+                return run(dynamics, method, q, 0 * q, times, p, allow_violation=False, progress=False)
+
+            began = time.perf_counter()
+            whole()
+            found[style] = (time.perf_counter() - began, best(whole))
+        straight, array = found["straight-line"], found["array"]
+        rows.append(
+            [
+                str(links),
+                f"{straight[1] * 1e3:.2f}",
+                f"{array[1] * 1e3:.2f}",
+                f"{straight[1] / array[1]:.2f}",
+                f"{straight[0]:.1f}, {array[0]:.1f}",
+                da.build(chain(links)).style,
+            ]
+        )
+    head = ["links", "straight-line, ms", "array, ms", "ratio", "first call, s", "chosen"]
+    return "### Where the switch sits: a chain over 2 s, rtol 1e-7\n\n" + table(head, rows)
 
 
 def building() -> str:
