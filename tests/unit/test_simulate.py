@@ -234,3 +234,17 @@ def test_long_runs_go_on_from_stretch_to_stretch(monkeypatch) -> None:
     parts = da.simulate(pendulum(), (-1, 0), (0, 0), (0, 5), parameters=G, rtol=1e-12, atol=1e-13)
     eqx.clear_caches()
     np.testing.assert_allclose(parts.q, whole.q, atol=1e-10)
+
+
+def test_nothing_is_compiled_again_for_other_numbers() -> None:
+    """Another start, end, parameter or number of steps reuses the compiled program."""
+    from dalembert.integration import integrate, sampling
+
+    def compiled() -> list[int]:
+        return [f._cached._cache_size() for f in (integrate._stretch, sampling._sample)]
+
+    da.simulate(pendulum(), (1, 0), (0, 0), np.linspace(0, 1, 10), parameters=G)
+    before = compiled()
+    run = da.simulate(pendulum(), (0.6, -0.8), (0.8, 0.6), np.linspace(1, 7, 13), parameters={"g": 3.3})
+    assert run.statistics["steps"] > 40
+    assert compiled() == before

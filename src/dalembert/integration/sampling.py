@@ -23,27 +23,30 @@ BATCH = 256
 
 def sample(dynamics: Dynamics, method: Method, path: Path, times: Any, p: Any) -> dict[str, Any]:
     """States and all that follows from them at T times on a path, by the names of ``Trajectory``."""
-    batches = -(-len(times) // BATCH)
-    padded = times if batches == 1 else np.append(times, np.full(batches * BATCH - len(times), times[-1]))
-    found = _sample(dynamics, method, jnp.asarray(path.t), jnp.asarray(path.y), jnp.asarray(padded), p)
+    # Padded to a power of two, and with the steps looked up here: what is compiled depends on neither the exact
+    # number of times nor the number of steps, and serves the next run as well.
+    padded = np.append(times, np.full(2 ** int(np.ceil(np.log2(len(times)))) - len(times), times[-1]))
+    before = np.maximum(np.searchsorted(path.t, padded, side="left") - 1, 0)
+    found = _sample(dynamics, method, jnp.asarray(path.t[before]), jnp.asarray(path.y[before]), jnp.asarray(padded), p)
     return {name: np.asarray(values)[: len(times)] for name, values in found.items()}
 
 
 @eqx.filter_jit
-def _sample(dynamics: Dynamics, method: Method, path_t: Array, path_y: Array, times: Array, p: Any) -> dict[str, Array]:
-    state_at = _state_at(dynamics, method, path_t, path_y, p)
+def _sample(dynamics: Dynamics, method: Method, t0: Array, y0: Array, times: Array, p: Any) -> dict[str, Array]:
+    advance = _one_step(dynamics, method, p)
 
-    def at(t: Array) -> dict[str, Array]:
-        return _described(dynamics, method, state_at(t), t, p)
+    def at(t0: Array, y0: Array, t: Array) -> dict[str, Array]:
+        return _described(dynamics, method, advance(t0, y0, t), t, p)
 
     if len(times) <= BATCH:
-        return jax.vmap(at)(times)
-    found = lax.map(jax.vmap(at), times.reshape(-1, BATCH))
+        return jax.vmap(at)(t0, y0, times)
+    batches = jax.tree.map(lambda x: x.reshape(-1, BATCH, *x.shape[1:]), (t0, y0, times))
+    found = lax.map(lambda batch: jax.vmap(at)(*batch), batches)
     return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), found)
 
 
-def _state_at(dynamics: Dynamics, method: Method, path_t: Array, path_y: Array, p: Any) -> Callable[[Array], Array]:
-    """The state (2n,) at a time, by one step from the accepted step before it.
+def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Array, Array], Array]:
+    """The state (2n,) at time t by one step from the accepted step before it, (t0, y0).
 
     Interpolating would lose several orders: the polynomials that come with a high-order method are of lower order than
     its steps. Outputs do not shorten the steps, and being independent of one another they are computed side by side.
@@ -51,9 +54,7 @@ def _state_at(dynamics: Dynamics, method: Method, path_t: Array, path_y: Array, 
     term = vector_field(dynamics, method.formulation, method.drift)
     solver = _with_tolerances(method)
 
-    def state_at(t: Array) -> Array:
-        before = jnp.maximum(jnp.searchsorted(path_t, t, side="left") - 1, 0)
-        t0, y0 = path_t[before], path_y[before]
+    def advance(t0: Array, y0: Array, t: Array) -> Array:
         # at the start itself there is no step to take; any length will do for the branch that is thrown away
         t1 = jnp.where(t > t0, t, t0 + 1e-3)
         watch = dynamics.engine.watch(*halves(y0), t0, p)
@@ -62,7 +63,7 @@ def _state_at(dynamics: Dynamics, method: Method, path_t: Array, path_y: Array, 
         y1 = jnp.concatenate(method.drift.correct(dynamics, *halves(y1), t1, p, watch.rows))
         return jnp.where(t > t0, y1, y0)
 
-    return state_at
+    return advance
 
 
 def _with_tolerances(method: Method) -> diffrax.AbstractSolver[Any]:

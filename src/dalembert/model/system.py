@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import sympy as sp
@@ -111,7 +112,15 @@ class System:
         """The same system under further constraints."""
         return replace(self, constraints=(*self.constraints, *constraints))
 
-    @property
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        # every verb looks its compiled program up by the system: hashing large matrices each time would be felt
+        return hash((self.coordinates, self.mass_matrix, self.applied_force, self.constraints, self.nonideal))
+
+    @cached_property
     def symbols(self) -> StateSymbols:
         return StateSymbols(self.coordinates)
 
@@ -131,7 +140,7 @@ class System:
     def constraint_names(self) -> tuple[str, ...]:
         return tuple(str(constraint.name) for constraint in self.constraints)
 
-    @property
+    @cached_property
     def parameter_names(self) -> tuple[str, ...]:
         """Names of all constants, sorted: the order in which compiled functions take them."""
         return tuple(sorted({symbol.name for symbol in free_parameters(self.expressions())}))
