@@ -7,7 +7,7 @@ Every message reads: what must hold, what was found, what to do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dalembert.integration.trajectory import Trajectory
@@ -30,6 +30,9 @@ class ModelError(DalembertError, ValueError):
         count = len(self.problems)
         title = "The model has a problem:" if count == 1 else f"The model has {count} problems:"
         ValueError.__init__(self, "\n".join([title, *(f"  - {problem}" for problem in self.problems)]))
+
+    def __reduce__(self) -> Any:
+        return ModelError, (self.problems,)
 
 
 class InputError(DalembertError, ValueError):
@@ -61,3 +64,6 @@ class SimulationError(DalembertError, RuntimeError):
         self.time = time
         self.trajectory = trajectory
         RuntimeError.__init__(self, message)
+
+    def __reduce__(self) -> Any:
+        return SimulationError, (str(self), self.time, self.trajectory)

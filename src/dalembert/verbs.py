@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sized
 from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
 
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.equation.constrained_motion import finished
+from dalembert.equation.constrained_motion import checked_formulation, finished
 from dalembert.equation.dynamics import Dynamics
-from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.verdict import require_fit
 from dalembert.errors import InputError
@@ -23,8 +23,9 @@ from dalembert.integration.start import State, nearest_state
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build as build
 from dalembert.model.function_system import FunctionSystem
+from dalembert.model.ordering import name_of
 from dalembert.model.system import System
-from dalembert.model.values import parameter_values, state_values, time_values, tolerance_value
+from dalembert.model.values import parameter_values, scalar_value, state_values, time_values, tolerance_value
 
 AnySystem = System | FunctionSystem
 
@@ -67,9 +68,9 @@ def motion(
     [ 0. 14.]
     """
     dynamics, q, qd, p = _prepared(system, q, qd, parameters, ("q", "qd"))
-    formulation = Factored() if formulation is None else formulation
+    formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
-    answer = answer_at(dynamics, q, qd, time_values(t, "t"), p, formulation)
+    answer = answer_at(dynamics, q, qd, scalar_value(t, "t"), p, formulation)
     return finished(answer, formulation, throw=throw, names=dynamics.constraints)
 
 
@@ -125,8 +126,8 @@ def simulate(
     """
     dynamics, q0, qd0, p = _prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = Method(
-        formulation=Factored() if formulation is None else formulation,
-        drift=NoCure() if drift is None else drift,
+        formulation=checked_formulation(formulation),
+        drift=_checked_drift(drift),
         solver=_checked_solver(solver, step),
         rtol=tolerance_value(rtol, "rtol"),
         atol=tolerance_value(atol, "atol"),
@@ -158,7 +159,7 @@ def consistent_state(system: AnySystem, q0: Any, qd0: Any, t: float = 0.0, *, pa
     [ 0. -1.] [1. 0.]
     """
     dynamics, q0, qd0, p = _prepared(system, q0, qd0, parameters, ("q0", "qd0"))
-    return nearest_state(dynamics, q0, qd0, time_values(t, "t"), p)
+    return nearest_state(dynamics, q0, qd0, scalar_value(t, "t"), p)
 
 
 def _prepared(
@@ -168,12 +169,20 @@ def _prepared(
     if not isinstance(system, (System, FunctionSystem)):
         raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {type(system).__name__}.")
     if isinstance(system, FunctionSystem):
-        system = system.sized(len(q), [str(name) for name in parameters or ()])
+        size = len(q) if isinstance(q, Sized) else 1
+        system = system.sized(size, [name_of(key) for key in parameters] if isinstance(parameters, Mapping) else [])
     names = system.coordinate_names
     q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
     # arrays, not Python numbers: those would be compiled in, and every new value would compile anew
     p = tuple(jnp.asarray(value) for value in parameter_values(system.parameter_names, parameters))
     return build(system), q, qd, p
+
+
+def _checked_drift(drift: Any) -> Drift:
+    drift = NoCure() if drift is None else drift
+    if not isinstance(drift, Drift):
+        raise InputError(f"`drift` must be a cure such as `da.Projection()`, or None; got {drift!r}.")
+    return drift
 
 
 def _checked_solver(solver: Any, step: float | None) -> Any:

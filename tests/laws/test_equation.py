@@ -188,3 +188,16 @@ def test_near_singular_rows_keep_their_digits() -> None:
     point = da.constrained_motion(np.eye(2), [0, 0], [[1, 0], [1, eps]], [1, 1 + eps])
     assert point.rank == 2
     np.testing.assert_allclose(point.acceleration, [1, 1], rtol=1e-8)
+
+
+def test_rounding_is_not_taken_for_a_contradiction() -> None:
+    """b = A a = 0: what is left of b − A a is rounding, and must not be compared with itself."""
+    point = da.constrained_motion(np.eye(3), [1, 1, 1], [[0.1, 0.2, -0.3], [0.3, 0.6, -0.9]], [0, 0])
+    assert point.inconsistency == 0
+    np.testing.assert_allclose(point.acceleration, [1, 1, 1], atol=1e-14)
+
+
+@pytest.mark.parametrize("formulation", [*ALL_FORMULATIONS, da.StackedLeastSquares([1, 1, 1e22, 1])], ids=label)
+def test_the_scale_of_a_row_does_not_matter_to_any_formulation(formulation: da.Factored) -> None:
+    point = da.constrained_motion(np.eye(2), [0, 0], [[1, 0], [0, 1e-11]], [1, 1e-11], formulation=formulation)
+    np.testing.assert_allclose(point.acceleration, [1, 1], rtol=1e-9)

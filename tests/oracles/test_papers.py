@@ -106,7 +106,7 @@ def test_indefinite_mass_with_multipliers() -> None:
     closed = (run["q1"] + run["q2"] * run["q3"] - run.qd[:, 1] * run.qd[:, 2]) / (1 + run["q3"] ** 2)
     np.testing.assert_allclose(run["pfaff"], closed, rtol=1e-10)
     np.testing.assert_allclose(run.energy, run.energy[0], atol=1e-9)
-    with pytest.raises(da.MassMatrixError, match=r"indefinite.*formulation=`da.Multipliers\(\)`"):
+    with pytest.raises(da.MassMatrixError, match=r"indefinite.*formulation=da.Multipliers\(\)`"):
         da.simulate(system, (1, 0.5, 0.3), (-0.21, 0.7, 0.2), (0, 1))
 
 

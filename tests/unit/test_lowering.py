@@ -220,3 +220,24 @@ def test_double_precision_is_switched_on_by_the_import_before_or_after_jax() -> 
         script = f"{code}; print(jax.numpy.zeros(1).dtype)"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "float64"
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("eps", [1e-4, 1e-6])
+def test_a_nearly_parallel_row_does_not_fake_an_independent_one(style: str, eps: float) -> None:
+    """Rows a, a + εb, b of rank 2: without pivoting, rounding left of b would count as a third direction."""
+    a_row, b_row = np.random.default_rng(0).normal(size=(2, 4))
+    q = da.coordinates("q1:5")
+    rows = [(a_row, 1), (a_row + eps * b_row, 1 + 2 * eps), (b_row, 2)]
+    constraints = [
+        da.Constraint(sum(float(c) * s.diff(da.t, 2) for c, s in zip(row, q, strict=True)) - right)
+        for row, right in rows
+    ]
+    engine = build(da.System(q, sp.eye(4), (0,) * 4, constraints), style).engine
+    rest = jnp.zeros(4)
+    watch = engine.watch(rest, rest, 0.0, ())
+    expected = np.linalg.lstsq(np.array([a_row, b_row]), [1, 2], rcond=None)[0]
+    assert watch.rank == 2
+    np.testing.assert_allclose(engine.acceleration(rest, rest, 0.0, (), watch.rows, None), expected, atol=1e-12)
+    # a batch is eliminated without pivoting: there ε/rounding digits remain
+    np.testing.assert_allclose(jnp.stack(engine.columns(tuple(rest), tuple(rest), 0.0, ())), expected, atol=1e-15 / eps)

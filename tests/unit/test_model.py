@@ -125,3 +125,12 @@ def test_parameters_are_sorted_and_collected_from_everywhere() -> None:
     names = da.parameters("zeta alpha beta gamma")
     system = da.System((x,), [[names[0]]], [names[1]], da.Constraint(x - names[2]), da.Viscous(names[3]))
     assert system.parameter_names == ("alpha", "beta", "gamma", "zeta")
+
+
+def test_an_unnamed_constraint_never_takes_the_name_of_a_coordinate() -> None:
+    assert da.System((x, y), sp.eye(2), (0, 0), da.Constraint(y)).constraint_names == ("y (2)",)
+
+
+def test_laws_and_expressions_may_be_mixed() -> None:
+    system = da.System((x, y), sp.eye(2), (0, 0), nonideal=[da.Viscous(k), (1, 0)])
+    assert len(system.nonideal) == 2

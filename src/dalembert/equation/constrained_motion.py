@@ -17,7 +17,7 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
-from dalembert.equation.verdict import refuse_trouble, require_fit
+from dalembert.equation.verdict import refuse_trouble, require_fit, require_symmetric
 from dalembert.errors import InputError
 
 
@@ -62,13 +62,21 @@ def constrained_motion(
     >>> print(point.acceleration, point.ideal_force)
     [ 5. -5.] [5. 5.]
     """
-    formulation = Factored() if formulation is None else formulation
+    formulation = checked_formulation(formulation)
     arrays = _checked_shapes(mass_matrix, applied_force, constraint_matrix, constraint_rhs, C)
     require_fit(formulation, arrays[2].shape[-1], arrays[2].shape[-2])
     batch = arrays[0].shape[:-2]
     law_given = C is not None
     answer = _solve_batch(formulation, law_given, len(batch), *arrays)
     return finished(answer, formulation, throw=throw)
+
+
+def checked_formulation(given: Any) -> Formulation:
+    """The formulation, the default one when None is given."""
+    formulation = Factored() if given is None else given
+    if not isinstance(formulation, Formulation):
+        raise InputError(f"`formulation` must be an object such as `da.Factored()`; got {formulation!r}.")
+    return formulation
 
 
 def finished(
@@ -109,10 +117,13 @@ def answer_of(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, 
 
 def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Array]:
     """The five arrays as floats with common batch axes."""
-    M, Q, A, b = (jnp.asarray(array, float) for array in (M, Q, A, b))
+    try:
+        M, Q, A, b = (jnp.asarray(array, float) for array in (M, Q, A, b))
+        C = jnp.zeros_like(Q) if C is None else jnp.asarray(C, float)
+    except (TypeError, ValueError):
+        raise InputError("the arguments must be arrays of numbers; got something else among them.") from None
     n = Q.shape[-1] if Q.ndim else 0
     m = b.shape[-1] if b.ndim else 0
-    C = jnp.zeros_like(Q) if C is None else jnp.asarray(C, float)
     wanted = {"mass_matrix": (M, (n, n)), "constraint_matrix": (A, (m, n)), "C": (C, (n,))}
     wanted |= {"applied_force": (Q, (n,)), "constraint_rhs": (b, (m,))}
     for name, (array, core) in wanted.items():
@@ -124,9 +135,7 @@ def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Array]:
         if not isinstance(array, Tracer) and not np.isfinite(array).all():
             raise InputError(f"`{name}` must be finite; got {np.asarray(array)!s}.")
     if not isinstance(M, Tracer):
-        M_, scale = np.asarray(M), np.abs(np.asarray(M)).max(initial=0.0)
-        if np.abs(M_ - np.swapaxes(M_, -1, -2)).max(initial=0.0) > 1e-10 * scale:
-            raise InputError(f"`mass_matrix` must be symmetric; got {M_!s}.")
+        require_symmetric(np.asarray(M))
     cores = [(n, n), (n,), (m, n), (m,), (n,)]
     arrays = [M, Q, A, b, C]
     try:

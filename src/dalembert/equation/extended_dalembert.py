@@ -27,19 +27,20 @@ class ExtendedDAlembert(Formulation):
 
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
         root, inverse_root = square_roots(M)
+        A = A / geometry.rows.scale[:, None]  # a row's scale must not decide whether it counts
         B = A @ inverse_root
         D = B.T @ B
         V = null_space(B)
         E = V @ V.T
-        return B, D, E, jnp.linalg.inv(D + E), root, inverse_root
+        return geometry.rows.scale, B, D, E, jnp.linalg.inv(D + E), root, inverse_root
 
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
-        B, D, E, J, root, inverse_root = factored
-        a_s = inverse_root @ Q
+        scale, B, D, E, J, root, inverse_root = factored
+        a_s, b = inverse_root @ Q, b / scale
         return Part(inverse_root @ (J @ (B.T @ b + E @ a_s)), root @ (J @ (B.T @ b - D @ a_s)))
 
     def nonideal(self, factored: Any, C: Array) -> Part:
-        _, _, E, J, root, inverse_root = factored
+        _, _, _, E, J, root, inverse_root = factored
         working = J @ (E @ (inverse_root @ C))
         return Part(inverse_root @ working, root @ working)
 

@@ -13,6 +13,7 @@ import jax.scipy.linalg as jsl
 from jax import Array
 
 from dalembert.equation.decomposition import Decomposition, decompose
+from dalembert.equation.tolerance import ROUNDING
 
 
 class Part(NamedTuple):
@@ -90,7 +91,11 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
     # Without a positive mass matrix there need not be a free acceleration; then b itself sets the scale.
     invert = partial(cholesky_solve, half) if formulation.positive_mass else partial(jnp.linalg.solve, M)
     a = invert(Q)
-    e = b - A @ jnp.where(jnp.all(jnp.isfinite(a)), a, 0.0)
+    finite_a = jnp.where(jnp.all(jnp.isfinite(a)), a, 0.0)
+    e = b - A @ finite_a
+    # e is a difference: its rounding is that of the numbers it came from, however small it is itself
+    lengths = jnp.linalg.norm(A, axis=1) / rows.scale
+    rounding = ROUNDING * (jnp.linalg.norm(b / rows.scale) + jnp.linalg.norm(lengths) * jnp.linalg.norm(finite_a))
     unprescribed = ideal.force + nonideal.force - C
     return Kernel(
         acceleration=ideal.acceleration + nonideal.acceleration,
@@ -101,17 +106,16 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
         unique_multipliers=rows.unique,
         rank=rows.rank,
         rank_gap=rows.gap,
-        inconsistency=relative(rows.outside(e), e / rows.scale, b / rows.scale),
+        inconsistency=relative(rows.outside(e), e / rows.scale, rounding),
         gauss=unprescribed @ invert(unprescribed),
         nonideal=C,
     )
 
 
-def relative(outside: Array, whole: Array, floor: Array) -> Array:
-    """‖outside‖ / ‖whole‖, zero when there is nothing but rounding (measured against ``floor``) to divide."""
+def relative(outside: Array, whole: Array, rounding: Array) -> Array:
+    """‖outside‖ / ‖whole‖, zero when there is nothing but rounding to divide."""
     size, total = jnp.linalg.norm(outside), jnp.linalg.norm(whole)
-    noise = 1e-13 * (total + jnp.linalg.norm(floor))
-    return jnp.where(size > noise, size / jnp.where(total > 0, total, 1.0), 0.0)
+    return jnp.where(size > 10 * rounding + ROUNDING * total, size / jnp.where(total > 0, total, 1.0), 0.0)
 
 
 def lower_solve(lower: Array, right: Array) -> Array:

@@ -27,17 +27,18 @@ class Multipliers(Formulation):
 
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
         m = len(A)
+        A = A / geometry.rows.scale[:, None]  # a row's scale must not decide whether it counts
         saddle = jnp.block([[M, A.T], [A, jnp.zeros((m, m))]])
-        return M, A, jsl.lu_factor(saddle)
+        return geometry.rows.scale, M, A, jsl.lu_factor(saddle)
 
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
-        M, A, lu = factored
-        solution = jsl.lu_solve(lu, jnp.concatenate([Q, b]))
+        scale, M, A, lu = factored
+        solution = jsl.lu_solve(lu, jnp.concatenate([Q, b / scale]))
         n = len(M)
         return Part(solution[:n], -A.T @ solution[n:])
 
     def nonideal(self, factored: Any, C: Array) -> Part:
-        M, A, lu = factored
+        _, M, A, lu = factored
         solution = jsl.lu_solve(lu, jnp.concatenate([C, jnp.zeros(len(A))]))
         n = len(M)
         return Part(solution[:n], C - A.T @ solution[n:])

@@ -25,17 +25,18 @@ class PseudoInverse(Formulation):
 
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
         root, inverse_root = square_roots(M)
+        A = A / geometry.rows.scale[:, None]  # a row's scale must not decide whether it counts
         B = A @ inverse_root
-        return A, B, pinv(B), root, inverse_root
+        return geometry.rows.scale, A, B, pinv(B), root, inverse_root
 
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
-        A, _, B_plus, root, inverse_root = factored
+        scale, A, _, B_plus, root, inverse_root = factored
         a = inverse_root @ (inverse_root @ Q)
-        scaled = B_plus @ (b - A @ a)
+        scaled = B_plus @ (b / scale - A @ a)
         return Part(a + inverse_root @ scaled, root @ scaled)
 
     def nonideal(self, factored: Any, C: Array) -> Part:
-        _, B, B_plus, root, inverse_root = factored
+        _, _, B, B_plus, root, inverse_root = factored
         z = inverse_root @ C
         working = z - B_plus @ (B @ z)
         return Part(inverse_root @ working, root @ working)

@@ -27,16 +27,17 @@ class SingularMass(Formulation):
 
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
         n = len(M)
+        A = A / geometry.rows.scale[:, None]  # a row's scale must not decide whether it counts
         free = jnp.eye(n) - pinv(A) @ A
-        return M, pinv(jnp.concatenate([free @ M, A]))
+        return geometry.rows.scale, M, pinv(jnp.concatenate([free @ M, A]))
 
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
-        M, stacked_plus = factored
-        acceleration = stacked_plus @ jnp.concatenate([Q, b])
+        scale, M, stacked_plus = factored
+        acceleration = stacked_plus @ jnp.concatenate([Q, b / scale])
         return Part(acceleration, M @ acceleration - Q)
 
     def nonideal(self, factored: Any, C: Array) -> Part:
-        M, stacked_plus = factored
+        _, M, stacked_plus = factored
         rows = stacked_plus.shape[1] - len(M)
         acceleration = stacked_plus @ jnp.concatenate([C, jnp.zeros(rows)])
         return Part(acceleration, M @ acceleration)

@@ -11,7 +11,7 @@ from jax import Array
 
 from dalembert.equation.extended_dalembert import null_space
 from dalembert.equation.formulation import Formulation, Geometry, Part
-from dalembert.equation.pseudo_inverse import pinv, square_roots
+from dalembert.equation.pseudo_inverse import square_roots
 
 
 class _Stack(NamedTuple):
@@ -51,10 +51,11 @@ class StackedLeastSquares(Formulation):
         n, m = len(M), len(A)
         root, inverse_root = square_roots(M)
         B = A @ inverse_root
-        V = null_space(B)
+        lengths = jnp.linalg.norm(B, axis=1)
+        V = null_space(B / jnp.where(lengths > 0, lengths, 1.0)[:, None])
         L = jnp.block([[jnp.eye(n), -jnp.eye(n)], [B, jnp.zeros((m, n))], [jnp.zeros((n, n)), V.T]])
         W_half = self._weight_root(n, m)
-        return _Stack(L, pinv(W_half @ L) @ W_half, V, root, inverse_root)
+        return _Stack(L, jnp.linalg.pinv(W_half @ L, rtol=0.0) @ W_half, V, root, inverse_root)
 
     def ideal(self, factored: _Stack, Q: Array, b: Array) -> Part:
         aligned = jnp.concatenate([factored.inverse_root @ Q, b, jnp.zeros(len(Q))])

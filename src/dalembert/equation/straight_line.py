@@ -17,7 +17,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from dalembert.equation.tolerance import RANK_TOLERANCE
+from dalembert.equation.tolerance import RANK_TOLERANCE, ROUNDING
 
 Vector = Sequence[Any]
 Matrix = Sequence[Sequence[Any]]
@@ -180,9 +180,22 @@ def orthonormal_rows(mass: Mass, A: Matrix, use: Use) -> Rows:
     return Rows(mass, given, unit, lengths)
 
 
-def if_independent(k: int, size: Any, whole: Any) -> Any:
-    """Use a row if it stands out of the earlier ones by more than the rank tolerance."""
-    return _length(size, size > RANK_TOLERANCE**2 * whole)
+def if_independent() -> Use:
+    """Use a row if it stands out of the earlier ones by more than the rank tolerance, and than rounding can fake.
+
+    A row of which only a fraction s was left has a direction good to ε/s, and what is left of later rows is no better.
+    """
+    least: Any = 1.0
+
+    def use(k: int, size: Any, whole: Any) -> Any:
+        nonlocal least
+        limit = jnp.maximum(RANK_TOLERANCE, ROUNDING / least)
+        used = size > limit**2 * whole
+        fraction = jnp.sqrt(jnp.where(used, size / jnp.where(used, whole, 1.0), 1.0))
+        least = jnp.minimum(least, fraction)
+        return _length(size, used)
+
+    return use
 
 
 def if_kept(keep: Any) -> Use:

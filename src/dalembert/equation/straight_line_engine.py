@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from dalembert.equation import straight_line as sl
-from dalembert.equation.dynamics import Engine, Gains, Watch, agrees, damping
+from dalembert.equation.dynamics import Engine, Gains, Watch, damping
 
 
 class ScalarTerms(NamedTuple):
@@ -44,23 +44,6 @@ class ScalarProgram:
 
     def rows(self, mass: sl.Mass, A: sl.Matrix, use: sl.Use, order: list[int]) -> sl.Rows:
         return sl.orthonormal_rows(mass, [A[k] for k in order], lambda j, size, whole: use(order[j], size, whole))
-
-    def watch(self, q: sl.Vector, qd: sl.Vector, t: Any, p: Any) -> Watch:
-        at = self.terms(q, qd, t, p)
-        mass = sl.factor(at.M)
-        rows = self.rows(mass, at.A, sl.if_independent, self.order)
-        f = mass.forward(at.Q)
-        w = rows.meet(f, [at.b[k] for k in self.order])
-        keep: list[Any] = [None] * len(self.order)
-        sound = jnp.all(jnp.stack([jnp.asarray(pivot) > 0 for pivot in mass.pivots]))
-        reach = mass.inner(w, w) + mass.inner(f, f)
-        for k, c, length in zip(self.order, rows.given, rows.lengths, strict=True):
-            keep[k] = jnp.isfinite(length)
-            miss = at.b[k] - mass.inner(c, w)
-            scale = jnp.abs(at.b[k]) + jnp.sqrt(mass.inner(c, c) * reach)
-            sound = sound & (keep[k] | agrees(miss, scale))
-        flags = jnp.stack(keep) if keep else jnp.zeros(0, bool)
-        return Watch(flags, jnp.sum(flags), sound)
 
     def acceleration(
         self, q: sl.Vector, qd: sl.Vector, t: Any, p: Any, use: sl.Use, gains: Gains | None = None
@@ -102,11 +85,17 @@ class ScalarProgram:
         return sl.minus(at.b, taken)
 
 
-def straight_line_engine(program: ScalarProgram) -> Engine:
-    """The hot functions from a scalar program, taking and giving arrays."""
+def straight_line_engine(program: ScalarProgram, select: Callable[..., Watch]) -> Engine:
+    """The hot functions from a scalar program, taking and giving arrays.
+
+    ``select`` is the array engine's watch: the search for independent rows needs pivoting, which a straight line cannot
+    do, and it is only done once per step.
+    """
+    m = len(program.levels)
 
     def watch(q: Array, qd: Array, t: Any, p: Any) -> Watch:
-        return program.watch(tuple(q), tuple(qd), t, p)
+        found = select(q, qd, t, p)
+        return found._replace(rows=jnp.zeros(m).at[found.rows.order].set(found.rows.active) > 0)
 
     def acceleration(q: Array, qd: Array, t: Any, p: Any, rows: Array, gains: Gains | None) -> Array:
         return _stack(program.acceleration(tuple(q), tuple(qd), t, p, sl.if_kept(rows), gains))
@@ -119,7 +108,7 @@ def straight_line_engine(program: ScalarProgram) -> Engine:
         acceleration,
         lifted(program.correction("position", ("position",))),
         lifted(program.correction("velocity", ("position", "velocity"))),
-        lambda q, qd, t, p: tuple(program.acceleration(q, qd, t, p, sl.if_independent)),
+        lambda q, qd, t, p: tuple(program.acceleration(q, qd, t, p, sl.if_independent())),
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The two thresholds of the equation, each stated once."""
+"""The thresholds of the equation, each stated once."""
 
 RANK_TOLERANCE = 1e-10
 """A constraint row is dependent when, after taking off its components along the other rows, less than this fraction
@@ -8,3 +8,6 @@ changes nothing."""
 
 CONSISTENCY_TOLERANCE = 1e-8
 """Constraints contradict one another when more than this fraction of b − A a cannot be met by any acceleration."""
+
+ROUNDING = 1e-14
+"""Relative size of what a few dozen operations in double precision leave behind."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,9 @@ from dalembert.errors import ConstraintError, InputError, MassMatrixError
 
 def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: Sequence[str] | None) -> None:
     """Raise if the numbers in an answer do not mean what they say; ``names`` are those of the constraints."""
+    require_finite({name: getattr(answer, name) for name in TERMS})
     M, A = np.asarray(answer.mass_matrix), np.asarray(answer.constraint_matrix)
+    require_symmetric(M)
     if formulation.positive_mass:
         require_positive(M)
     rank, m = np.asarray(answer.rank), A.shape[-2]
@@ -33,6 +35,25 @@ def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: S
         _require_regular(M, A, formulation)
 
 
+TERMS = ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs", "nonideal")
+
+
+def require_finite(terms: Mapping[str, Any]) -> None:
+    """Raise unless all terms of a problem are numbers."""
+    for name, array in terms.items():
+        if not np.isfinite(np.asarray(array)).all():
+            raise InputError(
+                f"`{name}` must be finite at this state; got {np.asarray(array)}. Look for a division by zero or a "
+                f"root of a negative number."
+            )
+
+
+def require_symmetric(M: Any) -> None:
+    """Raise unless every mass matrix in a batch is symmetric."""
+    if np.abs(M - np.swapaxes(M, -1, -2)).max(initial=0.0) > 1e-10 * np.abs(M).max(initial=0.0):
+        raise InputError(f"`mass_matrix` must be symmetric; got {M}.")
+
+
 def require_positive(M: Any) -> None:
     """Raise unless every mass matrix in a batch is positive definite."""
     values = np.linalg.eigvalsh(M)
@@ -42,7 +63,7 @@ def require_positive(M: Any) -> None:
         _, vectors = np.linalg.eigh(np.asarray(M)[where])
         direction = ", ".join(f"{component:.3g}" for component in vectors[:, 0])
         kind = "singular" if abs(smallest[where]) <= 1e-14 * largest[where] else "indefinite"
-        remedy = "`da.SingularMass()`" if kind == "singular" else "`da.Multipliers()`"
+        remedy = "da.SingularMass()" if kind == "singular" else "da.Multipliers()"
         raise MassMatrixError(
             f"`mass_matrix` must be positive definite; it is {kind}, with eigenvalue {smallest[where]:.3g} along "
             f"({direction}). If that is meant, pass `formulation={remedy}`."
@@ -61,9 +82,10 @@ def contradiction(answer: ConstrainedMotion, names: Sequence[str] | None) -> str
     outside = left[:, rank:] @ (left[:, rank:].T @ (b / scale))
     involved = np.flatnonzero(np.abs(outside) > 1e-3 * np.abs(outside).max())
     labels = [f"`{names[int(i)]}`" if names else f"row {i}" for i in involved]
+    which = f"{', '.join(labels)} contradict one another" if len(labels) > 1 else f"{labels[0]} has no gradient there"
     batch = f" in batch entry {tuple(int(i) for i in where)}" if where else ""
     return (
-        f"the constraints must admit an acceleration, A q̈ = b; {', '.join(labels)} contradict one another{batch} "
+        f"the constraints must admit an acceleration, A q̈ = b; {which}{batch} "
         f"(inconsistency {worst[where]:.1e}). Remove or correct one of them, or, if they were measured, weigh them "
         f"with `formulation=da.StackedLeastSquares(weight=...)`."
     )
@@ -72,6 +94,8 @@ def contradiction(answer: ConstrainedMotion, names: Sequence[str] | None) -> str
 def _require_regular(M: Any, A: Any, formulation: Formulation) -> None:
     """Raise unless the acceleration is unique: a regular saddle matrix, or [M; A] of full column rank."""
     n, m = M.shape[-1], A.shape[-2]
+    length = np.linalg.norm(A, axis=-1, keepdims=True)
+    A = A / np.where(length > 0, length, 1.0)
     if formulation.independent_rows:
         top = np.concatenate([M, np.swapaxes(A, -1, -2)], axis=-1)
         matrix = np.concatenate([top, np.concatenate([A, np.zeros((*A.shape[:-1], m))], axis=-1)], axis=-2)

@@ -80,7 +80,7 @@ def integrate(dynamics: Dynamics, method: Method, y0: Array, t0: float, t1: floa
         seen += [int(stretch.record.lowest), int(stretch.record.highest)]
         if np.isfinite(stretch.record.changed_at):
             path.rank_changes.append(float(stretch.record.changed_at))
-        path.finished = bool(stretch.finished)
+        path.finished = bool(stretch.finished) and path.steps <= method.max_steps
         if accepted:
             progress.show(float(ts[-1][-1]), path.steps)
         if path.finished or not bool(stretch.to_be_continued) or not accepted:
@@ -88,7 +88,9 @@ def integrate(dynamics: Dynamics, method: Method, y0: Array, t0: float, t1: floa
         if not np.isfinite(ys[-1][-1]).all():
             break
     ts, ys = [t for t in ts if len(t)], [y for y in ys if len(y)]
-    path.t, path.y = np.concatenate(ts), np.concatenate(ys)
+    kept = slice(method.max_steps + 1)  # a stretch may have gone beyond the limit
+    path.t, path.y = np.concatenate(ts)[kept], np.concatenate(ys)[kept]
+    path.steps = min(path.steps, method.max_steps)
     path.ranks = (min(seen), max(seen)) if seen else (0, 0)
     path.seconds = time.perf_counter() - began
     return path

@@ -21,7 +21,7 @@ from dalembert.integration.failure import answer_at, why
 from dalembert.integration.integrate import Method, Path, integrate
 from dalembert.integration.progress import Progress
 from dalembert.integration.sampling import sample
-from dalembert.integration.start import require_consistent
+from dalembert.integration.start import require_start
 from dalembert.integration.trajectory import Trajectory
 
 Floats = NDArray[np.float64]
@@ -42,8 +42,7 @@ def run(
     dynamics = suited_to(dynamics, method.formulation)
     require_fit(method.formulation, len(q0), len(dynamics.constraints))
     t0, t1 = float(times[0]), float(times[-1])
-    if not allow_violation:
-        require_consistent(dynamics, q0, qd0, times[0], p)
+    require_start(dynamics, q0, qd0, times[0], p, allow_violation=allow_violation)
     if not isinstance(method.formulation, Factored):
         _refuse_start(dynamics, method, q0, qd0, times[0], p)
     y0 = jnp.concatenate([jnp.asarray(q0), jnp.asarray(qd0)])

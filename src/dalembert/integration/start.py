@@ -13,6 +13,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.equation.verdict import require_finite, require_symmetric
 from dalembert.errors import StateError
 
 START_TOLERANCE = 1e-8
@@ -34,9 +35,14 @@ def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     return dynamics.terms(q, qd, t, p)
 
 
-def require_consistent(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any) -> None:
-    """Raise unless the state satisfies the constraints at position and velocity level."""
+def require_start(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, allow_violation: bool) -> None:
+    """Raise unless all terms are sound numbers and the state satisfies the constraints, unless it need not."""
     terms = terms_at(dynamics, q, qd, t, p)
+    names = ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs", "position", "velocity")
+    require_finite(dict(zip(names, terms, strict=True)))
+    require_symmetric(np.asarray(terms.M))
+    if allow_violation:
+        return
     length = np.linalg.norm(np.asarray(terms.A), axis=1)
     found = _misses(dynamics, terms.position, length, q, "q0") + _misses(dynamics, terms.velocity, length, qd, "qd0")
     if found:
@@ -109,7 +115,9 @@ def _names(dynamics: Dynamics, rows: NDArray[np.bool_]) -> list[str]:
 
 def _metric(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any) -> Floats:
     """L⁻ᵀ of the mass matrix LLᵀ, whose columns are steps of unit length; of the identity if M is not positive."""
-    M = np.asarray(terms_at(dynamics, q, qd, t, p).M)
+    terms = terms_at(dynamics, q, qd, t, p)
+    require_finite({"mass_matrix": terms.M, "constraint_matrix": terms.A, "position": terms.position})
+    M = np.asarray(terms.M)
     try:
         return np.asarray(np.linalg.inv(np.linalg.cholesky(M)).T, float)
     except np.linalg.LinAlgError:

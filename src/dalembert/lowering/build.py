@@ -16,7 +16,7 @@ from dalembert.equation import straight_line as sl
 from dalembert.equation.array_engine import array_engine
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.straight_line_engine import ScalarProgram, straight_line_engine
-from dalembert.errors import ModelError
+from dalembert.errors import InputError, ModelError
 from dalembert.lowering.autodiff import function_terms
 from dalembert.lowering.counting import count_elimination
 from dalembert.lowering.symbolic import SymbolicFunctions, array_law, array_terms, symbolic_functions
@@ -52,15 +52,16 @@ def _build_symbolic(system: System, style: Style | None) -> Dynamics:
     terms = array_terms(functions)
     law = array_law(functions, terms)
     chosen = style or _faster_style(functions)
+    arrays = array_engine(
+        terms, law, levels, law_needs_ideal=functions.law_needs_ideal, diagonal_mass=_diagonal(functions)
+    )
     if chosen == "straight-line":
         program = ScalarProgram(
             functions.terms, _scalar_law(functions), levels, law_needs_ideal=functions.law_needs_ideal
         )
-        engine = straight_line_engine(program)
+        engine = straight_line_engine(program, arrays.watch)
     else:
-        engine = array_engine(
-            terms, law, levels, law_needs_ideal=functions.law_needs_ideal, diagonal_mass=_diagonal(functions)
-        )
+        engine = arrays
     energy = functions.energy
     return Dynamics(
         coordinates=system.coordinate_names,
@@ -104,9 +105,16 @@ def _scalar_law(functions: SymbolicFunctions) -> Callable[..., sl.Vector] | None
 
 
 def _build_functions(system: FunctionSystem) -> Dynamics:
+    if system.coordinates is None or system.parameters is None:
+        raise ModelError(
+            ["a function system must name its `coordinates` and `parameters` before it is built on its own; pass both."]
+        )
     terms = function_terms(system)
     names = system.parameter_names
-    counts = _row_counts(system, terms)
+    try:
+        counts = _row_counts(system, terms)
+    except KeyError as missing:
+        raise InputError(f"`parameters` must give a value for every parameter; missing: `{missing.args[0]}`.") from None
     law = _function_law(system)
     levels = tuple(c.level for c, count in zip(system.constraints, counts, strict=True) for _ in range(count))
     return Dynamics(
@@ -159,10 +167,7 @@ def _row_counts(system: FunctionSystem, terms: Callable[..., Terms]) -> list[int
     n = len(system.coordinate_names)
     draw = np.random.default_rng(19970101)
     q, qd = draw.uniform(0.5, 1.5, (2, n))
-    p = {
-        name: jnp.asarray(value)
-        for name, value in zip(system.parameter_names, draw.uniform(0.5, 1.5, 99), strict=False)
-    }
+    p = {name: jnp.asarray(draw.uniform(0.5, 1.5)) for name in system.parameter_names}
     t = jnp.array(0.3)
     problems: list[str] = []
     counts: list[int] = []

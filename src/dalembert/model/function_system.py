@@ -71,6 +71,11 @@ class FunctionSystem:
     def __post_init__(self) -> None:
         given = self.constraints
         constraints = (given,) if isinstance(given, FunctionConstraint) else tuple(given)
+        strangers = [c for c in constraints if not isinstance(c, FunctionConstraint)]
+        if strangers:
+            raise ModelError(
+                [f"`constraints` must hold `da.FunctionConstraint` objects; got {c!r}." for c in strangers]
+            )
         numbered = [
             c if c.name is not None else replace(c, name=f"constraint {i}") for i, c in enumerate(constraints, 1)
         ]
@@ -88,6 +93,14 @@ class FunctionSystem:
             problems.append("a function system must have either `mass_matrix` and `applied_force` or a `lagrangian`.")
         if newton and self.applied_force is None:
             problems.append("`applied_force` must be given along with `mass_matrix`; return zeros if there is none.")
+        for field in ("mass_matrix", "applied_force", "nonideal", "lagrangian"):
+            if getattr(self, field) is not None and not callable(getattr(self, field)):
+                problems.append(f"`{field}` must be a function; got {getattr(self, field)!r}.")
+        for field in ("coordinates", "parameters"):
+            given = getattr(self, field) or ()
+            again = sorted({name for name in given if given.count(name) > 1})
+            if again:
+                problems.append(f"`{field}` must differ from one another; given twice: {quoted(again)}.")
         names = [c.name for c in self.constraints]
         twice = sorted({str(name) for name in names if names.count(name) > 1})
         if twice:

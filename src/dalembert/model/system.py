@@ -16,7 +16,7 @@ from dalembert.model.laws import Law, Prescribed
 from dalembert.model.ordering import in_order, name_of
 from dalembert.model.standard_form import euler_lagrange
 from dalembert.model.symbols import StateSymbols, free_parameters, t
-from dalembert.model.validation import problems_of
+from dalembert.model.validation import coordinate_problems, problems_of
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,14 @@ class System:
     lagrangian: Any = None
 
     def __post_init__(self) -> None:
+        coordinates = _coordinates(self.coordinates)
         problems: list[str] = []
-        coordinates = self.coordinates if isinstance(self.coordinates, (tuple, list)) else (self.coordinates,)
         fields = {
-            "coordinates": tuple(coordinates),
-            "mass_matrix": sp.ImmutableMatrix(self.mass_matrix),
+            "coordinates": coordinates,
+            "mass_matrix": _matrix(self.mass_matrix, problems),
             "applied_force": _column(coordinates, self.applied_force, problems),
-            "constraints": _named(_as_tuple(self.constraints, Constraint), tuple(coordinates)),
-            "nonideal": _as_laws(self.nonideal),
+            "constraints": _named(_constraints(self.constraints), coordinates),
+            "nonideal": _as_laws(self.nonideal, problems),
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
@@ -97,7 +97,7 @@ class System:
         >>> da.System.from_lagrangian(L, (theta,)).mass_matrix
         Matrix([[1]])
         """
-        coordinates = tuple(coordinates) if isinstance(coordinates, (tuple, list)) else (coordinates,)
+        coordinates = _coordinates(coordinates)
         problems: list[str] = []
         extra = (
             sp.zeros(len(coordinates), 1) if applied_force is None else _column(coordinates, applied_force, problems)
@@ -153,30 +153,60 @@ class System:
         return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian)
 
 
-def _as_tuple(given: Any, kind: type) -> tuple[Any, ...]:
-    return (given,) if isinstance(given, kind) else tuple(given)
+def _coordinates(given: Any) -> tuple[Any, ...]:
+    """The coordinates as a tuple; without sound ones nothing else can be judged."""
+    coordinates = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    problems = coordinate_problems(coordinates)
+    if problems:
+        raise ModelError(problems)
+    return coordinates
 
 
-def _as_laws(given: Any) -> tuple[Law, ...]:
+def _constraints(given: Any) -> tuple[Any, ...]:
+    if given is None:
+        return ()
+    return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+
+
+def _as_laws(given: Any, problems: list[str]) -> tuple[Law, ...]:
+    """Laws as they are; n expressions, or a mapping of them by coordinate, as one prescribed law."""
     if given is None:
         return ()
     if isinstance(given, Law):
         return (given,)
-    if not isinstance(given, dict) and all(isinstance(law, Law) for law in given):
-        return tuple(given)
-    return (Prescribed(given),)
+    if isinstance(given, (tuple, list)) and any(isinstance(law, Law) for law in given):
+        return tuple(law for part in given for law in _as_laws(part, problems))
+    if isinstance(given, (tuple, list)) and not given:
+        return ()
+    try:
+        return (Prescribed(given),)
+    except (TypeError, sp.SympifyError):
+        problems.append(f"`nonideal` must be a law, several laws, or one expression per coordinate; got {given!r}.")
+        return ()
+
+
+def _matrix(given: Any, problems: list[str]) -> Any:
+    try:
+        return sp.ImmutableMatrix(given)
+    except (TypeError, ValueError, sp.SympifyError):
+        problems.append(f"`mass_matrix` must be a square matrix of expressions; got {given!r}.")
+        return sp.ImmutableMatrix(0, 0, [])
 
 
 def _column(coordinates: Sequence[Any], given: Any, problems: list[str]) -> Any:
     names = [name_of(q) for q in coordinates]
     values, found = in_order(names, given, "applied_force", "coordinate")
     problems += found
-    return sp.ImmutableMatrix(len(values), 1, [sp.sympify(value) for value in values])
+    try:
+        return sp.ImmutableMatrix(len(values), 1, [sp.sympify(value) for value in values])
+    except (TypeError, ValueError, AttributeError, sp.SympifyError):
+        problems.append(f"`applied_force` must hold expressions; got {given!r}.")
+        return sp.ImmutableMatrix(0, 1, [])
 
 
 def _named(constraints: tuple[Constraint, ...], coordinates: tuple[Any, ...]) -> tuple[Constraint, ...]:
     """Give each unnamed constraint its own equation as a name, numbered if that name is taken."""
-    taken = {c.name for c in constraints if isinstance(c, Constraint)}
+    taken = {name_of(q) for q in coordinates} | {str(c.name) for c in constraints if isinstance(c, Constraint)}
     named: list[Constraint] = []
     for number, constraint in enumerate(constraints, start=1):
         if isinstance(constraint, Constraint) and constraint.name is None:

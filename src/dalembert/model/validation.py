@@ -19,10 +19,7 @@ from dalembert.model.symbols import StateSymbols, free_parameters, functions_of_
 
 def problems_of(system: Any) -> list[str]:
     """The problems of a ``System``; an empty list when it is sound."""
-    problems = _coordinate_problems(system.coordinates)
-    if problems:
-        return problems  # without coordinates nothing else can be judged
-    problems += _mass_problems(system)
+    problems = _mass_problems(system)
     for component in system.applied_force:
         problems += _expression_problems(system, component, "`applied_force`")
     problems += _constraint_problems(system)
@@ -32,7 +29,8 @@ def problems_of(system: Any) -> list[str]:
     return problems + _name_problems(system)
 
 
-def _coordinate_problems(coordinates: tuple[Any, ...]) -> list[str]:
+def coordinate_problems(coordinates: tuple[Any, ...]) -> list[str]:
+    """The problems of the coordinates alone."""
     if not coordinates:
         return ["`coordinates` must hold at least one coordinate; got none."]
     strangers = [q for q in coordinates if not (isinstance(q, AppliedUndef) and q.args == (t,))]
@@ -47,11 +45,15 @@ def _coordinate_problems(coordinates: tuple[Any, ...]) -> list[str]:
 
 def _mass_problems(system: Any) -> list[str]:
     matrix, n = system.mass_matrix, len(system.coordinates)
+    if not matrix:
+        return []  # said already
     if matrix.shape != (n, n):
         return [f"`mass_matrix` must have shape ({n}, {n}), one row per coordinate; got {matrix.shape}."]
     problems: list[str] = []
     for entry in dict.fromkeys(matrix):
         problems += _expression_problems(system, entry, "`mass_matrix`")
+    if problems:
+        return problems  # foreign symbols cannot be compared
     for i in range(n):
         for j in range(i):
             if not _equal(matrix[i, j], matrix[j, i], system.symbols):
@@ -62,7 +64,9 @@ def _mass_problems(system: Any) -> list[str]:
     return problems
 
 
-def _expression_problems(system: Any, expression: Any, where: str, *, accelerations: bool = False) -> list[str]:
+def _expression_problems(
+    system: Any, expression: Any, where: str, *, accelerations: bool = False, forces: bool = False
+) -> list[str]:
     """Strange functions, high derivatives and misplaced accelerations in one expression."""
     problems: list[str] = []
     strangers = sorted(name_of(f) for f in functions_of_time(expression) - set(system.coordinates))
@@ -75,7 +79,11 @@ def _expression_problems(system: Any, expression: Any, where: str, *, accelerati
     if odd_times:
         problems.append(f"{where} must write time as `da.t`; got another symbol named `t`.")
     highest = max((d.derivative_count for d in expression.atoms(sp.Derivative)), default=0)
-    if not accelerations and highest > 1:
+    if not forces and expression.atoms(ideal_force):
+        problems.append(f"{where} must not contain `da.ideal_force`; only a nonideal law may.")
+    if any(d.expr not in system.coordinates for d in expression.atoms(sp.Derivative)) and not strangers:
+        problems.append(f"{where} must have its derivatives worked out; call `.doit()` on `{expression}`.")
+    elif not accelerations and highest > 1:
         problems.append(f"{where} must not contain accelerations; got `{system.symbols.readable(expression)}`.")
     return problems
 
@@ -95,8 +103,6 @@ def _constraint_problems(system: Any) -> list[str]:
             if bad:
                 terms = ", ".join(f"`{symbols.readable(symbols.restore(term))}`" for term in bad)
                 problems.append(f"{where} must be linear in the accelerations; {terms} is not.")
-        if constraint.expression.atoms(ideal_force):
-            problems.append(f"{where} must not contain `da.ideal_force`; only a nonideal law may.")
     return problems
 
 
@@ -110,7 +116,7 @@ def _law_problems(system: Any) -> list[str]:
             problems += error.problems
             continue
         for component in components:
-            problems += _expression_problems(system, component, where)
+            problems += _expression_problems(system, component, where, forces=True)
     return problems
 
 

@@ -48,10 +48,18 @@ def time_values(given: Any, argument: str, *, increasing: bool = False) -> Float
     return times
 
 
+def scalar_value(given: Any, argument: str) -> Floats:
+    """One finite number."""
+    value = _numbers(given, argument)
+    if value.ndim or not np.isfinite(value):
+        raise InputError(f"`{argument}` must be one finite number; got {given!r}.")
+    return value
+
+
 def tolerance_value(given: Any, argument: str) -> float:
     """A positive finite number."""
-    value = float(_numbers(given, argument))
-    if not (np.isfinite(value) and value > 0):
+    value = float(scalar_value(given, argument))
+    if not value > 0:
         raise InputError(f"`{argument}` must be a positive number; got {given!r}.")
     return value
 
