@@ -100,7 +100,8 @@ def simulate(
     parameters         a value for every constant of the model
     rtol, atol         tolerances of the error per step
     drift              ``da.Projection()``, ``da.Baumgarte(alpha, beta)`` or None
-    solver             any diffrax solver; ``diffrax.Dopri8()`` when left out, implicit ones for stiff systems
+    solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems;
+                       ``diffrax.Dopri8()`` when left out
     formulation        ``da.Factored()`` when left out
     step               a fixed step size instead of an adaptive one
     max_steps          when to give up

@@ -25,9 +25,9 @@ from dalembert.model.system import System
 
 STRAIGHT_LINE_LIMIT = 400
 """Most operations, terms and elimination together, of a program that is written out. Measured as whole simulations of
-planar chains, since XLA treats a program differently inside an integrator than alone: written out, 2 links (138
-operations) take a quarter of the time of array code, 5 links (536) a third more, 7 links four times as long, and
-compiling takes longer from 5 links on."""
+planar chains (``benchmarks/results.md``), since XLA treats a program differently inside an integrator than alone.
+Written out, chains run faster up to 5 links (536 operations) and slower from 7 on; but from 5 links on the first call,
+which compiles, takes half as long again. The limit sits below 5 for the sake of the first answer."""
 
 Style = Literal["straight-line", "array"]
 
