@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.equation.decomposition import decompose
+from dalembert.equation.formulation import Geometry
 from dalembert.equation.pseudo_inverse import pinv, square_roots
 from helpers import random_rank_deficient, random_spd
 
@@ -14,8 +16,10 @@ def test_penrose_conditions(seed: int) -> None:
     rng = np.random.default_rng(seed)
     m, n = rng.integers(1, 7, 2)
     B = random_rank_deficient(rng, m, n, rng.integers(0, min(m, n) + 1))
-    _, _, _, J, _, _ = da.ExtendedDAlembert().factor(jnp.eye(n), jnp.asarray(B), geometry=None)
-    for P in (np.asarray(pinv(jnp.asarray(B))), np.asarray(J @ B.T)):
+    geometry = Geometry(jnp.eye(n), decompose(jnp.asarray(B)))
+    _, scaled, _, _, J, _, _ = da.ExtendedDAlembert().factor(jnp.eye(n), jnp.asarray(B), geometry)
+    pairs = [(B, np.asarray(pinv(jnp.asarray(B)))), (np.asarray(scaled), np.asarray(J @ scaled.T))]
+    for B, P in pairs:
         np.testing.assert_allclose(B @ P @ B, B, atol=1e-12)
         np.testing.assert_allclose(P @ B @ P, P, atol=1e-12)
         np.testing.assert_allclose(B @ P, (B @ P).T, atol=1e-12)
