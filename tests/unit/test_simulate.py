@@ -1,7 +1,5 @@
 """Motion in time: accuracy, drift cures, solvers, outputs, and what a trajectory offers."""
 
-import sys
-
 import diffrax
 import numpy as np
 import pytest
@@ -49,7 +47,7 @@ def test_baumgarte_lets_a_violation_decay_at_its_rate() -> None:
     np.testing.assert_allclose(run.violation[:, 0], 0.0201 * (1 + 2 * times) * np.exp(-2 * times), atol=1e-11)
     skate = da.System((x, y), sp.eye(2), (0, 1), da.Constraint(x.diff(da.t) - y, name="skate"))
     run = da.simulate(skate, (0, 0), (0.3, 0), times, **options)
-    np.testing.assert_allclose(run["skate"] * 0 + run.violation[:, 0], 0.3 * np.exp(-2 * times), atol=1e-11)
+    np.testing.assert_allclose(run.violation[:, 0], 0.3 * np.exp(-2 * times), atol=1e-11)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +217,7 @@ def test_progress_is_shown_when_asked_for(capfd) -> None:
     da.simulate(pendulum(), (1, 0), (0, 0), (0, 1), parameters=G, progress=True)
     assert "steps" in capfd.readouterr().err
     da.simulate(pendulum(), (1, 0), (0, 0), (0, 1), parameters=G)
-    assert capfd.readouterr().err == "" or sys.stderr.isatty()
+    assert capfd.readouterr().err == ""
 
 
 def test_long_runs_go_on_from_stretch_to_stretch(monkeypatch) -> None:

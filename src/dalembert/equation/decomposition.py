@@ -84,7 +84,6 @@ class Decomposition:
     core: tuple[Array, Array]
     rank: Array
     gap: Array
-    keep: Array
 
     def solve(self, e: Array) -> Array:
         """The shortest y with B y = e (least squares in the scaled rows if there is none)."""
@@ -117,7 +116,7 @@ class Decomposition:
         return jnp.sum(self.range**2, axis=0) > 1 - RANK_TOLERANCE
 
 
-jax.tree_util.register_dataclass(Decomposition, ["scale", "rows", "range", "core", "rank", "gap", "keep"], [])
+jax.tree_util.register_dataclass(Decomposition, ["scale", "rows", "range", "core", "rank", "gap"], [])
 
 
 def decompose(B: Array) -> Decomposition:
@@ -134,7 +133,7 @@ def decompose(B: Array) -> Decomposition:
     gap = jnp.where(
         basis.largest_left > 0, basis.smallest / jnp.where(basis.largest_left > 0, basis.largest_left, 1.0), jnp.inf
     )
-    return Decomposition(scale, basis.vectors, columns, jsl.lu_factor(core + beyond), rank, gap, basis.keep)
+    return Decomposition(scale, basis.vectors, columns, jsl.lu_factor(core + beyond), rank, gap)
 
 
 def _norm(rows: Array) -> Array:
