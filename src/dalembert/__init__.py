@@ -38,6 +38,7 @@ from dalembert.model.symbols import t as t
 from dalembert.model.system import System as System
 
 if TYPE_CHECKING:
+    from dalembert import gallery as gallery
     from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
     from dalembert.equation.constrained_motion import constrained_motion as constrained_motion
     from dalembert.equation.dynamics import Dynamics as Dynamics
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
     from dalembert.integration.drift import Baumgarte as Baumgarte
     from dalembert.integration.drift import Projection as Projection
     from dalembert.integration.trajectory import Trajectory as Trajectory
+    from dalembert.report.derivation import Derivation as Derivation
+    from dalembert.report.derivation import derive as derive
+    from dalembert.report.geometry import plot_geometry as plot_geometry
     from dalembert.verbs import build as build
     from dalembert.verbs import consistent_state as consistent_state
     from dalembert.verbs import motion as motion
@@ -71,6 +75,9 @@ _LATER = {
     "Baumgarte": "integration.drift",
     "Projection": "integration.drift",
     "Trajectory": "integration.trajectory",
+    "Derivation": "report.derivation",
+    "derive": "report.derivation",
+    "plot_geometry": "report.geometry",
     "build": "verbs",
     "consistent_state": "verbs",
     "motion": "verbs",
@@ -79,6 +86,8 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "gallery":
+        return importlib.import_module("dalembert.gallery")
     if name not in _LATER:
         raise AttributeError(f"module `dalembert` has no attribute `{name}`")
     value = getattr(importlib.import_module(f"dalembert.{_LATER[name]}"), name)
@@ -87,4 +96,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_LATER, "gallery"})

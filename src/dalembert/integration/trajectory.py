@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,7 @@ class Trajectory:
 
     def __getitem__(self, name: Any) -> Floats:
         """The history of a coordinate (by name or symbol), or the multiplier of a constraint (by name)."""
-        key = str(getattr(getattr(name, "func", None), "__name__", name))
+        key = name_of(name)
         if key in self.coordinates:
             return self.q[:, self.coordinates.index(key)]
         if key in self.constraints:
@@ -147,11 +148,79 @@ class Trajectory:
             cut[name] = None if cut[name] is None else cut[name][:count]
         return Trajectory(**cut)
 
-    def plot(self) -> Figure:
-        """A figure of the motion: coordinates, constraint forces (ideal and nonideal), violations.
+    def plot(self, units: Mapping[Any, str] | None = None) -> Figure:
+        """A figure of the motion against time: coordinates, constraint forces (ideal and nonideal), violations.
 
+        ``units`` maps names to units for the labels: a coordinate, a constraint (the unit of its violation), ``"t"``,
+        ``"force"``, or ``"force theta"`` for the force on one coordinate. Each unit has an axis of its own.
         The figure is not shown; call ``.savefig(path)`` on it or show it with matplotlib.
+
+        Raises
+        ------
+        InputError    if ``units`` names something that the run does not have
         """
         from dalembert.integration.plotting import overview
 
-        return overview(self)
+        return overview(self, units)
+
+    def plot_phase(self, *names: Any, units: Mapping[Any, str] | None = None) -> Figure:
+        """A figure of velocity against coordinate, for the named coordinates or all; a circle marks the start.
+
+        Raises
+        ------
+        InputError    if a name is not a coordinate's, or ``units`` names something that the run does not have
+        """
+        from dalembert.integration.plotting import phase
+
+        return phase(self, names, units)
+
+    def plot_path(self, horizontal: Any, vertical: Any, units: Mapping[Any, str] | None = None) -> Figure:
+        """A figure of the path with equal scales; a circle marks the start.
+
+        ``horizontal`` and ``vertical`` are names of coordinates or arrays (T,), so that polar coordinates are drawn by
+        ``run.plot_path(run["r"] * np.cos(run["theta"]), run["r"] * np.sin(run["theta"]))``. The units of arrays
+        are those of ``"horizontal"`` and ``"vertical"`` in ``units``.
+
+        Raises
+        ------
+        InputError    if a name is not a coordinate's, an array has not T values, or ``units`` names something else
+        """
+        from dalembert.integration.plotting import path
+
+        return path(self, horizontal, vertical, units)
+
+    def animate(
+        self,
+        path: str | Path,
+        points: Mapping[str, tuple[Any, Any]] | None = None,
+        links: Iterable[tuple[str, str]] = (),
+        fps: float = 25,
+        trace: float | None = None,
+    ) -> Path:
+        """Write a film of moving points: a GIF, or an HTML page that holds all its frames; the path is returned.
+
+        The film runs in real time, t in seconds, but has at most 300 frames: a longer motion is shown faster. Frames
+        are at equal times, by linear interpolation between the times of the run.
+
+        Parameters
+        ----------
+        path      ends in ``.gif`` or ``.html``
+        points    name to (horizontal, vertical), each the name of a coordinate, a number for a point that stays, or an
+                  array (T,). Left out: coordinates whose names pair up, as (x, y), (x1, y1), or (x, z) without y
+        links     pairs of names of points, joined by lines
+        fps       frames per second
+        trace     how long a stretch of its path a moving point draws behind it, in the unit of t; left out: all of it
+
+        Raises
+        ------
+        InputError    if the path has another ending or no folder, no points can be guessed, a point or a link is
+                      wrong, a number is not positive, or the run has fewer than two times
+        """
+        from dalembert.integration.animation import film
+
+        return film(self, Path(path), points, tuple(links), fps, trace)
+
+
+def name_of(name: Any) -> str:
+    """The name that a string, a symbol or a coordinate such as x(t) stands for."""
+    return str(getattr(name, "name", name))

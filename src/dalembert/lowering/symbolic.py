@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import sympy as sp
@@ -71,6 +72,7 @@ def array_terms(functions: SymbolicFunctions) -> Callable[..., Terms]:
     n, m = len(functions.form.applied_force), len(functions.form.constraint_rhs)
     shapes = ((n, n), (n,), (m, n), (m,), (m,), (m,))
 
+    @jax.jit  # not to be quicker, but to be traced once: an integrator calls it from many places
     def terms(q: Array, qd: Array, t: Any, p: Any) -> Terms:
         entries = functions.terms(tuple(q), tuple(qd), t, tuple(p))
         return Terms(*(assemble(_flat(entry), shape) for entry, shape in zip(entries, shapes, strict=True)))

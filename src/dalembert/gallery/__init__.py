@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The systems of the papers, ready to run: ``da.gallery.names()`` and ``da.gallery.case(name)``.
+
+>>> import dalembert as da
+>>> da.gallery.names()[:4]
+('projectile', 'projectile-polar', 'spiral', 'swarm')
+>>> da.gallery.case("spiral").source
+'Zhao et al. 2018, section 8.1'
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from typing import TYPE_CHECKING
+
+from dalembert.errors import InputError
+
+if TYPE_CHECKING:
+    from dalembert.gallery.definition import Case as Case
+
+# Title and builder of each case, in the order of the papers. A builder is imported when its case is asked for:
+# building some of them takes seconds.
+_CASES = {
+    "projectile": ("Projectile in Cartesian coordinates", "projectile.cartesian"),
+    "projectile-polar": ("Projectile in polar coordinates", "projectile.polar"),
+    "spiral": ("Particle driven along a logarithmic spiral", "projectile.spiral"),
+    "swarm": ("Swarm of five robots", "swarm.stabilised"),
+    "swarm-as-printed": ("Swarm of five robots, equation as printed", "swarm.as_printed"),
+    "manipulator": ("Two-link manipulator: links under a servo constraint", "manipulator.links"),
+    "manipulator-plant": ("Two-link manipulator: the whole fourth-order plant", "manipulator.plant"),
+    "particle": ("Particle under ẏ = z²ẋ, with a constraint force that does work", "nonideal.particle"),
+    "block-viscous": ("Block on a rough plane, viscous law", "block.viscous"),
+    "block-quadratic": ("Block on a rough plane, quadratic law", "block.quadratic"),
+    "block-proportional": ("Block on a rough plane, proportional law", "block.proportional"),
+    "bead": ("Bead on a wire with sliding friction", "nonideal.bead"),
+    "hidden-constraint": ("A hidden constraint", "ill_posed.hidden_constraint"),
+    "indefinite-mass": ("An indefinite mass matrix", "ill_posed.indefinite_mass"),
+    "rolling-coin": ("Upright rolling coin", "rolling.coin"),
+    "weber": ("Weber's electrodynamics", "ill_posed.weber"),
+    "rigid-body": ("Rigid body about an arbitrary point", "rigid_body.about_a_point"),
+    "pendulum": ("Pendulum over 1000 s", "pendulum.single"),
+    "pendulum-rod-twice": ("Pendulum with its rod stated twice", "pendulum.rod_twice"),
+    "four-bar": ("Four-bar with redundant joints in space", "redundant.four_bar"),
+    "constant-speed": ("Constant speed under gravity", "nonlinear.constant_speed"),
+    "appell-hamel": ("Appell and Hamel's machine", "nonlinear.appell_hamel"),
+    "perpendicular": ("Two particles with perpendicular velocities", "nonlinear.perpendicular"),
+    "measured": ("Two sensors that disagree", "weighted.measured"),
+    "skate": ("Skate on an incline", "rolling.skate"),
+}
+
+
+def names() -> tuple[str, ...]:
+    """The names of all cases, in the order of the papers."""
+    return tuple(_CASES)
+
+
+def titles() -> dict[str, str]:
+    """What each case is, by name."""
+    return {name: title for name, (title, _) in _CASES.items()}
+
+
+def case(name: str) -> Case:
+    """One case by its name.
+
+    Raises
+    ------
+    InputError    if there is none of that name; the nearest one is suggested
+    """
+    if name not in _CASES:
+        nearest = difflib.get_close_matches(str(name), _CASES, n=1)
+        hint = f"Did you mean `{nearest[0]}`?" if nearest else f"There are: {', '.join(_CASES)}."
+        raise InputError(f"`name` must be one of the gallery's; there is no `{name}`. {hint}")
+    title, builder = _CASES[name]
+    module, function = builder.split(".")
+    return getattr(importlib.import_module(f"dalembert.gallery.{module}"), function)(name, title)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A case: a system with numbers, ready to run, and what is known about its motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert.equation.formulation import Formulation
+from dalembert.integration.drift import Drift, Projection
+from dalembert.integration.trajectory import Trajectory
+from dalembert.model.ordering import name_of
+from dalembert.model.system import System
+from dalembert.verbs import simulate
+
+Measure = Callable[[Trajectory], Any]
+"""A number, or an array of them, that a trajectory shows."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something known about the motion: a value that ``measure`` must give to within ``tolerance``.
+
+    Values may be arrays; the entry that is farthest off counts.
+    """
+
+    what: str
+    measure: Measure
+    expected: Any
+    tolerance: float
+    source: str
+
+    def outcome(self, run: Trajectory) -> Outcome:
+        """What a run gives for it."""
+        got = np.asarray(self.measure(run), float)
+        off = float(np.max(np.abs(got - np.asarray(self.expected, float))))
+        return Outcome(self, got, off, bool(off <= self.tolerance))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A check, what came out, how far that is from the expected value, and whether that is near enough."""
+
+    check: Check
+    got: Any
+    off: float
+    passed: bool
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a picture: ``y`` against ``x``."""
+
+    label: str
+    x: Measure
+    y: Measure
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure worth drawing of a run, as curves on one pair of axes.
+
+    equal    same scale on both axes, as for a path in space; a dot marks where each curve starts
+    """
+
+    name: str
+    caption: str
+    x_label: str
+    y_label: str
+    curves: tuple[Curve, ...]
+    log: bool = False
+    equal: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One system of the papers with its numbers, its start, and its checks.
+
+    about              what to look at
+    source             where it comes from
+    drift, formulation, rtol, atol, allow_violation    as for ``da.simulate``
+    units              by coordinate name, and "t"; what is not there has none
+    histories          whether a figure of all histories makes sense; not if they swing too often to be seen
+    points, links      for animations: positions by name, from a run, and pairs of names to join
+    """
+
+    name: str
+    title: str
+    about: str
+    source: str
+    system: System
+    parameters: Mapping[str, float] = field(default_factory=dict[str, float])
+    q0: Sequence[float]
+    qd0: Sequence[float]
+    times: Any
+    checks: tuple[Check, ...]
+    drift: Drift | None = field(default_factory=Projection)
+    formulation: Formulation | None = None
+    rtol: float = 1e-11
+    atol: float = 1e-13
+    allow_violation: bool = False
+    units: Mapping[str, str] = field(default_factory=dict[str, str])
+    pictures: tuple[Picture, ...] = ()
+    histories: bool = True
+    points: Callable[[Trajectory], Mapping[str, tuple[Any, Any]]] | None = None
+    links: tuple[tuple[str, str], ...] = ()
+
+    def simulate(self, *, parameters: Any = None, times: Any = None, progress: bool | None = None) -> Trajectory:
+        """The motion of the case, with some of its parameters or its times changed if they are given.
+
+        >>> import dalembert as da
+        >>> run = da.gallery.case("bead").simulate(times=[0, 0.5])
+        >>> print(run["x"].round(6))
+        [-1.       -0.088299]
+        """
+        changed = {name_of(key): value for key, value in dict(parameters or {}).items()}
+        return simulate(
+            self.system,
+            self.q0,
+            self.qd0,
+            self.times if times is None else times,
+            parameters={**self.parameters, **changed},
+            drift=self.drift,
+            formulation=self.formulation,
+            rtol=self.rtol,
+            atol=self.atol,
+            allow_violation=self.allow_violation,
+            progress=progress,
+        )
+
+    def verify(self, run: Trajectory) -> tuple[Outcome, ...]:
+        """The outcome of every check, for a run with the case's own numbers."""
+        return tuple(check.outcome(run) for check in self.checks)
+
+
+def time(run: Trajectory) -> Any:
+    return run.t
+
+
+def coordinate(name: str) -> Measure:
+    """The history of a coordinate."""
+    return lambda run: run[name]
+
+
+def velocity(name: str) -> Measure:
+    """The history of a velocity."""
+    return lambda run: run.qd[:, run.coordinates.index(name)]
+
+
+def histories(labels: Mapping[str, Measure]) -> tuple[Curve, ...]:
+    """Curves against time, by label."""
+    return tuple(Curve(label, time, y) for label, y in labels.items())
+
+
+def path(caption: str, horizontal: str = "x", vertical: str = "y") -> Picture:
+    """The path in the plane of two coordinates in metres."""
+    curve = Curve("", coordinate(horizontal), coordinate(vertical))
+    return Picture("path", caption, f"{horizontal} / m", f"{vertical} / m", (curve,), equal=True)
+
+
+def largest(measure: Measure) -> Measure:
+    """The largest magnitude in the course of a run."""
+    return lambda run: np.abs(measure(run)).max()
+
+
+def si(*, metres: str = "", radians: str = "") -> dict[str, str]:
+    """Units of time, of the named coordinates, and of the forces along them."""
+    units = {"t": "s"}
+    for unit, force, names in (("m", "N", metres), ("rad", "N m", radians)):
+        units |= dict.fromkeys(names.split(), unit) | {f"force {name}": force for name in names.split()}
+    return units

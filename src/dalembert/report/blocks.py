@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Inverses and roots of symbolic matrices, one coupled block at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sympy as sp
+
+from dalembert.errors import ModelError
+from dalembert.model.ordering import quoted
+from dalembert.report.tidy import monomials, tidy
+
+EXPANSION_LIMIT = 400
+"""Products of monomials in a determinant above which a block is not inverted in symbols."""
+
+_LARGEST_BLOCK = 7
+
+
+class TooLongError(Exception):
+    """The closed form exists but is not worth writing out."""
+
+
+def block_inverse(matrix: Any) -> Any:
+    """The inverse; raises TooLongError where a block is too coupled for it to be written down."""
+    inverse = sp.zeros(matrix.rows, matrix.cols)
+    for block in _coupled_blocks(matrix):
+        _fill(inverse, block, _inverse(matrix.extract(block, block)))
+    return inverse
+
+
+def block_root(matrix: Any, names: Sequence[str]) -> Any:
+    """The symmetric square root M^(1/2) of a positive definite matrix whose blocks have one or two rows."""
+    root = sp.zeros(matrix.rows, matrix.cols)
+    for block in _coupled_blocks(matrix):
+        if len(block) > 2:
+            raise ModelError(
+                [
+                    f"a law given as z = M^(-1/2) C needs the square root of the mass matrix, which has no short "
+                    f"closed form when {quoted(names[i] for i in block)} are coupled. Give the law as C, without "
+                    f"`scaled=True`, or compute numbers with `da.motion`."
+                ]
+            )
+        _fill(root, block, _root(matrix.extract(block, block)))
+    return root
+
+
+def _coupled_blocks(matrix: Any) -> list[list[int]]:
+    """Indices that no nonzero entry connects to the others, block by block."""
+    left, blocks = set(range(matrix.rows)), []
+    while left:
+        block, fresh = set[int](), {min(left)}
+        while fresh:
+            block |= fresh
+            near = {j for i in fresh for j in left if matrix[i, j] != 0 or matrix[j, i] != 0}
+            fresh = near - block
+        blocks.append(sorted(block))
+        left -= block
+    return blocks
+
+
+def _fill(whole: Any, block: list[int], part: Any) -> None:
+    for i, row in enumerate(block):
+        for j, column in enumerate(block):
+            whole[row, column] = part[i, j]
+
+
+def _inverse(block: Any) -> Any:
+    if not block.free_symbols:
+        return block.inv()
+    if block.rows > _LARGEST_BLOCK or _determinant(block.applyfunc(monomials)) > EXPANSION_LIMIT:
+        raise TooLongError
+    determinant = tidy(_determinant(block, signed=True))
+    cofactors = sp.Matrix(
+        block.rows, block.rows, lambda i, j: (-1) ** (i + j) * _determinant(block.minor_submatrix(j, i), signed=True)
+    )
+    return cofactors.applyfunc(lambda cofactor: tidy(cofactor / determinant))
+
+
+def _determinant(block: Any, *, signed: bool = False) -> Any:
+    """By Laplace's rule along the first row; without signs it is the permanent, which counts the products."""
+    if block.rows == 0:
+        return sp.S.One
+    terms = [
+        (-1 if signed and j % 2 else 1) * block[0, j] * _determinant(block.minor_submatrix(0, j), signed=signed)
+        for j in range(block.cols)
+        if block[0, j] != 0
+    ]
+    return sp.Add(*terms)
+
+
+def _root(block: Any) -> Any:
+    """√m, or for two rows (M + √det·1)/√(tr + 2√det), which is what Cayley and Hamilton make of X² = M."""
+    if block.rows == 1:
+        return block.applyfunc(sp.sqrt)
+    area = sp.sqrt(tidy(block.det()))
+    return ((block + area * sp.eye(2)) / sp.sqrt(tidy(block.trace() + 2 * area))).applyfunc(tidy)

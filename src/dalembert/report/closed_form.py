@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Constraint forces and acceleration as formulas: written out where that is short, as products of matrices otherwise.
+
+Notation: M, Q, A, b, C as everywhere, A with independent rows; S = A M⁻¹ Aᵀ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from dalembert.report.blocks import TooLongError, block_inverse
+from dalembert.report.tidy import operations, tidy_matrix
+
+OPERATION_LIMIT = 1500
+"""Operations in one column above which nobody reads it: then the formulas are left as products of matrices."""
+
+_Solve = Callable[[Any, Any], tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """M q̈ = Q under A q̈ = b with independent rows, in plain symbols.
+
+    C                containing the symbols of the ideal force where a law depends on it
+    ideal_symbols    those symbols
+    saddle           whether M or S is singular, so that motion and multipliers must be found at once
+    """
+
+    M: Any
+    Q: Any
+    A: Any
+    b: Any
+    C: Any
+    ideal_symbols: tuple[Any, ...]
+    saddle: bool
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """Columns of n expressions if ``expanded``, else unevaluated products with the ideal force's symbols left in."""
+
+    ideal_force: Any
+    nonideal_force: Any
+    acceleration: Any
+    expanded: bool
+
+
+def closed_form(terms: Terms) -> ClosedForm:
+    """Written out if that stays readable, as products of matrices if not."""
+    try:
+        return _written_out(terms)
+    except TooLongError:
+        return _left_as_products(terms)
+
+
+def saddle_matrix(M: Any, A: Any) -> Any:
+    """[[M, −Aᵀ], [A, 0]], which takes (q̈, λ) to (Q, b)."""
+    return sp.Matrix(sp.BlockMatrix([[M, -A.T], [A, sp.zeros(A.rows, A.rows)]]).as_explicit())
+
+
+def _written_out(terms: Terms) -> ClosedForm:
+    # what was long when it was given may stay so
+    limit = max(OPERATION_LIMIT, 3 * operations([*terms.Q, *terms.b, *terms.C]))
+    solve = (_by_saddle if terms.saddle else _by_schur)(terms.M, terms.A, limit)
+    acceleration, ideal = solve(terms.Q, terms.b)
+    C = _bounded(terms.C.xreplace(dict(zip(terms.ideal_symbols, ideal, strict=True))), limit)
+    extra, reaction = solve(C, sp.zeros(terms.A.rows, 1))
+    nonideal = _bounded(C + reaction, limit)
+    total = acceleration + extra
+    together = _bounded(total, limit)
+    shortest = [min(pair, key=lambda e: operations([e])) for pair in zip(together, total, strict=True)]
+    return ClosedForm(*map(_column, (ideal, nonideal, shortest)), expanded=True)
+
+
+def _by_schur(M: Any, A: Any, limit: int) -> _Solve:
+    """λ = S⁻¹(c − A M⁻¹F), q̈ = M⁻¹(F + Aᵀλ)."""
+    M_inverse = block_inverse(M)
+    W = _bounded(A * M_inverse, limit)
+    S_inverse = block_inverse(_bounded(W * A.T, limit))
+
+    def solve(F: Any, c: Any) -> tuple[Any, Any]:
+        multipliers = _bounded(S_inverse * _bounded(c - W * F, limit), limit)
+        reaction = _bounded(A.T * multipliers, limit)
+        return _bounded(M_inverse * (F + reaction), limit), reaction
+
+    return solve
+
+
+def _by_saddle(M: Any, A: Any, limit: int) -> _Solve:
+    inverse = block_inverse(saddle_matrix(M, A))
+
+    def solve(F: Any, c: Any) -> tuple[Any, Any]:
+        solution = _bounded(inverse * F.col_join(c), limit)
+        return solution[: M.rows, :], _bounded(A.T * solution[M.rows :, :], limit)
+
+    return solve
+
+
+def _bounded(matrix: Any, limit: int) -> Any:
+    """Tidied, unless it is too long to be worth it."""
+    if operations(matrix) > 20 * limit:
+        raise TooLongError
+    tidied = tidy_matrix(sp.Matrix(matrix))
+    if operations(tidied) > limit:
+        raise TooLongError
+    return tidied
+
+
+def _left_as_products(terms: Terms) -> ClosedForm:
+    M, Q, A, b, C = (sp.ImmutableMatrix(m) for m in (terms.M, terms.Q, terms.A, terms.b, terms.C))
+    if terms.saddle:
+        ideal, nonideal, acceleration = _saddle_products(M, Q, A, b, C)
+    else:
+        ideal, nonideal, acceleration = _schur_products(M, Q, A, b, C)
+    return ClosedForm(ideal, C if C.is_zero_matrix else nonideal, acceleration, expanded=False)
+
+
+def _schur_products(M: Any, Q: Any, A: Any, b: Any, C: Any) -> tuple[Any, Any, Any]:
+    M_inverse = sp.Inverse(M)
+    if A.rows == 0:
+        return _column([0] * M.rows), C, sp.MatMul(M_inverse, sp.MatAdd(Q, C))
+    to_force = (sp.Transpose(A), sp.Inverse(sp.MatMul(A, M_inverse, sp.Transpose(A))))
+    ideal = sp.MatMul(*to_force, sp.MatAdd(b, sp.MatMul(-1, A, M_inverse, Q)))
+    nonideal = sp.MatAdd(C, sp.MatMul(-1, *to_force, A, M_inverse, C))
+    forces = (Q, ideal) if C.is_zero_matrix else (Q, ideal, nonideal)
+    return ideal, nonideal, sp.MatMul(M_inverse, sp.MatAdd(*forces))
+
+
+def _saddle_products(M: Any, Q: Any, A: Any, b: Any, C: Any) -> tuple[Any, Any, Any]:
+    n, m = M.rows, A.rows
+    inverse = sp.Inverse(sp.ImmutableMatrix(saddle_matrix(M, A)))
+    motion = sp.ImmutableMatrix(sp.eye(n).row_join(sp.zeros(n, m)))
+    reaction = sp.ImmutableMatrix(sp.zeros(n, n).row_join(A.T))
+    ideal = sp.MatMul(reaction, inverse, sp.ImmutableMatrix(Q.col_join(b)))
+    nonideal = sp.MatAdd(C, sp.MatMul(reaction, inverse, sp.ImmutableMatrix(C.col_join(sp.zeros(m, 1)))))
+    return ideal, nonideal, sp.MatMul(motion, inverse, sp.ImmutableMatrix((Q + C).col_join(b)))
+
+
+def _column(entries: Any) -> Any:
+    return sp.ImmutableMatrix(len(entries), 1, list(entries))

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The equations of a system in closed form, with the way there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy as sp
+
+from dalembert.errors import InputError
+from dalembert.model.ordering import quoted
+from dalembert.model.standard_form import standard_form
+from dalembert.model.symbols import free_parameters
+from dalembert.model.system import System
+from dalembert.model.values import Floats, parameter_values, scalar_value, state_values
+from dalembert.report.blocks import block_root
+from dalembert.report.closed_form import ClosedForm, Terms, closed_form
+from dalembert.report.judgement import needs_saddle, require_positive
+from dalembert.report.page import html
+from dalembert.report.probing import Probe, independent_rows, probes, refuse_contradiction
+from dalembert.report.steps import seven_steps
+from dalembert.report.tex import latex, markdown
+from dalembert.report.tidy import tidy_matrix
+
+
+class Evaluation(NamedTuple):
+    """Numbers from a derivation, shape (n,) each."""
+
+    ideal_force: Floats
+    nonideal_force: Floats
+    acceleration: Floats
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """The equations of a system in closed form, in the letters it was stated in.
+
+    mass_matrix (n, n), applied_force (n, 1), constraint_matrix (m, n), constraint_rhs (m, 1)
+                           as in the model, all rows, lightly tidied
+    nature (n, 1)          C, with ``da.ideal_force`` left in it where a law depends on that
+    ideal_force, nonideal_force, acceleration (n, 1)
+                           columns of expressions if ``expanded``; otherwise unevaluated products of explicit matrices,
+                           in which ``da.ideal_force(x)`` stands for that component of the ideal force
+    independent            names of the constraints that were used
+    notes                  what a reader should know, one sentence each
+    saddle                 whether M or A M⁻¹ Aᵀ is singular, so that motion and multipliers were found at once
+    title, about           heading and opening words of the written derivation
+    """
+
+    system: System
+    mass_matrix: Any
+    applied_force: Any
+    constraint_matrix: Any
+    constraint_rhs: Any
+    nature: Any
+    ideal_force: Any
+    nonideal_force: Any
+    acceleration: Any
+    independent: tuple[str, ...]
+    notes: tuple[str, ...]
+    expanded: bool
+    saddle: bool
+    title: str
+    about: str
+
+    def at(self, q: Any, qd: Any, t: float = 0.0, parameters: Any = None) -> Evaluation:
+        """The closed form evaluated at one state; arguments as for ``da.motion``.
+
+        With redundant constraints the state must satisfy them: the rows left out follow from the others only there.
+        """
+        names = self.system.coordinate_names
+        state = (
+            *state_values(names, q, "q"),
+            *state_values(names, qd, "qd"),
+            float(scalar_value(t, "t")),
+            *parameter_values(self.system.parameter_names, parameters),
+        )
+        ideal, nonideal, acceleration = self._compiled
+        force = ideal(state, np.zeros(len(names)))
+        return Evaluation(force, nonideal(state, force), acceleration(state, force))
+
+    def to_latex(self) -> str:
+        """A LaTeX document that stands alone; it needs amsmath."""
+        return latex(self.title, seven_steps(self))
+
+    def to_markdown(self) -> str:
+        """Markdown with formulas between dollar signs."""
+        return markdown(self.title, seven_steps(self))
+
+    def to_html(self, *, fragment: bool = False) -> str:
+        """A page that stands alone, formulas as MathML; or only its ``<article>``, for a page with ``report.page.STYLE``."""
+        return html(self.title, seven_steps(self), fragment=fragment)
+
+    @cached_property
+    def _compiled(self) -> tuple[Callable[..., Floats], ...]:
+        symbols = self.system.symbols
+        parameters = [sp.Symbol(name, real=True) for name in self.system.parameter_names]
+        state = (*symbols.q, *symbols.qd, symbols.time, *parameters)
+        return tuple(
+            _numeric((state, symbols.ideal_force), symbols.plain(column))
+            for column in (self.ideal_force, self.nonideal_force, self.acceleration)
+        )
+
+
+def derive(system: System, *, title: str | None = None, about: str | None = None) -> Derivation:
+    """The equations of motion and the constraint forces of a system, in symbols.
+
+    For independent rows of A:  Qᶜᵢ = Aᵀ S⁻¹ (b − A M⁻¹ Q),  Qᶜₙᵢ = C − Aᵀ S⁻¹ A M⁻¹ C,  S = A M⁻¹ Aᵀ,
+    M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ. M may be indefinite, and singular where [[M, −Aᵀ], [A, 0]] is not.
+
+    Parameters
+    ----------
+    title    heading of the written derivation
+    about    a sentence on the mechanical problem, for its first step
+
+    Raises
+    ------
+    InputError         if ``system`` is not stated in symbols
+    ModelError         a law given as z where M^(1/2) has no short closed form
+    MassMatrixError    accelerations that neither masses nor constraints determine
+    ConstraintError    constraints that contradict one another, or that leave their forces open
+
+    Notes
+    -----
+    Which rows are independent is decided by numbers, at random states that satisfy the constraints; the earliest ones
+    are kept. Results too long to be read are left as products of matrices (``expanded`` is then False).
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> g = da.parameters("g")
+    >>> slope = da.System((x, y), [[1, 0], [0, 1]], (0, -g), da.Constraint(y - x, name="slope"))
+    >>> da.derive(slope).ideal_force
+    Matrix([
+    [-g/2],
+    [ g/2]])
+    """
+    if not isinstance(system, System):
+        raise InputError(
+            f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}. "
+            f"For one made of functions there are only numbers: use `da.motion`."
+        )
+    form = standard_form(system)
+    probed = probes(form, system.parameter_names)
+    kept = independent_rows(probed, len(system.constraints))
+    refuse_contradiction(probed, kept, system.constraint_names)
+    saddle = needs_saddle(probed, kept, system.constraint_names)
+    A, b = _columns(form.constraint_matrix, len(system.coordinates)), _columns(form.constraint_rhs, 1)
+    M, Q = (
+        tidy_matrix(_columns(form.mass_matrix, len(system.coordinates))),
+        tidy_matrix(_columns(form.applied_force, 1)),
+    )
+    C = _nature(system, M, probed)
+    terms = Terms(M, Q, A.extract(kept, range(A.cols)), b.extract(kept, [0]), C, form.symbols.ideal_force, saddle)
+    result = closed_form(terms)
+    say = _in_own_letters(system)
+    return Derivation(
+        system=system,
+        mass_matrix=say(M),
+        applied_force=say(Q),
+        constraint_matrix=say(A),
+        constraint_rhs=say(b),
+        nature=say(C),
+        ideal_force=say(result.ideal_force),
+        nonideal_force=say(result.nonideal_force),
+        acceleration=say(result.acceleration),
+        independent=tuple(system.constraint_names[i] for i in kept),
+        notes=_notes(system, probed, kept, terms, result),
+        expanded=result.expanded,
+        saddle=saddle,
+        title="Derivation of the equation of motion" if title is None else title,
+        about=_opening(system) if about is None else about,
+    )
+
+
+def _columns(entries: Sequence[Any], columns: int) -> Any:
+    """Nested tuples as a tidied matrix, with the right shape when there are no rows."""
+    return tidy_matrix(sp.Matrix(len(entries), columns, list(sp.flatten(entries))))
+
+
+def _nature(system: System, M: Any, probed: Sequence[Probe]) -> Any:
+    """C, the sum of all laws; those given as z are multiplied by the symmetric root of M."""
+    C = sp.zeros(M.rows, 1)
+    for law in system.nonideal:
+        components = sp.Matrix([system.symbols.plain(sp.sympify(c)) for c in law.components(system.coordinates)])
+        if law.scaled:
+            require_positive(probed)
+            components = block_root(M, system.coordinate_names) * components
+        C += components
+    return C
+
+
+def _in_own_letters(system: System) -> Callable[[Any], Any]:
+    """A function that puts the user's own symbols back, with the assumptions they were made with."""
+    own = {sp.Symbol(symbol.name): symbol for symbol in free_parameters(system.expressions())}
+
+    def say(expression: Any) -> Any:
+        expression = sp.ImmutableMatrix(expression) if isinstance(expression, sp.MatrixBase) else expression
+        return system.symbols.restore(expression).xreplace(own)
+
+    return say
+
+
+def _numeric(arguments: Any, column: Any) -> Callable[..., Floats]:
+    function = sp.lambdify(arguments, column, modules=["numpy", "scipy"], cse=True)
+    return lambda *numbers: np.asarray(function(*numbers), float).reshape(-1)
+
+
+def _opening(system: System) -> str:
+    n, m = len(system.coordinates), len(system.constraints)
+    constraints = f"{m} constraint{'' if m == 1 else 's'}" if m else "no constraints"
+    return f"A mechanical system with {n} coordinate{'' if n == 1 else 's'} and {constraints}."
+
+
+def _notes(
+    system: System, probed: Sequence[Probe], kept: Sequence[int], terms: Terms, result: ClosedForm
+) -> tuple[str, ...]:
+    names = system.constraint_names
+    dropped = [name for i, name in enumerate(names) if i not in kept]
+    notes: list[str] = []
+    if dropped:
+        used = quoted(names[i] for i in kept) or "none"
+        notes.append(f"Constraints used: {used}. Left out, as a consequence of these: {quoted(dropped)}.")
+    if names and not any(probe.settled for probe in probed):
+        notes.append("No state was found that satisfies all constraints; independence was judged at random states.")
+    if terms.saddle:
+        notes.append(
+            "The usual formula divides by zero here: motion and multipliers are found together from one linear system."
+        )
+    if any(law.scaled for law in system.nonideal):
+        notes.append("A law is given as z = M^(-1/2) C, with the symmetric square root of the mass matrix.")
+    if not result.expanded:
+        notes.append("Written out, the formulas would fill pages; they are left as products of matrices.")
+        if terms.C.free_symbols & set(terms.ideal_symbols):
+            notes.append("In the nonideal force, `ideal_force(x)` stands for that component of the ideal force.")
+    return tuple(notes)

@@ -1,0 +1,431 @@
+"""Derivations: the symbols agree with the numbers, read like a person's, and come out in every format."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+from dalembert.report.blocks import block_root
+from dalembert.report.common_factor import with_common_factor
+from dalembert.report.page import STYLE
+from dalembert.report.tidy import tidy
+from helpers import CHAIN_NUMBERS, SKATE_NUMBERS, angle_pendulum, chain, chain_state, skate_particle
+
+t = da.t
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+def rod(name: str = "rod", length: object = None) -> da.Constraint:
+    x, y = da.coordinates("x y")
+    return da.Constraint(x**2 + y**2 - (da.parameters("l") if length is None else length) ** 2, name=name)
+
+
+def pendulum(*extra: da.Constraint, **changes: object) -> da.System:
+    x, y = da.coordinates("x y")
+    m, g = da.parameters("m g")
+    return da.System((x, y), sp.diag(m, m), (0, -m * g), (rod(), *extra), **changes)
+
+
+PENDULUM_NUMBERS = {"m": 1.3, "g": 9.81, "l": 0.8}
+
+
+def bead() -> da.System:
+    """A bead on the wire z = x² with friction from the ideal force."""
+    x, z = da.coordinates("x z")
+    mu, g = da.parameters("mu g")
+    normal = sp.sqrt(da.ideal_force(x) ** 2 + da.ideal_force(z) ** 2)
+    speed = sp.sqrt(x.diff(t) ** 2 + z.diff(t) ** 2)
+    law = [-mu * normal * v.diff(t) / speed for v in (x, z)]
+    return da.System((x, z), sp.eye(2), (0, -g), da.Constraint(z - x**2, name="wire"), law)
+
+
+def coin() -> da.System:
+    x, y, theta, phi = da.coordinates("x y theta phi")
+    m, R, I, J = da.parameters("m R I J")  # noqa: E741
+    roll = phi.diff(t) * R
+    constraints = (
+        da.Constraint(x.diff(t) - roll * sp.cos(theta), name="along x"),
+        da.Constraint(y.diff(t) - roll * sp.sin(theta), name="along y"),
+    )
+    return da.System((x, y, theta, phi), sp.diag(m, m, I, J), (0, 0, 0, 0), constraints)
+
+
+def lemos_2() -> da.System:
+    q = da.coordinates("q1 q2 q3")
+    v = [coordinate.diff(t) for coordinate in q]
+    L = (v[0] ** 2 + v[1] ** 2 - v[2] ** 2) / 2 - sum(coordinate**2 for coordinate in q) / 2
+    return da.System.from_lagrangian(L, q, constraints=da.Constraint(v[0] + q[2] * v[1], name="skate"))
+
+
+def moving_support() -> da.System:
+    x, theta = da.coordinates("x theta")
+    M, m, l, g = da.parameters("M m l g")  # noqa: E741
+    kinetic = (M + m) * x.diff(t) ** 2 / 2 + m * l * x.diff(t) * theta.diff(t) * sp.cos(theta)
+    L = kinetic + m * l**2 * theta.diff(t) ** 2 / 2 + m * g * l * sp.cos(theta)
+    return da.System.from_lagrangian(L, (x, theta), constraints=da.Constraint(x - sp.sin(3 * t), name="shaker"))
+
+
+def massless() -> da.System:
+    """A mass and a massless slider kept at a distance: M is singular, the saddle matrix is not."""
+    x, y = da.coordinates("x y")
+    m, k = da.parameters("m k")
+    return da.System((x, y), sp.diag(m, 0), (-k * x, -k * y), da.Constraint(y - x**2, name="tie"), da.Viscous(k))
+
+
+def scaled(coupling: int, n: int = 2) -> da.System:
+    q = da.coordinates("x y z")[:n]
+    m = da.parameters("m")
+    mass = sp.Matrix(n, n, lambda i, j: 3 * m if i == j else coupling * m)
+    law = da.Prescribed([-q[0].diff(t), *[0] * (n - 1)], scaled=True)
+    return da.System(q, mass, [0] * n, da.Constraint(q[0] - q[1] ** 2, name="track"), law)
+
+
+COMPARED = {
+    "pendulum": (pendulum(), PENDULUM_NUMBERS, None),
+    "nonideal particle": (skate_particle(), SKATE_NUMBERS, None),
+    "friction": (bead(), {"mu": 0.2, "g": 9.81}, None),
+    "coin": (coin(), {"m": 1.0, "R": 0.5, "I": 0.1, "J": 0.2}, None),
+    "indefinite mass": (lemos_2(), {}, da.Multipliers()),
+    "moving support": (moving_support(), {"M": 2.0, "m": 1.0, "l": 0.7, "g": 9.81}, None),
+    "singular mass": (massless(), {"m": 2.0, "k": 3.0}, da.Multipliers()),
+    "no constraint": (angle_pendulum(), {"g": 9.81}, None),
+    "law without constraint": (
+        da.System(da.coordinates("x y"), sp.eye(2), (0, 1), (), da.Viscous(2)),
+        {},
+        None,
+    ),
+    "law as z": (scaled(coupling=1), {"m": 2.0}, None),
+    "rod twice": (pendulum(rod("rod again")), PENDULUM_NUMBERS, None),
+    "double pendulum": (chain(2), CHAIN_NUMBERS, None),
+    "chain": (chain(10), CHAIN_NUMBERS, None),
+}
+
+
+@pytest.mark.parametrize("case", COMPARED)
+def test_the_formulas_agree_with_the_numbers(case):
+    system, numbers, formulation = COMPARED[case]
+    derivation = da.derive(system)
+    rng = np.random.default_rng(3)
+    for _ in range(3):
+        q, qd = rng.normal(size=(2, len(system.coordinates)))
+        time = rng.uniform()
+        expected = da.motion(system, q, qd, time, parameters=numbers, formulation=formulation)
+        found = derivation.at(q, qd, time, numbers)
+        for name in ("ideal_force", "nonideal_force", "acceleration"):
+            scale = 1 + np.abs(getattr(expected, name)).max()
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=0, atol=1e-10 * scale)
+
+
+def test_rows_redundant_only_where_the_constraints_hold():
+    x, y = da.coordinates("x y")
+    bent = da.Constraint((x**2 + y**2 - da.parameters("l") ** 2) * (2 + x), name="bent")
+    system = pendulum(bent)
+    derivation = da.derive(system)
+    assert derivation.independent == ("rod",)
+    assert derivation.notes == ("Constraints used: `rod`. Left out, as a consequence of these: `bent`.",)
+    q, qd = da.consistent_state(system, (0.3, -0.7), (1, 2), parameters=PENDULUM_NUMBERS)
+    expected = da.motion(system, q, qd, parameters=PENDULUM_NUMBERS)
+    found = derivation.at(q, qd, parameters=PENDULUM_NUMBERS)
+    np.testing.assert_allclose(found.acceleration, expected.acceleration, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.ideal_force, expected.ideal_force, rtol=0, atol=1e-9)
+
+
+def test_the_earliest_rows_are_kept():
+    x, y = da.coordinates("x y")
+    derivation = da.derive(pendulum(rod("again"), da.Constraint(x - y, name="line"), da.Constraint(x + y, name="last")))
+    assert derivation.independent == ("rod", "line")
+    assert derivation.constraint_matrix.shape == (4, 2)
+
+
+def test_closed_form_of_the_pendulum():
+    x, y = da.coordinates("x y")
+    m, g = da.parameters("m g")
+    pull = m * (g * y - x.diff(t) ** 2 - y.diff(t) ** 2) / (x**2 + y**2)
+    derivation = da.derive(pendulum())
+    assert list(derivation.ideal_force) == [x * pull, y * pull]
+    assert derivation.expanded and derivation.notes == () and derivation.independent == ("rod",)
+
+
+def test_closed_form_of_the_particle():
+    """Udwadia & Kalaba 2001, equations 15 to 17."""
+    x, y, z = da.coordinates("x y z")
+    a0 = da.parameters("a0")
+    v = sp.Matrix([x, y, z]).diff(t)
+    ideal = 2 * z * v[0] * v[2] / (1 + z**4) * sp.Matrix([-(z**2), 1, 0])
+    along = v[0] + z**2 * v[1]
+    nonideal = -a0 * sp.sqrt(v.dot(v)) * sp.Matrix([along / (1 + z**4), z**2 * along / (1 + z**4), v[2]])
+    derivation = da.derive(skate_particle())
+    assert derivation.ideal_force == ideal.as_immutable()
+    assert derivation.nonideal_force == nonideal.as_immutable()
+
+
+def test_friction_is_written_with_the_ideal_force_found():
+    x, z = da.coordinates("x z")
+    mu, g = da.parameters("mu g")
+    xd, zd = x.diff(t), z.diff(t)
+    force = da.derive(bead()).nonideal_force[0]
+    expected = (
+        -mu * (xd + 2 * x * zd) * sp.Abs(g + 2 * xd**2) / ((1 + 4 * x**2) ** sp.Rational(3, 2) * sp.sqrt(xd**2 + zd**2))
+    )
+    assert force == expected
+
+
+def test_sines_and_cosines_meet():
+    theta, phi = da.coordinates("theta phi")
+    m, R = da.parameters("m R")
+    rates = theta.diff(t) * phi.diff(t)
+    assert list(da.derive(coin()).ideal_force) == [-R * m * rates * sp.sin(theta), R * m * rates * sp.cos(theta), 0, 0]
+
+
+def test_parameters_keep_their_assumptions():
+    x = da.coordinates("x")
+    m = sp.Symbol("m", positive=True)
+    derivation = da.derive(da.System((x,), [[m]], (-x,)))
+    assert derivation.acceleration[0] == -x / m
+
+
+def test_decimal_numbers_stay_as_they_are():
+    x, y = da.coordinates("x y")
+    system = da.System((x, y), sp.eye(2), (0, -9.81), da.Constraint(x - y, name="slope"))
+    np.testing.assert_allclose([float(e) for e in da.derive(system).ideal_force], [-4.905, 4.905])
+
+
+def test_long_results_are_left_as_products():
+    derivation = da.derive(chain(10))
+    assert not derivation.expanded
+    assert isinstance(derivation.ideal_force, sp.MatMul)
+    assert derivation.ideal_force.shape == derivation.acceleration.shape == (20, 1)
+    assert derivation.notes == ("Written out, the formulas would fill pages; they are left as products of matrices.",)
+    assert "\\mathbf{A}^{T} \\left(\\mathbf{A} \\mathbf{M}^{-1} \\mathbf{A}^{T}\\right)^{-1}" in derivation.to_latex()
+
+
+def test_products_can_still_be_carried_out():
+    q, qd = chain_state(3)
+    derivation = da.derive(chain(3))
+    assert not derivation.expanded
+    names = derivation.system.coordinates
+    state = {**dict(zip([x.diff(t) for x in names], qd, strict=True)), **dict(zip(names, q, strict=True))}
+    numbers = {sp.Symbol(name): value for name, value in CHAIN_NUMBERS.items()}
+    carried_out = derivation.acceleration.xreplace({**state, **numbers}).doit()
+    expected = da.motion(derivation.system, q, qd, parameters=CHAIN_NUMBERS).acceleration
+    np.testing.assert_allclose(np.array(carried_out, float).ravel(), expected, atol=1e-9)
+
+
+def test_friction_in_a_long_chain():
+    """A law that depends on the ideal force keeps it as a letter in the products."""
+    system = chain(5)
+    law = [-(da.ideal_force(q) ** 2) * q.diff(t) for q in system.coordinates]
+    system = da.System(system.coordinates, system.mass_matrix, system.applied_force, system.constraints, law)
+    derivation = da.derive(system)
+    assert derivation.notes[-1] == (
+        "In the nonideal force, `ideal_force(x)` stands for that component of the ideal force."
+    )
+    q, qd = chain_state(5)
+    expected = da.motion(system, q, qd, parameters=CHAIN_NUMBERS)
+    found = derivation.at(q, qd, 0.0, CHAIN_NUMBERS)
+    scale = np.abs(expected.nonideal_force).max()
+    np.testing.assert_allclose(found.nonideal_force, expected.nonideal_force, atol=1e-9 * scale)
+    np.testing.assert_allclose(found.acceleration, expected.acceleration, atol=1e-9 * scale)
+
+
+def test_more_rows_than_coordinates():
+    """18 coordinates held by 21 linear constraints of rank 12."""
+    rng = np.random.default_rng(0)
+    q = da.coordinates([f"u{i}" for i in range(18)])
+    rows = rng.integers(-3, 4, (21, 12)) @ rng.integers(-2, 3, (12, 18))
+    constraints = [da.Constraint(sum(int(c) * x for c, x in zip(row, q, strict=True))) for row in rows]
+    m = da.parameters("m")
+    system = da.System(q, m * sp.eye(18), [sp.sin(x) for x in q], constraints)
+    derivation = da.derive(system)
+    assert len(derivation.independent) == np.linalg.matrix_rank(rows) == 12
+    state = rng.normal(size=18)
+    found = derivation.at(state, state, parameters={"m": 2}).acceleration
+    np.testing.assert_allclose(found, da.motion(system, state, state, parameters={"m": 2}).acceleration, atol=1e-9)
+
+
+def test_unreachable_constraints_are_judged_at_random_states():
+    x, y = da.coordinates("x y")
+    system = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(x**2 + y**2 + 1, name="never"))
+    assert da.derive(system).notes == (
+        "No state was found that satisfies all constraints; independence was judged at random states.",
+    )
+
+
+def test_notes_on_singular_mass_and_scaled_law():
+    assert "from one linear system" in da.derive(massless()).notes[0]
+    assert "symmetric square root" in da.derive(scaled(coupling=1)).notes[0]
+
+
+# ---- formats
+
+
+class Checker(HTMLParser):
+    """Every element closed in order; counts tags and gathers addresses."""
+
+    def __init__(self) -> None:
+        HTMLParser.__init__(self)
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        self.addresses += [value for key, value in attrs if key in ("src", "href")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("case", ["pendulum", "friction", "singular mass", "no constraint", "chain", "law as z"])
+def test_html_is_well_formed_and_stands_alone(case):
+    page = da.derive(COMPARED[case][0]).to_html()
+    checker = Checker()
+    checker.feed(page)
+    assert checker.open == [] and checker.addresses == []
+    assert checker.seen.count("section") == 7
+    assert "math" in checker.seen and "script" not in checker.seen
+    assert "mfenced" not in page and "http" not in page and "@import" not in page
+    assert re.search(r"&(?!#|amp;|lt;|gt;|quot;)", page) is None
+
+
+def test_html_fragment_can_be_embedded():
+    derivation = da.derive(pendulum(), title="Pendulum <1>", about="A mass on a rod & nothing else.")
+    fragment = derivation.to_html(fragment=True)
+    assert fragment.startswith('<article class="derivation">') and "<style" not in fragment and "<h1" not in fragment
+    assert "<h2>Pendulum &lt;1&gt;</h2>" in fragment and "rod &amp; nothing" in fragment
+    rules = re.findall(r"^\s*([^@{}\n]+)\{", STYLE, flags=re.M)
+    assert rules and all(rule.startswith(".derivation") for rule in rules)
+
+
+def test_html_puts_dots_over_letters():
+    page = da.derive(pendulum()).to_html()
+    assert '<mover><mi>x</mi><mo style="font-weight: bold">˙</mo></mover>' in page
+
+
+@pytest.mark.parametrize("case", COMPARED)
+def test_latex_has_dots_and_no_functions_of_time(case):
+    text = da.derive(COMPARED[case][0]).to_latex()
+    assert "Derivative" not in text and r"{\left(t \right)}" not in text and "q." not in text
+    assert text.count(r"\section{") == 7
+    assert text.count(r"\begin{") == text.count(r"\end{") and text.count("{") == text.count("}")
+    assert r"\ddot{\mathbf{q}}" in text
+
+
+def test_latex_letters():
+    theta, x1 = da.coordinates("theta x1")
+    mu = da.parameters("μ")
+    system = da.System(
+        (theta, x1), sp.eye(2), (mu, 0), da.Constraint(theta.diff(t) - x1.diff(t) ** 2, name="50% rule_1")
+    )
+    text = da.derive(system).to_latex()
+    assert r"\dot{\theta} - \dot{x}_{1}^{2} &= 0" in text
+    assert r"\text{50\% rule\_1:}" in text
+    assert "μ" not in text and r"\mu" in text
+
+
+def test_markdown_has_seven_numbered_steps_and_balanced_dollars():
+    text = da.derive(skate_particle(), title="Particle", about="It falls.").to_markdown()
+    assert text.startswith("# Particle\n\n## 1. The problem\n\nIt falls.\n")
+    assert re.findall(r"^## (\d)\.", text, flags=re.M) == list("1234567")
+    assert text.count("$$") % 2 == 0 and text.count("$$") > 10
+    assert r"\frac{2 z \dot{x} \dot{z}}{z^{4} + 1} \left[\begin{array}{c} - z^{2} \\ 1 \\ 0 \end{array}\right]" in text
+
+
+def test_a_large_matrix_shows_dots_for_zeros():
+    q = da.coordinates("a b c d")
+    text = da.derive(da.System(q, 2 * sp.eye(4), (0, 0, 0, 0))).to_latex()
+    assert r"2 & \cdot & \cdot & \cdot" in text
+
+
+def test_deriving_does_not_import_jax():
+    code = (
+        "import sys, sympy as sp, dalembert as da; x = da.coordinates('x');"
+        "da.derive(da.System((x,), [[2]], (-x,))).at([1], [0]); sys.exit('jax' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ---- tools
+
+
+def test_tidy_leaves_the_value_alone():
+    x, y, g = sp.symbols("x y g", real=True)
+    e = (x + y) ** 2 / (x + y) - sp.sin(x) ** 2 * 9.81 * g - sp.cos(x) ** 2 * 9.81 * g + sp.sqrt(x**2 * (1 + y**2))
+    found = tidy(e)
+    assert sp.count_ops(found) < sp.count_ops(e)
+    numbers = {x: 0.3, y: -0.7, g: 2.0}
+    assert abs(found.subs(numbers) - e.subs(numbers)) < 1e-12
+
+
+def test_tidy_does_not_touch_what_would_be_huge():
+    letters = sp.symbols("a:k", real=True)
+    e = sp.Mul(*(1 + a + a**2 for a in letters))
+    assert tidy(e) is e
+
+
+def test_square_root_of_a_coupled_pair():
+    root = block_root(sp.Matrix([[2, 1], [1, 3]]), ("x", "y"))
+    np.testing.assert_allclose(np.array(root @ root, float), [[2, 1], [1, 3]], atol=1e-14)
+
+
+def test_common_factor_in_front_of_a_column():
+    x, y = sp.symbols("x y")
+    assert with_common_factor(sp.Matrix([-2 * x / y, -4 * x**2 / y])).args[0] == -2 * x / y
+    assert with_common_factor(sp.Matrix([x, 1])) == sp.ImmutableMatrix([x, 1])
+    assert with_common_factor(sp.Matrix([x, 0])) == sp.ImmutableMatrix([x, 0])
+
+
+# ---- errors
+
+
+def test_only_symbols_can_be_derived():
+    functions = da.FunctionSystem(mass_matrix=lambda q, qd, t, p: q, applied_force=lambda q, qd, t, p: q)
+    with pytest.raises(da.InputError, match=r"`system` must be a `da.System`.*got FunctionSystem.*use `da.motion`"):
+        da.derive(functions)
+
+
+def test_massless_and_unconstrained():
+    x, y = da.coordinates("x y")
+    with pytest.raises(da.MassMatrixError, match="massless and unconstrained"):
+        da.derive(da.System((x, y), sp.diag(1, 0), (0, 0)))
+
+
+def test_hidden_constraint():
+    """Lemos et al., example 1."""
+    q = da.coordinates("q1 q2 q3")
+    v = [coordinate.diff(t) for coordinate in q]
+    L = (v[0] ** 2 + v[1] ** 2) / 2 + v[0] * v[1] + v[1] * v[2] - sum(coordinate**2 for coordinate in q) / 2
+    constraints = (da.Constraint(v[0] + q[2], name="first"), da.Constraint(v[1] - q[2], name="second"))
+    with pytest.raises(da.ConstraintError, match=r"`first`, `second` are independent.*hidden constraint"):
+        da.derive(da.System.from_lagrangian(L, q, constraints=constraints))
+
+
+def test_contradiction():
+    x = da.coordinates("x")
+    constraints = (da.Constraint(x.diff(t, 2) - 1, name="one"), da.Constraint(x.diff(t, 2) - 2, name="two"))
+    with pytest.raises(da.ConstraintError, match=r"`two` asks for another acceleration than `one`"):
+        da.derive(da.System((x,), [[1]], (0,), constraints))
+
+
+def test_root_of_three_coupled_coordinates():
+    with pytest.raises(da.ModelError, match=r"no short closed form when `x`, `y`, `z` are coupled"):
+        da.derive(scaled(coupling=1, n=3))
+
+
+def test_root_of_an_indefinite_mass_matrix():
+    with pytest.raises(da.MassMatrixError, match="must be positive definite for a law given as z"):
+        da.derive(scaled(coupling=5))
+
+
+def test_evaluation_checks_its_numbers():
+    with pytest.raises(da.InputError, match="`parameters` must give a value for every parameter; missing: `g`, `l`"):
+        da.derive(pendulum()).at((1, 0), (0, 0), parameters={"m": 1})
