@@ -114,10 +114,7 @@ def angle_pendulum() -> da.System:
 
 def skate_particle() -> da.System:
     """Udwadia & Kalaba 2001, section 5: a particle under ẏ = z²ẋ with C = −a₀|u|u."""
-    x, y, z = da.coordinates("x y z")
-    a0, g = da.parameters("a0 g")
-    skate = da.Constraint(y.diff(da.t) - z**2 * x.diff(da.t), name="skate")
-    return da.System((x, y, z), sp.eye(3), (0, 0, -g), skate, da.Quadratic(a0))
+    return da.gallery.case("particle").system
 
 
 SKATE_NUMBERS = {"a0": 0.1, "g": 9.81}

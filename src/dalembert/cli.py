@@ -3,21 +3,42 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import dalembert
+from dalembert import gallery
+
+if TYPE_CHECKING:
+    from dalembert.gallery.definition import Case
+    from dalembert.integration.trajectory import Trajectory
+    from dalembert.report.outcomes import Row
 
 app = typer.Typer(
     help="Constrained motion by the Udwadia–Kalaba equation.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
 )
+
+
+class Format(StrEnum):
+    """What a derivation can be written as."""
+
+    latex = "latex"
+    markdown = "markdown"
+    html = "html"
+
+
+Name = Annotated[str, typer.Argument(help="A case of the gallery; `dalembert list` names them.", show_default=False)]
 
 
 def _version(wanted: bool) -> None:
@@ -33,41 +54,205 @@ def options(
     """Constrained motion by the Udwadia–Kalaba equation: equations, forces, motion."""
 
 
+@app.command("list")
+def list_cases() -> None:
+    """List the systems of the gallery.
+
+    Example: dalembert list
+    """
+    table = Table("name", "what it is")
+    for name, title in gallery.titles().items():
+        table.add_row(name, title)
+    Console().print(table)
+
+
+@app.command()
+def show(name: Name) -> None:
+    """Show a case: its system, numbers, start and checks.
+
+    Example: dalembert show bead
+    """
+    from dalembert.report.outcomes import expected_text
+
+    case = gallery.case(name)
+    system = case.system
+    console = Console(highlight=False)
+    console.print(f"[bold]{escape(case.title)}[/]  ({escape(case.source)})\n{escape(case.about)}\n")
+    facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    facts.add_row("coordinates", ", ".join(system.coordinate_names))
+    facts.add_row("parameters", _pairs(case.parameters) or "none")
+    facts.add_row("constraints", ", ".join(f"{c.name} ({c.level})" for c in system.constraints) or "none")
+    facts.add_row("start", _pairs(dict(zip(system.coordinate_names, case.q0, strict=True))))
+    facts.add_row("velocities", _pairs(dict(zip(system.coordinate_names, case.qd0, strict=True))))
+    facts.add_row("times", f"{case.times[0]:g} to {case.times[-1]:g}, {len(case.times)} of them")
+    facts.add_row("drift", "None" if case.drift is None else str(case.drift))
+    console.print(facts)
+    table = Table("check", "expected", "source")
+    for check in case.checks:
+        table.add_row(check.what, expected_text(check), check.source)
+    console.print(table)
+
+
+@app.command()
+def derive(
+    name: Name,
+    format: Annotated[Format, typer.Option(help="What to write.")] = Format.markdown,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="A file; the terminal when left out.")] = None,
+) -> None:
+    """Derive the explicit equations of motion of a case, in seven steps.
+
+    Example: dalembert derive bead --format html -o bead.html
+    """
+    from dalembert.report.derivation import derive as derivation_of
+
+    case = gallery.case(name)
+    derivation = derivation_of(case.system, title=case.title, about=case.about)
+    write = {
+        Format.latex: derivation.to_latex,
+        Format.markdown: derivation.to_markdown,
+        Format.html: derivation.to_html,
+    }
+    text = write[format]()
+    if output is None:
+        typer.echo(text)
+    else:
+        output.write_text(text, encoding="utf-8")
+        Console(highlight=False).print(f"wrote {output}")
+
+
+@app.command()
+def run(
+    name: Name,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter, as a0=0.2; may be repeated.")
+    ] = None,
+    times: Annotated[str | None, typer.Option(help="start:end:count, or times with commas between.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a figure of the motion: png, pdf or svg.")] = None,
+    animate: Annotated[Path | None, typer.Option(help="Write a film of the motion: gif or html.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the trajectory as NetCDF.")] = None,
+) -> None:
+    """Simulate a case, with its own numbers or yours, and check the answer if the numbers are its own.
+
+    Example: dalembert run particle --set a0=0.2 --times 0:2:201 --plot particle.png
+
+    Exits with 1 if a check fails.
+    """
+    case = gallery.case(name)
+    changed = dict(_setting(text) for text in settings or ())
+    found = case.simulate(parameters=changed, times=None if times is None else _times(times))
+    console = Console(highlight=False)
+    console.print(_end_table(found))
+    for note in found.notes:
+        console.print(escape(note))
+    if plot is not None:
+        found.plot(units=case.units).savefig(_suffixed(plot, (".png", ".pdf", ".svg")), dpi=160)
+    if animate is not None:
+        found.animate(animate, points=None if case.points is None else case.points(found), links=case.links)
+    if save is not None:
+        found.save(save)
+    for path in (plot, animate, save):
+        if path is not None:
+            console.print(f"wrote {path}")
+    if not changed and times is None:
+        _report_checks(console, case, found)
+
+
 @app.command()
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the figures.")] = Path("out/demo"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the pages.")] = Path("out/demo"),
 ) -> None:
-    """Solve the showcase problems, compare with known answers, draw the figures.
-
-    Exits with 1 if an answer is off.
+    """Solve every case, compare with what is known, and write pages with all derivations and figures.
 
     Example: dalembert demo -o out/demo
+
+    Exits with 1 if a check fails.
     """
-    from dalembert.showcase import checks, figures
+    from dalembert.report.exhibition import exhibits, write_pages
 
     console = Console()
-    table = Table("problem", "check", "expected", "got", "pass", title="Known answers")
-    passed = True
-    with console.status("solving …"):
-        for check in checks():
-            passed &= check.passed
-            verdict = "[green]yes[/]" if check.passed else "[red]NO[/]"
-            table.add_row(check.problem, check.what, check.expected, check.got, verdict)
+    names = gallery.names()
+    found: dict[str, Any] = {}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("solving", total=len(names))
+        for one in exhibits(names, output):
+            found[one.name] = one
+            progress.update(task, advance=1, description=f"solved {one.name}")
+    shown = [found[name] for name in names]
+    table = Table("case", "check", "expected", "got", "pass", title="Known answers")
+    for one in shown:
+        _add_rows(table, one.rows, one.name)
+        if one.trouble is not None:
+            table.add_row(one.name, "could not be run", "", escape(one.trouble), "[red]NO[/]")
     console.print(table)
-    output.mkdir(parents=True, exist_ok=True)
-    with console.status("drawing …"):
-        for name, figure in figures():
-            path = output / f"{name}.png"
-            figure.savefig(path, dpi=160)
-            console.print(f"wrote {path}")
-    if not passed:
+    console.print(f"wrote {write_pages(shown, output)}", highlight=False)
+    if not all(one.passed for one in shown):
         raise typer.Exit(1)
+
+
+def _report_checks(console: Console, case: Case, found: Trajectory) -> None:
+    from dalembert.report.outcomes import row_of
+
+    rows = tuple(row_of(outcome) for outcome in case.verify(found))
+    table = Table("case", "check", "expected", "got", "pass")
+    _add_rows(table, rows, case.name)
+    console.print(table)
+    if not all(row.passed for row in rows):
+        raise typer.Exit(1)
+
+
+def _add_rows(table: Table, rows: tuple[Row, ...], name: str) -> None:
+    for row in rows:
+        verdict = "[green]yes[/]" if row.passed else "[red]NO[/]"
+        table.add_row(name, escape(row.what), row.expected, row.got, verdict)
+
+
+def _end_table(found: Trajectory) -> Table:
+    steps, seconds = found.statistics["steps"], found.statistics["seconds"]
+    table = Table(
+        "coordinate", "value", "velocity", title=f"At t = {found.t[-1]:g}, after {steps} steps, {seconds:.1f} s"
+    )
+    for k, coordinate in enumerate(found.coordinates):
+        table.add_row(coordinate, f"{found.q[-1, k]:.12g}", f"{found.qd[-1, k]:.12g}")
+    return table
+
+
+def _setting(text: str) -> tuple[str, float]:
+    name, equals, value = text.partition("=")
+    try:
+        if not (equals and name.strip()):
+            raise ValueError
+        return name.strip(), float(value)
+    except ValueError:
+        raise dalembert.InputError(f"`--set` must look like a0=0.2; got `{text}`.") from None
+
+
+def _times(text: str) -> Any:
+    import numpy as np
+
+    try:
+        if ":" in text:
+            start, end, count = text.split(":")
+            return np.linspace(float(start), float(end), int(count))
+        return np.array([float(part) for part in text.split(",")])
+    except ValueError:
+        raise dalembert.InputError(f"`--times` must look like 0:10:101 or 0,1,2; got `{text}`.") from None
+
+
+def _suffixed(path: Path, known: tuple[str, ...]) -> Path:
+    if path.suffix.lower() not in known:
+        raise dalembert.InputError(f"`--plot` must end in {', '.join(known)}; got `{path}`.")
+    return path
+
+
+def _pairs(values: Any) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in dict(values).items())
 
 
 def main() -> None:
     """Run the command line; a mistake of the user's gets a message, not a traceback."""
     try:
         app()
-    except dalembert.DalembertError as error:
-        Console(stderr=True).print(f"[red]error:[/] {error}", highlight=False, markup=True)
+    except (dalembert.DalembertError, OSError) as error:
+        Console(stderr=True).print(f"[red]error:[/] {escape(str(error))}", highlight=False)
         raise SystemExit(2) from None

@@ -31,7 +31,7 @@ def sample(dynamics: Dynamics, method: Method, path: Path, times: Any, p: Any) -
     return {name: np.asarray(values)[: len(times)] for name, values in found.items()}
 
 
-@eqx.filter_jit
+@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})  # runs once: compiling is all that it costs
 def _sample(dynamics: Dynamics, method: Method, t0: Array, y0: Array, times: Array, p: Any) -> dict[str, Array]:
     advance = _one_step(dynamics, method, p)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constraint forces and acceleration as formulas: written out where that is short, as products of matrices otherwise.
+"""Constraint forces and acceleration as formulas: written out where that is short, in letters otherwise.
 
 Notation: M, Q, A, b, C as everywhere, A with independent rows; S = A M⁻¹ Aᵀ.
 """
@@ -13,10 +13,11 @@ from typing import Any
 import sympy as sp
 
 from dalembert.report.blocks import TooLongError, block_inverse
+from dalembert.report.letters import formulas, letters
 from dalembert.report.tidy import operations, tidy_matrix
 
 OPERATION_LIMIT = 1500
-"""Operations in one column above which nobody reads it: then the formulas are left as products of matrices."""
+"""Operations in one column above which nobody reads it: then the formulas are left in letters."""
 
 _Solve = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -41,7 +42,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """Columns of n expressions if ``expanded``, else unevaluated products with the ideal force's symbols left in."""
+    """Columns of n expressions if ``expanded``, else formulas in the letters M, Q, A, b and C."""
 
     ideal_force: Any
     nonideal_force: Any
@@ -50,11 +51,12 @@ class ClosedForm:
 
 
 def closed_form(terms: Terms) -> ClosedForm:
-    """Written out if that stays readable, as products of matrices if not."""
+    """Written out if that stays readable, in the letters of the theory if not."""
     try:
         return _written_out(terms)
     except TooLongError:
-        return _left_as_products(terms)
+        formula = formulas(letters(terms.M.rows, terms.A.rows), saddle=terms.saddle, ideal=terms.C.is_zero_matrix)
+        return ClosedForm(*formula, expanded=False)
 
 
 def saddle_matrix(M: Any, A: Any) -> Any:
@@ -63,8 +65,9 @@ def saddle_matrix(M: Any, A: Any) -> Any:
 
 
 def _written_out(terms: Terms) -> ClosedForm:
-    # what was long when it was given may stay so
-    limit = max(OPERATION_LIMIT, 3 * operations([*terms.Q, *terms.b, *terms.C]))
+    # what was long when it was given may stay so, within reason
+    given = operations([*terms.Q, *terms.b, *terms.C])
+    limit = max(OPERATION_LIMIT, min(3 * given, 4 * OPERATION_LIMIT))
     solve = (_by_saddle if terms.saddle else _by_schur)(terms.M, terms.A, limit)
     acceleration, ideal = solve(terms.Q, terms.b)
     C = _bounded(terms.C.xreplace(dict(zip(terms.ideal_symbols, ideal, strict=True))), limit)
@@ -108,36 +111,6 @@ def _bounded(matrix: Any, limit: int) -> Any:
     if operations(tidied) > limit:
         raise TooLongError
     return tidied
-
-
-def _left_as_products(terms: Terms) -> ClosedForm:
-    M, Q, A, b, C = (sp.ImmutableMatrix(m) for m in (terms.M, terms.Q, terms.A, terms.b, terms.C))
-    if terms.saddle:
-        ideal, nonideal, acceleration = _saddle_products(M, Q, A, b, C)
-    else:
-        ideal, nonideal, acceleration = _schur_products(M, Q, A, b, C)
-    return ClosedForm(ideal, C if C.is_zero_matrix else nonideal, acceleration, expanded=False)
-
-
-def _schur_products(M: Any, Q: Any, A: Any, b: Any, C: Any) -> tuple[Any, Any, Any]:
-    M_inverse = sp.Inverse(M)
-    if A.rows == 0:
-        return _column([0] * M.rows), C, sp.MatMul(M_inverse, sp.MatAdd(Q, C))
-    to_force = (sp.Transpose(A), sp.Inverse(sp.MatMul(A, M_inverse, sp.Transpose(A))))
-    ideal = sp.MatMul(*to_force, sp.MatAdd(b, sp.MatMul(-1, A, M_inverse, Q)))
-    nonideal = sp.MatAdd(C, sp.MatMul(-1, *to_force, A, M_inverse, C))
-    forces = (Q, ideal) if C.is_zero_matrix else (Q, ideal, nonideal)
-    return ideal, nonideal, sp.MatMul(M_inverse, sp.MatAdd(*forces))
-
-
-def _saddle_products(M: Any, Q: Any, A: Any, b: Any, C: Any) -> tuple[Any, Any, Any]:
-    n, m = M.rows, A.rows
-    inverse = sp.Inverse(sp.ImmutableMatrix(saddle_matrix(M, A)))
-    motion = sp.ImmutableMatrix(sp.eye(n).row_join(sp.zeros(n, m)))
-    reaction = sp.ImmutableMatrix(sp.zeros(n, n).row_join(A.T))
-    ideal = sp.MatMul(reaction, inverse, sp.ImmutableMatrix(Q.col_join(b)))
-    nonideal = sp.MatAdd(C, sp.MatMul(reaction, inverse, sp.ImmutableMatrix(C.col_join(sp.zeros(m, 1)))))
-    return ideal, nonideal, sp.MatMul(motion, inverse, sp.ImmutableMatrix((Q + C).col_join(b)))
 
 
 def _column(entries: Any) -> Any:

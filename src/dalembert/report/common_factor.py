@@ -14,7 +14,7 @@ def with_common_factor(column: Any) -> Any:
 
     >>> x, y = sp.symbols("x y")
     >>> with_common_factor(sp.Matrix([2 * x * y, 4 * x]))
-    2*x*Matrix([
+    (2*x)*Matrix([
     [y],
     [2]])
     """

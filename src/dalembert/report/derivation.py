@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import sympy as sp
 
 from dalembert.errors import InputError
@@ -16,23 +15,17 @@ from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import standard_form
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System
-from dalembert.model.values import Floats, parameter_values, scalar_value, state_values
+from dalembert.model.values import parameter_values, scalar_value, state_values
 from dalembert.report.blocks import block_root
 from dalembert.report.closed_form import ClosedForm, Terms, closed_form
+from dalembert.report.evaluation import Evaluation, evaluator
 from dalembert.report.judgement import needs_saddle, require_positive
+from dalembert.report.letters import letters
 from dalembert.report.page import html
 from dalembert.report.probing import Probe, independent_rows, probes, refuse_contradiction
 from dalembert.report.steps import seven_steps
 from dalembert.report.tex import latex, markdown
 from dalembert.report.tidy import tidy_matrix
-
-
-class Evaluation(NamedTuple):
-    """Numbers from a derivation, shape (n,) each."""
-
-    ideal_force: Floats
-    nonideal_force: Floats
-    acceleration: Floats
 
 
 @dataclass(frozen=True)
@@ -43,8 +36,8 @@ class Derivation:
                            as in the model, all rows, lightly tidied
     nature (n, 1)          C, with ``da.ideal_force`` left in it where a law depends on that
     ideal_force, nonideal_force, acceleration (n, 1)
-                           columns of expressions if ``expanded``; otherwise unevaluated products of explicit matrices,
-                           in which ``da.ideal_force(x)`` stands for that component of the ideal force
+                           columns of expressions if ``expanded``; otherwise formulas in the letters M, Q, A, b and C,
+                           which ``meaning`` explains: ``ideal_force.subs(meaning).doit()`` would write them out
     independent            names of the constraints that were used
     notes                  what a reader should know, one sentence each
     saddle                 whether M or A M⁻¹ Aᵀ is singular, so that motion and multipliers were found at once
@@ -79,9 +72,16 @@ class Derivation:
             float(scalar_value(t, "t")),
             *parameter_values(self.system.parameter_names, parameters),
         )
-        ideal, nonideal, acceleration = self._compiled
-        force = ideal(state, np.zeros(len(names)))
-        return Evaluation(force, nonideal(state, force), acceleration(state, force))
+        return self._evaluate(state)
+
+    @property
+    def meaning(self) -> dict[Any, Any]:
+        """The letters M, Q, A, b (with the rows used) and C as explicit matrices."""
+        kept = [self.system.constraint_names.index(name) for name in self.independent]
+        of = letters(len(self.system.coordinates), len(kept))
+        A = self.constraint_matrix.extract(kept, range(self.constraint_matrix.cols))
+        b = self.constraint_rhs.extract(kept, [0])
+        return {of.M: self.mass_matrix, of.Q: self.applied_force, of.A: A, of.b: b, of.C: self.nature}
 
     def to_latex(self) -> str:
         """A LaTeX document that stands alone; it needs amsmath."""
@@ -92,18 +92,19 @@ class Derivation:
         return markdown(self.title, seven_steps(self))
 
     def to_html(self, *, fragment: bool = False) -> str:
-        """A page that stands alone, formulas as MathML; or only its ``<article>``, for a page with ``report.page.STYLE``."""
+        """A page that stands alone, formulas as MathML.
+
+        With ``fragment`` only its ``<article>``, for a page that has ``dalembert.report.page.STYLE``.
+        """
         return html(self.title, seven_steps(self), fragment=fragment)
 
     @cached_property
-    def _compiled(self) -> tuple[Callable[..., Floats], ...]:
-        symbols = self.system.symbols
-        parameters = [sp.Symbol(name, real=True) for name in self.system.parameter_names]
-        state = (*symbols.q, *symbols.qd, symbols.time, *parameters)
-        return tuple(
-            _numeric((state, symbols.ideal_force), symbols.plain(column))
-            for column in (self.ideal_force, self.nonideal_force, self.acceleration)
-        )
+    def _evaluate(self) -> Callable[[Sequence[float]], Evaluation]:
+        return evaluator(self.system, (self.ideal_force, self.nonideal_force, self.acceleration), self._explicit)
+
+    @property
+    def _explicit(self) -> dict[Any, Any]:
+        return {} if self.expanded else self.meaning
 
 
 def derive(system: System, *, title: str | None = None, about: str | None = None) -> Derivation:
@@ -150,11 +151,9 @@ def derive(system: System, *, title: str | None = None, about: str | None = None
     kept = independent_rows(probed, len(system.constraints))
     refuse_contradiction(probed, kept, system.constraint_names)
     saddle = needs_saddle(probed, kept, system.constraint_names)
-    A, b = _columns(form.constraint_matrix, len(system.coordinates)), _columns(form.constraint_rhs, 1)
-    M, Q = (
-        tidy_matrix(_columns(form.mass_matrix, len(system.coordinates))),
-        tidy_matrix(_columns(form.applied_force, 1)),
-    )
+    n = len(system.coordinates)
+    M, Q = _matrix(form.mass_matrix, n), _matrix(form.applied_force, 1)
+    A, b = _matrix(form.constraint_matrix, n), _matrix(form.constraint_rhs, 1)
     C = _nature(system, M, probed)
     terms = Terms(M, Q, A.extract(kept, range(A.cols)), b.extract(kept, [0]), C, form.symbols.ideal_force, saddle)
     result = closed_form(terms)
@@ -178,7 +177,7 @@ def derive(system: System, *, title: str | None = None, about: str | None = None
     )
 
 
-def _columns(entries: Sequence[Any], columns: int) -> Any:
+def _matrix(entries: Sequence[Any], columns: int) -> Any:
     """Nested tuples as a tidied matrix, with the right shape when there are no rows."""
     return tidy_matrix(sp.Matrix(len(entries), columns, list(sp.flatten(entries))))
 
@@ -200,15 +199,11 @@ def _in_own_letters(system: System) -> Callable[[Any], Any]:
     own = {sp.Symbol(symbol.name): symbol for symbol in free_parameters(system.expressions())}
 
     def say(expression: Any) -> Any:
-        expression = sp.ImmutableMatrix(expression) if isinstance(expression, sp.MatrixBase) else expression
-        return system.symbols.restore(expression).xreplace(own)
+        if not isinstance(expression, sp.MatrixBase):
+            return expression  # a formula in letters
+        return system.symbols.restore(sp.ImmutableMatrix(expression)).xreplace(own)
 
     return say
-
-
-def _numeric(arguments: Any, column: Any) -> Callable[..., Floats]:
-    function = sp.lambdify(arguments, column, modules=["numpy", "scipy"], cse=True)
-    return lambda *numbers: np.asarray(function(*numbers), float).reshape(-1)
 
 
 def _opening(system: System) -> str:
@@ -236,6 +231,4 @@ def _notes(
         notes.append("A law is given as z = M^(-1/2) C, with the symmetric square root of the mass matrix.")
     if not result.expanded:
         notes.append("Written out, the formulas would fill pages; they are left as products of matrices.")
-        if terms.C.free_symbols & set(terms.ideal_symbols):
-            notes.append("In the nonideal force, `ideal_force(x)` stands for that component of the ideal force.")
     return tuple(notes)

@@ -31,7 +31,7 @@ def inline(expression: Any) -> str:
 
 
 def display(equations: Sequence[Equation]) -> str:
-    """Equations one below the other, aligned at their equals signs, names in front."""
+    """Equations one below the other, aligned at their equals signs, or behind their names where they have some."""
     named = any(equation.label for equation in equations)
     rows = "".join(_row(equation, named=named) for equation in equations)
     return f'<math display="block"><mtable class="aligned">{rows}</mtable></math>'
@@ -46,10 +46,12 @@ def mathml(expression: Any) -> str:
 
 
 def _row(equation: Equation, *, named: bool) -> str:
-    label = f"<mtext>{html.escape(equation.label)}</mtext>" if equation.label else ""
-    cells = [f'<mtd class="name">{label}</mtd>'] if named else []
-    cells += [f'<mtd class="left">{mathml(equation.left)}</mtd>', "<mtd><mo>=</mo></mtd>"]
-    return "<mtr>" + "".join([*cells, f'<mtd class="right">{mathml(equation.right)}</mtd>']) + "</mtr>"
+    left, right = mathml(equation.left), mathml(equation.right)
+    if not named:
+        return f'<mtr><mtd class="left">{left}</mtd><mtd><mo>=</mo></mtd><mtd class="right">{right}</mtd></mtr>'
+    # unaligned: the sides of constraints differ so much in length that one would scroll out of sight
+    label = f'<mtd class="name"><mtext>{html.escape(equation.label)}</mtext></mtd>'
+    return f'<mtr>{label}<mtd class="right"><mrow>{left}<mo>=</mo>{right}</mrow></mtd></mtr>'
 
 
 class _Printer(MathMLPresentationPrinter):
@@ -65,7 +67,7 @@ class _Printer(MathMLPresentationPrinter):
             return self._element(
                 "msubsup", self._letter("Q"), self._element("mrow", self._letter("i"), printed), self._letter("c")
             )
-        letter = printed if printed.tagName == "mi" else printed.firstChild
+        letter: Any = printed if printed.tagName == "mi" else printed.firstChild
         if style == "bold":
             letter.setAttribute("mathvariant", "normal")
             letter.setAttribute("style", "font-weight: bold")
@@ -95,7 +97,7 @@ class _Printer(MathMLPresentationPrinter):
         precedence = precedence_traditional(item)
         if precedence > level or (strict and precedence == level):
             return self._print(item)
-        inside = self._print(item)
+        inside: Any = self._print(item)
         brackets = [self._text("mo", bracket) for bracket in "()"]
         if not any(tall in inside.toxml() for tall in ("<mfrac", "<mtable", "<msqrt")):
             for bracket in brackets:
@@ -115,7 +117,7 @@ class _Printer(MathMLPresentationPrinter):
     def _print_BlockMatrix(self, expr: Any) -> Any:
         return self._print(expr.blocks)
 
-    def _print_ZeroMatrix(self, _: Any) -> Any:
+    def _print_ZeroMatrix(self, Z: Any) -> Any:
         return self._text("mn", "0")
 
     def _print_Transpose(self, expr: Any) -> Any:
@@ -125,15 +127,16 @@ class _Printer(MathMLPresentationPrinter):
 
     def _print_Pow(self, e: Any) -> Any:
         if isinstance(e.base, (sp.sin, sp.cos, sp.tan)) and e.exp.is_Integer and e.exp > 1:
-            name, argument = self._print(e.base).childNodes
+            function: Any = self._print(e.base)
+            name, argument = function.childNodes
             return self._element("mrow", self._element("msup", name, self._print(e.exp)), argument)
         return MathMLPresentationPrinter._print_Pow(self, e)
 
     def _dotted(self, printed: Any, letter: Any, dots: int) -> Any:
         parent = letter.parentNode
-        # no accent="true": browsers then draw the dots into the letter; bold, because they are set in script size
+        # no accent="true": browsers then draw the dots into the letter; larger, because they are set in script size
         accent = self._text("mo", _ACCENTS[dots])
-        accent.setAttribute("style", "font-weight: bold")
+        accent.setAttribute("style", "font-size: 120%")
         over = self._element("mover", letter.cloneNode(True), accent)
         if parent is None:
             return over

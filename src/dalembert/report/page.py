@@ -44,7 +44,7 @@ STYLE = """
 """
 """How a derivation looks; every rule is confined to ``.derivation``, so that a page may hold several."""
 
-_PAGE_STYLE = """
+PAGE_STYLE = """
 :root { color-scheme: light dark; }
 body { margin: 0; padding: clamp(1.2rem, 5vw, 3.5rem) clamp(1rem, 4vw, 2rem); color: #1c1c1c; background: #fdfdfb; }
 @media (prefers-color-scheme: dark) { body { color: #e4e2dd; background: #191a1c; } }
@@ -62,7 +62,7 @@ def html(title: str, steps: Sequence[Step], *, fragment: bool = False) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{_PAGE_STYLE}{STYLE}</style>\n</head>\n"
+        f"<title>{escape(title)}</title>\n<style>{PAGE_STYLE}{STYLE}</style>\n</head>\n"
         f"<body>\n{article}\n</body>\n</html>\n"
     )
 

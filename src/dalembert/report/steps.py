@@ -14,6 +14,7 @@ import sympy as sp
 
 from dalembert.report.blocks import block_inverse
 from dalembert.report.common_factor import with_common_factor
+from dalembert.report.letters import Letters, formulas, letters, misfit, saddle_matrix, schur
 from dalembert.report.tidy import tidy_matrix
 
 if TYPE_CHECKING:
@@ -42,54 +43,35 @@ class Step:
     blocks: tuple[Prose | list[Equation], ...]
 
 
-class _Letters(NamedTuple):
-    M: Any
-    A: Any
-    b: Any
-    Q: Any
-    C: Any
-    q: Any
-    qdd: Any
-    multipliers: Any
-    ideal: Any
-    nonideal: Any
-
-
 def seven_steps(derivation: Derivation) -> list[Step]:
     """The written derivation."""
-    letters = _letters(len(derivation.system.coordinates), max(1, len(derivation.independent)))
+    of = letters(len(derivation.system.coordinates), len(derivation.independent))
     return [
         Step("The problem", ((derivation.about,),)),
-        Step("Coordinates and parameters", _coordinates(derivation, letters)),
-        Step("The unconstrained equation of motion", _unconstrained(derivation, letters)),
+        Step("Coordinates and parameters", _coordinates(derivation, of)),
+        Step("The unconstrained equation of motion", _unconstrained(derivation, of)),
         Step("The constraints", _constraints(derivation)),
-        Step("The constraints in standard form", _standard_form(derivation, letters)),
-        Step("The constraint force in closed form", _forces(derivation, letters)),
-        Step("The constrained equation of motion", _motion(derivation, letters)),
+        Step("The constraints in standard form", _standard_form(derivation, of)),
+        Step("The constraint force in closed form", _forces(derivation, of)),
+        Step("The constrained equation of motion", _motion(derivation, of)),
     ]
 
 
-def _letters(n: int, m: int) -> _Letters:
-    shapes = {"M": (n, n), "A": (m, n), "b": (m, 1)}
-    names = ("M", "A", "b", "Q", "C", "q", "qdd.q", "lambda", "Q^c_i", "Q^c_ni")
-    return _Letters(*(sp.MatrixSymbol(name, *shapes.get(name, (m if name == "lambda" else n, 1))) for name in names))
-
-
-def _coordinates(derivation: Derivation, letters: _Letters) -> tuple[Any, ...]:
+def _coordinates(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
     system = derivation.system
     parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
     constants = ("The parameters are ", *_listed(parameters), ".") if parameters else ("There are no parameters.",)
     if len(system.coordinates) > _WIDEST:
         return ("The configuration is given by ", *_listed(system.symbols.q), "."), constants
     column = sp.Transpose(sp.ImmutableMatrix([system.symbols.q]))
-    return ("The configuration is given by",), [Equation(letters.q, column)], constants
+    return ("The configuration is given by",), [Equation(of.q, column)], constants
 
 
-def _unconstrained(derivation: Derivation, letters: _Letters) -> tuple[Any, ...]:
+def _unconstrained(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
     M, Q = _plain(derivation, derivation.mass_matrix), _plain(derivation, derivation.applied_force)
-    law = [Equation(sp.MatMul(letters.M, letters.qdd), letters.Q)]
+    law = [Equation(sp.MatMul(of.M, of.qdd), of.Q)]
     if M.rows <= _WIDEST:
-        shown = [Equation(letters.M, _scalar(M)), Equation(letters.Q, _scalar(Q))]
+        shown = [Equation(of.M, _scalar(M)), Equation(of.Q, _scalar(Q))]
     else:
         shown = _rows(derivation, M, Q, [""] * M.rows)
     return ("Left to itself, the system would obey",), law, (_with(M),), shown
@@ -103,60 +85,49 @@ def _constraints(derivation: Derivation) -> tuple[Any, ...]:
     return ("The motion must satisfy",), shown
 
 
-def _standard_form(derivation: Derivation, letters: _Letters) -> tuple[Any, ...]:
+def _standard_form(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
     system = derivation.system
     if not system.constraints:
         return (("There is nothing to differentiate.",),)
     A, b = _plain(derivation, derivation.constraint_matrix), _plain(derivation, derivation.constraint_rhs)
-    law = [Equation(sp.MatMul(letters.A, letters.qdd), letters.b)]
+    law = [Equation(sp.MatMul(of.A, of.qdd), of.b)]
     if max(A.shape) <= _WIDEST:
-        shown = [Equation(letters.A, _scalar(A)), Equation(letters.b, _scalar(b))]
+        shown = [Equation(of.A, _scalar(A)), Equation(of.b, _scalar(b))]
     else:
         shown = _rows(derivation, A, b, [_label(derivation, c) for c in system.constraints])
     return (_differentiated([c.level for c in system.constraints]),), law, (_with(A),), shown
 
 
-def _forces(derivation: Derivation, letters: _Letters) -> tuple[Any, ...]:
+def _forces(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
     remarks = tuple((note,) for note in derivation.notes)
     if not derivation.system.constraints:
         ideal: tuple[Any, ...] = (("There is no constraint, hence no ideal constraint force.",),)
-        return *remarks, *ideal, *(_nonideal(derivation, letters) if derivation.system.nonideal else ())
-    return *remarks, *_ideal(derivation, letters), *_nonideal(derivation, letters)
+        return *remarks, *ideal, *(_nonideal(derivation, of) if derivation.system.nonideal else ())
+    return *remarks, *_ideal(derivation, of), *_nonideal(derivation, of)
 
 
-def _ideal(derivation: Derivation, letters: _Letters) -> tuple[Any, ...]:
-    A, b, ideal = letters.A, letters.b, letters.ideal
+def _ideal(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
+    A, b, ideal = of.A, of.b, of.ideal
     text: Prose = ("The ideal part of the constraint force does no work in virtual displacements. It is given by",)
     if len(derivation.independent) < len(derivation.system.constraints):
         text = (*text[:-1], text[-1] + " (", A, " and ", b, " with the rows of the constraints used)")
-    formula = _saddle_formula(letters) if derivation.saddle else [Equation(ideal, _schur_formula(letters))]
+    formula = _saddle_formula(of) if derivation.saddle else [Equation(ideal, formulas(of, saddle=False, ideal=True)[0])]
     if not derivation.expanded:
         return text, formula
-    steps = [] if derivation.saddle else _on_the_way(derivation, letters)
+    steps = [] if derivation.saddle else _on_the_way(derivation, of)
     column = with_common_factor(_plain(derivation, derivation.ideal_force))
     return text, formula, ("which comes to",), [*steps, Equation(ideal, column)]
 
 
-def _schur_formula(letters: _Letters) -> Any:
-    M, A, b, Q = letters.M, letters.A, letters.b, letters.Q
-    return sp.MatMul(A.T, sp.Inverse(_schur(letters)), sp.MatAdd(b, sp.MatMul(-1, A, sp.Inverse(M), Q)))
-
-
-def _schur(letters: _Letters) -> Any:
-    return sp.MatMul(letters.A, sp.Inverse(letters.M), letters.A.T)
-
-
-def _saddle_formula(letters: _Letters) -> list[Equation]:
-    M, A, b, Q, multipliers = letters.M, letters.A, letters.b, letters.Q, letters.multipliers
-    matrix = sp.BlockMatrix([[M, -A.T], [A, sp.ZeroMatrix(A.rows, A.rows)]])
-    unknowns = sp.BlockMatrix([[letters.qdd], [multipliers]])
+def _saddle_formula(of: Letters) -> list[Equation]:
+    unknowns = sp.BlockMatrix([[of.qdd], [of.multipliers]])
     return [
-        Equation(sp.MatMul(matrix, unknowns), sp.BlockMatrix([[Q], [b]])),
-        Equation(letters.ideal, sp.MatMul(A.T, multipliers)),
+        Equation(sp.MatMul(saddle_matrix(of), unknowns), sp.BlockMatrix([[of.Q], [of.b]])),
+        Equation(of.ideal, sp.MatMul(of.A.T, of.multipliers)),
     ]
 
 
-def _on_the_way(derivation: Derivation, letters: _Letters) -> list[Equation]:
+def _on_the_way(derivation: Derivation, of: Letters) -> list[Equation]:
     """A M⁻¹ Aᵀ and b − A M⁻¹ Q with the rows that were used."""
     kept = [derivation.system.constraint_names.index(name) for name in derivation.independent]
     M, Q = _plain(derivation, derivation.mass_matrix), _plain(derivation, derivation.applied_force)
@@ -165,41 +136,37 @@ def _on_the_way(derivation: Derivation, letters: _Letters) -> list[Equation]:
     if max(A.shape) > _WIDEST:
         return []
     W = A * block_inverse(M)
-    misfit = sp.MatAdd(letters.b, sp.MatMul(-1, letters.A, sp.Inverse(letters.M), letters.Q))
     return [
-        Equation(_schur(letters), _scalar(tidy_matrix(W * A.T))),
-        Equation(misfit, _scalar(tidy_matrix(b - W * Q))),
+        Equation(schur(of), _scalar(tidy_matrix(W * A.T))),
+        Equation(misfit(of), _scalar(tidy_matrix(b - W * Q))),
     ]
 
 
-def _nonideal(derivation: Derivation, letters: _Letters) -> tuple[Any, ...]:
-    C, nonideal = letters.C, letters.nonideal
+def _nonideal(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
+    C, nonideal = of.C, of.nonideal
     if not derivation.system.nonideal:
         return (("The constraints are ideal: the constraint force has no other part.",),)
     law = [Equation(C, with_common_factor(_plain(derivation, derivation.nature)))]
-    shown = [Equation(nonideal, _nonideal_formula(derivation, letters))]
+    shown = [Equation(nonideal, _nonideal_formula(derivation, of))]
     if derivation.expanded:
         shown.append(Equation(nonideal, with_common_factor(_plain(derivation, derivation.nonideal_force))))
     work: Prose = ("The constraint force also does, in every virtual displacement, the work of",)
     return work, law, ("Hence the nonideal part",), shown
 
 
-def _nonideal_formula(derivation: Derivation, letters: _Letters) -> Any:
-    A, C = letters.A, letters.C
-    if not derivation.independent:
-        return C
+def _nonideal_formula(derivation: Derivation, of: Letters) -> Any:
     if derivation.saddle:
-        return sp.MatAdd(C, sp.MatMul(A.T, sp.MatrixSymbol("lambda_C", A.rows, 1)))
-    return sp.MatAdd(C, sp.MatMul(-1, A.T, sp.Inverse(_schur(letters)), A, sp.Inverse(letters.M), C))
+        return sp.MatAdd(of.C, sp.MatMul(of.A.T, sp.MatrixSymbol("lambda_C", of.A.rows, 1)))
+    return formulas(of, saddle=False, ideal=False)[1]
 
 
-def _motion(derivation: Derivation, letters: _Letters) -> tuple[Any, ...]:
-    forces = [letters.Q]
+def _motion(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
+    forces = [of.Q]
     if derivation.system.constraints:
-        forces.append(letters.ideal)
+        forces.append(of.ideal)
     if derivation.system.nonideal:
-        forces.append(letters.nonideal)
-    law = [Equation(sp.MatMul(letters.M, letters.qdd), sp.MatAdd(*forces) if len(forces) > 1 else forces[0])]
+        forces.append(of.nonideal)
+    law = [Equation(sp.MatMul(of.M, of.qdd), sp.MatAdd(*forces) if len(forces) > 1 else forces[0])]
     if not derivation.expanded:
         return ("With these forces the system moves by",), law
     column = _plain(derivation, derivation.acceleration)

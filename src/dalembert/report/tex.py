@@ -39,6 +39,9 @@ _SPECIAL = {
     "~": r"\textasciitilde{}",
 }
 
+_MARKS = {"\u0307": r"\.", "\u0308": r"\""}
+"""Dots over a letter in prose, such as ẏ."""
+
 
 def latex(title: str, steps: Sequence[Step]) -> str:
     """A document that stands alone."""
@@ -79,9 +82,6 @@ class _TexPrinter(LatexPrinter):
     def _print_MatAdd(self, expr: Any) -> str:
         printed = [self._print(term) for term in expr.args]
         return " ".join(p if i == 0 else f"- {p[1:]}" if p.startswith("-") else f"+ {p}" for i, p in enumerate(printed))
-
-    def _print_ZeroMatrix(self, expr: Any) -> str:
-        return "0"
 
     def _print_BlockMatrix(self, expr: Any) -> str:
         return self._print(expr.blocks)
@@ -127,5 +127,13 @@ def _row(equation: Equation, *, named: bool) -> str:
 
 
 def _escaped(text: str) -> str:
-    plain = "".join(_SPECIAL.get(c, c) for c in text)
+    plain = "".join(map(_character, text))
     return re.sub(r"`([^`]*)`", r"\\texttt{\1}", plain)
+
+
+def _character(c: str) -> str:
+    """One letter of prose; dotted and Greek letters in the way that every LaTeX knows."""
+    base, *marks = unicodedata.normalize("NFD", c)
+    if marks and marks[0] in _MARKS:
+        return f"{_MARKS[marks[0]]}{{{base}}}"
+    return f"$\\{_in_latin(c)}$" if _in_latin(c) != c else _SPECIAL.get(c, c)

@@ -10,7 +10,7 @@ from typing import Any
 
 import sympy as sp
 
-TIDY_LIMIT = 400
+TIDY_LIMIT = 300
 """Monomials, counted before anything cancels, above which an expression is left alone."""
 
 FACTOR_LIMIT = 100
@@ -25,7 +25,7 @@ def tidy(expression: Any) -> Any:
     """The expression as a person would write it, or itself where that would take long."""
     once = _tidied(expression)
     # putting exp(2x) back beside exp(x)² can cancel terms, and what is left may have a common factor
-    return once if once == expression else _tidied(once)
+    return _tidied(once) if once.has(sp.exp) else once
 
 
 def _tidied(expression: Any) -> Any:
@@ -146,8 +146,9 @@ def _shortest_by_pythagoras(numerator: Any, denominator: Any, sine: Any, cosine:
     identity = sine**2 + cosine**2 - 1
     candidates = [(numerator, denominator)]
     for leading in (sine, cosine):
-        reduced = [sp.rem(p, identity, leading) for p in (numerator, denominator)]
-        candidates.append(_polynomials(sp.cancel(reduced[0] / reduced[1])))
+        reduced = tuple(sp.expand(sp.rem(p, identity, leading)) for p in (numerator, denominator))
+        if reduced != candidates[0]:
+            candidates.append(_polynomials(sp.cancel(reduced[0] / reduced[1])))
     return min(candidates, key=lambda pair: sum(map(_terms, pair)))
 
 

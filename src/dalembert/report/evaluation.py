@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers from a closed form, whether it is written out or left in letters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy as sp
+
+from dalembert.model.system import System
+from dalembert.model.values import Floats
+
+
+class Evaluation(NamedTuple):
+    """Forces and acceleration at one state, shape (n,) each."""
+
+    ideal_force: Floats
+    nonideal_force: Floats
+    acceleration: Floats
+
+
+def evaluator(
+    system: System, results: Sequence[Any], meaning: Mapping[Any, Any]
+) -> Callable[[Sequence[float]], Evaluation]:
+    """A function of (*q, *qd, t, *parameters).
+
+    results    ideal force, nonideal force, acceleration: columns of expressions, or formulas in letters
+    meaning    explicit matrices for the letters; C may contain the ideal force, which is therefore computed first
+    """
+    symbols = system.symbols
+    parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
+    arguments = ((*symbols.q, *symbols.qd, symbols.time, *parameters), symbols.ideal_force)
+    if not meaning:
+        columns = [_compiled(arguments, symbols.plain(result)) for result in results]
+        nothing = np.zeros(len(symbols.q))
+        return lambda state: Evaluation(*(column(state, nothing).reshape(-1) for column in columns))
+    matrices = [_compiled(arguments, symbols.plain(matrix)) for matrix in meaning.values()]
+    # of the letters alone: a parameter may well be called b
+    formulas = [_compiled(tuple(meaning), result) for result in results]
+
+    def evaluate(state: Sequence[float]) -> Evaluation:
+        force = np.zeros(len(symbols.q))
+        numbers: list[Floats] = []
+        for formula in formulas:
+            numbers.append(formula(*(matrix(state, force) for matrix in matrices)).reshape(-1))
+            force = numbers[0]
+        return Evaluation(*numbers)
+
+    return evaluate
+
+
+def _compiled(arguments: Any, expression: Any) -> Callable[..., Floats]:
+    function = sp.lambdify(arguments, expression, modules=["numpy", "scipy"], cse=True)
+    return lambda *numbers: np.asarray(function(*numbers), float)

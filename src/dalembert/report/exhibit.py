@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A case on show: run, checked, drawn and derived into a folder, with a page of its own."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from dalembert import gallery
+from dalembert.errors import DalembertError
+from dalembert.gallery.definition import Case
+from dalembert.integration.trajectory import Trajectory
+from dalembert.report.derivation import derive
+from dalembert.report.figures import figures_of
+from dalembert.report.outcomes import Row, row_of
+
+LONGEST_FILM = 20.0
+"""A longer motion makes no film in the demonstration."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """A file in the folder of the exhibits, and what it shows."""
+
+    file: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """What is to be shown of one case; picklable, because cases are run side by side.
+
+    rows          the outcomes of its checks
+    images        figures and films, the most telling first
+    derivation    its equations of motion as HTML
+    trouble       why the case could not be run, if it could not
+    """
+
+    name: str
+    title: str
+    about: str = ""
+    source: str = ""
+    rows: tuple[Row, ...] = ()
+    images: tuple[Image, ...] = ()
+    derivation: str = ""
+    seconds: float = 0.0
+    trouble: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.trouble is None and all(row.passed for row in self.rows)
+
+
+def exhibit(name: str, folder: Path) -> Exhibit:
+    """Run a case, check it, and write its figures into the folder."""
+    began = time.perf_counter()
+    title = gallery.titles()[name]
+    try:
+        case = gallery.case(name)
+        run = case.simulate(progress=False)
+        rows = tuple(row_of(outcome) for outcome in case.verify(run))
+        images = (*_figures(case, run, folder), *_film(case, run, folder))
+    except DalembertError as error:
+        return Exhibit(name, title, seconds=time.perf_counter() - began, trouble=str(error))
+    seconds = time.perf_counter() - began
+    return Exhibit(name, title, case.about, case.source, rows, images, _derivation(case), seconds)
+
+
+def _derivation(case: Case) -> str:
+    try:
+        return derive(case.system, title="Equations of motion", about=case.about).to_html(fragment=True)
+    except DalembertError as error:  # measured constraints that contradict one another have no closed form
+        return f"<h2>Equations of motion</h2><p>{escape(str(error))}</p>"
+
+
+def _figures(case: Case, run: Trajectory, folder: Path) -> list[Image]:
+    images: list[Image] = []
+    for drawn in figures_of(case, run):
+        file = f"{case.name}-{drawn.name}.png"
+        drawn.figure.savefig(folder / file, dpi=130)
+        images.append(Image(file, drawn.caption))
+    return images
+
+
+def _film(case: Case, run: Trajectory, folder: Path) -> list[Image]:
+    """A film where there are bars to be seen moving; a single point is as well shown by its path."""
+    if case.points is None or not case.links or run.t[-1] - run.t[0] > LONGEST_FILM:
+        return []
+    file = f"{case.name}.gif"
+    run.animate(folder / file, points=case.points(run), links=case.links)
+    return [Image(file, "The motion")]

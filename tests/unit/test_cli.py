@@ -1,0 +1,93 @@
+"""The command line as a user types it: what it prints, writes, and how it exits."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import dalembert as da
+from dalembert.cli import app
+
+RUNNER = CliRunner()
+
+
+def invoke(*arguments: str) -> str:
+    result = RUNNER.invoke(app, list(arguments), env={"COLUMNS": "200"}, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def shell(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A process of its own, for what happens outside the commands: messages, exit codes, no traceback."""
+    command = [sys.executable, "-c", "from dalembert.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_list_names_every_case() -> None:
+    printed = invoke("list")
+    assert all(name in printed for name in da.gallery.names())
+    assert "\x1b" not in printed  # colours only on a terminal
+
+
+def test_show_tells_numbers_and_checks() -> None:
+    printed = invoke("show", "bead")
+    for expected in ("Bead on a wire", "mu = 0.2", "wire (position)", "x = -1", "-0.08829871"):
+        assert expected in printed
+
+
+@pytest.mark.parametrize(
+    ("form", "mark"), [("markdown", "$$"), ("latex", r"\documentclass"), ("html", "<!DOCTYPE html>")]
+)
+def test_derive_writes_each_format(form: str, mark: str, tmp_path: Path) -> None:
+    file = tmp_path / "bead.txt"
+    assert str(file) in invoke("derive", "bead", "--format", form, "-o", str(file)).replace("\n", "")
+    assert mark in file.read_text(encoding="utf-8")
+    assert mark in invoke("derive", "bead", "--format", form)
+
+
+def test_run_checks_its_own_numbers_and_writes_files(tmp_path: Path) -> None:
+    plot, film, data = tmp_path / "a.png", tmp_path / "a.gif", tmp_path / "a.nc"
+    printed = invoke("run", "bead", "--plot", str(plot), "--animate", str(film), "--save", str(data))
+    assert "NO" not in printed and printed.count("yes") == 3
+    assert plot.stat().st_size > 10_000 and film.stat().st_size > 1_000
+    assert da.Trajectory.load(data)["x"][-1] == pytest.approx(-0.08829871, abs=5e-9)
+
+
+def test_run_with_other_numbers_is_not_checked() -> None:
+    printed = invoke("run", "bead", "--set", "mu=0", "--times", "0:0.5:3")
+    assert "pass" not in printed
+    assert "At t = 0.5" in printed
+    # without friction energy decides: ẋ² + ż² = 1.25 + 2g(1 − z)
+    x, xd = (float(v) for v in re.search(r"x\s+│\s+(\S+)\s+│\s+(\S+)", printed).groups())
+    assert xd**2 * (1 + 4 * x**2) == pytest.approx(1.25 + 2 * 9.81 * (1 - x**2), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("show", "baed"), "there is no `baed`. Did you mean `bead`?"),
+        (("show", "zzz"), "There are: projectile,"),
+        (("run", "bead", "--set", "muu=1"), "`muu` is unknown. Did you mean `mu`?"),
+        (("run", "bead", "--set", "mu"), "`--set` must look like a0=0.2; got `mu`."),
+        (("run", "bead", "--set", "mu=much"), "`--set` must look like a0=0.2; got `mu=much`."),
+        (("run", "bead", "--times", "0:1"), "`--times` must look like 0:10:101 or 0,1,2; got `0:1`."),
+        (("run", "bead", "--times", "1,0"), "`times` must increase"),
+        (("run", "bead", "--plot", "x.doc"), "`--plot` must end in .png, .pdf, .svg; got `x.doc`."),
+        (("run", "bead", "--animate", "x.avi"), "avi"),
+        (("derive", "bead", "-o", "/no/such/folder/x.md"), "No such file or directory"),
+    ],
+)
+def test_mistakes_get_a_message_and_exit_code_2(arguments: tuple[str, ...], message: str) -> None:
+    done = shell(*arguments)
+    assert done.returncode == 2
+    assert message in re.sub(r"\s+", " ", done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    for command in ("list", "show", "derive", "run", "demo"):
+        assert f"dalembert {command}" in invoke(command, "--help")
+    assert da.__version__ in invoke("--version")
