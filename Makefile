@@ -5,7 +5,7 @@ READY := .venv/.ready
 
 .PHONY: demo test lint bench format clean
 
-demo: $(READY)  ## solve the showcase problems, check them, write out/demo
+demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
 
 test: $(READY)  ## all tests, documentation included

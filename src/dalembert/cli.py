@@ -137,6 +137,10 @@ def run(
 
     Exits with 1 if a check fails.
     """
+    # before the work, not after it
+    _require_target(plot, "--plot", (".png", ".pdf", ".svg"))
+    _require_target(animate, "--animate", (".gif", ".html"))
+    _require_target(save, "--save", (".nc",))
     case = gallery.case(name)
     changed = dict(_setting(text) for text in settings or ())
     found = case.simulate(parameters=changed, times=None if times is None else _times(times))
@@ -145,7 +149,7 @@ def run(
     for note in found.notes:
         console.print(escape(note))
     if plot is not None:
-        found.plot(units=case.units).savefig(_suffixed(plot, (".png", ".pdf", ".svg")), dpi=160)
+        found.plot(units=case.units).savefig(plot, dpi=160)
     if animate is not None:
         found.animate(animate, points=None if case.points is None else case.points(found), links=case.links)
     if save is not None:
@@ -179,11 +183,11 @@ def demo(
             found[one.name] = one
             progress.update(task, advance=1, description=f"solved {one.name}")
     shown = [found[name] for name in names]
-    table = Table("case", "check", "expected", "got", "pass", title="Known answers")
+    table = _checks_table()
     for one in shown:
         _add_rows(table, one.rows, one.name)
         if one.trouble is not None:
-            table.add_row(one.name, "could not be run", "", escape(one.trouble), "[red]NO[/]")
+            table.add_row(one.name, "could not be run", "", escape(one.trouble), "[red]NO[/]", end_section=True)
     console.print(table)
     console.print(f"wrote {write_pages(shown, output)}", highlight=False)
     if not all(one.passed for one in shown):
@@ -194,17 +198,24 @@ def _report_checks(console: Console, case: Case, found: Trajectory) -> None:
     from dalembert.report.outcomes import row_of
 
     rows = tuple(row_of(outcome) for outcome in case.verify(found))
-    table = Table("case", "check", "expected", "got", "pass")
+    table = _checks_table()
     _add_rows(table, rows, case.name)
     console.print(table)
     if not all(row.passed for row in rows):
         raise typer.Exit(1)
 
 
+def _checks_table() -> Table:
+    table = Table("case", "check", "expected", "got", "pass")
+    table.columns[0].no_wrap = True
+    return table
+
+
 def _add_rows(table: Table, rows: tuple[Row, ...], name: str) -> None:
-    for row in rows:
+    for k, row in enumerate(rows):
         verdict = "[green]yes[/]" if row.passed else "[red]NO[/]"
-        table.add_row(name, escape(row.what), row.expected, row.got, verdict)
+        table.add_row("" if k else name, escape(row.what), row.expected, row.got, verdict)
+    table.add_section()
 
 
 def _end_table(found: Trajectory) -> Table:
@@ -239,10 +250,13 @@ def _times(text: str) -> Any:
         raise dalembert.InputError(f"`--times` must look like 0:10:101 or 0,1,2; got `{text}`.") from None
 
 
-def _suffixed(path: Path, known: tuple[str, ...]) -> Path:
+def _require_target(path: Path | None, option: str, known: tuple[str, ...]) -> None:
+    if path is None:
+        return
     if path.suffix.lower() not in known:
-        raise dalembert.InputError(f"`--plot` must end in {', '.join(known)}; got `{path}`.")
-    return path
+        raise dalembert.InputError(f"`{option}` must end in {', '.join(known)}; got `{path}`.")
+    if not path.parent.is_dir():
+        raise dalembert.InputError(f"`{option}` must name a file in a folder that exists; there is no `{path.parent}`.")
 
 
 def _pairs(values: Any) -> str:

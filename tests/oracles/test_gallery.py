@@ -6,6 +6,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.gallery import rigid_body
+from dalembert.gallery.definition import Case
 from helpers import null_space
 
 
@@ -20,7 +21,7 @@ def test_every_check_of_the_case_passes(name: str) -> None:
         _assert_prescribed_work(case, run)
 
 
-def _assert_prescribed_work(case: da.gallery.Case, run: da.Trajectory) -> None:
+def _assert_prescribed_work(case: Case, run: da.Trajectory) -> None:
     """The generalised principle of D'Alembert along the motion: vᵀQᶜ = vᵀC for every virtual displacement v."""
     for k in np.linspace(0, len(run) - 1, 5).astype(int):
         point = da.motion(case.system, run.q[k], run.qd[k], run.t[k], parameters=case.parameters)

@@ -76,7 +76,9 @@ def test_run_with_other_numbers_is_not_checked() -> None:
         (("run", "bead", "--times", "0:1"), "`--times` must look like 0:10:101 or 0,1,2; got `0:1`."),
         (("run", "bead", "--times", "1,0"), "`times` must increase"),
         (("run", "bead", "--plot", "x.doc"), "`--plot` must end in .png, .pdf, .svg; got `x.doc`."),
-        (("run", "bead", "--animate", "x.avi"), "avi"),
+        (("run", "bead", "--animate", "x.avi"), "`--animate` must end in .gif, .html; got `x.avi`."),
+        (("run", "bead", "--save", "x.csv"), "`--save` must end in .nc; got `x.csv`."),
+        (("run", "bead", "--plot", "/no/such/x.png"), "there is no `/no/such`."),
         (("derive", "bead", "-o", "/no/such/folder/x.md"), "No such file or directory"),
     ],
 )

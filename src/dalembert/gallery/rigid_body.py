@@ -19,23 +19,23 @@ MASS, CENTRE, INERTIA, G = 1.5, np.array([0.1, -0.2, 0.4]), np.diag([0.05, 0.07,
 
 
 def about_a_point(name: str, title: str) -> Case:
-    q = coordinates("x y z yaw pitch roll")
+    q = coordinates("x y z psi theta phi")
     m, g = parameters("m g")
-    c, i = sp.Matrix(parameters("cx cy cz")), sp.diag(*parameters("I1 I2 I3"))
+    c, i = sp.Matrix(parameters("c1 c2 c3")), sp.diag(*parameters("I1 I2 I3"))
     R, spin = _rotation(q[3:]), _spin(q[3:])
     speed = sp.Matrix(q[:3]).diff(t) + R * spin.cross(c)
     centre = sp.Matrix(q[:3]) + R * c
     L = (m * speed.dot(speed) + spin.dot(i * spin)) / 2 - m * g * centre[2]
     held = [Constraint(place, name=f"pivot {axis}") for place, axis in zip(q[:3], "xyz", strict=True)]
-    numbers = {"m": MASS, "g": G, **dict(zip(("cx", "cy", "cz"), CENTRE.tolist(), strict=True))}
+    numbers = {"m": MASS, "g": G, **dict(zip(("c1", "c2", "c3"), CENTRE.tolist(), strict=True))}
     numbers |= {f"I{k + 1}": float(INERTIA[k, k]) for k in range(3)}
     return Case(
         name=name,
         title=title,
         about=(
             "Its spatial mass matrix is [[m I, −m[c]×], [m[c]×, I_cm − m[c]×[c]×]], symmetric, and its velocity terms "
-            "are m[ω]×[ω]×c and [ω]×(I_cm − m[c]×[c]×)ω: both are checked here against the Lagrangian in yaw, pitch "
-            "and roll. The body swings about P like a heavy top."
+            "are m[ω]×[ω]×c and [ω]×(I_cm − m[c]×[c]×)ω: both are checked here against the Lagrangian in yaw ψ, "
+            "pitch θ and roll φ. The body swings about P like a heavy top."
         ),
         source=SOURCE,
         system=System.from_lagrangian(L, q, constraints=held),
@@ -55,7 +55,7 @@ def about_a_point(name: str, title: str) -> Case:
             Check("energy − energy at the start", lambda run: _energy(run) - _energy(run)[0], 0, 1e-9, "conservation"),
             Check("vertical angular momentum about P", _momentum_change, 0, 1e-9, "conservation"),
         ),
-        units=si(metres="x y z", radians="yaw pitch roll"),
+        units=si(metres="x y z", radians="psi theta phi"),
         pictures=(
             Picture(
                 "reaction",
@@ -91,7 +91,7 @@ def _spin(angles: Any) -> Any:
 
 def _numbers_of(run: Trajectory) -> tuple[Any, Any, Any, Any]:
     """Along a run: R (T, 3, 3), ω and its derivative α in body axes (T, 3), slopes of ω in the rates (T, 3, 3)."""
-    angles = coordinates("yaw pitch roll")
+    angles = coordinates("psi theta phi")
     symbols = StateSymbols(angles)
     spin = _spin(angles)
     wanted = (_rotation(angles), spin, spin.diff(t), spin.jacobian([angle.diff(t) for angle in angles]))

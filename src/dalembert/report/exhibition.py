@@ -14,7 +14,8 @@ from dalembert.report.exhibit import Exhibit, Image, exhibit
 from dalembert.report.outcomes import Row
 from dalembert.report.page import PAGE_STYLE, STYLE
 
-EQUATION = """<math display="block"><mrow><mi>M</mi><mover><mi>q</mi><mo>¨</mo></mover><mo>=</mo><mi>Q</mi><mo>+</mo>
+EQUATION = """<math display="block"><mrow><mi>M</mi><mover><mi>q</mi><mo style="font-size: 120%">¨</mo></mover>
+<mo>=</mo><mi>Q</mi><mo>+</mo>
 <msup><mi>M</mi><mrow><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup><msup><mi>B</mi><mo>+</mo></msup>
 <mo>(</mo><mi>b</mi><mo>−</mo><mi>A</mi><mi>a</mi><mo>)</mo><mo>+</mo>
 <msup><mi>M</mi><mrow><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup>
@@ -40,7 +41,8 @@ main .card { border: 1px solid #d8d5cd; border-radius: 6px; overflow: hidden; te
   display: block; }
 main .card img { display: block; width: 100%; height: 11rem; object-fit: contain; background: #fff; }
 main .card p { margin: 0; padding: 0.6rem 0.8rem; border-top: 1px solid #d8d5cd; }
-main figure { margin: 1.2rem 0; }
+main .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1.2rem; }
+main figure { margin: 0; }
 main figure img { max-width: 100%; height: auto; background: #fff; }
 main figcaption { font-size: 0.94rem; color: #6b6b6b; }
 main .derivation { margin: 2.2rem 0 0; }
@@ -109,7 +111,9 @@ def _case_page(one: Exhibit) -> str:
 {rows}
 </table></div>
 <h2>Figures</h2>
+<div class="figures">
 {figures}
+</div>
 {one.derivation}""",
     )
 
@@ -120,7 +124,7 @@ def _rows(one: Exhibit) -> Sequence[Row]:
 
 def _card(one: Exhibit) -> str:
     image = f'<img src="{one.images[0].file}" alt="" loading="lazy">' if one.images else ""
-    return f'<a class="card" href="{one.name}.html">{image}<p>{escape(one.title)} {_mark(one.passed)}</p></a>'
+    return f'<a class="card" href="{one.name}.html">{image}<p>{_mark(one.passed)} {escape(one.title)}</p></a>'
 
 
 def _figure(image: Image) -> str:
@@ -135,7 +139,7 @@ def _table_row(row: Row, one: Exhibit | None) -> str:
 
 
 def _mark(passed: bool) -> str:
-    return '<span class="yes">yes</span>' if passed else '<span class="no">NO</span>'
+    return '<span class="yes" title="passed">✓</span>' if passed else '<span class="no">FAILED</span>'
 
 
 def _page(title: str, body: str) -> str:

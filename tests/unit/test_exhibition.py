@@ -1,0 +1,99 @@
+"""The demonstration's pages: what they hold, and that a browser shows it without scrolling sideways."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import dalembert as da
+from dalembert.report.exhibit import Exhibit, exhibit
+from dalembert.report.exhibition import write_pages
+from dalembert.report.outcomes import Row
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+NAMES = ("projectile", "pendulum-rod-twice", "measured")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pages of a few cases: one with a film, one whose constraints contradict one another."""
+    folder = tmp_path_factory.mktemp("demo")
+    write_pages([exhibit(name, folder) for name in NAMES], folder)
+    return folder
+
+
+class Links(HTMLParser):
+    def __init__(self) -> None:
+        HTMLParser.__init__(self)
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value for key, value in attrs if key in ("href", "src") and value]
+
+
+def test_all_links_lead_to_files_and_none_to_the_network(folder: Path) -> None:
+    pages = sorted(folder.glob("*.html"))
+    assert len(pages) == len(NAMES) + 1
+    for page in pages:
+        links = Links()
+        links.feed(page.read_text(encoding="utf-8"))
+        assert links.found
+        assert all((folder / link).is_file() for link in links.found), links.found
+        assert "http" not in page.read_text(encoding="utf-8").replace("http://www.w3.org/1998/Math/MathML", "")
+
+
+def test_pages_hold_checks_figures_and_equations(folder: Path) -> None:
+    page = (folder / "pendulum-rod-twice.html").read_text(encoding="utf-8")
+    assert "difference from the angle" in page and "✓" in page and "FAILED" not in page
+    assert page.count("<figure>") == 3 and "pendulum-rod-twice.gif" in page
+    assert page.count("<math") > 8
+    assert "asks for another acceleration than" in (folder / "measured.html").read_text(encoding="utf-8")
+    assert "9 of 9 checks passed" in re.sub(r"\s+", " ", (folder / "index.html").read_text(encoding="utf-8"))
+
+
+def test_failures_are_shown(tmp_path: Path) -> None:
+    wrong = Exhibit("one", "One", rows=(Row("x", "1", "2", "", False),))
+    broken = Exhibit("two", "Two", trouble="`q0` must <not> be")
+    assert not wrong.passed and not broken.passed
+    index = write_pages([wrong, broken], tmp_path).read_text(encoding="utf-8")
+    assert "0 of 2 checks passed" in re.sub(r"\s+", " ", index)
+    assert index.count("FAILED") == 4
+    assert "`q0` must &lt;not&gt; be" in index
+
+
+def test_a_case_that_cannot_run_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> None:
+        raise da.InputError("`name` is out of order.")
+
+    monkeypatch.setattr(da.gallery, "case", refuse)
+    assert exhibit("bead", tmp_path).trouble == "`name` is out of order."
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize("width", [1280, 400])
+def test_browser_shows_mathematics_and_images_without_scrolling_sideways(folder: Path, width: int) -> None:
+    for page in sorted(folder.glob("*.html")):
+        seen = look(page, width)
+        assert seen["page"] <= seen["window"]
+        assert seen["images"] and min(seen["images"]) > 50
+        if page.stem != "measured":  # contradictory constraints have no closed form
+            assert seen["formulas"] and min(seen["formulas"]) > 5
+
+
+def look(page: Path, width: int) -> dict:
+    """What Chromium makes of a page: a script, added for this, writes the sizes it sees into the document."""
+    probe = """<script>addEventListener("load", () => { document.body.dataset.seen = JSON.stringify({
+      page: document.documentElement.scrollWidth, window: innerWidth,
+      images: [...document.images].map(i => (i.loading = "eager", i.complete ? i.naturalWidth : 51)),
+      formulas: [...document.querySelectorAll("math")].map(m => m.getBoundingClientRect().height)}); });</script>"""
+    copy = page.with_name(f"probe-{width}-{page.name}.htm")
+    copy.write_text(page.read_text(encoding="utf-8").replace("</body>", f"{probe}</body>"), encoding="utf-8")
+    command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900", "--dump-dom"]
+    dom = subprocess.run([*command, copy.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
+    found = re.search(r'data-seen="([^"]*)"', dom)
+    assert found, dom[:500]
+    return json.loads(found.group(1).replace("&quot;", '"'))
