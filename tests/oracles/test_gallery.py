@@ -1,5 +1,7 @@
 """Every case of the gallery does what is known of it."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -69,3 +71,9 @@ def test_printed_polar_mass_matrix_gives_another_motion_under_one_constraint() -
     one, other = da.motion(right, **state), da.motion(printed, **state)
     np.testing.assert_allclose(one.free_acceleration, other.free_acceleration, atol=1e-13)
     assert np.abs(one.acceleration - other.acceleration).max() > 1
+
+
+def test_documentation_lists_every_case() -> None:
+    table = (Path(__file__).parents[2] / "docs" / "gallery.md").read_text(encoding="utf-8")
+    for name, title in da.gallery.titles().items():
+        assert f"| `{name}` | {title} |" in table
