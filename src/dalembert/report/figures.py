@@ -50,7 +50,11 @@ def draw(picture: Picture, run: Trajectory) -> Figure:
             look |= {"linestyle": "-", "marker": "o", "markevery": [0], "markersize": 4}
         axis.plot(curve.x(run), values, label=curve.label, **look)
     axis.set(xlabel=picture.x_label, ylabel=picture.y_label)
-    axis.set_yscale("log" if picture.log else "linear")
+    if picture.log:
+        axis.set_yscale("log")
+        low, high = axis.get_ylim()
+        if high < 10 * low:  # what hardly changes shall look so
+            axis.set_ylim(low / 10, high * 10)
     if picture.equal:
         axis.set_aspect("equal", adjustable="datalim")
     else:
