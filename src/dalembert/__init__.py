@@ -39,6 +39,11 @@ from dalembert.model.system import System as System
 
 if TYPE_CHECKING:
     from dalembert import gallery as gallery
+    from dalembert.analysis.check import check as check
+    from dalembert.analysis.hidden import reduce as reduce
+    from dalembert.analysis.vakonomic import Vakonomic as Vakonomic
+    from dalembert.analysis.vakonomic import vakonomic as vakonomic
+    from dalembert.analysis.verdict import Verdict as Verdict
     from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
     from dalembert.equation.constrained_motion import constrained_motion as constrained_motion
     from dalembert.equation.dynamics import Dynamics as Dynamics
@@ -63,6 +68,8 @@ __version__ = "0.1.0"
 
 # What needs JAX or diffrax is imported when first used: `import dalembert` then costs little more than SymPy.
 _LATER = {
+    "Vakonomic": "analysis.vakonomic",
+    "vakonomic": "analysis.vakonomic",
     "ConstrainedMotion": "equation.answer",
     "constrained_motion": "equation.constrained_motion",
     "Dynamics": "equation.dynamics",
@@ -78,6 +85,9 @@ _LATER = {
     "Derivation": "report.derivation",
     "derive": "report.derivation",
     "plot_geometry": "report.geometry",
+    "Verdict": "analysis.verdict",
+    "check": "analysis.check",
+    "reduce": "analysis.hidden",
     "build": "verbs",
     "consistent_state": "verbs",
     "motion": "verbs",

@@ -94,6 +94,23 @@ def show(name: Name) -> None:
 
 
 @app.command()
+def check(name: Name) -> None:
+    """Say whether a case is well posed at its start, and if not, why.
+
+    Example: dalembert check pendulum-rod-twice
+
+    Exits with 1 if it is ill posed.
+    """
+    from dalembert.analysis.check import check as verdict_on
+
+    case = gallery.case(name)
+    verdict = verdict_on(case.system, case.q0, case.qd0, case.times[0], parameters=case.parameters)
+    typer.echo(str(verdict))
+    if not verdict.well_posed:
+        raise typer.Exit(1)
+
+
+@app.command()
 def derive(
     name: Name,
     format: Annotated[Format, typer.Option(help="What to write.")] = Format.markdown,

@@ -14,7 +14,7 @@ from dalembert.equation.constrained_motion import checked_formulation, finished
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.verdict import require_fit
-from dalembert.errors import InputError
+from dalembert.errors import ConstraintError, InputError, MassMatrixError
 from dalembert.integration.drift import Drift, NoCure, Projection
 from dalembert.integration.failure import answer_at
 from dalembert.integration.integrate import Method
@@ -136,7 +136,10 @@ def simulate(
         max_steps=max_steps,
     )
     times = time_values(times, "times", increasing=True)
-    return run(dynamics, method, q0, qd0, times, p, allow_violation=allow_violation, progress=progress)
+    try:
+        return run(dynamics, method, q0, qd0, times, p, allow_violation=allow_violation, progress=progress)
+    except (MassMatrixError, ConstraintError) as refusal:
+        raise _explained(refusal, system) from None
 
 
 def consistent_state(system: AnySystem, q0: Any, qd0: Any, t: float = 0.0, *, parameters: Any = None) -> State:
@@ -177,6 +180,22 @@ def _prepared(
     # arrays, not Python numbers: those would be compiled in, and every new value would compile anew
     p = tuple(jnp.asarray(value) for value in parameter_values(system.parameter_names, parameters))
     return build(system), q, qd, p
+
+
+def _explained(refusal: MassMatrixError | ConstraintError, system: AnySystem) -> Exception:
+    """The refusal of a start, with the hidden constraints that are behind it if there are any."""
+    if not isinstance(system, System):
+        return refusal
+    from dalembert.analysis.hidden import hidden_constraints
+
+    found = hidden_constraints(system).constraints
+    if not found:
+        return refusal
+    said = ", ".join(f"`{system.symbols.readable(constraint.expression)} = 0`" for constraint in found)
+    return type(refusal)(
+        f"{refusal} The motion must also satisfy {said}, hidden in the equations: simulate `da.reduce(system)`, "
+        f"from a start that does."
+    )
 
 
 def _checked_drift(drift: Any) -> Drift:

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The mass matrix: what kind it is at a state, along which direction it fails, and where it changes its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import sympy as sp
+
+from dalembert.model.standard_form import StandardForm
+from dalembert.model.values import Floats
+
+Kind = Literal["positive definite", "indefinite", "singular", "negative definite", "not symmetric"]
+
+LONGEST = 600
+"""Operations in a mass matrix above which its determinant is not looked for in symbols."""
+
+
+class MassKind(NamedTuple):
+    """What kind of matrix M is, and a unit vector (n,) along which it fails to be positive."""
+
+    kind: Kind
+    direction: Floats | None
+
+
+def mass_kind(M: Floats) -> MassKind:
+    """The kind of a mass matrix, by its eigenvalues relative to its diagonal."""
+    if np.abs(M - M.T).max(initial=0.0) > 1e-10 * np.abs(M).max(initial=0.0):
+        return MassKind("not symmetric", None)
+    # a change of units scales rows and columns alike and must not decide
+    scale = np.sqrt(np.abs(np.diagonal(M)))
+    scale = np.where(scale > 0, scale, np.abs(M).max(initial=0.0) ** 0.5 or 1.0)
+    values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
+    if values[0] > 1e-12:
+        return MassKind("positive definite", None)
+    if values[-1] < -1e-12:
+        return MassKind("negative definite", vectors[:, 0] / scale)
+    smallest = int(np.argmin(np.abs(values)))
+    if abs(values[smallest]) <= 1e-12:
+        return MassKind("singular", vectors[:, smallest] / scale)
+    return MassKind("indefinite", vectors[:, 0] / scale)
+
+
+def spoken(direction: Floats, names: Sequence[str]) -> str:
+    """A direction as a combination of coordinates, its largest part first made 1.
+
+    >>> import numpy as np
+    >>> spoken(np.array([-0.5, 0.0, 1.0]), ("x", "y", "z"))
+    '-0.5 x + z'
+    """
+    scaled = direction / direction[int(np.argmax(np.abs(direction)))]
+    parts: list[str] = []
+    for value, name in zip(scaled, names, strict=True):
+        if abs(value) > 1e-6:
+            size = "" if abs(abs(value) - 1) < 1e-6 else f"{abs(value):.3g} "
+            parts.append(("- " if value < 0 else "+ ") + size + name)
+    text = " ".join(parts)
+    return text[2:] if text.startswith("+ ") else "-" + text[2:]
+
+
+class Locus(NamedTuple):
+    """Where det M vanishes: an equation, and whether M changes its kind there."""
+
+    equation: str
+    changes_sign: bool
+
+
+def singular_places(form: StandardForm) -> tuple[Locus, ...]:
+    """Where in the state space det M = 0, as far as symbols tell."""
+    M = sp.Matrix(form.mass_matrix)
+    if sp.count_ops(M) > LONGEST or M.rows > 6:
+        return ()
+    _, factors = sp.factor_list(sp.fraction(sp.cancel(sp.trigsimp(M.det(method="berkowitz"))))[0])
+    places: list[Locus] = []
+    for base, power in factors:
+        state = [s for s in (*form.symbols.q, form.symbols.time) if s in base.free_symbols]
+        if state and not _never_zero(base, form):
+            places.append(Locus(_equation(base, state, form), bool(power % 2)))
+    return tuple(places)
+
+
+def _never_zero(base: Any, form: StandardForm) -> bool:
+    """Whether a factor keeps its sign for positive parameters."""
+    state = {*form.symbols.q, *form.symbols.qd, form.symbols.time}
+    positive = base.xreplace({s: sp.Symbol(s.name, positive=True) for s in base.free_symbols - state})
+    return bool(positive.is_positive or positive.is_negative)
+
+
+def _equation(base: Any, state: Sequence[Any], form: StandardForm) -> str:
+    """`r = k/(c**2*m)` where a coordinate can be solved for, else `... = 0`."""
+    for symbol in state:
+        if base.is_polynomial(symbol) and sp.degree(base, symbol) == 1:
+            solution = sp.factor(sp.solve(base, symbol)[0])
+            if solution != 0 or base == symbol:
+                return f"{_said(symbol, form)} = {_said(solution, form)}"
+    return f"{_said(base, form)} = 0"
+
+
+def _said(expression: Any, form: StandardForm) -> str:
+    return form.symbols.readable(form.symbols.restore(expression))
