@@ -39,10 +39,12 @@ from dalembert.model.system import System as System
 
 if TYPE_CHECKING:
     from dalembert import gallery as gallery
+    from dalembert.analysis.classification import Classification as Classification
+    from dalembert.analysis.classification import classify as classify
     from dalembert.analysis.check import check as check
     from dalembert.analysis.hidden import reduce as reduce
-    from dalembert.analysis.vakonomic import Vakonomic as Vakonomic
-    from dalembert.analysis.vakonomic import vakonomic as vakonomic
+    from dalembert.variational import Vakonomic as Vakonomic
+    from dalembert.variational import vakonomic as vakonomic
     from dalembert.analysis.verdict import Verdict as Verdict
     from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
     from dalembert.equation.constrained_motion import constrained_motion as constrained_motion
@@ -68,8 +70,10 @@ __version__ = "0.1.0"
 
 # What needs JAX or diffrax is imported when first used: `import dalembert` then costs little more than SymPy.
 _LATER = {
-    "Vakonomic": "analysis.vakonomic",
-    "vakonomic": "analysis.vakonomic",
+    "Classification": "analysis.classification",
+    "classify": "analysis.classification",
+    "Vakonomic": "variational",
+    "vakonomic": "variational",
     "ConstrainedMotion": "equation.answer",
     "constrained_motion": "equation.constrained_motion",
     "Dynamics": "equation.dynamics",

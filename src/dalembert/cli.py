@@ -89,7 +89,7 @@ def show(name: Name) -> None:
     console.print(facts)
     table = Table("check", "expected", "source")
     for check in case.checks:
-        table.add_row(check.what, expected_text(check), check.source)
+        table.add_row(escape(check.what), expected_text(check), escape(check.source))
     console.print(table)
 
 
@@ -134,7 +134,7 @@ def derive(
         typer.echo(text)
     else:
         output.write_text(text, encoding="utf-8")
-        Console(highlight=False).print(f"wrote {output}")
+        typer.echo(f"wrote {output}")
 
 
 @app.command()
@@ -159,6 +159,8 @@ def run(
     _require_target(animate, "--animate", (".gif", ".html"))
     _require_target(save, "--save", (".nc",))
     case = gallery.case(name)
+    if animate is not None and case.points is None:
+        raise dalembert.InputError(f"`--animate` must be used with a case that has points to draw; `{name}` has none.")
     changed = dict(_setting(text) for text in settings or ())
     found = case.simulate(parameters=changed, times=None if times is None else _times(times))
     console = Console(highlight=False)
@@ -168,12 +170,12 @@ def run(
     if plot is not None:
         found.plot(units=case.units).savefig(plot, dpi=160)
     if animate is not None:
-        found.animate(animate, points=None if case.points is None else case.points(found), links=case.links)
+        found.animate(animate, points=case.points(found) if case.points else None, links=case.links)
     if save is not None:
         found.save(save)
     for path in (plot, animate, save):
         if path is not None:
-            console.print(f"wrote {path}")
+            typer.echo(f"wrote {path}")
     if not changed and times is None:
         _report_checks(console, case, found)
 
@@ -206,7 +208,7 @@ def demo(
         if one.trouble is not None:
             table.add_row(one.name, "could not be run", "", escape(one.trouble), "[red]NO[/]", end_section=True)
     console.print(table)
-    console.print(f"wrote {write_pages(shown, output)}", highlight=False)
+    typer.echo(f"wrote {write_pages(shown, output)}")
     if not all(one.passed for one in shown):
         raise typer.Exit(1)
 

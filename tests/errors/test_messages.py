@@ -313,3 +313,10 @@ def test_errors_survive_pickling() -> None:
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.time) == (str(error), error.time)
     assert pickle.loads(pickle.dumps(da.ModelError(["one", "two"]))).problems == ("one", "two")
+
+
+def test_asymmetric_mass_whose_entries_share_symbols() -> None:
+    """x + y against x: what cancels in the difference must not be left without a value."""
+    x, y = da.coordinates("x y")
+    with pytest.raises(da.ModelError, match="symmetric"):
+        da.System((x, y), [[1, x + y], [x, 1]], (0, 0))

@@ -43,7 +43,7 @@ def test_show_tells_numbers_and_checks() -> None:
 )
 def test_derive_writes_each_format(form: str, mark: str, tmp_path: Path) -> None:
     file = tmp_path / "bead.txt"
-    assert str(file) in invoke("derive", "bead", "--format", form, "-o", str(file)).replace("\n", "")
+    assert f"wrote {file}\n" in invoke("derive", "bead", "--format", form, "-o", str(file))
     assert mark in file.read_text(encoding="utf-8")
     assert mark in invoke("derive", "bead", "--format", form)
 
@@ -77,6 +77,7 @@ def test_run_with_other_numbers_is_not_checked() -> None:
         (("run", "bead", "--times", "1,0"), "`times` must increase"),
         (("run", "bead", "--plot", "x.doc"), "`--plot` must end in .png, .pdf, .svg; got `x.doc`."),
         (("run", "bead", "--animate", "x.avi"), "`--animate` must end in .gif, .html; got `x.avi`."),
+        (("run", "hidden-constraint", "--animate", "x.gif"), "`hidden-constraint` has none."),
         (("run", "bead", "--save", "x.csv"), "`--save` must end in .nc; got `x.csv`."),
         (("run", "bead", "--plot", "/no/such/x.png"), "there is no `/no/such`."),
         (("derive", "bead", "-o", "/no/such/folder/x.md"), "No such file or directory"),
@@ -89,7 +90,14 @@ def test_mistakes_get_a_message_and_exit_code_2(arguments: tuple[str, ...], mess
     assert "Traceback" not in done.stderr
 
 
+def test_check_prints_the_report_and_exits_by_the_verdict() -> None:
+    assert "well posed" in invoke("check", "pendulum-rod-twice")
+    refused = RUNNER.invoke(app, ["check", "measured"])
+    assert refused.exit_code == 1
+    assert "`first sensor`, `second sensor` contradict one another at acceleration level" in refused.output
+
+
 def test_every_command_has_help_with_an_example() -> None:
-    for command in ("list", "show", "derive", "run", "demo"):
+    for command in ("list", "show", "check", "derive", "run", "demo"):
         assert f"dalembert {command}" in invoke(command, "--help")
     assert da.__version__ in invoke("--version")

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from dalembert.equation.formulation import Formulation
+from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.trajectory import Trajectory
 from dalembert.model.ordering import name_of
@@ -108,6 +110,10 @@ class Case:
     points: Callable[[Trajectory], Mapping[str, tuple[Any, Any]]] | None = None
     links: tuple[tuple[str, str], ...] = ()
 
+    def __post_init__(self) -> None:
+        # cases share numbers: a change to one must not reach another
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
     def simulate(self, *, parameters: Any = None, times: Any = None, progress: bool | None = None) -> Trajectory:
         """The motion of the case, with some of its parameters or its times changed if they are given.
 
@@ -116,7 +122,9 @@ class Case:
         >>> print(run["x"].round(6))
         [-1.       -0.088299]
         """
-        changed = {name_of(key): value for key, value in dict(parameters or {}).items()}
+        if parameters is not None and not isinstance(parameters, Mapping):
+            raise InputError(f"`parameters` must be a mapping from names to numbers; got {parameters!r}.")
+        changed = {name_of(key): value for key, value in (parameters or {}).items()}
         return simulate(
             self.system,
             self.q0,
@@ -159,11 +167,6 @@ def path(caption: str, horizontal: str = "x", vertical: str = "y") -> Picture:
     """The path in the plane of two coordinates in metres."""
     curve = Curve("", coordinate(horizontal), coordinate(vertical))
     return Picture("path", caption, f"{horizontal} / m", f"{vertical} / m", (curve,), equal=True)
-
-
-def largest(measure: Measure) -> Measure:
-    """The largest magnitude in the course of a run."""
-    return lambda run: np.abs(measure(run)).max()
 
 
 def si(*, metres: str = "", radians: str = "") -> dict[str, str]:

@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.equation.multipliers import Multipliers
-from dalembert.errors import DalembertError
+from dalembert.errors import MassMatrixError
 from dalembert.gallery.definition import Case, Check, Curve, Picture, coordinate, histories, si, velocity
 from dalembert.integration.trajectory import Trajectory
 from dalembert.model.constraint import Constraint
@@ -116,6 +116,7 @@ def weber(name: str, title: str) -> Case:
         qd0=(-0.6, 0.1, 0.2),
         times=np.linspace(0, 10, 201),
         checks=(
+            Check("Weber's law of force, left − right", _weber_difference, 0, 1e-11, "Weber 1846"),
             Check("energy − energy at the start", _energy_change, 0, 1e-10, "conservation"),
             Check("angular momentum about the axis", lambda run: _spin(run) - _spin(run)[0], 0, 1e-10, "conservation"),
             Check("squared angular momentum", lambda run: _square(run) - _square(run)[0], 0, 1e-10, "conservation"),
@@ -146,7 +147,7 @@ def _refused(system: System, q: Any, qd: Any, numbers: dict[str, float] | None =
     formulation = Multipliers() if system.constraints else None
     try:
         motion(system, q, qd, parameters=numbers, formulation=formulation)
-    except DalembertError:
+    except MassMatrixError:
         return 1
     return 0
 
@@ -159,6 +160,15 @@ def _multiplier(run: Trajectory) -> Any:
 def _energy_change(run: Trajectory) -> Any:
     assert run.energy is not None
     return run.energy - run.energy[0]
+
+
+def _weber_difference(run: Trajectory) -> Any:
+    """m (r̈ − r(θ̇² + sin²θ φ̇²)) less (k/r²)(1 − ṙ²/2c² + r r̈/c²), the force between two charges at rest otherwise."""
+    m, k, c = (run.parameters[name] for name in "mkc")
+    (r, theta, _), (rate, turn, spin) = run.q.T, run.qd.T
+    outward = run.acceleration[:, 0]
+    left = m * (outward - r * (turn**2 + np.sin(theta) ** 2 * spin**2))
+    return left - k / r**2 * (1 - rate**2 / (2 * c**2) + r * outward / c**2)
 
 
 def _spin(run: Trajectory) -> Any:

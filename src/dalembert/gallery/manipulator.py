@@ -156,12 +156,18 @@ def _common(*, torque: bool = False) -> dict[str, Any]:
         "pictures": (
             Picture(
                 "figure 10",
-                "How far the servo constraint is missed",
+                "Figure 10 of the review: how far the servo constraint is missed",
                 "time t / s",
                 "β / (rad/s)",
                 histories({"": _error}),
             ),
-            Picture("figure 11", "Speeds of the links", "time t / s", "speed / (rad/s)", histories(speeds)),
+            Picture(
+                "figure 11",
+                "Figure 11 of the review: speeds of the links",
+                "time t / s",
+                "speed / (rad/s)",
+                histories(speeds),
+            ),
             *extra,
         ),
         "points": _points,
@@ -170,7 +176,11 @@ def _common(*, torque: bool = False) -> dict[str, Any]:
 
 
 def _points(run: Trajectory) -> dict[str, tuple[Any, Any]]:
-    """Angles are measured from the downward vertical; both links are one metre long."""
-    elbow = np.sin(run["q2"]), -np.cos(run["q2"])
-    both = run["q2"] + run["q4"]
-    return {"base": (0, 0), "elbow": elbow, "hand": (elbow[0] + np.sin(both), elbow[1] - np.cos(both))}
+    """Angles are measured from the downward vertical; the second link is as long as the first."""
+    length, both = run.parameters.get("l1", 1.0), run["q2"] + run["q4"]
+    elbow = length * np.sin(run["q2"]), -length * np.cos(run["q2"])
+    return {
+        "base": (0, 0),
+        "elbow": elbow,
+        "hand": (elbow[0] + length * np.sin(both), elbow[1] - length * np.cos(both)),
+    }

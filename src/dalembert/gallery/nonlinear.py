@@ -128,6 +128,7 @@ def perpendicular(name: str, title: str) -> Case:
             Check("energy − energy at the start", lambda run: _energy(run) - _energy(run)[0], 0, 1e-9, "conservation"),
             Check("v₁·v₂", lambda run: run.violation, 0, 1e-12, "the constraint"),
         ),
+        points=lambda run: {f"particle {k}": (run[f"x{k}"], run[f"y{k}"]) for k in (1, 2)},
         units=si(metres="x1 y1 x2 y2"),
         pictures=(
             Picture(

@@ -60,7 +60,7 @@ def rod_twice(name: str, title: str) -> Case:
 
 def _common() -> dict[str, Any]:
     return {
-        "source": "in Cartesian coordinates, against its angle",
+        "source": "the textbook pendulum, in Cartesian coordinates",
         "parameters": NUMBERS,
         "q0": (1, 0),
         "qd0": (0, 0),

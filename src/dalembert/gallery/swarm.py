@@ -47,6 +47,9 @@ def stabilised(name: str, title: str) -> Case:
         checks=(
             Check("‖β‖ e^(kt) at all times", lambda run: error(run) * np.exp(RATE * run.t), START, 1e-6, "β̇ = −kβ"),
             Check("‖β‖ at the end, to 0.01", lambda run: error(run)[-1], 0, 0.01, f"{SOURCE}, figure 8"),
+            Check(
+                "pairs nearer than 0.3 m", lambda run: (_distances(run) < 0.3).sum(), 0, 0, f"{SOURCE}: no collision"
+            ),
         ),
         **_common(),
     )
@@ -68,11 +71,12 @@ def _common() -> dict[str, Any]:
         "qd0": (0.1, 0.1, 0.2, 0.2, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3),
         "times": np.linspace(0, 5, 251),
         "allow_violation": True,
+        "points": lambda run: {f"robot {k}": (run[f"x{k}"], run[f"y{k}"]) for k in range(1, 6)},
         "units": si(metres=" ".join(f"{axis}{k}" for k in range(1, 6) for axis in "xy")),
         "pictures": (
             Picture(
                 "figure 7",
-                "Paths of the five robots",
+                "Figure 7 of the review: paths of the five robots",
                 "x / m",
                 "y / m",
                 tuple(Curve(f"robot {k}", coordinate(f"x{k}"), coordinate(f"y{k}")) for k in range(1, 6)),
@@ -80,7 +84,7 @@ def _common() -> dict[str, Any]:
             ),
             Picture(
                 "figure 8",
-                "How far the robots are from their law",
+                "Figure 8 of the review: how far the robots are from their law",
                 "time t / s",
                 "‖β‖ / (m/s)",
                 histories({"": error}),
@@ -93,6 +97,12 @@ def _common() -> dict[str, Any]:
 def _gradient(d: Any) -> Any:
     """∇G of one pair: attraction d, repulsion 0.5 d/‖d‖."""
     return d * (1 - sp.Rational(1, 2) / sp.sqrt(d.dot(d)))
+
+
+def _distances(run: Trajectory) -> Any:
+    """Between all pairs of robots, at all times."""
+    places = run.q.reshape(len(run), 5, 2)
+    return np.stack([np.linalg.norm(places[:, i] - places[:, j], axis=1) for i in range(5) for j in range(i)])
 
 
 def error(run: Trajectory) -> Any:

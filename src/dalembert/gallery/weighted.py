@@ -75,6 +75,7 @@ def measured(name: str, title: str) -> Case:
                 "weights cannot matter",
             ),
         ),
+        points=lambda run: {"particle": (run["x"], run["y"])},
         units=si(metres="x y"),
         pictures=(
             Picture(

@@ -68,7 +68,7 @@ def film(run: Trajectory, path: Path, points: Points | None, links: Links, fps: 
     places = _places(run, points)
     _check_links(links, places)
     times = frame_times(run.t, rate)
-    axis = _stage(np.concatenate(list(places.values())), points)
+    axis = _stage(np.concatenate(list(places.values())), points, run.mark)
     frames = _in_few_colours(list(_frames(axis, run.t, places, times, links, stretch)))
     {".gif": _write_gif, ".html": _write_page}[path.suffix.lower()](frames, path, 1000 / rate)
     return path
@@ -140,8 +140,8 @@ def _number(value: Any, name: str, above: bool = False) -> float:
     return float(value)
 
 
-def _stage(everywhere: Floats, points: Points) -> Any:
-    """An empty axis whose limits hold the whole motion, on a figure of its proportions."""
+def _stage(everywhere: Floats, points: Points, mark: str) -> Any:
+    """An empty axis whose limits hold the whole motion, on a figure of its proportions, with a mark at its head."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -155,7 +155,7 @@ def _stage(everywhere: Floats, points: Points) -> Any:
     left, right = (lowest + highest) / 2 - half, (lowest + highest) / 2 + half
     axis.set(xlim=(left[0], right[0]), ylim=(left[1], right[1]), aspect="equal")
     axis.set(xlabel=_axis_name(points, 0), ylabel=_axis_name(points, 1))
-    axis.set_title(" ", fontsize="medium")  # room for the time
+    axis.set_title(mark or " ", loc="left", fontsize="medium")  # leaves room for the time
     plain_axis(axis)
     return axis
 

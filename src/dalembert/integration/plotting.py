@@ -53,7 +53,7 @@ def overview(run: Trajectory, units: Units | None = None) -> Figure:
     panels = [*_coordinate_panels(run, unit), *(_constraint_panels(run, unit) if run.constraints else ())]
     columns = max(math.ceil(min(len(panel.columns), MOST_LINES) / LEGEND_ROWS) for panel in panels)
     heights = [panel.height if len(panels) <= 4 else 0.85 * panel.height for panel in panels]
-    figure = _figure(6.2 + 0.8 * columns, 0.6 + sum(heights))
+    figure = _figure(run, 6.2 + 0.8 * columns, 0.6 + sum(heights))
     axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     for axis, panel in zip(axes, panels, strict=True):
         _draw(axis, run.t, panel)
@@ -68,7 +68,7 @@ def phase(run: Trajectory, names: Iterable[Any], units: Units | None = None) -> 
     chosen = [_coordinate(run, name) for name in names] or list(run.coordinates)
     columns = min(len(chosen), 2 if len(chosen) <= 4 else 4)
     rows = math.ceil(len(chosen) / columns)
-    figure = _figure(max(4.6, 3.2 * columns), max(3.8, 2.7 * rows))
+    figure = _figure(run, max(4.6, 3.2 * columns), max(3.8, 2.7 * rows))
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     for axis, name in zip(axes, chosen, strict=False):
         _path(axis, run[name], run.qd[:, run.coordinates.index(name)])
@@ -84,7 +84,7 @@ def path(run: Trajectory, horizontal: Any, vertical: Any, units: Units | None = 
     given = {"horizontal": horizontal, "vertical": vertical}
     values = {role: history(run, value, f"`{role}`") for role, value in given.items()}
     unit = unit_table(run, units, ("horizontal", "vertical"))
-    figure = _figure(5.2, 5.0)
+    figure = _figure(run, 5.2, 5.0)
     axis: Any = figure.subplots()
     _path(axis, values["horizontal"], values["vertical"])
     axis.set_aspect("equal", adjustable="datalim")
@@ -275,7 +275,10 @@ def plain_axis(axis: Any) -> None:
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def _figure(width: float, height: float) -> Figure:
+def _figure(run: Trajectory, width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
+    if run.mark:
+        figure.suptitle(run.mark, fontsize="medium")
+    return figure

@@ -24,6 +24,8 @@ PER_COORDINATE = ("q", "qd", "acceleration", "ideal_force", "nonideal_force")
 PER_CONSTRAINT = ("multipliers", "violation", "velocity_violation")
 PER_TIME = ("rank", "inconsistency", "energy")
 
+USUAL_THEORY = "d'Alembert"
+
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
@@ -41,6 +43,8 @@ class Trajectory:
     parameters                            values by name
     statistics                            steps, rejected steps, seconds and the method, by name
     notes                                 what happened on the way, in sentences
+    theory                                "d'Alembert", or the name of another mechanics, such as "vakonomic", which is
+                                          then shown everywhere; there multipliers and forces are that theory's
 
     ``run["x"]`` is the history of a coordinate, ``run["rod"]`` the multiplier of a constraint.
     """
@@ -62,6 +66,7 @@ class Trajectory:
     parameters: dict[str, float]
     statistics: dict[str, Any]
     notes: tuple[str, ...] = ()
+    theory: str = USUAL_THEORY
 
     def __getitem__(self, name: Any) -> Floats:
         """The history of a coordinate (by name or symbol), or the multiplier of a constraint (by name)."""
@@ -78,14 +83,20 @@ class Trajectory:
         """Qᶜ (T, n), ideal and nonideal part together."""
         return self.ideal_force + self.nonideal_force
 
+    @property
+    def mark(self) -> str:
+        """What must be shown beside the motion: the theory it obeys if that is not d'Alembert's, else nothing."""
+        return "" if self.theory == USUAL_THEORY else self.theory
+
     def __len__(self) -> int:
         return len(self.t)
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g}" if len(self) else "empty"
         worst = float(np.abs(self.violation).max(initial=0.0))
+        mark = f" ({self.mark})" if self.mark else ""
         return (
-            f"<Trajectory of {', '.join(self.coordinates)}: {len(self)} times, {span}; "
+            f"<Trajectory{mark} of {', '.join(self.coordinates)}: {len(self)} times, {span}; "
             f"{self.statistics.get('steps', '?')} steps; largest violation {worst:.1e}>"
         )
 
@@ -100,7 +111,7 @@ class Trajectory:
         labels = {"time": self.t, "coordinate": list(self.coordinates)}
         labels |= {"constraint": list(self.constraints)} if self.constraints else {}
         described = {key: json.dumps(getattr(self, key)) for key in ("parameters", "statistics", "notes")}
-        return xr.Dataset(variables, labels, described)
+        return xr.Dataset(variables, labels, described | {"theory": self.theory})
 
     @classmethod
     def from_xarray(cls, data: xr.Dataset) -> Trajectory:
@@ -117,6 +128,7 @@ class Trajectory:
             parameters=json.loads(data.attrs["parameters"]),
             statistics=json.loads(data.attrs["statistics"]),
             notes=tuple(json.loads(data.attrs["notes"])),
+            theory=str(data.attrs.get("theory", USUAL_THEORY)),  # files written before there was another have none
         )
 
     def save(self, path: str | Path) -> None:

@@ -141,12 +141,12 @@ def _equal(left: Any, right: Any, symbols: StateSymbols) -> bool:
     """Whether two expressions are equal: by form, else at three random points (``simplify`` may take hours)."""
     if left == right:
         return True
-    difference = symbols.plain(left - right)
+    left, difference = symbols.plain(left), symbols.plain(left - right)
     draw = random.Random(20020101)
-    unknowns = sorted(difference.free_symbols, key=str)
+    unknowns = sorted(left.free_symbols | difference.free_symbols, key=str)  # some may cancel in the difference
     for _ in range(3):
         point = {s: sp.Float(draw.uniform(0.5, 1.5)) for s in unknowns}
-        size = abs(symbols.plain(left).xreplace(point).evalf()) + 1
+        size = abs(left.xreplace(point).evalf()) + 1
         if not abs(difference.xreplace(point).evalf()) < 1e-9 * size:
             return False
     return True

@@ -107,7 +107,7 @@ def _case_page(one: Exhibit) -> str:
 <p class="source">{escape(one.source)}. Run it: <code>dalembert run {one.name}</code></p>
 <h2>Checks</h2>
 <div class="scroll"><table>
-<tr><th>check</th><th>expected</th><th>got</th><th>pass</th></tr>
+<tr><th>check</th><th>expected</th><th>got</th><th>source</th><th>pass</th></tr>
 {rows}
 </table></div>
 <h2>Figures</h2>
@@ -133,8 +133,10 @@ def _figure(image: Image) -> str:
 
 
 def _table_row(row: Row, one: Exhibit | None) -> str:
-    first = "" if one is None else f'<td><a href="{one.name}.html">{one.name}</a></td>'
-    cells = "".join(f"<td>{escape(text)}</td>" for text in (row.what, row.expected, row.got))
+    """A row of a case's own table, which names sources, or of the table of all cases, which links the case."""
+    texts = (row.what, row.expected, row.got)
+    cells = "".join(f"<td>{escape(text)}</td>" for text in (texts if one else (*texts, row.source)))
+    first = f'<td><a href="{one.name}.html">{one.name}</a></td>' if one else ""
     return f"<tr>{first}{cells}<td>{_mark(row.passed)}</td></tr>"
 
 

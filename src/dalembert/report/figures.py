@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures of a case: those it asks for, its histories, and two that take more than one run."""
+"""The figures of a case: those it asks for, its histories, and a few that take more than curves of one run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dalembert.variational import vakonomic
 from dalembert.gallery.definition import Case, Picture
 from dalembert.integration.drift import Baumgarte, Drift, Projection
 from dalembert.integration.plotting import COLOURS, STYLES, plain_axis
@@ -103,7 +104,40 @@ def _geometry(case: Case, run: Trajectory) -> Drawn:
     return Drawn("geometry", caption, plot_geometry(point, unit="m/s²"))
 
 
-_SPECIAL: dict[str, Callable[[Case, Trajectory], Drawn]] = {"pendulum": _drift, "bead": _geometry}
+def vakonomic_figure(case: Case, run: Trajectory, multipliers0: tuple[float, ...]) -> Figure:
+    """The path of a run beside vakonomic paths from the same start, one for each multiplier at the start."""
+    figure = _figure(7.6, 4.0)
+    axis: Any = figure.subplots()
+    runs = {"nonholonomic (d'Alembert)": run}
+    equations = vakonomic(case.system)
+    for chosen in multipliers0:
+        runs[f"vakonomic, λ(0) = {chosen:g} N s".replace("-", "−")] = equations.simulate(
+            case.q0, case.qd0, run.t, multipliers0=(chosen,), parameters=case.parameters, progress=False
+        )
+    for k, (label, shown) in enumerate(runs.items()):
+        look = {"color": COLOURS[k], "linewidth": 1.4, "marker": "o", "markevery": [0], "markersize": 4}
+        axis.plot(shown["x"], shown["y"], label=label, **look)
+    axis.set(xlabel="x, down the slope / m", ylabel="y, across it / m")
+    axis.set_aspect("equal", adjustable="datalim")
+    plain_axis(axis)
+    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
+    return figure
+
+
+def _vakonomic(case: Case, run: Trajectory) -> Drawn:
+    start = run.until(int(np.searchsorted(run.t, 3.0, side="right")))  # later the vakonomic paths only swing faster
+    caption = (
+        "Two theories from one start, the first 3 s: d'Alembert's skate runs across the slope, the vakonomic ones "
+        "zigzag down it, each for its multiplier λ(0), which nothing in the mechanics determines"
+    )
+    return Drawn("vakonomic", caption, vakonomic_figure(case, start, (0.0, -0.5)))
+
+
+_SPECIAL: dict[str, Callable[[Case, Trajectory], Drawn]] = {
+    "pendulum": _drift,
+    "bead": _geometry,
+    "skate": _vakonomic,
+}
 """Figures that need more than curves of one run."""
 
 
