@@ -11,7 +11,7 @@ from matplotlib import colors
 from PIL import Image
 
 import dalembert as da
-from dalembert.integration.animation import frame_times, guessed_points
+from dalembert.integration.animation import _delay, frame_times, guessed_points
 from dalembert.integration.plotting import COLOURS, MOST_LINES, pretty
 from dalembert.report.geometry import scaled_vectors
 from helpers import random_spd
@@ -142,6 +142,7 @@ def test_frames_last_as_long_as_the_motion_or_are_300() -> None:
     assert len(times) == 50 and times[0] == 1 and times[-1] == 3
     np.testing.assert_allclose(np.diff(times), 2 / 49)
     assert len(frame_times(np.array([0.0, 1000.0]), fps=25)) == 300
+    assert [_delay(fps) for fps in (60, 30, 25, 5)] == [20, 30, 40, 200]  # a GIF counts time by 10 ms
     assert len(frame_times(np.array([0.0, 1e-6]), fps=25)) == 2
 
 
@@ -299,6 +300,7 @@ MESSAGES = {
     ),
     r"the horizontal place of point `bob` must be finite": lambda: film(points={"bob": (np.nan, "x")}),
     r"`links` must hold pairs of names of points; got 'bob'": lambda: film(points={"bob": ("x", "y")}, links=["bob"]),
+    r"`links` must hold pairs of names of points; got 3": lambda: film(points={"bob": ("x", "y")}, links=3),
     r"`links` must join points \(`bob`\); `pivot` is none of them": (
         lambda: film(points={"bob": ("x", "y")}, links=[("pivot", "bob")])
     ),

@@ -61,17 +61,22 @@ start();
 def film(run: Trajectory, path: Path, points: Points | None, links: Links, fps: float, trace: float | None) -> Path:
     """Write the film and return its path; see ``Trajectory.animate``."""
     _check_path(path)
-    rate, stretch = _number(fps, "fps", above=True), math.inf if trace is None else _number(trace, "trace")
+    delay, stretch = _delay(_number(fps, "fps", above=True)), math.inf if trace is None else _number(trace, "trace")
     if len(run) < 2:
         raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
     points = guessed_points(run.coordinates) if points is None else points
     places = _places(run, points)
-    _check_links(links, places)
-    times = frame_times(run.t, rate)
+    joined = _checked_links(links, places)
+    times = frame_times(run.t, 1000 / delay)
     axis = _stage(np.concatenate(list(places.values())), points, run.mark)
-    frames = _in_few_colours(list(_frames(axis, run.t, places, times, links, stretch)))
-    {".gif": _write_gif, ".html": _write_page}[path.suffix.lower()](frames, path, 1000 / rate)
+    frames = _in_few_colours(list(_frames(axis, run.t, places, times, joined, stretch)))
+    {".gif": _write_gif, ".html": _write_page}[path.suffix.lower()](frames, path, delay)
     return path
+
+
+def _delay(fps: float) -> int:
+    """Milliseconds that a frame is shown: a GIF counts them by tens, and browsers slow down what is below 20."""
+    return max(20, 10 * round(100 / fps))
 
 
 def frame_times(t: Floats, fps: float) -> Floats:
@@ -125,13 +130,14 @@ def _check_path(path: Path) -> None:
         raise InputError(f"`path` must lie in a folder that exists; there is no {path.parent}.")
 
 
-def _check_links(links: Links, places: Places) -> None:
-    for link in links:
-        if isinstance(link, str) or len(link) != 2:
+def _checked_links(links: Any, places: Places) -> Links:
+    for link in links if isinstance(links, tuple | list) else (links,):
+        if not isinstance(link, tuple | list) or len(link) != 2:
             raise InputError(f"`links` must hold pairs of names of points; got {link!r}.")
         for end in link:
             if end not in places:
                 raise InputError(f"`links` must join points ({listed(places)}); `{end}` is none of them.")
+    return tuple((start, end) for start, end in links)
 
 
 def _number(value: Any, name: str, above: bool = False) -> float:
@@ -228,11 +234,11 @@ def _in_few_colours(frames: list[Image]) -> list[Image]:
     return [frame.quantize(palette=palette, dither=Dither.NONE) for frame in frames]
 
 
-def _write_gif(frames: list[Image], path: Path, delay: float) -> None:
+def _write_gif(frames: list[Image], path: Path, delay: int) -> None:
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=delay, loop=0)
 
 
-def _write_page(frames: list[Image], path: Path, delay: float) -> None:
+def _write_page(frames: list[Image], path: Path, delay: int) -> None:
     """A page with all frames inside and a small player: it needs nothing from the web."""
     width, height = frames[0].size
     pictures = json.dumps([_png(frame) for frame in frames])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -205,7 +205,7 @@ class Trajectory:
         self,
         path: str | Path,
         points: Mapping[str, tuple[Any, Any]] | None = None,
-        links: Iterable[tuple[str, str]] = (),
+        links: Sequence[tuple[str, str]] = (),
         fps: float = 25,
         trace: float | None = None,
     ) -> Path:
@@ -220,7 +220,7 @@ class Trajectory:
         points    name to (horizontal, vertical), each the name of a coordinate, a number for a point that stays, or an
                   array (T,). Left out: coordinates whose names pair up, as (x, y), (x1, y1), or (x, z) without y
         links     pairs of names of points, joined by lines
-        fps       frames per second
+        fps       frames per second, at most 50; rounded so that each is shown for a multiple of 10 ms, as a GIF needs
         trace     how long a stretch of its path a moving point draws behind it, in the unit of t; left out: all of it
 
         Raises
@@ -230,7 +230,7 @@ class Trajectory:
         """
         from dalembert.integration.animation import film
 
-        return film(self, Path(path), points, tuple(links), fps, trace)
+        return film(self, Path(path), points, links, fps, trace)
 
 
 def name_of(name: Any) -> str:
