@@ -9,6 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from dalembert.compilation_cache import keep_compiled_programs
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.constrained_motion import checked_formulation, finished
 from dalembert.equation.dynamics import Dynamics
@@ -28,6 +29,8 @@ from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values, tolerance_value
 
 AnySystem = System | FunctionSystem
+
+keep_compiled_programs()
 
 
 def motion(

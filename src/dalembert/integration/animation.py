@@ -58,7 +58,7 @@ start();
 """
 
 
-def film(run: Trajectory, path: Path, points: Points | None, links: Links, fps: float, trace: float | None) -> Path:
+def film(run: Trajectory, path: Path, points: Points | None, links: Any, fps: float, trace: float | None) -> Path:
     """Write the film and return its path; see ``Trajectory.animate``."""
     _check_path(path)
     delay, stretch = _delay(_number(fps, "fps", above=True)), math.inf if trace is None else _number(trace, "trace")
