@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sized
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dalembert.compilation_cache import keep_compiled_programs
@@ -20,11 +22,11 @@ from dalembert.integration.drift import Drift, NoCure, Projection
 from dalembert.integration.failure import answer_at
 from dalembert.integration.integrate import Method
 from dalembert.integration.run import run
-from dalembert.integration.start import State, nearest_state
+from dalembert.integration.start import State, nearest_state, terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build as build
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.ordering import name_of
+from dalembert.model.ordering import name_of, quoted
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values, tolerance_value
 
@@ -140,7 +142,8 @@ def simulate(
     )
     times = time_values(times, "times", increasing=True)
     try:
-        return run(dynamics, method, q0, qd0, times, p, allow_violation=allow_violation, progress=progress)
+        found = run(dynamics, method, q0, qd0, times, p, allow_violation=allow_violation, progress=progress)
+        return replace(found, notes=(*found.notes, *_redundancies(dynamics, found, p)))
     except (MassMatrixError, ConstraintError) as refusal:
         raise _explained(refusal, system) from None
 
@@ -183,6 +186,27 @@ def _prepared(
     # arrays, not Python numbers: those would be compiled in, and every new value would compile anew
     p = tuple(jnp.asarray(value) for value in parameter_values(system.parameter_names, parameters))
     return build(system), q, qd, p
+
+
+MOST_NOTES = 5
+"""Changes of rank that are described one by one."""
+
+
+def _redundancies(dynamics: Dynamics, found: Trajectory, p: Any) -> list[str]:
+    """Which constraints are redundant, at the start and wherever the rank has changed since the output before."""
+    rank = found.rank
+    if (rank == len(found.constraints)).all():
+        return []
+    from dalembert.analysis.linear_facts import independent_rows
+
+    notes: list[str] = []
+    for k in [0, *(np.flatnonzero(np.diff(rank)) + 1)][:MOST_NOTES]:
+        A = np.asarray(terms_at(dynamics, found.q[k], found.qd[k], found.t[k], p).A)
+        kept = independent_rows(A)
+        names = quoted(name for i, name in enumerate(found.constraints) if i not in kept)
+        said = f"redundant: {names}" if names else "none is redundant"
+        notes.append(f"At t = {found.t[k]:.6g} the constraints have rank {rank[k]} of {len(A)}; {said}.")
+    return notes
 
 
 def _explained(refusal: MassMatrixError | ConstraintError, system: AnySystem) -> Exception:
