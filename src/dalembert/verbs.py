@@ -17,7 +17,7 @@ from dalembert.equation.constrained_motion import checked_formulation, finished
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.verdict import require_fit
-from dalembert.errors import ConstraintError, InputError, MassMatrixError
+from dalembert.errors import ConstraintError, InputError, MassMatrixError, StateError
 from dalembert.integration.drift import Drift, NoCure, Projection
 from dalembert.integration.failure import answer_at
 from dalembert.integration.integrate import Method
@@ -141,6 +141,7 @@ def simulate(
         max_steps=max_steps,
     )
     times = time_values(times, "times", increasing=True)
+    _refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     try:
         found = run(dynamics, method, q0, qd0, times, p, allow_violation=allow_violation, progress=progress)
         return replace(found, notes=(*found.notes, *_redundancies(dynamics, found, p)))
@@ -186,6 +187,38 @@ def _prepared(
     # arrays, not Python numbers: those would be compiled in, and every new value would compile anew
     p = tuple(jnp.asarray(value) for value in parameter_values(system.parameter_names, parameters))
     return build(system), q, qd, p
+
+
+def _refuse_fragile_rows(dynamics: Dynamics, drift: Drift, q0: Any, qd0: Any, t0: Any, p: Any) -> None:
+    """Raise if constraints that are redundant only where they hold would be left to drift off.
+
+    A little off the constraints such rows are independent, by very little, and ask for wild accelerations.
+    """
+    if isinstance(drift, Projection) or len(dynamics.constraints) < 2:
+        return
+    from dalembert.analysis.linear_facts import independent_rows
+
+    q, qd = _on_constraints(dynamics, q0, qd0, t0, p)
+    steps = 1e-2 * (1 + np.abs(q).max()) * np.random.default_rng(25).normal(size=(4, len(q)))
+    rows = [independent_rows(np.asarray(terms_at(dynamics, x, qd, t0, p).A)) for x in (q, *(q + steps))]
+    here, off = rows[0], max(rows, key=len)
+    if len(off) > len(here):
+        names = quoted(dynamics.constraints[i] for i in off if i not in here)
+        raise ConstraintError(
+            f"constraints that are redundant only where they hold must be kept there; {names} would drift off under "
+            f"this `drift`. Pass `drift=da.Projection()`, or leave the redundant ones out."
+        )
+
+
+def _on_constraints(dynamics: Dynamics, q0: Any, qd0: Any, t0: Any, p: Any) -> tuple[Any, Any]:
+    """The start, or the nearest state on the constraints if it is off them and there is one."""
+    terms = terms_at(dynamics, q0, qd0, t0, p)
+    if np.abs(np.asarray(terms.position)).max(initial=0.0) < 1e-12:
+        return q0, qd0
+    try:
+        return nearest_state(dynamics, q0, qd0, t0, p)
+    except StateError:
+        return q0, qd0
 
 
 MOST_NOTES = 5

@@ -320,3 +320,18 @@ def test_asymmetric_mass_whose_entries_share_symbols() -> None:
     x, y = da.coordinates("x y")
     with pytest.raises(da.ModelError, match="symmetric"):
         da.System((x, y), [[1, x + y], [x, 1]], (0, 0))
+
+
+def test_rows_redundant_only_on_the_constraints_need_projection() -> None:
+    """x(x² + y² − 1) + x² + y² − 1 has the same zeros as the rod, but another gradient elsewhere."""
+    x, y = da.coordinates("x y")
+    off = da.Constraint((1 + x / 2) * (x**2 + y**2 - 1), name="bent rod")
+    twice = pendulum(off)
+    for drift in (None, da.Baumgarte(5, 5)):
+        with pytest.raises(da.ConstraintError, match=r"`bent rod` would drift off.*drift=da.Projection\(\)"):
+            da.simulate(twice, (1, 0), (0, 0), (0, 1), parameters={"g": 1}, drift=drift)
+    start = {"q0": (1.01, 0), "qd0": (0, 0), "allow_violation": True}
+    with pytest.raises(da.ConstraintError, match="`bent rod` would drift off"):
+        da.simulate(twice, times=(0, 1), parameters={"g": 1}, drift=da.Baumgarte(5, 5), **start)
+    run = da.simulate(twice, (1, 0), (0, 0), (0, 1), parameters={"g": 1})
+    assert (run.rank == 1).all()
