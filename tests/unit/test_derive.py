@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import re
+import shutil
 import subprocess
 import sys
+from functools import cache
 from html.parser import HTMLParser
 
 import numpy as np
@@ -15,8 +17,11 @@ import sympy as sp
 import dalembert as da
 from dalembert.report.blocks import block_root
 from dalembert.report.common_factor import with_common_factor
-from dalembert.report.page import STYLE
-from dalembert.report.tidy import tidy
+from dalembert.report.page import PAGE_STYLE, STYLE, document
+from dalembert.report.spelling import look_alikes, typeset
+from dalembert.report.steps import Step
+from dalembert.report.tex import READABLE, latex, prose
+from dalembert.report.tidy import exact, tidy
 from helpers import CHAIN_NUMBERS, SKATE_NUMBERS, angle_pendulum, chain, chain_state, skate_particle
 
 t = da.t
@@ -198,6 +203,36 @@ def test_decimal_numbers_stay_as_they_are():
     np.testing.assert_allclose([float(e) for e in da.derive(system).ideal_force], [-4.905, 4.905])
 
 
+def uneven() -> da.System:
+    """A bead on y = 0.1 x² with a coupled mass matrix of decimals."""
+    x, y = da.coordinates("x y")
+    return da.System((x, y), [[1.5, 0.25], [0.25, 2.5]], (0, -9.81), da.Constraint(y - 0.1 * x**2, name="wire"))
+
+
+def test_decimal_numbers_leave_no_noise():
+    derivation = da.derive(uneven())
+    x = da.coordinates("x")
+    numbers = [float(n) for e in derivation.acceleration for n in e.atoms(sp.Number)]
+    assert min(abs(number) for number in numbers if number) > 1e-4
+    assert sp.fraction(sp.together(derivation.acceleration[1]))[1] == x**2 + x + 15
+    found, expected = derivation.at((0.3, 0.2), (1, 2)), da.motion(uneven(), (0.3, 0.2), (1, 2))
+    for name in ("ideal_force", "acceleration"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=0, atol=1e-12)
+
+
+def test_decimal_numbers_are_written_as_decimals():
+    text = da.derive(uneven()).to_latex()
+    assert r"1.5 & 0.25 \\ 0.25 & 2.5" in text and "- 0.2 x & 1" in text
+    assert r"\frac{8 x^{2}}{295} + \frac{8 x}{295} + \frac{24}{59}" in text  # A M⁻¹ Aᵀ
+    assert r"\frac{0.981 x + 1.475 \dot{x}^{2} + 29.43}{x^{2} + x + 15}" in text
+    assert "e-" not in text and r"\cdot 10" not in text
+
+
+def test_only_simple_exponents_become_fractions():
+    x = sp.Symbol("x", positive=True)
+    assert exact(0.5 * x**0.5 + x**0.37) == sp.sqrt(x) / 2 + x**0.37
+
+
 def test_long_results_are_left_as_products():
     derivation = da.derive(chain(10))
     assert not derivation.expanded
@@ -266,6 +301,18 @@ def test_unreachable_constraints_are_judged_at_random_states():
     system = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(x**2 + y**2 + 1, name="never"))
     assert da.derive(system).notes == (
         "No state was found that satisfies all constraints; independence was judged at random states.",
+    )
+
+
+def test_a_failed_search_is_no_consequence():
+    """x = a and x = b agree where a = b, which random parameters never show."""
+    x = da.coordinates("x")
+    a, b = da.parameters("a b")
+    system = da.System((x,), [[1]], (1,), (da.Constraint(x - a, name="one"), da.Constraint(x - b, name="two")))
+    assert da.derive(system).notes == (
+        "Constraints used: `one`. Left out, as dependent on these at random states: `two`.",
+        "No state was found that satisfies all constraints, with random values of the parameters; "
+        "independence was judged at random states.",
     )
 
 
@@ -338,10 +385,117 @@ def test_latex_letters():
         (theta, x1), sp.eye(2), (mu, 0), da.Constraint(theta.diff(t) - x1.diff(t) ** 2, name="50% rule_1")
     )
     text = da.derive(system, title="Case ẏ, θ").to_latex()
-    assert r"\title{Case \.{y}, $\theta$}" in text
+    assert r"\title{Case $\dot{y}$, $\theta$}" in text
     assert r"\dot{\theta} - \dot{x}_{1}^{2} &= 0" in text
     assert r"\text{50\% rule\_1:}" in text
     assert "μ" not in text and r"\mu" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("q̇₂ + q̇₄ = 0", r"$\dot{q}_{2}$ + $\dot{q}_{4}$ = 0"),
+        ("C = −a₀ Qᶜᵢ", r"C = $-a_{0}$ $Q^{c}_{i}$"),
+        ("Qᶜᵢ²", "$Q^{c}_{i}{}^{2}$"),
+        ("z²ẋ", r"$z^{2}\dot{x}$"),
+        ("10⁻¹ m", "10$^{-1}$ m"),
+        ("Ω Δ λ ϕ φ ϑ ο Α", r"$\Omega$ $\Delta$ $\lambda$ $\phi$ $\varphi$ $\vartheta$ $o$ $\mathrm{A}$"),
+        ("½ ‖r‖ ≤ 2·√3 × 4°", r"$\tfrac{1}{2}$ $\|$r$\|$ $\le$ 2$\cdot\surd$3 $\times$ 4$^{\circ}$"),
+        ("b ← βx", r"b $\leftarrow$ $\beta$x"),
+        ("Poincaré, d’Alembert – naïve", "Poincaré, d’Alembert – naïve"),
+        ("θ̈ x̂ ≠", r"$\ddot{\theta}$ $\hat{x}$ $\ne$"),
+        ("`a_b` & \\ ^", r"\texttt{a\_b} \& \textbackslash{} \textasciicircum{}"),
+        ("漢", r"\texttt{U+6F22}"),
+    ],
+)
+def test_prose_in_latex(text, expected):
+    assert prose(text) == expected
+
+
+@cache
+def gallery_prose() -> str:
+    cases = [da.gallery.case(name) for name in da.gallery.names()]
+    return latex("Gallery", [Step(prose(case.title), ((case.about,),)) for case in cases])
+
+
+def test_gallery_prose_has_only_characters_that_latex_knows():
+    text = gallery_prose()
+    assert {c for c in text if not c.isascii()} <= READABLE
+    assert "U+" not in text
+
+
+def compiled(text: str, folder) -> str:
+    """Why a document does not compile; empty if it does."""
+    if shutil.which("pdflatex") is None:
+        pytest.skip("pdflatex is not installed")
+    (folder / "page.tex").write_text(text, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-draftmode", "page.tex"]
+    run = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    return "" if run.returncode == 0 else run.stdout.decode("latin-1")[-1500:]
+
+
+def test_gallery_prose_compiles(tmp_path):
+    assert compiled(gallery_prose(), tmp_path) == ""
+
+
+def odd_names() -> da.Derivation:
+    omega, x1 = da.coordinates("Ω x1")
+    names = ["x_1", "mass_of_boom", "m_boom", "x%", "x&y", "x\\", "<b>", "x dot", "e^2", "é", "~", "$", "ẋ"]
+    force = sum(da.parameters([name.replace(" ", "\\ ") for name in names]))
+    constraint = da.Constraint(omega - x1**2, name="50% & {more} _ \\ q̇₂")
+    return da.derive(da.System((omega, x1), sp.eye(2), (force, 0), constraint), title="A_b <i> $x$", about="q̇₂ # & ~")
+
+
+def test_odd_names_compile(tmp_path):
+    assert compiled(odd_names().to_latex(), tmp_path) == ""
+
+
+def test_odd_names_in_latex():
+    text = odd_names().to_latex()
+    assert r"\ddot{\Omega} &=" in text and r"\omega" not in text
+    assert r"\mathrm{mass\_of\_boom}" in text and r"m_{\mathrm{boom}}" in text
+    assert r"\mathrm{x\_1}" in text and r"\ddot{\mathrm{x1}} &=" in text and "x_{1}" not in text
+    assert r"\mathrm{x\%}" in text and r"\mathrm{x\&y}" in text and r"\mathrm{x\text{\textbackslash{}}}" in text
+
+
+def test_odd_names_in_html():
+    page = odd_names().to_html()
+    checker = Checker()
+    checker.feed(page)
+    assert checker.open == [] and "b" not in checker.seen and "i" not in checker.seen
+    page = html.unescape(page)
+    assert '<mi mathvariant="normal">x_1</mi>' in page and '<mi mathvariant="normal">x1</mi>' in page
+    assert "<msub><mi>m</mi><mi>boom</mi></msub>" in page and '<mi mathvariant="normal">x&y</mi>' in page
+
+
+def test_markdown_escapes_prose():
+    text = odd_names().to_markdown()
+    assert text.startswith("# A\\_b \\<i\\> \\$x\\$\n")
+    about = "see [this](http://x), `a_b` *now*\n- and &lt;\n1. then"
+    text = da.derive(pendulum(), about=about).to_markdown()
+    assert "see [this\\](http://x), `a_b` \\*now\\*\n\\- and \\&lt;\n1\\. then\n" in text
+
+
+def test_names_that_look_alike():
+    assert look_alikes(["x1", "x_1", "x₁", "theta", "θ", "y1", "lambda", "lamda"]) == {
+        *("x1", "x_1", "x₁", "theta", "θ", "lambda", "lamda")
+    }
+    assert typeset("Omega") == typeset("Ω") != typeset("omega")
+    assert typeset("x__2").literal and not typeset("k_theta1").literal
+    assert typeset("mass2") == ("mass", ("2",), False)
+
+
+def test_the_second_saddle_system_is_shown():
+    text = da.derive(massless()).to_latex()
+    unknowns = r"\left[\begin{array}{c} \ddot{\mathbf{q}}_{C} \\ \boldsymbol{\lambda}_{C} \end{array}\right]"
+    assert unknowns + r" &= \left[\begin{array}{c} \mathbf{C} \\ \mathbf{0} \end{array}\right]" in text
+    assert r"\mathbf{Q}^{c}_{ni} &= \mathbf{C} + \mathbf{A}^{T} \boldsymbol{\lambda}_{C}" in text
+
+
+def test_document_around_a_body():
+    page = document("A & B", "<p>x</p>", PAGE_STYLE, "p { color: red; }")
+    assert page.startswith('<!DOCTYPE html>\n<html lang="en">') and "<title>A &amp; B</title>" in page
+    assert f"<style>{PAGE_STYLE}p {{ color: red; }}</style>" in page and "<body>\n<p>x</p>\n</body>" in page
 
 
 def test_markdown_has_seven_numbered_steps_and_balanced_dollars():
@@ -426,6 +580,60 @@ def test_contradiction():
     constraints = (da.Constraint(x.diff(t, 2) - 1, name="one"), da.Constraint(x.diff(t, 2) - 2, name="two"))
     with pytest.raises(da.ConstraintError, match=r"`two` asks for another acceleration than `one`"):
         da.derive(da.System((x,), [[1]], (0,), constraints))
+
+
+def contradictory() -> dict[str, tuple[list[sp.Expr], str]]:
+    x, y, z = da.coordinates("x y z")
+    return {
+        "positions": ([x - 1, x - 2], r"`1` contradicts `0` at position level.*Correct one of them or leave it out"),
+        "multiples": ([x**2 + y**2 - 1, y - z, 3 * x**2 + 3 * y**2 - 4], "`2` contradicts `0` at position level"),
+        "a round": ([x - y - 1, y - z - 1, z - x - 1], "`2` contradicts `0`, `1` at position level"),
+        "velocities": ([x.diff(t) - 1, x.diff(t) - 2], "`1` contradicts `0` at velocity level"),
+        "both": ([x - 1, x.diff(t) - 1], "`1` contradicts `0` at velocity level"),
+    }
+
+
+@pytest.mark.parametrize("case", contradictory())
+def test_contradictory_states(case):
+    expressions, message = contradictory()[case]
+    constraints = [da.Constraint(e, name=str(i)) for i, e in enumerate(expressions)]
+    with pytest.raises(da.ConstraintError, match=f"must leave some state possible; {message}"):
+        da.derive(da.System(da.coordinates("x y z"), sp.eye(3), (0, 0, 0), constraints))
+
+
+def test_rank_loss_at_a_state():
+    x, y = da.coordinates("x y")
+    a, b = da.parameters("a b")
+    constraints = (da.Constraint(x + a * y, name="one"), da.Constraint(x + b * y, name="two"))
+    derivation = da.derive(da.System((x, y), sp.eye(2), (1, 0), constraints))
+    np.testing.assert_allclose(derivation.at((0, 0), (0, 0), 0, {"a": 1, "b": 2}).acceleration, [0, 0], atol=1e-14)
+    with pytest.raises(da.ConstraintError, match=r"needs `one`, `two` to be.*`two` follows from.*Use `da.motion`"):
+        derivation.at((0, 0), (0, 0), 0, {"a": 1, "b": 1})
+    with pytest.raises(da.ConstraintError, match="at this state `rod` follows from the others or has no gradient"):
+        da.derive(pendulum()).at((0, 0), (0, 0), 0, PENDULUM_NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("function", "named"),
+    [(sp.Abs, "DiracDelta"), (lambda x: sp.Max(x, 0), "DiracDelta"), (sp.floor, r"Derivative\(floor\(x\), x\)")],
+)
+def test_constraints_that_cannot_be_differentiated(function, named):
+    x, y = da.coordinates("x y")
+    system = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(y - function(x), name="kink"))
+    with pytest.raises(da.ModelError, match=f"constraint `kink` must use functions.*`{named}` has no numerical form"):
+        da.derive(system)
+
+
+def test_laws_that_cannot_be_computed():
+    x = da.coordinates("x")
+    with pytest.raises(da.ModelError, match=r"a nonideal law must use functions.*`DiracDelta` has no numerical form"):
+        da.derive(da.System((x,), [[1]], (0,), (), [-sp.DiracDelta(x)]))
+
+
+@pytest.mark.parametrize("argument", ["title", "about"])
+def test_headings_are_strings(argument):
+    with pytest.raises(da.InputError, match=f"`{argument}` must be a string; got 3"):
+        da.derive(pendulum(), **{argument: 3})
 
 
 def test_root_of_three_coupled_coordinates():

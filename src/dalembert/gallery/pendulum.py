@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.gallery.definition import Case, Check, path, si
+from dalembert.gallery.definition import Case, Check, Curve, Picture, coordinate, path, si, velocity
 from dalembert.integration.trajectory import Trajectory
 from dalembert.model.constraint import Constraint
 from dalembert.model.symbols import coordinates, parameters, t
@@ -53,7 +53,10 @@ def rod_twice(name: str, title: str) -> Case:
             Check("rank", lambda run: run.rank, 1, 0, "one independent row"),
             Check("multiplier, rod − rod again", lambda run: run["rod"] - run["rod again"], 0, 1e-9, "shortest λ"),
         ),
-        pictures=(path("The path of the bob"),),
+        pictures=(
+            path("The path of the bob"),
+            Picture("phase", "Phase plane", "x / m", "ẋ / (m/s)", (Curve("", coordinate("x"), velocity("x")),)),
+        ),
         **_common(),
     )
 

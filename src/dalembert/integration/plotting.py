@@ -275,10 +275,15 @@ def plain_axis(axis: Any) -> None:
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def _figure(run: Trajectory, width: float, height: float) -> Figure:
+def blank_figure(width: float, height: float) -> Figure:
+    """A figure that no window knows of."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _figure(run: Trajectory, width: float, height: float) -> Figure:
+    figure = blank_figure(width, height)
     if run.mark:
         figure.suptitle(run.mark, fontsize="medium")
     return figure

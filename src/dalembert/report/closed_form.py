@@ -13,7 +13,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.report.blocks import TooLongError, block_inverse
-from dalembert.report.letters import formulas, letters
+from dalembert.report.letters import formulas, letters, saddle_matrix
 from dalembert.report.tidy import operations, tidy_matrix
 
 OPERATION_LIMIT = 1500
@@ -59,11 +59,6 @@ def closed_form(terms: Terms) -> ClosedForm:
         return ClosedForm(*formula, expanded=False)
 
 
-def saddle_matrix(M: Any, A: Any) -> Any:
-    """[[M, −Aᵀ], [A, 0]], which takes (q̈, λ) to (Q, b)."""
-    return sp.Matrix(sp.BlockMatrix([[M, -A.T], [A, sp.zeros(A.rows, A.rows)]]).as_explicit())
-
-
 def _written_out(terms: Terms) -> ClosedForm:
     # what was long when it was given may stay so, within reason
     given = operations([*terms.Q, *terms.b, *terms.C])
@@ -94,7 +89,7 @@ def _by_schur(M: Any, A: Any, limit: int) -> _Solve:
 
 
 def _by_saddle(M: Any, A: Any, limit: int) -> _Solve:
-    inverse = block_inverse(saddle_matrix(M, A))
+    inverse = block_inverse(sp.Matrix(saddle_matrix(M, A).as_explicit()))
 
     def solve(F: Any, c: Any) -> tuple[Any, Any]:
         solution = _bounded(inverse * F.col_join(c), limit)

@@ -15,17 +15,17 @@ from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import standard_form
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System
-from dalembert.model.values import parameter_values, scalar_value, state_values
+from dalembert.model.values import Floats, parameter_values, scalar_value, state_values
 from dalembert.report.blocks import block_root
 from dalembert.report.closed_form import ClosedForm, Terms, closed_form
-from dalembert.report.evaluation import Evaluation, evaluator
-from dalembert.report.judgement import needs_saddle, require_positive
+from dalembert.report.evaluation import Evaluation, evaluator, matrix_evaluator
+from dalembert.report.judgement import needs_saddle, require_independent, require_positive
 from dalembert.report.letters import letters
 from dalembert.report.page import html
-from dalembert.report.probing import Probe, independent_rows, probes, refuse_contradiction
+from dalembert.report.probing import Probes, independent_rows, probes, refuse_contradiction, require_computable
 from dalembert.report.steps import seven_steps
 from dalembert.report.tex import latex, markdown
-from dalembert.report.tidy import tidy_matrix
+from dalembert.report.tidy import exact, manner_of, tidy_matrix
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,11 @@ class Derivation:
         """The closed form evaluated at one state; arguments as for ``da.motion``.
 
         With redundant constraints the state must satisfy them: the rows left out follow from the others only there.
+
+        Raises
+        ------
+        InputError         numbers missing, unknown or not finite
+        ConstraintError    a state at which the constraints used are not independent; ``da.motion`` can do it
         """
         names = self.system.coordinate_names
         state = (
@@ -72,6 +77,8 @@ class Derivation:
             float(scalar_value(t, "t")),
             *parameter_values(self.system.parameter_names, parameters),
         )
+        if self.independent:
+            require_independent(self._used_rows(state), self.independent)
         return self._evaluate(state)
 
     @property
@@ -101,6 +108,11 @@ class Derivation:
     @cached_property
     def _evaluate(self) -> Callable[[Sequence[float]], Evaluation]:
         return evaluator(self.system, (self.ideal_force, self.nonideal_force, self.acceleration), self._explicit)
+
+    @cached_property
+    def _used_rows(self) -> Callable[[Sequence[float]], Floats]:
+        of = letters(len(self.system.coordinates), len(self.independent))
+        return matrix_evaluator(self.system, self.meaning[of.A])
 
     @property
     def _explicit(self) -> dict[Any, Any]:
@@ -146,8 +158,11 @@ def derive(system: System, *, title: str | None = None, about: str | None = None
             f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}. "
             f"For one made of functions there are only numbers: use `da.motion`."
         )
+    for argument, text in (("title", title), ("about", about)):
+        if not (text is None or isinstance(text, str)):
+            raise InputError(f"`{argument}` must be a string; got {text!r}.")
     form = standard_form(system)
-    probed = probes(form, system.parameter_names)
+    probed = probes(form, system)
     kept = independent_rows(probed, len(system.constraints))
     refuse_contradiction(probed, kept, system.constraint_names)
     saddle = needs_saddle(probed, kept, system.constraint_names)
@@ -157,7 +172,7 @@ def derive(system: System, *, title: str | None = None, about: str | None = None
     C = _nature(system, M, probed)
     terms = Terms(M, Q, A.extract(kept, range(A.cols)), b.extract(kept, [0]), C, form.symbols.ideal_force, saddle)
     result = closed_form(terms)
-    say = _in_own_letters(system)
+    say = _in_own_words(system)
     return Derivation(
         system=system,
         mass_matrix=say(M),
@@ -178,15 +193,17 @@ def derive(system: System, *, title: str | None = None, about: str | None = None
 
 
 def _matrix(entries: Sequence[Any], columns: int) -> Any:
-    """Nested tuples as a tidied matrix, with the right shape when there are no rows."""
-    return tidy_matrix(sp.Matrix(len(entries), columns, list(sp.flatten(entries))))
+    """Nested tuples as a tidied matrix without decimal numbers, with the right shape when there are no rows."""
+    return tidy_matrix(exact(sp.Matrix(len(entries), columns, list(sp.flatten(entries)))))
 
 
-def _nature(system: System, M: Any, probed: Sequence[Probe]) -> Any:
+def _nature(system: System, M: Any, probed: Probes) -> Any:
     """C, the sum of all laws; those given as z are multiplied by the symmetric root of M."""
     C = sp.zeros(M.rows, 1)
     for law in system.nonideal:
-        components = sp.Matrix([system.symbols.plain(sp.sympify(c)) for c in law.components(system.coordinates)])
+        entries = [system.symbols.plain(sp.sympify(c)) for c in law.components(system.coordinates)]
+        require_computable({"a nonideal law": entries}, system)
+        components = exact(sp.Matrix(entries))
         if law.scaled:
             require_positive(probed)
             components = block_root(M, system.coordinate_names) * components
@@ -194,14 +211,15 @@ def _nature(system: System, M: Any, probed: Sequence[Probe]) -> Any:
     return C
 
 
-def _in_own_letters(system: System) -> Callable[[Any], Any]:
-    """A function that puts the user's own symbols back, with the assumptions they were made with."""
+def _in_own_words(system: System) -> Callable[[Any], Any]:
+    """A function that puts the user's own symbols back, with their assumptions, and decimal numbers if any were."""
     own = {sp.Symbol(symbol.name): symbol for symbol in free_parameters(system.expressions())}
+    in_numbers = manner_of(system.expressions())
 
     def say(expression: Any) -> Any:
         if not isinstance(expression, sp.MatrixBase):
             return expression  # a formula in letters
-        return system.symbols.restore(sp.ImmutableMatrix(expression)).xreplace(own)
+        return system.symbols.restore(sp.ImmutableMatrix(in_numbers(expression))).xreplace(own)
 
     return say
 
@@ -212,17 +230,19 @@ def _opening(system: System) -> str:
     return f"A mechanical system with {n} coordinate{'' if n == 1 else 's'} and {constraints}."
 
 
-def _notes(
-    system: System, probed: Sequence[Probe], kept: Sequence[int], terms: Terms, result: ClosedForm
-) -> tuple[str, ...]:
+def _notes(system: System, probed: Probes, kept: Sequence[int], terms: Terms, result: ClosedForm) -> tuple[str, ...]:
     names = system.constraint_names
     dropped = [name for i, name in enumerate(names) if i not in kept]
     notes: list[str] = []
     if dropped:
         used = quoted(names[i] for i in kept) or "none"
-        notes.append(f"Constraints used: {used}. Left out, as a consequence of these: {quoted(dropped)}.")
-    if names and not any(probe.settled for probe in probed):
-        notes.append("No state was found that satisfies all constraints; independence was judged at random states.")
+        why = "as a consequence of these" if probed.settled else "as dependent on these at random states"
+        notes.append(f"Constraints used: {used}. Left out, {why}: {quoted(dropped)}.")
+    if names and not probed.settled:
+        values = ", with random values of the parameters" if system.parameter_names else ""
+        notes.append(
+            f"No state was found that satisfies all constraints{values}; independence was judged at random states."
+        )
     if terms.saddle:
         notes.append(
             "The usual formula divides by zero here: motion and multipliers are found together from one linear system."

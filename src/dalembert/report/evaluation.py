@@ -30,8 +30,7 @@ def evaluator(
     meaning    explicit matrices for the letters; C may contain the ideal force, which is therefore computed first
     """
     symbols = system.symbols
-    parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
-    arguments = ((*symbols.q, *symbols.qd, symbols.time, *parameters), symbols.ideal_force)
+    arguments = (_state(system), symbols.ideal_force)
     if not meaning:
         columns = [_compiled(arguments, symbols.plain(result)) for result in results]
         nothing = np.zeros(len(symbols.q))
@@ -49,6 +48,17 @@ def evaluator(
         return Evaluation(*numbers)
 
     return evaluate
+
+
+def matrix_evaluator(system: System, matrix: Any) -> Callable[[Sequence[float]], Floats]:
+    """A matrix of the model as a function of (*q, *qd, t, *parameters)."""
+    return _compiled((_state(system),), system.symbols.plain(matrix))
+
+
+def _state(system: System) -> tuple[Any, ...]:
+    symbols = system.symbols
+    parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
+    return *symbols.q, *symbols.qd, symbols.time, *parameters
 
 
 def _compiled(arguments: Any, expression: Any) -> Callable[..., Floats]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dalembert.report.exhibit import Exhibit, Image, exhibit
 from dalembert.report.outcomes import Row
-from dalembert.report.page import PAGE_STYLE, STYLE
+from dalembert.report.page import PAGE_STYLE, STYLE, document
 
 EQUATION = """<math display="block"><mrow><mi>M</mi><mover><mi>q</mi><mo style="font-size: 120%">¨</mo></mover>
 <mo>=</mo><mi>Q</mi><mo>+</mo>
@@ -54,6 +54,9 @@ main .derivation { margin: 2.2rem 0 0; }
 """
 
 
+STYLES = (PAGE_STYLE, STYLE, EXHIBITION_STYLE)
+
+
 def exhibits(names: Sequence[str], folder: Path) -> Iterator[Exhibit]:
     """Run the cases, as many side by side as there are cores; each comes when it is ready, with its figures drawn."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,9 +81,10 @@ def _index(found: Sequence[Exhibit]) -> str:
     total = sum(max(len(one.rows), 1) for one in found)
     cards = "\n".join(_card(one) for one in found)
     rows = "\n".join(_table_row(row, one) for one in found for row in _rows(one))
-    return _page(
+    return document(
         "dalembert: the systems of the papers",
-        f"""<h1>The systems of the papers, solved and checked</h1>
+        f"""<main>
+<h1>The systems of the papers, solved and checked</h1>
 <p class="lead">Each system is stated, its equation of motion derived, its motion simulated, and every known answer
 compared. {passed} of {total} checks passed. The equation behind all of them:</p>
 <div class="scroll">{EQUATION}</div>
@@ -92,16 +96,19 @@ compared. {passed} of {total} checks passed. The equation behind all of them:</p
 <div class="scroll"><table>
 <tr><th>case</th><th>check</th><th>expected</th><th>got</th><th>pass</th></tr>
 {rows}
-</table></div>""",
+</table></div>
+</main>""",
+        *STYLES,
     )
 
 
 def _case_page(one: Exhibit) -> str:
     figures = "\n".join(_figure(image) for image in one.images)
     rows = "\n".join(_table_row(row, None) for row in _rows(one))
-    return _page(
+    return document(
         f"{one.title} · dalembert",
-        f"""<p><a href="index.html">← all cases</a></p>
+        f"""<main>
+<p><a href="index.html">← all cases</a></p>
 <h1>{escape(one.title)}</h1>
 <p class="lead">{escape(one.about)}</p>
 <p class="source">{escape(one.source)}. Run it: <code>dalembert run {one.name}</code></p>
@@ -114,7 +121,9 @@ def _case_page(one: Exhibit) -> str:
 <div class="figures">
 {figures}
 </div>
-{one.derivation}""",
+{one.derivation}
+</main>""",
+        *STYLES,
     )
 
 
@@ -142,12 +151,3 @@ def _table_row(row: Row, one: Exhibit | None) -> str:
 
 def _mark(passed: bool) -> str:
     return '<span class="yes" title="passed">✓</span>' if passed else '<span class="no">FAILED</span>'
-
-
-def _page(title: str, body: str) -> str:
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{PAGE_STYLE}{STYLE}{EXHIBITION_STYLE}</style>\n</head>\n"
-        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
-    )

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.variational import vakonomic
 from dalembert.gallery.definition import Case, Picture
 from dalembert.integration.drift import Baumgarte, Drift, Projection
-from dalembert.integration.plotting import COLOURS, STYLES, plain_axis
+from dalembert.integration.plotting import COLOURS, STYLES, blank_figure, plain_axis
 from dalembert.integration.trajectory import Trajectory
 from dalembert.report.geometry import plot_geometry
+from dalembert.variational import vakonomic
 from dalembert.verbs import motion, simulate
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def figures_of(case: Case, run: Trajectory) -> Iterator[Drawn]:
 
 def draw(picture: Picture, run: Trajectory) -> Figure:
     """One picture of a run."""
-    figure = _figure(5.4 if picture.equal else 6.4, 4.0)
+    figure = blank_figure(5.4 if picture.equal else 6.4, 4.0)
     axis: Any = figure.subplots()
     for k, curve in enumerate(picture.curves):
         y = curve.y(run)
@@ -73,7 +73,7 @@ def drift_figure(case: Case) -> Figure:
         "drift=Baumgarte(2, 2), started 1e-3 off": (Baumgarte(2, 2), 1e-3),
         "drift=Projection()": (Projection(), 0.0),
     }
-    figure = _figure(7.6, 4.2)
+    figure = blank_figure(7.6, 4.2)
     axis: Any = figure.subplots()
     for (label, (cure, off)), colour in zip(cures.items(), COLOURS, strict=False):
         run = _under(case, cure, off)
@@ -106,7 +106,7 @@ def _geometry(case: Case, run: Trajectory) -> Drawn:
 
 def vakonomic_figure(case: Case, run: Trajectory, multipliers0: tuple[float, ...]) -> Figure:
     """The path of a run beside vakonomic paths from the same start, one for each multiplier at the start."""
-    figure = _figure(7.6, 4.0)
+    figure = blank_figure(7.6, 4.0)
     axis: Any = figure.subplots()
     runs = {"nonholonomic (d'Alembert)": run}
     equations = vakonomic(case.system)
@@ -139,9 +139,3 @@ _SPECIAL: dict[str, Callable[[Case, Trajectory], Drawn]] = {
     "skate": _vakonomic,
 }
 """Figures that need more than curves of one run."""
-
-
-def _figure(width: float, height: float) -> Figure:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")

@@ -7,19 +7,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dalembert.analysis.linear_facts import independent_rows
+from dalembert.analysis.numbers import Numbers
 from dalembert.errors import ConstraintError, MassMatrixError
 from dalembert.model.ordering import quoted
 from dalembert.model.values import Floats
-from dalembert.report.probing import Probe
+from dalembert.report.probing import Probes
 
 
-def needs_saddle(probed: Sequence[Probe], kept: Sequence[int], names: Sequence[str]) -> bool:
+def needs_saddle(probed: Probes, kept: Sequence[int], names: Sequence[str]) -> bool:
     """False where M and A M⁻¹ Aᵀ can be inverted, True where only the saddle matrix can, an error where nothing can."""
-    if not probed or any(_schur_regular(probe, kept) for probe in probed):
+    if not probed.found or any(_schur_regular(numbers, kept) for numbers in probed.found):
         return False
-    if any(_regular(_saddle(probe, kept)) for probe in probed):
+    if any(_regular(_saddle(numbers, kept)) for numbers in probed.found):
         return True
-    if all(_motion_open(probe) for probe in probed):
+    if all(_motion_open(numbers) for numbers in probed.found):
         raise MassMatrixError(
             "the mass matrix and the constraints must together determine every acceleration; some direction is "
             "massless and unconstrained. Give it a mass, constrain it, or leave its coordinate out."
@@ -31,28 +33,39 @@ def needs_saddle(probed: Sequence[Probe], kept: Sequence[int], names: Sequence[s
     )
 
 
-def require_positive(probed: Sequence[Probe]) -> None:
+def require_positive(probed: Probes) -> None:
     """A square root of the mass matrix needs a positive definite one."""
-    if probed and not any(np.linalg.eigvalsh(probe.mass_matrix)[0] > 0 for probe in probed):
+    if probed.found and not any(np.linalg.eigvalsh(numbers.M)[0] > 0 for numbers in probed.found):
         raise MassMatrixError(
             "the mass matrix must be positive definite for a law given as z = M^(-1/2) C; it is not. "
             "Give the law as C, without `scaled=True`."
         )
 
 
-def _schur_regular(probe: Probe, kept: Sequence[int]) -> bool:
-    M, A = probe.mass_matrix, probe.constraint_matrix[list(kept)]
+def require_independent(A: Floats, names: Sequence[str]) -> None:
+    """The rows that a closed form was derived with must not lose rank at the state where it is evaluated."""
+    found = independent_rows(A)
+    off = [name for i, name in enumerate(names) if i not in found]
+    if off:
+        raise ConstraintError(
+            f"the closed form needs {quoted(names)} to be independent; at this state {quoted(off)} follows from the "
+            f"others or has no gradient. Use `da.motion`, which needs no independence."
+        )
+
+
+def _schur_regular(numbers: Numbers, kept: Sequence[int]) -> bool:
+    M, A = numbers.M, numbers.A[list(kept)]
     return _regular(M) and _regular(A @ np.linalg.solve(M, A.T))
 
 
-def _saddle(probe: Probe, kept: Sequence[int]) -> Floats:
-    A = probe.constraint_matrix[list(kept)]
-    return np.block([[probe.mass_matrix, -A.T], [A, np.zeros((len(A), len(A)))]])
+def _saddle(numbers: Numbers, kept: Sequence[int]) -> Floats:
+    A = numbers.A[list(kept)]
+    return np.block([[numbers.M, -A.T], [A, np.zeros((len(A), len(A)))]])
 
 
-def _motion_open(probe: Probe) -> bool:
-    stacked = np.vstack([probe.mass_matrix, probe.constraint_matrix])
-    return bool(np.linalg.matrix_rank(stacked, rtol=1e-9) < len(probe.mass_matrix))
+def _motion_open(numbers: Numbers) -> bool:
+    stacked = np.vstack([numbers.M, numbers.A])
+    return bool(np.linalg.matrix_rank(stacked, rtol=1e-9) < len(numbers.M))
 
 
 def _regular(matrix: Floats) -> bool:

@@ -9,7 +9,10 @@ import sympy as sp
 
 
 class Letters(NamedTuple):
-    """The matrices of the theory as matrix symbols, for n coordinates and m independent constraints."""
+    """The matrices of the theory as matrix symbols, for n coordinates and m independent constraints.
+
+    nature_qdd, nature_multipliers    what the saddle matrix makes of (C, 0)
+    """
 
     M: Any
     A: Any
@@ -19,14 +22,16 @@ class Letters(NamedTuple):
     q: Any
     qdd: Any
     multipliers: Any
+    nature_qdd: Any
+    nature_multipliers: Any
     ideal: Any
     nonideal: Any
 
 
 def letters(n: int, m: int) -> Letters:
     """The letters, with their shapes."""
-    shapes = {"M": (n, n), "A": (m, n), "b": (m, 1), "lambda": (m, 1)}
-    names = ("M", "A", "b", "Q", "C", "q", "qdd.q", "lambda", "Q^c_i", "Q^c_ni")
+    shapes = {"M": (n, n), "A": (m, n), "b": (m, 1), "lambda": (m, 1), "lambda_C": (m, 1)}
+    names = ("M", "A", "b", "Q", "C", "q", "qdd.q", "lambda", "qdd.q_C", "lambda_C", "Q^c_i", "Q^c_ni")
     return Letters(*(sp.MatrixSymbol(name, *shapes.get(name, (n, 1))) for name in names))
 
 
@@ -40,9 +45,9 @@ def misfit(of: Letters) -> Any:
     return sp.MatAdd(of.b, sp.MatMul(-1, of.A, sp.Inverse(of.M), of.Q))
 
 
-def saddle_matrix(of: Letters) -> Any:
-    """[[M, −Aᵀ], [A, 0]], which takes (q̈, λ) to (Q, b)."""
-    return sp.BlockMatrix([[of.M, -of.A.T], [of.A, sp.ZeroMatrix(of.A.rows, of.A.rows)]])
+def saddle_matrix(M: Any, A: Any) -> Any:
+    """[[M, −Aᵀ], [A, 0]], which takes (q̈, λ) to (Q, b), of letters or of explicit matrices."""
+    return sp.BlockMatrix([[M, -A.T], [A, sp.ZeroMatrix(A.rows, A.rows)]])
 
 
 def formulas(of: Letters, *, saddle: bool, ideal: bool) -> tuple[Any, Any, Any]:
@@ -53,7 +58,7 @@ def formulas(of: Letters, *, saddle: bool, ideal: bool) -> tuple[Any, Any, Any]:
     if m == 0:
         return zero, zero if ideal else of.C, sp.MatMul(sp.Inverse(of.M), forces)
     if saddle:
-        inverse = sp.Inverse(saddle_matrix(of))
+        inverse = sp.Inverse(saddle_matrix(of.M, of.A))
         reaction = sp.BlockMatrix([[sp.ZeroMatrix(n, n), of.A.T]])
         force = sp.MatMul(reaction, inverse, sp.BlockMatrix([[of.Q], [of.b]]))
         extra = sp.MatAdd(of.C, sp.MatMul(reaction, inverse, sp.BlockMatrix([[of.C], [sp.ZeroMatrix(m, 1)]])))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
 from sympy.printing.precedence import PRECEDENCE, precedence_traditional
 
-from dalembert.report.spelling import positive_first, shows_dots_for_zeros, spelled
+from dalembert.report.spelling import Name, positive_first, shows_dots_for_zeros, spelled, typeset
 from dalembert.report.steps import Equation
 
 _ACCENTS = {1: "\u02d9", 2: "\u00a8"}
@@ -25,28 +26,28 @@ _ENTITIES = {
 }
 
 
-def inline(expression: Any) -> str:
-    """A formula within a line of text."""
-    return f"<math>{mathml(expression)}</math>"
+def inline(expression: Any, literal: frozenset[str]) -> str:
+    """A formula within a line of text; ``literal`` names are set as they were typed."""
+    return f"<math>{mathml(expression, literal)}</math>"
 
 
-def display(equations: Sequence[Equation]) -> str:
+def display(equations: Sequence[Equation], literal: frozenset[str]) -> str:
     """Equations one below the other, aligned at their equals signs, or behind their names where they have some."""
     named = any(equation.label for equation in equations)
-    rows = "".join(_row(equation, named=named) for equation in equations)
+    rows = "".join(_row(equation, literal, named=named) for equation in equations)
     return f'<math display="block"><mtable class="aligned">{rows}</mtable></math>'
 
 
-def mathml(expression: Any) -> str:
+def mathml(expression: Any, literal: frozenset[str]) -> str:
     """One formula, without the enclosing element."""
-    printed = _Printer().doprint(expression)
+    printed = _Printer(literal).doprint(expression)
     for entity, character in _ENTITIES.items():
         printed = printed.replace(entity, character)
     return printed
 
 
-def _row(equation: Equation, *, named: bool) -> str:
-    left, right = mathml(equation.left), mathml(equation.right)
+def _row(equation: Equation, literal: frozenset[str], *, named: bool) -> str:
+    left, right = mathml(equation.left, literal), mathml(equation.right, literal)
     if not named:
         return f'<mtr><mtd class="left">{left}</mtd><mtd><mo>=</mo></mtd><mtd class="right">{right}</mtd></mtr>'
     # unaligned: the sides of constraints differ so much in length that one would scroll out of sight
@@ -55,26 +56,49 @@ def _row(equation: Equation, *, named: bool) -> str:
 
 
 class _Printer(MathMLPresentationPrinter):
-    """Dots over coordinates, bold matrices, sin²x, sums of matrices in the order they were written."""
+    """Dots over coordinates, bold matrices, sin²x, sums of matrices in the order they were written.
+
+    literal    names to be set as they were typed, because they would look like others
+    """
+
+    def __init__(self, literal: frozenset[str]) -> None:
+        MathMLPresentationPrinter.__init__(self)
+        self.literal = literal
 
     def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
         return positive_first(MathMLPresentationPrinter._as_ordered_terms(self, expr, order))
 
     def _print_Symbol(self, sym: Any, style: str = "plain") -> Any:
         name, dots, family = spelled(sym.name)
-        printed = MathMLPresentationPrinter._print_Symbol(self, sp.Symbol(html.escape(name)))
-        if family == "Qi":
-            return self._element(
-                "msubsup", self._letter("Q"), self._element("mrow", self._letter("i"), printed), self._letter("c")
-            )
-        letter: Any = printed if printed.tagName == "mi" else printed.firstChild
-        if style == "bold":
+        set_as = Name(name, literal=True) if name in self.literal else typeset(name)
+        letter = self._letter(html.escape(set_as.base))
+        if set_as.literal:
             letter.setAttribute("mathvariant", "normal")
-            letter.setAttribute("style", "font-weight: bold")
-        return self._dotted(printed, letter, dots) if dots else printed
+        accented = self._dotted(letter, dots) if dots else letter
+        printed = self._element("msub", accented, self._indices(set_as.indices)) if set_as.indices else accented
+        if family == "Qi":
+            index = self._element("mrow", self._letter("i"), printed)
+            return self._element("msubsup", self._letter("Q"), index, self._letter("c"))
+        return printed
 
     def _print_MatrixSymbol(self, sym: Any) -> Any:
-        return self._print_Symbol(sym, style="bold")
+        name, dots, _ = spelled(sym.name)
+        base, *scripts = re.findall(r"[_^]?[A-Za-z]+", name)
+        letter = self._letter(typeset(base).base)
+        letter.setAttribute("mathvariant", "normal")
+        letter.setAttribute("style", "font-weight: bold")
+        accented = self._dotted(letter, dots) if dots else letter
+        # MathML wants what is lowered first
+        letters = [self._letter(script[1:]) for script in sorted(scripts, reverse=True)]
+        return self._element(("msub", "msubsup")[len(letters) - 1], accented, *letters) if letters else accented
+
+    def _indices(self, indices: Sequence[str]) -> Any:
+        row = self._element("mrow")
+        for i, index in enumerate(indices):
+            if i > 0:
+                row.appendChild(self._text("mo", ","))
+            row.appendChild(self._text("mn" if index.isdigit() else "mi", index))
+        return row if len(indices) > 1 else row.firstChild
 
     def _print_MatAdd(self, expr: Any) -> Any:
         row = self._element("mrow")
@@ -132,16 +156,11 @@ class _Printer(MathMLPresentationPrinter):
             return self._element("mrow", self._element("msup", name, self._print(e.exp)), argument)
         return MathMLPresentationPrinter._print_Pow(self, e)
 
-    def _dotted(self, printed: Any, letter: Any, dots: int) -> Any:
-        parent = letter.parentNode
+    def _dotted(self, letter: Any, dots: int) -> Any:
         # no accent="true": browsers then draw the dots into the letter; larger, because they are set in script size
         accent = self._text("mo", _ACCENTS[dots])
         accent.setAttribute("style", "font-size: 120%")
-        over = self._element("mover", letter.cloneNode(True), accent)
-        if parent is None:
-            return over
-        parent.replaceChild(over, letter)
-        return printed
+        return self._element("mover", letter, accent)
 
     def _letter(self, letter: str) -> Any:
         return self._text("mi", letter)

@@ -9,7 +9,8 @@ from html import escape
 from typing import Any
 
 from dalembert.report.mathml import display, inline
-from dalembert.report.steps import Step
+from dalembert.report.spelling import look_alikes
+from dalembert.report.steps import Step, names_in
 
 STYLE = """
 .derivation { max-width: 46rem; margin: 0 auto; line-height: 1.55; font-size: 1.06rem;
@@ -52,31 +53,36 @@ body { margin: 0; padding: clamp(1.2rem, 5vw, 3.5rem) clamp(1rem, 4vw, 2rem); co
 """
 
 
-def html(title: str, steps: Sequence[Step], *, fragment: bool = False) -> str:
-    """The whole page, or only its ``<article>`` with headings one level down."""
-    level = 2 if fragment else 1
-    sections = "\n".join(_section(number, step, level + 1) for number, step in enumerate(steps, 1))
-    article = f'<article class="derivation">\n<h{level}>{_text(title)}</h{level}>\n{sections}\n</article>'
-    if fragment:
-        return article
+def document(title: str, body: str, *styles: str) -> str:
+    """A whole HTML document around a body, with style sheets of its own."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{PAGE_STYLE}{STYLE}</style>\n</head>\n"
-        f"<body>\n{article}\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n<style>{''.join(styles)}</style>\n</head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
     )
 
 
-def _section(number: int, step: Step, level: int) -> str:
+def html(title: str, steps: Sequence[Step], *, fragment: bool = False) -> str:
+    """The whole page, or only its ``<article>`` with headings one level down."""
+    level = 2 if fragment else 1
+    literal = look_alikes(names_in(steps))
+    sections = "\n".join(_section(number, step, level + 1, literal) for number, step in enumerate(steps, 1))
+    article = f'<article class="derivation">\n<h{level}>{_text(title)}</h{level}>\n{sections}\n</article>'
+    return article if fragment else document(title, article, PAGE_STYLE, STYLE)
+
+
+def _section(number: int, step: Step, level: int, literal: frozenset[str]) -> str:
     heading = f'<h{level} class="step"><span>{number}</span>{_text(step.title)}</h{level}>'
-    return "\n".join(["<section>", heading, *map(_block, step.blocks), "</section>"])
+    return "\n".join(["<section>", heading, *(_block(block, literal) for block in step.blocks), "</section>"])
 
 
-def _block(block: Any) -> str:
+def _block(block: Any, literal: frozenset[str]) -> str:
     if isinstance(block, tuple):
-        return "<p>" + "".join(_text(piece) if isinstance(piece, str) else inline(piece) for piece in block) + "</p>"
+        pieces = [_text(piece) if isinstance(piece, str) else inline(piece, literal) for piece in block]
+        return f"<p>{''.join(pieces)}</p>"
     # focusable, so that the keyboard can scroll it
-    return f'<div class="equations" tabindex="0">{display(block)}</div>'
+    return f'<div class="equations" tabindex="0">{display(block, literal)}</div>'
 
 
 def _text(text: str) -> str:

@@ -3,68 +3,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
 
-from dalembert.errors import ConstraintError
+from dalembert.analysis import linear_facts
+from dalembert.analysis.numbers import ENOUGH, TRIES, Numbers, Point, finite, levels_of, random_points, terms_of
+from dalembert.errors import ConstraintError, ModelError
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import StandardForm
-from dalembert.model.values import Floats
+from dalembert.model.system import System
 
-TOLERANCE = 1e-7
-"""What is left of a row of unit length when others are taken off, below which it depends on them."""
-
-_TRIES = 24
-_ENOUGH = 4
-_Compiled = Callable[[Floats], tuple[Floats, ...]]
+CANNOT_COMPUTE = (NameError, NotImplementedError, ValueError)
+"""What comes of a function without a numerical form, which SymPy writes as a bare name or refuses to write."""
 
 
-class Probe(NamedTuple):
-    """The terms of a model at one random state, with random positive parameters.
+class Probes(NamedTuple):
+    """The terms of a model at a few random states, with random positive parameters.
 
-    settled    whether the state satisfies the constraints
+    settled    whether the states satisfy the constraints
     """
 
-    mass_matrix: Floats
-    constraint_matrix: Floats
-    constraint_rhs: Floats
+    found: tuple[Numbers, ...]
     settled: bool
 
 
-def probes(form: StandardForm, parameter_names: Sequence[str]) -> tuple[Probe, ...]:
-    """Random states moved onto the constraints; where that fails throughout, random states as they are."""
-    rng = np.random.default_rng(20)
-    n = len(form.applied_force)
-    arguments = (*form.symbols.q, *form.symbols.qd, form.symbols.time, *_parameters(parameter_names))
-    terms = _compiled(arguments, form)
-    settled: list[Probe] = []
-    generic: list[Probe] = []
-    with np.errstate(all="ignore"):
-        for _ in range(_TRIES):
-            start = np.concatenate([rng.normal(size=2 * n), rng.uniform(0.5, 1.5, 1 + len(parameter_names))])
-            _keep(generic, terms, start, settled=False)
-            _keep(settled, terms, _onto_constraints(terms, start, form, n), settled=True)
-            if len(settled) == _ENOUGH:
-                break
-    return tuple(settled or generic)
+def probes(form: StandardForm, system: System) -> Probes:
+    """States that satisfy the constraints; where none can be found, random states as they are.
+
+    Raises
+    ------
+    ModelError         functions that cannot be computed
+    ConstraintError    constraints whose residuals differ by a number, so that no state satisfies them
+    """
+    count = len(system.parameter_names)
+    try:
+        terms = terms_of(form, system.parameter_names)
+        points = random_points(form, terms, count)
+        found = [terms(point) for point in points or _anywhere(len(form.applied_force), count)]
+    except CANNOT_COMPUTE:
+        require_computable(_parts(form, system), system)
+        raise
+    usable = tuple(numbers for numbers in found if finite(numbers))[:ENOUGH]
+    if not points:
+        for rows, level in zip(levels_of(form), ("position", "velocity"), strict=True):
+            _refuse_constant_offset(usable, rows, level, system.constraint_names)
+    return Probes(usable, settled=bool(points))
 
 
-def independent_rows(probed: Sequence[Probe], rows: int) -> tuple[int, ...]:
+def independent_rows(probed: Probes, rows: int) -> tuple[int, ...]:
     """The earliest rows of A that span all of them, at the probe where most are independent."""
-    choices = [_greedy(probe.constraint_matrix) for probe in probed]
+    choices = [linear_facts.independent_rows(numbers.A) for numbers in probed.found]
     return max(choices, key=len) if choices else tuple(range(rows))
 
 
-def refuse_contradiction(probed: Sequence[Probe], kept: Sequence[int], names: Sequence[str]) -> None:
+def refuse_contradiction(probed: Probes, kept: Sequence[int], names: Sequence[str]) -> None:
     """A dependent row must ask for the acceleration that the rows kept already imply."""
     dropped = [i for i in range(len(names)) if i not in kept]
-    settled = [probe for probe in probed if probe.settled]
-    if not dropped or not settled:
+    if not dropped or not probed.settled:
         return
-    off = [i for i in dropped if all(_contradicts(probe, kept, i) for probe in settled)]
+    off = [i for i in dropped if all(_contradicts(numbers, kept, i) for numbers in probed.found)]
     if off:
         raise ConstraintError(
             f"the constraints must agree where they depend on one another; {quoted(names[i] for i in off)} asks for "
@@ -72,66 +72,75 @@ def refuse_contradiction(probed: Sequence[Probe], kept: Sequence[int], names: Se
         )
 
 
-def _contradicts(probe: Probe, kept: Sequence[int], row: int) -> bool:
-    A, b = probe.constraint_matrix, probe.constraint_rhs
+def _anywhere(n: int, count: int) -> list[Point]:
+    rng = np.random.default_rng(21)
+
+    def point() -> Point:
+        q, qd = rng.normal(size=(2, n))
+        return Point(q, qd, float(rng.uniform(0.5, 1.5)), rng.uniform(0.5, 1.5, count))
+
+    return [point() for _ in range(TRIES)]
+
+
+def _refuse_constant_offset(probed: Sequence[Numbers], rows: Sequence[int], level: str, names: Sequence[str]) -> None:
+    """x − 1 and x − 2 have gradients in a constant ratio, and residuals that differ by a number from that ratio.
+
+    A weaker sign, such as a failed search for a state, would not do: with random parameters a sound loop may not close.
+    """
+    if not probed or not rows:
+        return
+    kept = [rows[k] for k in linear_facts.independent_rows(probed[0].A[list(rows)])]
+    for row in (i for i in rows if i not in kept and kept):
+        ratios = [linear_facts.combination(numbers.A, kept, row) for numbers in probed]
+        offsets = np.array([_offset(numbers, level, row, of) for numbers, of in zip(probed, ratios, strict=True)])
+        steady = all(of.keys() == ratios[0].keys() for of in ratios) and np.allclose(
+            [list(of.values()) for of in ratios], list(ratios[0].values()), rtol=1e-9
+        )
+        if steady and np.abs(offsets).min() > 1e-9 and np.allclose(offsets, offsets[0], rtol=1e-9):
+            raise ConstraintError(
+                f"the constraints must leave some state possible; `{names[row]}` contradicts "
+                f"{quoted(names[k] for k in ratios[0])} at {level} level. Correct one of them or leave it out."
+            )
+
+
+def _offset(numbers: Numbers, level: str, row: int, ratios: dict[int, float]) -> float:
+    residuals: Any = getattr(numbers, level)
+    return float(residuals[row] - sum(c * residuals[k] for k, c in ratios.items()))
+
+
+def _contradicts(numbers: Numbers, kept: Sequence[int], row: int) -> bool:
+    A, b = numbers.A, numbers.b
     implied = np.linalg.lstsq(A[list(kept)], b[list(kept)], rcond=None)[0]
     size = np.abs(A[row] * implied).sum() + abs(b[row]) + np.linalg.norm(A[row])
     return bool(abs(A[row] @ implied - b[row]) > 1e-5 * size)
 
 
-def _greedy(A: Floats) -> tuple[int, ...]:
-    basis = np.zeros((0, A.shape[1]))
-    kept: list[int] = []
-    for i, row in enumerate(A):
-        length = np.linalg.norm(row)
-        unit = row / length if length > 0 else row
-        for _ in range(2):  # once more against rounding
-            unit = unit - basis.T @ (basis @ unit)
-        left = np.linalg.norm(unit)
-        if left > TOLERANCE:
-            basis = np.vstack([basis, unit / left])
-            kept.append(i)
-    return tuple(kept)
+def require_computable(parts: Mapping[str, Sequence[Any]], system: System) -> None:
+    """Every part of a model, by the name that messages call it, must have a value at a state."""
+    symbols = system.symbols
+    parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
+    arguments = [*symbols.q, *symbols.qd, symbols.time, *symbols.ideal_force, *parameters]
+    for place, terms in parts.items():
+        try:
+            with np.errstate(all="ignore"):
+                sp.lambdify(arguments, tuple(terms), modules=["numpy", "scipy"])(*np.full(len(arguments), 0.7))
+        except CANNOT_COMPUTE as error:
+            derivatives = (symbols.readable(d) for term in terms for d in term.atoms(sp.Derivative))
+            culprit = error.name if isinstance(error, NameError) else next(derivatives, str(error))
+            raise ModelError(
+                [
+                    f"{place} must use functions that can be computed, and so must its time derivatives; "
+                    f"`{culprit}` has no numerical form. Write it with smooth functions."
+                ]
+            ) from None
 
 
-def _parameters(names: Sequence[str]) -> tuple[sp.Symbol, ...]:
-    return tuple(sp.Symbol(name, real=True) for name in names)
-
-
-def _compiled(arguments: Sequence[Any], form: StandardForm) -> _Compiled:
-    """M, A, b, φ and ψ as one function of one vector."""
-    n, m = len(form.applied_force), len(form.constraint_rhs)
-    outputs = (form.mass_matrix, form.constraint_matrix, form.constraint_rhs, form.position, form.velocity)
-    function = sp.lambdify([arguments], outputs, modules=["numpy", "scipy"], cse=True)
-    shapes = ((n, n), (m, n), (m,), (m,), (m,))
-    return lambda x: tuple(np.asarray(e, float).reshape(s) for e, s in zip(function(x), shapes, strict=True))
-
-
-def _keep(found: list[Probe], terms: _Compiled, x: Floats | None, *, settled: bool) -> None:
-    if x is None:
-        return
-    M, A, b, _, _ = terms(x)
-    if all(np.isfinite(e).all() for e in (M, A, b)):
-        found.append(Probe(M, A, b, settled))
-
-
-def _onto_constraints(terms: _Compiled, start: Floats, form: StandardForm, n: int) -> Floats | None:
-    """Gauss–Newton on the positions, then on the velocities; None where it does not converge."""
-    position = [i for i, e in enumerate(form.position) if e != 0]
-    velocity = [i for i, e in enumerate(form.velocity) if e != 0]
-    x = _gauss_newton(terms, start, slice(0, n), position, residual=3)
-    return None if x is None else _gauss_newton(terms, x, slice(n, 2 * n), velocity, residual=4)
-
-
-def _gauss_newton(terms: _Compiled, start: Floats, part: slice, rows: list[int], *, residual: int) -> Floats | None:
-    x = start.copy()
-    for _ in range(60):
-        found = terms(x)
-        gradient, miss = found[1][rows], found[residual][rows]
-        if not (np.isfinite(gradient).all() and np.isfinite(miss).all()):
-            return None
-        step = np.linalg.lstsq(gradient, miss, rcond=1e-9)[0] if rows else np.zeros(part.stop - part.start)
-        x[part] -= step / max(1.0, np.linalg.norm(step) / 2)
-        if np.abs(step).max() < 1e-13 * (1 + np.abs(x[part]).max()):
-            return x if np.abs(miss).max(initial=0.0) < 1e-9 * (1 + np.abs(gradient).max(initial=0.0)) else None
-    return None
+def _parts(form: StandardForm, system: System) -> dict[str, Sequence[Any]]:
+    parts: dict[str, Sequence[Any]] = {
+        "the mass matrix": [entry for row in form.mass_matrix for entry in row],
+        "the applied force": form.applied_force,
+    }
+    for i, name in enumerate(system.constraint_names):
+        rest = (form.constraint_rhs[i], form.position[i], form.velocity[i])
+        parts[f"constraint `{name}`"] = (*form.constraint_matrix[i], *rest)
+    return parts

@@ -15,7 +15,8 @@ import sympy as sp
 from dalembert.report.blocks import block_inverse
 from dalembert.report.common_factor import with_common_factor
 from dalembert.report.letters import Letters, formulas, letters, misfit, saddle_matrix, schur
-from dalembert.report.tidy import tidy_matrix
+from dalembert.report.spelling import spelled
+from dalembert.report.tidy import exact, manner_of, tidy_matrix
 
 if TYPE_CHECKING:
     from dalembert.report.derivation import Derivation
@@ -55,6 +56,15 @@ def seven_steps(derivation: Derivation) -> list[Step]:
         Step("The constraint force in closed form", _forces(derivation, of)),
         Step("The constrained equation of motion", _motion(derivation, of)),
     ]
+
+
+def names_in(steps: Sequence[Step]) -> set[str]:
+    """The names of all scalars in the formulas, without their dots."""
+    shown: list[Any] = []
+    for block in (block for step in steps for block in step.blocks):
+        sides = [side for e in block for side in (e.left, e.right)] if isinstance(block, list) else block
+        shown += [side for side in sides if not isinstance(side, str)]
+    return {spelled(s.name)[0] for e in shown for s in e.free_symbols if isinstance(s, sp.Symbol)}
 
 
 def _coordinates(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
@@ -122,23 +132,22 @@ def _ideal(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
 def _saddle_formula(of: Letters) -> list[Equation]:
     unknowns = sp.BlockMatrix([[of.qdd], [of.multipliers]])
     return [
-        Equation(sp.MatMul(saddle_matrix(of), unknowns), sp.BlockMatrix([[of.Q], [of.b]])),
+        Equation(sp.MatMul(saddle_matrix(of.M, of.A), unknowns), sp.BlockMatrix([[of.Q], [of.b]])),
         Equation(of.ideal, sp.MatMul(of.A.T, of.multipliers)),
     ]
 
 
 def _on_the_way(derivation: Derivation, of: Letters) -> list[Equation]:
     """A M⁻¹ Aᵀ and b − A M⁻¹ Q with the rows that were used."""
-    kept = [derivation.system.constraint_names.index(name) for name in derivation.independent]
-    M, Q = _plain(derivation, derivation.mass_matrix), _plain(derivation, derivation.applied_force)
-    A = _plain(derivation, derivation.constraint_matrix).extract(kept, range(M.rows))
-    b = _plain(derivation, derivation.constraint_rhs).extract(kept, [0])
-    if max(A.shape) > _WIDEST:
+    if max(of.A.shape) > _WIDEST:
         return []
+    given = [_plain(derivation, derivation.meaning[letter]) for letter in (of.M, of.Q, of.A, of.b)]
+    say = manner_of(given)
+    M, Q, A, b = map(exact, given)
     W = A * block_inverse(M)
     return [
-        Equation(schur(of), _scalar(tidy_matrix(W * A.T))),
-        Equation(misfit(of), _scalar(tidy_matrix(b - W * Q))),
+        Equation(schur(of), _scalar(say(tidy_matrix(W * A.T)))),
+        Equation(misfit(of), _scalar(say(tidy_matrix(b - W * Q)))),
     ]
 
 
@@ -147,17 +156,22 @@ def _nonideal(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
     if not derivation.system.nonideal:
         return (("The constraints are ideal: the constraint force has no other part.",),)
     law = [Equation(C, with_common_factor(_plain(derivation, derivation.nature)))]
-    shown = [Equation(nonideal, _nonideal_formula(derivation, of))]
+    shown = _nonideal_formula(derivation, of)
     if derivation.expanded:
         shown.append(Equation(nonideal, with_common_factor(_plain(derivation, derivation.nonideal_force))))
     work: Prose = ("The constraint force also does, in every virtual displacement, the work of",)
-    return work, law, ("Hence the nonideal part",), shown
+    return work, law, ("Hence the nonideal part, from",) if len(shown) > 2 else ("Hence the nonideal part",), shown
 
 
-def _nonideal_formula(derivation: Derivation, of: Letters) -> Any:
-    if derivation.saddle:
-        return sp.MatAdd(of.C, sp.MatMul(of.A.T, sp.MatrixSymbol("lambda_C", of.A.rows, 1)))
-    return formulas(of, saddle=False, ideal=False)[1]
+def _nonideal_formula(derivation: Derivation, of: Letters) -> list[Equation]:
+    if not (derivation.saddle and derivation.independent):
+        return [Equation(of.nonideal, formulas(of, saddle=False, ideal=False)[1])]
+    unknowns = sp.BlockMatrix([[of.nature_qdd], [of.nature_multipliers]])
+    right = sp.BlockMatrix([[of.C], [sp.ZeroMatrix(of.A.rows, 1)]])
+    return [
+        Equation(sp.MatMul(saddle_matrix(of.M, of.A), unknowns), right),
+        Equation(of.nonideal, sp.MatAdd(of.C, sp.MatMul(of.A.T, of.nature_multipliers))),
+    ]
 
 
 def _motion(derivation: Derivation, of: Letters) -> tuple[Any, ...]:

@@ -6,14 +6,24 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from itertools import groupby
+from typing import Any, NamedTuple
 
-import sympy as sp
 from sympy.printing.latex import LatexPrinter
 
-from dalembert.report.spelling import positive_first, shows_dots_for_zeros, spelled
-from dalembert.report.steps import Equation, Step
+from dalembert.report.spelling import (
+    GREEK,
+    GREEK_AS_LATIN,
+    look_alikes,
+    positive_first,
+    shows_dots_for_zeros,
+    spelled,
+    table,
+    typeset,
+)
+from dalembert.report.steps import Equation, Step, names_in
 
 _DOCUMENT = r"""\documentclass[11pt,a4paper]{article}
 \usepackage[T1]{fontenc}
@@ -39,45 +49,100 @@ _SPECIAL = {
     "~": r"\textasciitilde{}",
 }
 
-_MARKS = {"\u0307": r"\.", "\u0308": r"\""}
-"""Dots over a letter in prose, such as ẏ."""
+READABLE = frozenset(
+    "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþ"
+    "ĂăĄąĆćČčĎďĐđĘęĚěĞğĹĺĽľŁłŃńŇňŐőŒœŔŕŘřŚśŞşŠšŤťŢţŮůŰűŸŹźŽž–—‘’“”„«»…§¡¿"
+)
+"""What LaTeX takes as it is, beyond ASCII."""
+
+_SYMBOLS = {
+    **{letter: f"\\{command}" for letter, command in GREEK.items()},
+    **{letter: rf"\mathrm{{{latin}}}" for letter, latin in GREEK_AS_LATIN.items()},
+    "ο": "o",
+    **table(
+        r"− - · \cdot ⋅ \cdot × \times ÷ \div ± \pm ∓ \mp ≤ \le ≥ \ge ≠ \ne ≈ \approx ≡ \equiv ∼ \sim ∝ \propto "
+        r"≪ \ll ≫ \gg → \to ← \leftarrow ↔ \leftrightarrow ↦ \mapsto ⇒ \Rightarrow ⇐ \Leftarrow ⇔ \Leftrightarrow "
+        r"∞ \infty √ \surd ∂ \partial ∇ \nabla ∫ \int ∑ \sum ∏ \prod ℓ \ell ¬ \neg ∈ \in ∉ \notin ⊂ \subset "
+        r"⊆ \subseteq ∪ \cup ∩ \cap ∅ \emptyset ∀ \forall ∃ \exists ⊥ \perp ∥ \parallel ‖ \| ∘ \circ • \bullet "
+        r"∧ \wedge ∨ \vee ⊗ \otimes ⊕ \oplus ⟨ \langle ⟩ \rangle"
+    ),
+}
+
+_MARKS = table(
+    "\u0300 grave \u0301 acute \u0302 hat \u0303 tilde \u0304 bar \u0305 bar \u0306 breve \u0307 dot \u0308 ddot "
+    "\u030a mathring \u030c check \u20d7 vec \u20db dddot"
+)
+"""Marks over a letter, and the accents that look like them."""
+
+_SCRIPTS = {"<super>": "^", "<sub>": "_"}
+_RAISED = {"′": r"\prime", "″": r"\prime\prime", "°": r"\circ"}
+_SAFE_IN_MATHS = re.compile(r"[A-Za-z0-9'*+\-/=<>()|\[\].,:;!?@]|\\[&%$#_{}]")
+
+_Formula = Callable[[Any], str]
 
 
 def latex(title: str, steps: Sequence[Step]) -> str:
     """A document that stands alone."""
-    sections = [rf"\section{{{step.title}}}" + "\n" + "\n\n".join(map(_latex_block, step.blocks)) for step in steps]
-    return _DOCUMENT % (_escaped(title), "\n\n".join(sections))
+    formula = printer(steps)
+    sections = [
+        "\n\n".join([rf"\section{{{step.title}}}", *(_latex_block(block, formula) for block in step.blocks)])
+        for step in steps
+    ]
+    return _DOCUMENT % (prose(" ".join(title.split())), "\n\n".join(sections))
 
 
 def markdown(title: str, steps: Sequence[Step]) -> str:
     """Markdown with formulas between dollar signs, as GitHub and Jupyter show them."""
+    formula = printer(steps)
     sections = [
-        f"## {number}. {step.title}\n\n" + "\n\n".join(map(_markdown_block, step.blocks))
+        "\n\n".join([f"## {number}. {step.title}", *(_markdown_block(block, formula) for block in step.blocks)])
         for number, step in enumerate(steps, 1)
     ]
-    return f"# {title}\n\n" + "\n\n".join(sections) + "\n"
+    return f"# {_markdown_prose(' '.join(title.split()))}\n\n" + "\n\n".join(sections) + "\n"
 
 
-def tex(expression: Any) -> str:
-    """One formula, without delimiters."""
-    return _TexPrinter({"mat_symbol_style": "bold"}).doprint(expression)
+def printer(steps: Sequence[Step]) -> _Formula:
+    """A function that writes one formula, without delimiters."""
+    return _TexPrinter(look_alikes(names_in(steps))).doprint
+
+
+def prose(text: str) -> str:
+    """Text for LaTeX: signs of mathematics as formulas, what stands between backticks as code."""
+    pieces = _with_nuclei([_piece(cluster) for cluster in _clusters(text)])
+    written = [
+        "".join(piece.tex for piece in group) if is_text else f"${_maths(group)}$"
+        for is_text, group in groupby(pieces, key=lambda piece: piece.kind == "text")
+    ]
+    return re.sub(r"`([^`]*)`", r"\\texttt{\1}", "".join(written))
 
 
 class _TexPrinter(LatexPrinter):
-    """Dots over coordinates, sums of matrices in the order they were written, dots for the zeros of large matrices."""
+    """Dots over coordinates, sums of matrices in the order they were written, dots for the zeros of large matrices.
+
+    literal    names to be set as they were typed, because they would look like others
+    """
+
+    def __init__(self, literal: frozenset[str]) -> None:
+        LatexPrinter.__init__(self, {"mat_symbol_style": "bold"})
+        self.literal = literal
 
     def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
         return positive_first(LatexPrinter._as_ordered_terms(self, expr, order))
 
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:
         name, dots, family = spelled(expr.name)
-        printed = LatexPrinter._print_Symbol(self, sp.Symbol(_in_latin(name)), style)
-        if family == "Qi":
-            return f"Q^{{c}}_{{i,{printed}}}"
-        return printed if not dots else re.sub(r"^(\\?[^\W_]+(?:\{[^}]*\})?)", _accent(dots), printed)
+        set_as = typeset(name)
+        literal = set_as.literal or name in self.literal
+        letter = rf"\mathrm{{{_literal(name)}}}" if literal else _word(set_as.base)
+        listed = "" if literal else ",".join(map(_word, set_as.indices))
+        indices = f"_{{{listed}}}" if listed else ""
+        return f"Q^{{c}}_{{i,{letter}{indices}}}" if family == "Qi" else _dotted(letter, dots) + indices
 
     def _print_MatrixSymbol(self, expr: Any) -> str:
-        return self._print_Symbol(expr, style="bold")
+        name, dots, _ = spelled(expr.name)
+        base, *scripts = re.findall(r"[_^]?[A-Za-z]+", name)
+        letter = rf"\mathbf{{{base}}}" if len(base) == 1 else rf"\boldsymbol{{\{base}}}"
+        return _dotted(letter, dots) + "".join(f"{script[0]}{{{script[1:]}}}" for script in scripts)
 
     def _print_MatAdd(self, expr: Any) -> str:
         printed = [self._print(term) for term in expr.args]
@@ -94,46 +159,141 @@ class _TexPrinter(LatexPrinter):
         return rf"\left[\begin{{array}}{{{'c' * expr.cols}}} {body} \end{{array}}\right]"
 
 
-def _accent(dots: int) -> Any:
-    return lambda match: rf"\{'d' * dots}ot{{{match[1]}}}"
+def _dotted(letter: str, dots: int) -> str:
+    return rf"\{'d' * dots}ot{{{letter}}}" if dots else letter
 
 
-def _in_latin(name: str) -> str:
-    """Greek letters by name, which every LaTeX can set."""
-    return "".join(unicodedata.name(c).split()[-1].lower() if "Ͱ" <= c <= "Ͽ" else c for c in name)
+def _word(part: str) -> str:
+    """A letter slanted, a number as it is, a word upright."""
+    if len(part) == 1 or part.isdigit():
+        return _SYMBOLS.get(part, part)
+    return rf"\mathrm{{{part}}}"
 
 
-def _latex_block(block: Any) -> str:
+def _literal(name: str) -> str:
+    """Any name within a formula, character by character."""
+    return _maths(_within_maths(_piece(cluster)) for cluster in _clusters(name))
+
+
+def _within_maths(piece: _Piece) -> _Piece:
+    if piece.kind != "text":
+        return piece
+    return _Piece("maths", piece.tex if _SAFE_IN_MATHS.fullmatch(piece.tex) else rf"\text{{{piece.tex}}}")
+
+
+class _Piece(NamedTuple):
+    """A character in TeX; ``kind`` is "text", "maths", or "^" and "_" for what is raised and lowered."""
+
+    kind: str
+    tex: str
+
+
+def _clusters(text: str) -> list[str]:
+    """Characters, each with the marks that stand over it."""
+    return re.findall(r".[\u0300-\u036f\u20d0-\u20ff]*", unicodedata.normalize("NFD", text), flags=re.DOTALL)
+
+
+def _piece(cluster: str) -> _Piece:
+    whole = unicodedata.normalize("NFC", cluster)
+    if whole.isascii() and (whole.isprintable() or whole.isspace()):
+        return _Piece("text", _SPECIAL.get(whole, whole))
+    if whole in READABLE:
+        return _Piece("text", whole)
+    if whole in _SYMBOLS:
+        return _Piece("maths", _SYMBOLS[whole])
+    if whole in _RAISED:
+        return _Piece("^", _RAISED[whole])
+    if len(cluster) > 1 and all(mark in _MARKS for mark in cluster[1:]):
+        body = _literal(cluster[0])
+        for mark in cluster[1:]:
+            body = rf"\{_MARKS[mark]}{{{body}}}"
+        return _Piece("maths", body)
+    return _compatible(whole)
+
+
+def _compatible(character: str) -> _Piece:
+    """A character that Unicode explains by others: x₂, ½, a thin space; its number if there are none."""
+    tag, *codes = (unicodedata.decomposition(character) if len(character) == 1 else "").split() or [""]
+    plain = "".join(chr(int(code, 16)) for code in codes) if tag.startswith("<") else ""
+    if tag in _SCRIPTS:
+        return _Piece(_SCRIPTS[tag], _literal(plain))
+    if tag == "<fraction>":
+        above, below = plain.split("\u2044")
+        return _Piece("maths", rf"\tfrac{{{above}}}{{{below}}}")
+    if plain:
+        return _Piece("text", prose(plain))
+    numbers = " ".join(f"U+{ord(c):04X}" for c in character)
+    return _Piece("text", rf"\texttt{{{numbers}}}")
+
+
+def _with_nuclei(pieces: Sequence[_Piece]) -> list[_Piece]:
+    """A letter that stands alone before something raised or lowered belongs to the formula."""
+    found = list(pieces)
+    for i, piece in enumerate(pieces[:-1]):
+        alone = i == 0 or not (pieces[i - 1].kind == "text" and pieces[i - 1].tex.isalnum())
+        if (
+            piece.kind == "text"
+            and piece.tex.isalpha()
+            and piece.tex.isascii()
+            and alone
+            and pieces[i + 1].kind in "^_"
+        ):
+            found[i] = _Piece("maths", piece.tex)
+    return found
+
+
+def _maths(pieces: Iterable[_Piece]) -> str:
+    """Pieces within one formula; nothing may be raised or lowered twice."""
+    written, used = "", ""
+    for kind, group in groupby(pieces, key=lambda piece: piece.kind):
+        body = _side_by_side(piece.tex for piece in group)
+        if kind == "maths":
+            written, used = _side_by_side((written, body)), ""
+        else:
+            written += ("{}" if kind in used else "") + f"{kind}{{{body}}}"
+            used = kind if kind in used else used + kind
+    return written
+
+
+def _side_by_side(parts: Iterable[str]) -> str:
+    """Parts in a row, with a space where a command would run into a letter."""
+    return reduce(lambda row, part: row + " " * _runs_into(row, part) + part, parts, "")
+
+
+def _runs_into(row: str, part: str) -> bool:
+    return part[:1].isalpha() and re.search(r"\\[A-Za-z]+$", row) is not None
+
+
+def _latex_block(block: Any, formula: _Formula) -> str:
     if isinstance(block, tuple):
-        return "".join(_escaped(piece) if isinstance(piece, str) else f"${tex(piece)}$" for piece in block)
+        return "".join(prose(piece) if isinstance(piece, str) else f"${formula(piece)}$" for piece in block)
     columns = 2 if any(equation.label for equation in block) else 1
-    return f"\\begin{{alignat*}}{{{columns}}}\n{_rows(block)}\n\\end{{alignat*}}"
+    return f"\\begin{{alignat*}}{{{columns}}}\n{_rows(block, formula, prose)}\n\\end{{alignat*}}"
 
 
-def _markdown_block(block: Any) -> str:
+def _markdown_block(block: Any, formula: _Formula) -> str:
     if isinstance(block, tuple):
-        return "".join(piece if isinstance(piece, str) else f"${tex(piece)}$" for piece in block)
-    return f"$$\n\\begin{{aligned}}\n{_rows(block)}\n\\end{{aligned}}\n$$"
+        return "".join(_markdown_prose(piece) if isinstance(piece, str) else f"${formula(piece)}$" for piece in block)
+    rows = _rows(block, formula, lambda label: "".join(_SPECIAL.get(c, c) for c in label))
+    return f"$$\n\\begin{{aligned}}\n{rows}\n\\end{{aligned}}\n$$"
 
 
-def _rows(equations: Sequence[Equation]) -> str:
+def _markdown_prose(text: str) -> str:
+    """Text for Markdown; what stands between backticks is code there too and must stay as it is."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if i % 2 else _unmarked(part) for i, part in enumerate(parts))
+
+
+def _unmarked(text: str) -> str:
+    # brackets only where they would make a link: \[ begins a formula in some dialects
+    escaped = re.sub(r"[\\`*_<>$~#]|&(?=#?\w+;)|\](?=[(\[:])", r"\\\g<0>", text)
+    return re.sub(r"^(\s*\d*)([-+.)])(?=\s)", r"\1\\\2", escaped, flags=re.MULTILINE)
+
+
+def _rows(equations: Sequence[Equation], formula: _Formula, label: Callable[[str], str]) -> str:
     named = any(equation.label for equation in equations)
-    return " \\\\\n".join(_row(equation, named=named) for equation in equations)
-
-
-def _row(equation: Equation, *, named: bool) -> str:
-    label = rf"\text{{{_escaped(equation.label)}:}}" if equation.label else ""
-    return (f"{label} \\quad && " if named else "") + f"{tex(equation.left)} &= {tex(equation.right)}"
-
-
-def _escaped(text: str) -> str:
-    plain = "".join(map(_character, text))
-    return re.sub(r"`([^`]*)`", r"\\texttt{\1}", plain)
-
-
-def _character(c: str) -> str:
-    """One letter of prose; dotted and Greek letters in the way that every LaTeX knows."""
-    base, *marks = unicodedata.normalize("NFD", c)
-    if marks and marks[0] in _MARKS:
-        return f"{_MARKS[marks[0]]}{{{base}}}"
-    return f"$\\{_in_latin(c)}$" if _in_latin(c) != c else _SPECIAL.get(c, c)
+    rows: list[str] = []
+    for equation in equations:
+        name = rf"\text{{{label(' '.join(equation.label.split()))}:}}" if equation.label else ""
+        rows.append((f"{name} \\quad && " if named else "") + f"{formula(equation.left)} &= {formula(equation.right)}")
+    return " \\\\\n".join(rows)

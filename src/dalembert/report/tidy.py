@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import comb, prod
 from typing import Any
@@ -49,6 +49,73 @@ def _tidied(expression: Any) -> Any:
 def tidy_matrix(matrix: Any) -> Any:
     """Each entry tidied."""
     return matrix.applyfunc(tidy)
+
+
+def exact(e: Any) -> Any:
+    """Decimal numbers as the fractions they are written as, 0.1 as 1/10: sums of them then vanish where they should.
+
+    Unusual exponents stay, because x^0.37 as the hundredth root of x^37 would be a polynomial without end.
+    """
+    if isinstance(e, sp.MatrixBase):
+        return e.applyfunc(exact)
+    if isinstance(e, sp.Float):
+        return sp.Rational(repr(float(e)))
+    if e.is_Atom or not e.has(sp.Float):
+        return e
+    if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Float):
+        power = exact(e.exp)
+        return sp.Pow(exact(e.base), power if power.q <= 2 else e.exp)
+    return e.func(*map(exact, e.args))
+
+
+def manner_of(matrices: Iterable[Any]) -> Callable[[Any], Any]:
+    """A function that writes a matrix with decimal numbers where some of these have them."""
+    return _in_decimals if any(matrix.has(sp.Float) for matrix in matrices) else lambda matrix: matrix
+
+
+def _in_decimals(matrix: Any) -> Any:
+    return matrix.applyfunc(_decimals)
+
+
+def _decimals(e: Any) -> Any:
+    if isinstance(e, sp.Rational):
+        return _decimal(e)
+    if e.is_Atom:
+        return e
+    if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Rational):
+        return sp.Pow(_decimals(e.base), e.exp)
+    if isinstance(e, sp.Mul):
+        number, factors = e.as_coeff_mul()
+        powers = [factor.as_base_exp() for factor in factors]
+        for i, (base, power) in enumerate(powers):
+            if isinstance(base, sp.Add) and power.is_Integer:
+                number, powers[i] = _shared_tens(number, base, power)
+        return sp.Mul(_decimal(number), *(_decimals(sp.Pow(base, power)) for base, power in powers))
+    return e.func(*map(_decimals, e.args))
+
+
+def _shared_tens(number: Any, total: Any, power: Any) -> tuple[Any, Any]:
+    """number · total^power with tens moved across to leave few digits: 9.81 x + 2 y for 0.01 (981 x + 200 y)."""
+    coefficients = [term.as_coeff_Mul()[0] for term in total.args]
+
+    def digits(tens: int) -> int:
+        moved = [number * sp.Integer(10) ** (tens * power), *(c / sp.Integer(10) ** tens for c in coefficients)]
+        return sum(len(f"{float(c):.15g}") for c in moved if c not in (1, -1))
+
+    if not isinstance(number, sp.Rational) or not all(isinstance(c, sp.Rational) for c in coefficients):
+        return number, (total, power)
+    best = min(range(10), key=digits)
+    ten = sp.Integer(10) ** best
+    return number * ten**power, (sp.Add(*(term / ten for term in total.args)), power)
+
+
+def _decimal(number: Any) -> Any:
+    """A decimal number if it ends; otherwise a fraction if that is short."""
+    if not isinstance(number, sp.Rational):
+        return number
+    ends = 10**15 % number.q == 0
+    short = abs(number.p) < 10**15 if number.q == 1 else not ends and max(abs(number.p), number.q) < 1000
+    return number if short else sp.Float(number)
 
 
 def operations(expressions: Iterable[Any]) -> int:
