@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kind of every constraint of a system, and how much of them all together integrates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dalembert.analysis.derived_flag import Flag, Pfaffian, derived_flag
+from dalembert.analysis.joint_integrals import ExactFlag, independent, joint_integrals
+from dalembert.analysis.kinds import ConstraintKind, Kind, kind_of
+from dalembert.analysis.rational import NotRationalError, exact
+from dalembert.analysis.states import RandomState, random_states
+from dalembert.errors import InputError
+from dalembert.model.standard_form import gradient, standard_form
+from dalembert.model.symbols import StateSymbols
+from dalembert.model.system import System
+
+_POINTS = 3
+_FEW = 4
+_LONGEST_INTEGRAL = 60
+
+
+class DegreesOfFreedom(NamedTuple):
+    """How many coordinates, and how many velocities, are free.
+
+    position    n less the number of joint integrals: the dimension of the configurations that can be reached
+    velocity    n less the rank of A: the dimension of the virtual displacements
+    """
+
+    position: int
+    velocity: int
+
+
+@dataclass(frozen=True)
+class Classification:
+    """The constraints of a system, one by one and together.
+
+    constraints           one row per constraint: ``.name .level .holonomic .scleronomic .catastatic
+                          .linear_in_velocity .integral .numerical .remark``
+    derived_flag          dimensions of I⁽⁰⁾ ⊇ I⁽¹⁾ ⊇ …, the Pfaffian system of all position- and velocity-level
+                          constraints and what of it integrates jointly; the last is the number of joint integrals
+    integrals             joint integrals found, independent of one another, in the letters of the model
+    degrees_of_freedom    ``.position`` and ``.velocity``
+    numerical             whether the flag rests on numbers at random points alone
+    notes                 what else there is to know, one sentence each
+    """
+
+    constraints: tuple[ConstraintKind, ...]
+    derived_flag: tuple[int, ...]
+    integrals: tuple[Any, ...]
+    degrees_of_freedom: DegreesOfFreedom
+    numerical: bool
+    notes: tuple[str, ...]
+    coordinates: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return "\n".join([*_table(self), *_joint_facts(self), *(f"Note: {note}" for note in self.notes)])
+
+
+def classify(system: System) -> Classification:
+    """What kind of constraints a system has, one by one and together.
+
+    A constraint linear in velocity is a Pfaffian form ω = Σ aᵢ dqᵢ + a₀ dt, time counting as one more variable. It is
+    holonomic iff ω ∧ dω = 0 (Frobenius). Of several together, the derived flag tells how much integrates:
+    I⁽ᵏ⁺¹⁾ = {ω in I⁽ᵏ⁾ : dω ≡ 0 mod I⁽ᵏ⁾}. Parameters are constants.
+
+    Raises
+    ------
+    InputError    if ``system`` is not a ``da.System``
+
+    Notes
+    -----
+    Ranks are those at random states that satisfy the constraints, with random positive parameters, in 50 digits. Each
+    integral is checked by differentiation. Integrals are looked for with integrating factors that leave out one
+    variable or are products of functions of one variable each; where there is an integral but none of these finds it,
+    ``holonomic`` is true and ``integral`` None. A constraint nonlinear in velocity is decided only if it is a power of
+    a linear one, a constraint on accelerations only if its first integral is found; neither enters the flag, save such
+    a power.
+
+    Examples
+    --------
+    >>> import sympy as sp, dalembert as da
+    >>> x, y, z = da.coordinates("x y z")
+    >>> leaf = da.Constraint(x.diff(da.t) + 2 * y * y.diff(da.t) + z.diff(da.t) - 1, name="leaf")
+    >>> found = da.classify(da.System((x, y, z), sp.eye(3), (0, 0, 0), leaf))
+    >>> found.constraints[0].holonomic, found.constraints[0].integral
+    (True, -t + x(t) + y(t)**2 + z(t))
+    >>> found.degrees_of_freedom
+    DegreesOfFreedom(position=2, velocity=2)
+    """
+    if not isinstance(system, System):
+        raise InputError(
+            f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}. "
+            f"State its constraints as `da.Constraint` to have them classified."
+        )
+    symbols = system.symbols
+    kinds = [kind_of(constraint, symbols) for constraint in system.constraints]
+    states = random_states(standard_form(system), _POINTS)
+    pfaffian = _pfaffian(system, kinds, states)
+    flag = max(derived_flag(pfaffian, state.values) for state in states)
+    exact_flag = _exact_flag(pfaffian)
+    integrals = _integrals(kinds, pfaffian, flag, exact_flag, states[0])
+    n, fixed = len(system.coordinates), flag.dimensions[-1] - flag.stops_time
+    return Classification(
+        constraints=tuple(kind.row for kind in kinds),
+        derived_flag=flag.dimensions,
+        integrals=tuple(symbols.restore(f) for f in integrals),
+        degrees_of_freedom=DegreesOfFreedom(n - fixed, n - max(state.rank for state in states)),
+        numerical=not _certain(pfaffian, flag, exact_flag),
+        notes=tuple(_notes(kinds, flag, states)),
+        coordinates=system.coordinates,
+    )
+
+
+def _pfaffian(system: System, kinds: Sequence[Kind], states: Sequence[RandomState]) -> Pfaffian:
+    """Forms and surfaces; where no point of the surfaces is known, their differentials as forms."""
+    symbols = system.symbols
+    variables = (*symbols.q, symbols.time)
+    surfaces = [exact(symbols.plain(c.expression)) for c in system.constraints if c.level == "position"]
+    forms = [kind.form for kind in kinds if kind.form is not None]
+    if states[0].on_positions:
+        return Pfaffian(variables, tuple(forms), tuple(surfaces))
+    return Pfaffian(variables, (*forms, *(gradient(phi, variables) for phi in surfaces)))
+
+
+def _exact_flag(pfaffian: Pfaffian) -> ExactFlag | None:
+    """The same by symbols, on all levels of the surfaces at once; None where that would take long."""
+    if not pfaffian.forms and len(pfaffian.surfaces) > _FEW:
+        return None  # many exact differentials: nothing to derive, only a large rank to confirm
+    forms = [*pfaffian.forms, *(gradient(phi, pfaffian.variables) for phi in pfaffian.surfaces)]
+    try:
+        return ExactFlag(forms, pfaffian.variables)
+    except NotRationalError:
+        return None
+
+
+def _certain(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> bool:
+    """Numbers prove what does not vanish; symbols must confirm what does."""
+    if exact_flag is not None:
+        return tuple(exact_flag.dimensions) == flag.dimensions
+    return not pfaffian.forms and flag.dimensions == (len(pfaffian.surfaces),)
+
+
+def _integrals(
+    kinds: Sequence[Kind], pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None, state: RandomState
+) -> list[Any]:
+    """Independent joint integrals in plain symbols: those of single constraints first."""
+    functions = independent([kind.integral for kind in kinds if kind.integral is not None], pfaffian, state.values)
+    if len(functions) < flag.dimensions[-1] and exact_flag is not None and not flag.stops_time:
+        more = joint_integrals(exact_flag, pfaffian.variables)
+        functions = independent([*functions, *more], pfaffian, state.values)
+    return functions
+
+
+def _notes(kinds: Sequence[Kind], flag: Flag, states: Sequence[RandomState]) -> list[str]:
+    notes: list[str] = []
+    if not states[0].on_positions:
+        notes.append("no position that satisfies the position-level constraints was found; ranks are those nearby.")
+    elif not states[0].on_velocities:
+        notes.append("no velocity that satisfies the constraints was found; the rank of A is that at random ones.")
+    if flag.stops_time:
+        notes.append("at a general position the constraints leave no motion: together they ask that dt = 0.")
+    if any(kind.form is None and kind.row.level != "position" for kind in kinds):
+        names = ", ".join(f"`{k.row.name}`" for k in kinds if k.form is None and k.row.level != "position")
+        notes.append(f"not in the flag, because not a Pfaffian form: {names}.")
+    return notes
+
+
+def _table(found: Classification) -> list[str]:
+    heads = ("constraint", "level", "holonomic", "scleronomic", "catastatic", "linear", "integral")
+    rows = [heads, *(_cells(row, found.coordinates) for row in found.constraints)]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(heads))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    remarks = [f"{row.name}: {row.remark}" for row in found.constraints if row.remark]
+    return [*(lines if found.constraints else ["no constraints"]), *remarks]
+
+
+def _cells(row: ConstraintKind, coordinates: tuple[Any, ...]) -> tuple[str, ...]:
+    verdicts = (row.holonomic, row.scleronomic, row.catastatic, row.linear_in_velocity)
+    words = ["not decided" if v is None else "yes" if v else "no" for v in verdicts]
+    words[0] += " (by numbers)" if row.numerical else ""
+    return (row.name, row.level, *words, _spelled(row, coordinates))
+
+
+def _spelled(row: ConstraintKind, coordinates: tuple[Any, ...]) -> str:
+    if row.integral is None:
+        return "not found" if row.holonomic else "-"
+    text = StateSymbols(coordinates).readable(row.integral)
+    text = text if len(text) <= _LONGEST_INTEGRAL else f"{text[: _LONGEST_INTEGRAL - 1]}…"
+    return f"{text} = {'0' if row.level == 'position' else 'const'}"
+
+
+def _joint_facts(found: Classification) -> list[str]:
+    count, known = found.derived_flag[-1], len(found.integrals)
+    single = [row.integral for row in found.constraints]
+    spelled = [StateSymbols(found.coordinates).readable(f) for f in found.integrals if f not in single]
+    flag = " > ".join(map(str, found.derived_flag)) + (" (by numbers)" if found.numerical else "")
+    freedom = found.degrees_of_freedom
+    return [
+        f"derived flag: {flag}",
+        f"joint integrals: {count}" + (f", found {known}" if count != known else ""),
+        *(f"  {text} = const" for text in spelled if len(text) <= 2 * _LONGEST_INTEGRAL),
+        f"degrees of freedom: {freedom.position} in position, {freedom.velocity} in velocity",
+    ]

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How much of a set of Pfaffian forms integrates: the derived flag of Frobenius' theorem, at random points.
+
+I⁽⁰⁾ is spanned by the forms, I⁽ᵏ⁺¹⁾ = {ω in I⁽ᵏ⁾ : dω ≡ 0 mod I⁽ᵏ⁾}. The flag ends with the completely integrable part;
+its dimension is the number of joint integrals. Position-level constraints cut out the space on which all this is asked:
+the forms are restricted to it, and each of its equations counts as one integral.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import mpmath
+import sympy as sp
+
+from dalembert.analysis.elimination import derived_system, echelon
+from dalembert.analysis.jets import DIGITS, Jet, Jets
+from dalembert.model.standard_form import gradient
+
+
+@dataclass(frozen=True)
+class Pfaffian:
+    """Forms Σ aᵢ dzᵢ in the variables z = (q, t), on the space where the surfaces φ(z) = 0 meet."""
+
+    variables: tuple[sp.Symbol, ...]
+    forms: tuple[tuple[Any, ...], ...]
+    surfaces: tuple[Any, ...] = ()
+
+
+class Flag(NamedTuple):
+    """The dimensions of the derived flag at a point.
+
+    stops_time    whether the last system contains dt itself: the constraints leave no motion at all
+    """
+
+    dimensions: tuple[int, ...]
+    stops_time: bool
+
+
+def derived_flag(pfaffian: Pfaffian, values: Mapping[Any, float]) -> Flag:
+    """The flag at one point, which must be a random one of those on the surfaces.
+
+    Each step of the flag costs one order of the series; orders are added until the flag stands still.
+    """
+    with mpmath.workdps(DIGITS):
+        order = 1
+        while (flag := _flag(pfaffian, values, order)) is None:
+            order += 1
+    return flag
+
+
+def _flag(pfaffian: Pfaffian, values: Mapping[Any, float], order: int) -> Flag | None:
+    """The flag from series of this order; None where it goes on beyond them."""
+    space = _Space(pfaffian, values, order)
+    rows, pivots = echelon(Jets(len(space.active), order), space.forms)
+    dimensions = [len(rows)]
+    for left in range(order - 1, -1, -1):
+        jets = Jets(len(space.active), left)
+        derived = derived_system(jets, rows, pivots, space.derivative) if rows else []
+        if len(derived) == len(rows):
+            stops_time = space.time_is_fixed or _contains_last(jets, rows)
+            return Flag(tuple(d + space.fixed for d in dimensions), stops_time)
+        rows, pivots = echelon(jets, derived)
+        dimensions.append(len(rows))
+    return None
+
+
+def _contains_last(jets: Jets, rows: list[list[Jet]]) -> bool:
+    """Whether the differential of the last variable, time, is a combination of the rows."""
+    if not rows:
+        return False
+    last = [jets.zero] * (len(rows[0]) - 1) + [jets.one]
+    return len(echelon(jets, [*rows, last])[0]) == len(rows)
+
+
+class _Space:
+    """The space on which the surfaces meet, near a point: free variables, and the forms restricted to it.
+
+    active           the free variables on which anything depends: those of the series
+    fixed            how many variables the surfaces determine
+    time_is_fixed    whether time is one of them
+    forms            rows of series, one column per free variable, time last
+    """
+
+    def __init__(self, pfaffian: Pfaffian, values: Mapping[Any, float], order: int):
+        expressions = [*pfaffian.surfaces, *(e for form in pfaffian.forms for e in form)]
+        present = {s for e in expressions for s in e.free_symbols}
+        point = {s: mpmath.mpf(x) for s, x in values.items()}
+        rows, dependent = _independent(pfaffian.surfaces, pfaffian.variables, point)
+        self.fixed = len(dependent)
+        self.time_is_fixed = pfaffian.variables[-1] in dependent
+        self._free = [v for v in pfaffian.variables if v not in dependent]
+        self.active = [v for v in self._free if v in present]
+        jets = Jets(len(self.active), order + 1)
+        at = {s: jets.constant(x) for s, x in point.items()}
+        at |= {v: jets.variable(k, point[v]) for k, v in enumerate(self.active)}
+        if pfaffian.forms:
+            at |= _solved(jets, [pfaffian.surfaces[i] for i in rows], dependent, at)
+        self.forms = self._restricted(pfaffian, Jets(len(self.active), order), dependent, at)
+
+    def derivative(self, jet: Jet, column: int) -> Jet:
+        """With respect to the free variable of a column; good to one order less."""
+        variable = self._free[column]
+        if variable not in self.active:
+            return {}
+        k = self.active.index(variable)
+        return {(*e[:k], e[k] - 1, *e[k + 1 :]): e[k] * c for e, c in jet.items() if e[k]}
+
+    def _restricted(
+        self, pfaffian: Pfaffian, jets: Jets, dependent: Sequence[sp.Symbol], at: Mapping[Any, Jet]
+    ) -> list[list[Jet]]:
+        memory: dict[Any, Jet] = {}
+        rows: list[list[Jet]] = []
+        for form in pfaffian.forms:
+            # scaled before it is restricted: what is left of a form that follows from the surfaces is rounding error
+            whole = jets.scaled([jets.evaluate(e, at, memory) for e in form])
+            entries = dict(zip(pfaffian.variables, whole, strict=True))
+            row = [entries[v] for v in self._free]
+            for v in dependent:
+                slopes = [self.derivative(at[v], k) for k in range(len(self._free))]
+                row = [jets.add(e, jets.multiply(entries[v], s)) if s else e for e, s in zip(row, slopes, strict=True)]
+            rows.append(row)
+        return rows
+
+
+def _independent(
+    surfaces: Sequence[Any], variables: Sequence[sp.Symbol], point: Mapping[Any, Any]
+) -> tuple[list[int], list[sp.Symbol]]:
+    """Surfaces with independent normals at the point, and as many variables that they determine."""
+    jets = Jets(0, 0)
+    jets.tiny = mpmath.mpf(10) ** -8  # the point is good to double precision
+    at = {s: jets.constant(x) for s, x in point.items()}
+    normals = [jets.scaled([jets.evaluate(e, at, {}) for e in gradient(phi, variables)]) for phi in surfaces]
+    _, kept = echelon(jets, list(zip(*normals, strict=True)))
+    # time, the last variable, is determined only if nothing else can be
+    _, pivots = echelon(jets, [normals[k][:-1] for k in kept])
+    if len(pivots) < len(kept):
+        _, pivots = echelon(jets, [normals[k] for k in kept])
+    return kept, [variables[j] for j in pivots]
+
+
+def _solved(
+    jets: Jets, surfaces: Sequence[Any], dependent: Sequence[sp.Symbol], at: Mapping[Any, Jet]
+) -> dict[sp.Symbol, Jet]:
+    """The dependent variables as series in the free ones, by Newton's method.
+
+    The slope at the point serves for all steps: each gains one order, or a dozen digits.
+    """
+    solution = {v: at[v] for v in dependent}
+    if not dependent:
+        return solution
+    numbers = Jets(0, 0)
+    here = {s: numbers.constant(jets.value(jet)) for s, jet in at.items()}
+    slopes = [[numbers.evaluate(e, here, {}) for e in gradient(phi, dependent)] for phi in surfaces]
+    inverse = mpmath.matrix([[numbers.value(e) for e in row] for row in slopes]) ** -1
+    for _ in range(jets.order + 5):
+        memory: dict[Any, Jet] = {}
+        now = {**at, **solution}
+        residuals = [jets.evaluate(phi, now, memory) for phi in surfaces]
+        for i, v in enumerate(dependent):
+            for k, residual in enumerate(residuals):
+                solution[v] = jets.add(solution[v], residual, -inverse[i, k])
+    return solution

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""First integrals of constraints stated at acceleration level: ψ(q, q̇, t) whose rate of change they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import sympy as sp
+
+from dalembert.analysis.integrals import integral_of, is_closed, is_integrable, potential
+from dalembert.analysis.rational import neat
+from dalembert.analysis.zero import seems_zero
+from dalembert.model.standard_form import gradient, time_derivative
+from dalembert.model.symbols import StateSymbols
+
+_SIZE_LIMIT = 300
+"""Operations above which no first integral is looked for."""
+
+
+def first_integral(slopes: Sequence[Any], rest: Any, symbols: StateSymbols) -> Any | None:
+    """ψ with dψ/dt equal to Σ αᵢ q̈ᵢ + β up to a factor; None where none of the factors tried will do.
+
+    The factors tried do not depend on how the constraint was scaled, but for the first, one.
+    """
+    if sum(map(sp.count_ops, (*slopes, rest))) > _SIZE_LIMIT:
+        return None
+    for factor in _factors(slopes, symbols):
+        psi = _integrated([neat(factor * a) for a in slopes], neat(factor * rest), symbols)
+        if psi is not None:
+            return psi
+    return None
+
+
+def _factors(slopes: Sequence[Any], symbols: StateSymbols) -> Iterator[Any]:
+    yield sp.S.One
+    pivots = [i for i, a in enumerate(slopes) if not seems_zero(a)]
+    for i in pivots:
+        yield 1 / slopes[i]
+    if not pivots or any(neat(a / slopes[pivots[0]]).free_symbols & set(symbols.qd) for a in slopes):
+        return
+    # α ∝ ∂f/∂q makes the constraint a multiple of f̈ + …
+    ratios = [neat(a / slopes[pivots[0]]) for a in slopes]
+    if is_integrable(ratios, symbols.q, seems_zero):
+        f = integral_of(ratios, symbols.q, seems_zero)
+        if f is not None:
+            yield f.diff(symbols.q[pivots[0]]) / slopes[pivots[0]]
+
+
+def _integrated(slopes: Sequence[Any], rest: Any, symbols: StateSymbols) -> Any | None:
+    """ψ with ∂ψ/∂q̇ᵢ = αᵢ, whose remaining rate of change is β."""
+    if not is_closed(slopes, symbols.qd):
+        return None
+    psi = potential(slopes, symbols.qd)
+    if psi is None:
+        return None
+    left = neat(rest - time_derivative(psi, symbols))
+    rates = gradient(left, symbols.qd)
+    if not all(seems_zero(b) for a in rates for b in gradient(a, symbols.qd)):
+        return None
+    at_rest = dict.fromkeys(symbols.qd, sp.S.Zero)
+    form = [a.xreplace(at_rest) for a in (*rates, left)]
+    variables = (*symbols.q, symbols.time)
+    more = potential(form, variables) if is_closed(form, variables) else None
+    if more is None or not seems_zero(rest - time_derivative(psi + more, symbols)):
+        return None
+    return psi + more

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rational functions multiplied out at a bounded price: one numerator over powers of the denominators as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy as sp
+
+_WORK_LIMIT = 20_000
+"""Products of monomials in one multiplication above which we give up."""
+
+
+class TooLargeError(Exception):
+    """Multiplying out would take long."""
+
+
+class Expanded:
+    """A rational expression over the rationals as numerator / Π denominatorᵖᵒʷᵉʳ, polynomials in its symbols.
+
+    Nothing is cancelled: whether the expression is zero shows in the numerator, and that needs no common divisors.
+    """
+
+    def __init__(self, expression: Any):
+        symbols = sorted(expression.free_symbols, key=str)
+        self._ring = sp.polys.rings.PolyRing(symbols or [sp.Symbol("none")], sp.QQ)
+        self.numerator, self.denominators = self._fraction(expression)
+
+    def cancelled(self) -> Any:
+        """The expression with common divisors cancelled, and factored as far as it comes."""
+        return sp.factor_terms(sp.cancel(self.numerator.as_expr() / self._product(self.denominators).as_expr()))
+
+    def _fraction(self, e: Any) -> tuple[Any, dict[Any, int]]:
+        if isinstance(e, sp.Add):
+            return self._sum([self._fraction(part) for part in e.args])
+        if isinstance(e, sp.Mul):
+            numerator, denominators = self._ring.one, dict[Any, int]()
+            for above, below in map(self._fraction, e.args):
+                numerator = _times(numerator, above)
+                denominators = {b: denominators.get(b, 0) + below.get(b, 0) for b in {**denominators, **below}}
+            return numerator, denominators
+        if isinstance(e, sp.Pow):
+            return self._power(*self._fraction(e.base), int(e.exp))
+        return self._ring.ring_new(sp.QQ.from_sympy(e)) if e.is_Rational else self._ring(e), {}
+
+    def _sum(self, parts: list[tuple[Any, dict[Any, int]]]) -> tuple[Any, dict[Any, int]]:
+        common: dict[Any, int] = {}
+        for _, below in parts:
+            common = {b: max(common.get(b, 0), below.get(b, 0)) for b in {**common, **below}}
+        total = self._ring.zero
+        for above, below in parts:
+            missing = {b: power - below.get(b, 0) for b, power in common.items()}
+            total = total + _times(above, self._product(missing))
+        return total, common
+
+    def _power(self, above: Any, below: dict[Any, int], power: int) -> tuple[Any, dict[Any, int]]:
+        if power < 0:
+            if not above:
+                raise ZeroDivisionError
+            above, below, power = self._product(below), {above: 1}, -power
+        return self._product({above: power}), {b: n * power for b, n in below.items()}
+
+    def _product(self, powers: dict[Any, int]) -> Any:
+        product = self._ring.one
+        for base, power in powers.items():
+            for _ in range(power):
+                product = _times(product, base)
+        return product
+
+
+def _times(left: Any, right: Any) -> Any:
+    if len(left) * len(right) > _WORK_LIMIT:
+        raise TooLargeError
+    return left * right

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The integral of one Pfaffian form: f with df = μ ω, found by integrating factors and checked by differentiation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import sympy as sp
+from sympy.integrals.manualintegrate import manualintegrate
+
+from dalembert.analysis.rational import neat
+from dalembert.analysis.zero import seems_zero
+
+_INTEGRAND_LIMIT = 50
+"""Operations above which an integrand is not attempted."""
+_HARD_LIMIT = 20
+"""The same for SymPy's slower methods."""
+
+Form = Sequence[Any]
+
+
+def is_integrable(form: Form, variables: Sequence[sp.Symbol], is_zero: Callable[[Any], bool]) -> bool:
+    """Frobenius' test ω ∧ dω = 0, for a form that is not identically zero.
+
+    Divided by a component that does not vanish, the form is dzᵢ + Σ bⱼ dzⱼ, and it is enough that
+    Xⱼ bₖ = Xₖ bⱼ for the directions Xⱼ = ∂ⱼ − bⱼ ∂ᵢ that it annihilates.
+    """
+    i = _pivot(form, is_zero)
+    b = [e / form[i] for e in form]
+    others = [j for j in range(len(form)) if j != i and (b[j] != 0 or _depends(form, variables[j]))]
+
+    def along(j: int, e: Any) -> Any:
+        return e.diff(variables[j]) - b[j] * e.diff(variables[i])
+
+    return all(is_zero(along(j, b[k]) - along(k, b[j])) for j, k in combinations(others, 2))
+
+
+def integral_of(form: Form, variables: Sequence[sp.Symbol], is_zero: Callable[[Any], bool]) -> Any | None:
+    """A function f with df ∧ ω = 0 for an integrable form; None where none of the methods finds it."""
+    for scaled in _scalings(form, variables):
+        f = potential(scaled, variables)
+        if f is not None and _is_integral(f, form, variables, seems_zero):
+            _is_integral(f, form, variables, is_zero)  # again, to remember whether numbers had the last word
+            return f
+    return None
+
+
+def _is_integral(f: Any, form: Form, variables: Sequence[sp.Symbol], is_zero: Callable[[Any], bool]) -> bool:
+    slope = [f.diff(v) for v in variables]
+    if all(is_zero(e) for e in slope):
+        return False
+    return all(is_zero(slope[i] * form[j] - slope[j] * form[i]) for i, j in combinations(range(len(form)), 2))
+
+
+def _scalings(form: Form, variables: Sequence[sp.Symbol]) -> Iterator[list[Any]]:
+    """Multiples of the form that are exact, from the plainest integrating factor to the least plain."""
+    form = [neat(e) for e in form]
+    present = [i for i, e in enumerate(form) if not seems_zero(e)]
+    if len(present) == 1:
+        yield [sp.Integer(i == present[0]) for i in range(len(form))]
+        return
+    if is_closed(form, variables):
+        yield form
+    normalised = [(i, [neat(e / form[i]) for e in form]) for i in present]
+    factors = [(slope, b) for i, b in normalised for slope in _factor_slopes(b, i, variables)]
+    for slope, b in sorted(factors, key=lambda pair: sum(map(sp.count_ops, (*pair[0], *pair[1])))):
+        logarithm = potential(slope, variables)
+        if logarithm is not None:
+            factor = neat(sp.powsimp(sp.exp(sp.expand_log(logarithm, force=True))))
+            yield [neat(factor * e) for e in b]
+    radial = neat(sp.Add(*(v * e for v, e in zip(variables, form, strict=True))))
+    if not seems_zero(radial) and is_closed(homogeneous := [neat(e / radial) for e in form], variables):
+        yield homogeneous  # Euler's factor
+
+
+def _factor_slopes(b: list[Any], i: int, variables: Sequence[sp.Symbol]) -> Iterator[list[Any]]:
+    """Gradients L of the logarithm of an integrating factor of ω = dzᵢ + Σ bⱼ dzⱼ.
+
+    An integrating factor has Lⱼ = Lᵢ bⱼ + ∂ᵢ bⱼ. If it does not depend on zᵢ, Lᵢ = 0. If it is a product of functions
+    of one variable each, Lᵢ' bⱼ + Lᵢ ∂ᵢbⱼ + ∂ᵢ²bⱼ = 0, which with its derivative along zⱼ gives Lᵢ.
+    """
+    for own in _own_slopes(b, i, variables):
+        slope = [own if j == i else neat(own * e + e.diff(variables[i])) for j, e in enumerate(b)]
+        if is_closed(slope, variables):
+            yield slope
+
+
+def _own_slopes(b: list[Any], i: int, variables: Sequence[sp.Symbol]) -> Iterator[Any]:
+    zi = variables[i]
+    yield sp.S.Zero
+    for j, e in enumerate(b):
+        if j == i or seems_zero(e) or seems_zero(e.diff(zi)):
+            continue
+        zj = variables[j]
+        determinant = neat(e * e.diff(zi, zj) - e.diff(zi) * e.diff(zj))
+        if seems_zero(determinant):
+            own = neat(-e.diff(zi) / e)
+        else:
+            own = neat((e.diff(zj) * e.diff(zi, zi) - e * e.diff(zi, zi, zj)) / determinant)
+        if all(seems_zero(own.diff(v)) for v in variables if v != zi):
+            yield own
+
+
+def potential(form: Form, variables: Sequence[sp.Symbol]) -> Any | None:
+    """f with df equal to a closed form, one variable after the other; None where an integral is not elementary."""
+    f = sp.S.Zero
+    for v, e in zip(variables, form, strict=True):
+        part = _antiderivative(neat(e - f.diff(v)), v)
+        if part is None:
+            return None
+        f += part
+    return f
+
+
+def _antiderivative(e: Any, v: sp.Symbol) -> Any | None:
+    e = sp.expand(e) if sp.count_ops(sp.expand(e)) <= 2 * sp.count_ops(e) + 4 else e
+    if not e.has(v):
+        return e * v
+    if sp.count_ops(e) > _INTEGRAND_LIMIT or _is_hopeless(e, v):
+        return None
+    # positive symbols spare us the special cases of special parameters; the result is checked by differentiation
+    positive = {s: sp.Dummy(s.name, positive=True) for s in e.free_symbols}
+    try:
+        found = manualintegrate(e.xreplace(positive), positive[v])
+        if found.has(sp.Integral) and sp.count_ops(e) <= _HARD_LIMIT:
+            found = sp.integrate(e.xreplace(positive), positive[v])
+    except (NotImplementedError, RecursionError, ValueError, TypeError):
+        return None
+    if found.has(sp.Integral, sp.Piecewise):
+        return None
+    return found.xreplace({dummy: s for s, dummy in positive.items()})
+
+
+def _is_hopeless(e: Any, v: sp.Symbol) -> bool:
+    """Roots and transcendental functions of the variable in one term: seldom elementary, and a long search."""
+    for term in sp.Add.make_args(e):
+        roots = [p for p in term.atoms(sp.Pow) if p.base.has(v) and not p.exp.is_Integer]
+        if roots and any(f.has(v) for f in term.atoms(sp.Function)):
+            return True
+    return False
+
+
+def is_closed(form: Form, variables: Sequence[sp.Symbol]) -> bool:
+    """Whether dω seems to vanish; what rests on it is checked later."""
+    pairs = combinations(zip(variables, form, strict=True), 2)
+    return all(seems_zero(e.diff(w) - d.diff(v)) for (v, e), (w, d) in pairs)
+
+
+def _pivot(form: Form, is_zero: Callable[[Any], bool]) -> int:
+    """The component that is not zero and shortest."""
+    candidates = sorted((i for i, e in enumerate(form) if e != 0), key=lambda i: sp.count_ops(form[i]))
+    return next(i for i in candidates if not is_zero(form[i]))
+
+
+def _depends(form: Form, variable: sp.Symbol) -> bool:
+    return any(variable in e.free_symbols for e in form)

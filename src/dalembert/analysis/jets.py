@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Power series in several variables about a point, cut off at some order, with many digits.
+
+A series is a mapping from exponents to coefficients. With series in place of numbers, linear algebra at one point also
+yields the derivatives of its results there, however large the symbolic expressions would have become.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from math import factorial, prod
+from typing import Any
+
+import mpmath
+import sympy as sp
+
+DIGITS = 50
+TINY = mpmath.mpf(10) ** -22
+"""What counts as zero beside numbers of order one."""
+
+Jet = dict[tuple[int, ...], Any]
+
+
+class Jets:
+    """Arithmetic of series in some number of variables up to an order."""
+
+    def __init__(self, variables: int, order: int):
+        self.variables = variables
+        self.order = order
+        self._origin = (0,) * variables
+        self.zero: Jet = {}
+        self.one = self.constant(mpmath.mpf(1))
+        self.tiny = TINY
+
+    def constant(self, value: Any) -> Jet:
+        return {self._origin: value} if value else {}
+
+    def variable(self, index: int, value: Any) -> Jet:
+        """The variable itself, about its value at the point."""
+        step = tuple(int(k == index) for k in range(self.variables))
+        return self.constant(value) | ({step: mpmath.mpf(1)} if self.order else {})
+
+    def weight(self, jet: Jet) -> Any:
+        """The size at the point, by which pivots are chosen."""
+        return abs(self.value(jet))
+
+    def value(self, jet: Jet) -> Any:
+        """The value at the point."""
+        return jet.get(self._origin, mpmath.mpf(0))
+
+    def add(self, left: Jet, right: Jet, factor: Any = 1) -> Jet:
+        """left + factor · right, with a number as factor."""
+        if not right:
+            return left
+        total = dict(left)
+        for powers, coefficient in right.items():
+            total[powers] = total.get(powers, 0) + factor * coefficient
+        return total
+
+    def multiply(self, left: Jet, right: Jet) -> Jet:
+        product: Jet = {}
+        for one, a in left.items():
+            room = self.order - sum(one)
+            for two, b in right.items():
+                if sum(two) <= room:
+                    powers = tuple(map(sum, zip(one, two, strict=True)))
+                    product[powers] = product.get(powers, 0) + a * b
+        return product
+
+    def inverse(self, jet: Jet) -> Jet:
+        """1/jet = (1/a) Σ (−h/a)ᵏ for jet = a + h."""
+        a = self.value(jet)
+        step = {powers: -c / a for powers, c in jet.items() if powers != self._origin}
+        total = term = self.constant(1 / a)
+        for _ in range(self.order):
+            term = self.multiply(term, step)
+            total = self.add(total, term)
+        return total
+
+    def scaled(self, row: Sequence[Jet]) -> list[Jet]:
+        """The row divided by its largest entry at the point, so that a constant factor does not matter."""
+        size = max(map(self.weight, row))
+        return [{powers: c / size for powers, c in e.items()} for e in row] if size else list(row)
+
+    def evaluate(self, expression: Any, at: Mapping[Any, Jet], memory: dict[Any, Jet]) -> Jet:
+        """The series of an expression; ``at`` gives those of its symbols, ``memory`` those of parts seen before."""
+        if expression in at:
+            return at[expression]
+        if expression not in memory:
+            memory[expression] = self._evaluate(expression, at, memory)
+        return memory[expression]
+
+    def _evaluate(self, e: Any, at: Mapping[Any, Jet], memory: dict[Any, Jet]) -> Jet:
+        if not e.free_symbols:
+            return self.constant(mpmath.mpmathify(sp.N(e, mpmath.mp.dps + 5)))
+        if isinstance(e, sp.Piecewise):
+            point = {s: sp.Float(self.value(jet), 30) for s, jet in at.items()}
+            pieces: Any = e.args
+            branch = next(value for value, condition in pieces if condition.xreplace(point) == sp.true)
+            return self.evaluate(branch, at, memory)
+        parts = [self.evaluate(part, at, memory) for part in e.args]
+        if isinstance(e, sp.Add):
+            total: Jet = {}
+            for part in parts:
+                total = self.add(total, part)
+            return total
+        if isinstance(e, sp.Mul) or (isinstance(e, sp.Pow) and isinstance(e.exp, sp.Integer) and e.exp > 0):
+            factors = parts if isinstance(e, sp.Mul) else [parts[0]] * int(e.exp)
+            product = factors[0]
+            for factor in factors[1:]:
+                product = self.multiply(product, factor)
+            return product
+        if isinstance(e, sp.Pow) and not e.exp.free_symbols:
+            return self._composed(sp.Pow(_slot(0), e.exp), parts[:1])
+        return self._composed(e.func(*(_slot(k) for k in range(len(parts)))), parts)
+
+    def _composed(self, function: Any, arguments: Sequence[Jet]) -> Jet:
+        """Taylor's formula: Σ f⁽ᵅ⁾(a) hᵅ/α! over all α up to the order."""
+        point = [self.value(jet) for jet in arguments]
+        steps = [{powers: c for powers, c in jet.items() if powers != self._origin} for jet in arguments]
+        total: Jet = {}
+        for alpha in itertools.product(range(self.order + 1), repeat=len(arguments)):
+            if sum(alpha) > self.order:
+                continue
+            weight = _partial(function, alpha)(*point) / prod(map(factorial, alpha))
+            term = self.constant(mpmath.mpmathify(weight))
+            for step, power in zip(steps, alpha, strict=True):
+                for _ in range(power):
+                    term = self.multiply(term, step)
+            total = self.add(total, term)
+        return total
+
+
+@lru_cache(maxsize=1024)
+def _partial(function: Any, alpha: tuple[int, ...]) -> Any:
+    slots = [_slot(k) for k in range(len(alpha))]
+    derivative = function
+    for slot, count in zip(slots, alpha, strict=True):
+        derivative = derivative.diff(slot, count) if count else derivative
+    derivative = derivative.replace(sp.DiracDelta, lambda *_: sp.S.Zero)  # no random point lies on the kink of |x|
+    return sp.lambdify(slots, derivative, modules="mpmath")
+
+
+def _slot(index: int) -> sp.Symbol:
+    return sp.Symbol(f"slot.{index}", real=True)

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What kind one constraint is, on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import mpmath
+import sympy as sp
+
+from dalembert.analysis.first_integral import first_integral
+from dalembert.analysis.integrals import Form, integral_of, is_integrable
+from dalembert.analysis.rational import Letters, NotRationalError, cancelled, exact
+from dalembert.analysis.zero import ZeroTest, random_point
+from dalembert.model.constraint import Constraint, Level
+from dalembert.model.standard_form import gradient
+from dalembert.model.symbols import StateSymbols
+
+CHETAEV = "nonlinear in velocity: Chetaev's rule is assumed, the ideal force lies along ∂ψ/∂q̇"
+
+
+@dataclass(frozen=True)
+class ConstraintKind:
+    """One constraint, classified.
+
+    level                 position, velocity or acceleration: where it was stated
+    holonomic             whether it is the derivative of a relation f(q, t) = const, up to a factor; None: not decided
+    scleronomic           whether time stays out of it: out of f where it is holonomic, else out of the constraint,
+                          where a common factor does not count
+    catastatic            whether it is homogeneous in the velocities: satisfied at rest
+    linear_in_velocity    whether its row of A does not depend on the velocities
+    integral              f(q, t) where it was found, in the model's letters; at position level the constraint itself
+    numerical             whether something that had to vanish did so at random points but not by symbols
+    remark                what else there is to know, or nothing
+    """
+
+    name: str
+    level: Level
+    holonomic: bool | None
+    scleronomic: bool
+    catastatic: bool
+    linear_in_velocity: bool
+    integral: Any | None = None
+    numerical: bool = False
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A constraint classified, with its Pfaffian form Σ aᵢ dqᵢ + a₀ dt and its integral in plain symbols, if any."""
+
+    row: ConstraintKind
+    form: tuple[Any, ...] | None = None
+    integral: Any | None = None
+
+
+def kind_of(constraint: Constraint, symbols: StateSymbols) -> Kind:
+    """Classify one constraint."""
+    is_zero = ZeroTest()
+    expression = exact(symbols.plain(constraint.expression))
+    judge = {"position": _position, "velocity": _velocity, "acceleration": _acceleration}[constraint.level]
+    kind = judge(str(constraint.name), expression, symbols, is_zero)
+    row = replace(kind.row, numerical=kind.row.numerical or is_zero.numerical)
+    if row.integral is None:
+        return replace(kind, row=row)
+    # constants of the motion stand between a constraint on accelerations and its integral
+    plain = None if row.level == "acceleration" else row.integral
+    return replace(kind, row=replace(row, integral=symbols.restore(row.integral)), integral=plain)
+
+
+def _position(name: str, phi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
+    still = _free_of_time(phi, symbols.q, symbols, is_zero)
+    by_numbers = not still and _still_on_surface(phi, symbols)
+    row = ConstraintKind(name, "position", True, still or by_numbers, still or by_numbers, True, phi, by_numbers)
+    return Kind(row)
+
+
+def _velocity(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
+    slopes = gradient(psi, symbols.qd)
+    if not all(is_zero(b) for a in slopes for b in gradient(a, symbols.qd)):
+        return _nonlinear(name, psi, symbols, is_zero)
+    at_rest = psi.xreplace(dict.fromkeys(symbols.qd, sp.S.Zero))
+    form = (*(a.xreplace(dict.fromkeys(symbols.qd, sp.S.Zero)) for a in slopes), at_rest)
+    if all(is_zero(a) for a in form[:-1]):
+        row = ConstraintKind(name, "velocity", None, symbols.time not in psi.free_symbols, is_zero(at_rest), True)
+        return Kind(replace(row, remark="its velocities cancel: state what is left at position level"))
+    return _pfaffian(name, form, symbols, is_zero)
+
+
+def _pfaffian(name: str, form: Form, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
+    variables = (*symbols.q, symbols.time)
+    catastatic = is_zero(form[-1])
+    if is_integrable(form, variables, is_zero):
+        integral = integral_of(form, variables, is_zero)
+        # an integrable form without dt has an integral without t
+        return Kind(ConstraintKind(name, "velocity", True, catastatic, catastatic, True, integral), tuple(form))
+    psi = sp.Add(*(a * v for a, v in zip(form, (*symbols.qd, sp.S.One), strict=True)))
+    still = _free_of_time(psi, symbols.qd, symbols, is_zero)
+    return Kind(ConstraintKind(name, "velocity", False, still, catastatic, True), tuple(form))
+
+
+def _nonlinear(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
+    row = ConstraintKind(
+        name,
+        "velocity",
+        None,
+        _free_of_time(psi, symbols.qd, symbols, is_zero),
+        _homogeneous(psi, symbols, is_zero),
+        False,
+        remark=CHETAEV,
+    )
+    factor = _linear_factor(psi, symbols)
+    if factor is None:
+        return Kind(row)
+    linear = _velocity(name, factor, symbols, is_zero)
+    remark = f"{CHETAEV}; it holds only where {symbols.readable(factor)} = 0, and there its row of A vanishes"
+    return replace(linear, row=replace(linear.row, linear_in_velocity=False, remark=remark))
+
+
+def _acceleration(name: str, expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
+    slopes = gradient(expression, symbols.qdd)
+    rest = expression.xreplace(dict.fromkeys(symbols.qdd, sp.S.Zero))
+    linear = _direction_is_free_of(slopes, symbols.qd, is_zero)
+    still = _free_of_time(expression, (*symbols.qd, *symbols.qdd), symbols, is_zero)
+    catastatic = _homogeneous(expression, symbols, is_zero)
+    undecided = "no first integral ψ(q, q̇, t) was found for it"
+    row = ConstraintKind(name, "acceleration", None, still, catastatic, linear, remark=undecided if linear else CHETAEV)
+    psi = first_integral(slopes, rest, symbols)
+    if psi is None:
+        return Kind(row)
+    constant = sp.Symbol("level.c", real=True)
+    found = _velocity(name, psi - constant, symbols, is_zero).row
+    remark = f"it holds {symbols.readable(psi)} constant, not zero"
+    if found.holonomic is None or not linear:
+        return Kind(replace(row, remark=f"{remark}; {CHETAEV}"))
+    at_zero = _velocity(name, psi, symbols, is_zero).row
+    integral = at_zero.integral if found.holonomic else None
+    still = at_zero.scleronomic if found.holonomic else still
+    return Kind(replace(row, holonomic=found.holonomic, integral=integral, scleronomic=still, remark=remark))
+
+
+def _free_of_time(expression: Any, rates: Sequence[Any], symbols: StateSymbols, is_zero: ZeroTest) -> bool:
+    """Whether time occurs at most in a common factor: ∂ₜψ/ψ does not depend on what the equation is about."""
+    if symbols.time not in expression.free_symbols:
+        return True
+    slope = expression.diff(symbols.time)
+    present = [v for v in rates if v in expression.free_symbols]
+    return all(is_zero(slope.diff(v) * expression - slope * expression.diff(v)) for v in present)
+
+
+def _still_on_surface(phi: Any, symbols: StateSymbols) -> bool:
+    """Whether ∂φ/∂t vanishes wherever φ = 0, at a few random points of the surface."""
+    present = [q for q in symbols.q if q in phi.free_symbols]
+    unknowns = sorted(phi.free_symbols, key=str)
+    functions = sp.lambdify(unknowns, [phi, phi.diff(symbols.time), *gradient(phi, present)], "mpmath")
+    slots = [unknowns.index(q) for q in present]
+    found = [slope for seed in range(8) if (slope := _slope_on_surface(functions, slots, unknowns, seed)) is not None]
+    return bool(found) and max(found) < 1e-12
+
+
+def _slope_on_surface(functions: Any, slots: list[int], unknowns: Sequence[Any], seed: int) -> Any | None:
+    """|∂φ/∂t| / |∂φ/∂q| at a point reached by Newton's method along the gradient; None where it is not reached."""
+    with mpmath.workdps(30):
+        x = random_point(unknowns, seed)
+        try:
+            for _ in range(60):
+                phi, slope, *normal = functions(*x)
+                size = sum(a * a for a in normal)
+                if abs(phi) < 1e-25 * mpmath.sqrt(size):
+                    return abs(slope) / mpmath.sqrt(size)
+                for slot, a in zip(slots, normal, strict=True):
+                    x[slot] -= phi * a / size
+        except (ZeroDivisionError, ValueError, TypeError):
+            return None
+    return None
+
+
+def _homogeneous(expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> bool:
+    """Euler's test, with accelerations counted twice: does slowing everything down only scale the expression?"""
+    rates = [(v, 1) for v in symbols.qd] + [(a, 2) for a in symbols.qdd]
+    euler = sp.Add(*(weight * v * expression.diff(v) for v, weight in rates if v in expression.free_symbols))
+    unknowns = sorted(expression.free_symbols, key=str)
+    with mpmath.workdps(30):
+        try:
+            above, below = sp.lambdify(unknowns, [euler, expression], "mpmath")(*random_point(unknowns, 0))
+            degree = Fraction(str(mpmath.re(above / below))).limit_denominator(12)
+        except (ZeroDivisionError, ValueError, TypeError):
+            return False
+    return is_zero(euler - sp.Rational(degree.numerator, degree.denominator) * expression)
+
+
+def _direction_is_free_of(slopes: Sequence[Any], rates: Sequence[Any], is_zero: ZeroTest) -> bool:
+    """Whether no ratio of the slopes depends on the rates."""
+    present = [v for v in rates if any(v in a.free_symbols for a in slopes)]
+    pairs = list(combinations(slopes, 2))
+    return all(is_zero(a.diff(v) * b - b.diff(v) * a) for v in present for a, b in pairs)
+
+
+def _linear_factor(psi: Any, symbols: StateSymbols) -> Any | None:
+    """The only factor of ψ that contains velocities, if it is linear in them."""
+    try:
+        letters = Letters([psi])
+        factors: Any = sp.factor_list(sp.fraction(cancelled(letters.rational(psi)))[0])[1]
+    except (NotRationalError, sp.PolynomialError):
+        return None
+    moving = [letters.restore(f) for f, _ in factors]
+    moving = [f for f in moving if f.free_symbols & set(symbols.qd)]
+    if len(moving) != 1 or any(b != 0 for b in _second_derivatives(moving[0], symbols)):
+        return None
+    return moving[0]
+
+
+def _second_derivatives(f: Any, symbols: StateSymbols) -> Iterator[Any]:
+    return (sp.expand(b) for a in gradient(f, symbols.qd) for b in gradient(a, symbols.qd))

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Expressions as rational functions of independent letters, for which "is it zero?" has an exact answer.
+
+Sines and cosines of an angle w become rational functions of tan(w/2), exponentials become powers of one letter; roots
+and other functions become letters of their own, whose hidden relations are then the only thing left to numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, reduce
+from math import lcm
+from typing import Any
+
+import sympy as sp
+
+from dalembert.analysis.fractions import Expanded, TooLargeError
+
+SIZE_LIMIT = 1500
+"""Operations above which an expression is left alone."""
+
+TERM_LIMIT, LETTER_LIMIT = 300, 12
+"""Monomials and letters above which common factors are not looked for."""
+
+
+class NotRationalError(Exception):
+    """The expression does not fit the letters, or is too large to be worth the time."""
+
+
+def exact(expression: Any) -> Any:
+    """Decimal numbers as the fractions they print as, so that 0.1 is one tenth."""
+    return expression.xreplace({number: sp.Rational(str(number)) for number in expression.atoms(sp.Float)})
+
+
+class Letters:
+    """A stock of letters for some expressions.
+
+    meaning    what each new letter stands for; ordinary symbols stand for themselves
+    """
+
+    def __init__(self, expressions: Iterable[Any]):
+        prepared = [_prepared(e) for e in expressions]
+        self.meaning: dict[sp.Symbol, Any] = {}
+        self._letters: dict[Any, sp.Symbol] = {}
+        self._tangents: dict[sp.Symbol, Any] = {}
+        arguments = [f.args[0] for e in prepared for f in e.atoms(sp.sin, sp.cos, sp.exp)]
+        self._divisors = _divisors(arguments)
+
+    def rational(self, expression: Any) -> Any:
+        """The expression in letters."""
+        return self._rational(_prepared(expression))
+
+    def restore(self, expression: Any) -> Any:
+        """An expression in letters in its old words again, with sines and cosines."""
+        for tangent, angle in self._tangents.items():
+            if tangent in expression.free_symbols:
+                expression = _with_sines(expression, tangent, angle)
+        return expression.xreplace(self.meaning)
+
+    def slope(self, letter: sp.Symbol, variable: sp.Symbol) -> Any:
+        """The derivative of a letter with respect to a variable, in letters."""
+        if letter not in self.meaning:
+            return sp.S.One if letter == variable else sp.S.Zero
+        if letter in self._tangents:
+            return (1 + letter**2) / 2 * self.rational(self._tangents[letter].diff(variable))
+        return self.rational(self.meaning[letter].diff(variable))
+
+    def _rational(self, e: Any) -> Any:
+        if isinstance(e, (sp.Symbol, sp.Rational)):
+            return e
+        if isinstance(e, (sp.Add, sp.Mul)):
+            return e.func(*map(self._rational, e.args))
+        if isinstance(e, (sp.sin, sp.cos)):
+            return self._trigonometric(e)
+        if isinstance(e, sp.exp):
+            return sp.Mul(*(self._letter(sp.exp(unit)) ** n for unit, n in self._multiples(e.args[0])))
+        if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Integer):
+            return self._rational(e.base) ** e.exp
+        if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Rational):
+            return self._letter(sp.Pow(e.base, sp.Rational(1, e.exp.q))) ** e.exp.p
+        return self._letter(e)
+
+    def _trigonometric(self, e: Any) -> Any:
+        parts = self._multiples(e.args[0])
+        units = [sp.Dummy() for _ in parts]
+        spread = sp.expand_trig(e.func(sp.Add(*(n * w for w, (_, n) in zip(units, parts, strict=True)))))
+        rules: dict[Any, Any] = {}
+        for w, (unit, _) in zip(units, parts, strict=True):
+            u = self._letter(sp.tan(unit / 2))
+            self._tangents[u] = unit
+            rules |= {sp.sin(w): 2 * u / (1 + u**2), sp.cos(w): (1 - u**2) / (1 + u**2)}
+        return spread.xreplace(rules)
+
+    def _multiples(self, argument: Any) -> list[tuple[Any, int]]:
+        """The argument as a sum of whole multiples of units."""
+        found: list[tuple[Any, int]] = []
+        for term in sp.Add.make_args(sp.expand(argument)):
+            number, base = term.as_coeff_Mul()
+            divisor = self._divisors.get(base, 1)
+            if not (number * divisor).is_Integer:
+                raise NotRationalError
+            found.append((base / divisor, int(number * divisor)))
+        return found
+
+    def _letter(self, e: Any) -> sp.Symbol:
+        if e not in self._letters:
+            letter = sp.Symbol(f"letter.{len(self._letters)}", real=True)
+            self._letters[e] = letter
+            self.meaning[letter] = e
+        return self._letters[e]
+
+
+@lru_cache(maxsize=4096)
+def neat(expression: Any) -> Any:
+    """The expression as one cancelled fraction where that is shorter, itself where not or where it would take long."""
+    expression = exact(expression)
+    if expression.is_Atom:
+        return expression
+    try:
+        letters = Letters([expression])
+        restored = letters.restore(cancelled(letters.rational(expression)))
+    except NotRationalError:
+        return expression
+    return min(restored, sp.factor_terms(restored), expression, key=sp.count_ops)
+
+
+def expanded(rational: Any) -> Expanded:
+    """A rational function of letters, multiplied out."""
+    try:
+        return Expanded(rational)
+    except (TooLargeError, ZeroDivisionError):
+        raise NotRationalError from None
+
+
+def cancelled(rational: Any) -> Any:
+    """A rational function of letters with common factors cancelled."""
+    fraction = expanded(rational)
+    if len(fraction.numerator) > TERM_LIMIT or len(rational.free_symbols) > LETTER_LIMIT:
+        raise NotRationalError
+    return fraction.cancelled()
+
+
+def _prepared(expression: Any) -> Any:
+    if sp.count_ops(expression) > SIZE_LIMIT:
+        raise NotRationalError
+    e = expression
+    if e.has(sp.tan, sp.cot, sp.sec, sp.csc):
+        e = e.replace(lambda f: isinstance(f, (sp.tan, sp.cot, sp.sec, sp.csc)), lambda f: f.rewrite(sp.sin, sp.cos))
+        e = e.rewrite(sp.tan).replace(sp.tan, lambda w: sp.sin(w) / sp.cos(w)) if e.has(sp.tan) else e
+    if e.has(sp.sinh, sp.cosh, sp.tanh):
+        e = e.rewrite(sp.exp)
+    return exact(e)
+
+
+def _divisors(arguments: Sequence[Any]) -> dict[Any, int]:
+    """For every angle or exponent the number it must be divided by for all its occurrences to be whole multiples."""
+    found: dict[Any, list[int]] = {}
+    for argument in arguments:
+        for term in sp.Add.make_args(sp.expand(argument)):
+            number, base = term.as_coeff_Mul()
+            if isinstance(number, sp.Rational):
+                found.setdefault(base, []).append(int(number.q))
+    return {base: reduce(lcm, denominators) for base, denominators in found.items()}
+
+
+def _with_sines(rational: Any, tangent: sp.Symbol, angle: Any) -> Any:
+    """A rational function of tan(w/2) as one of sin w and cos w."""
+    numerator, denominator = (sp.Poly(p, tangent) for p in sp.fraction(sp.together(rational)))
+    half = (max(int(p.degree()) for p in (numerator, denominator)) + 1) // 2
+    above, below = (_trigonometric_sum(p, half, angle) for p in (numerator, denominator))
+    return sp.factor_terms(sp.cancel(above / below))
+
+
+def _trigonometric_sum(polynomial: Any, half: int, angle: Any) -> Any:
+    """Σ cₖ uᵏ times cos(w/2) to the power 2·half, from sin² (w/2) = (1 − cos w)/2 and its companions."""
+    sine, cosine = sp.sin(angle), sp.cos(angle)
+    total = sp.S.Zero
+    for (k,), coefficient in polynomial.terms():
+        odd = k % 2
+        powers = ((1 - cosine) / 2) ** (k // 2) * ((1 + cosine) / 2) ** (half - k // 2 - odd)
+        total += coefficient * powers * (sine / 2) ** odd
+    return sp.expand(total)
