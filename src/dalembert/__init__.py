@@ -39,12 +39,10 @@ from dalembert.model.system import System as System
 
 if TYPE_CHECKING:
     from dalembert import gallery as gallery
+    from dalembert.analysis.check import check as check
     from dalembert.analysis.classification import Classification as Classification
     from dalembert.analysis.classification import classify as classify
-    from dalembert.analysis.check import check as check
     from dalembert.analysis.hidden import reduce as reduce
-    from dalembert.variational import Vakonomic as Vakonomic
-    from dalembert.variational import vakonomic as vakonomic
     from dalembert.analysis.verdict import Verdict as Verdict
     from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
     from dalembert.equation.constrained_motion import constrained_motion as constrained_motion
@@ -61,6 +59,8 @@ if TYPE_CHECKING:
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derivation import derive as derive
     from dalembert.report.geometry import plot_geometry as plot_geometry
+    from dalembert.variational import Vakonomic as Vakonomic
+    from dalembert.variational import vakonomic as vakonomic
     from dalembert.verbs import build as build
     from dalembert.verbs import consistent_state as consistent_state
     from dalembert.verbs import motion as motion
@@ -70,10 +70,11 @@ __version__ = "0.1.0"
 
 # What needs JAX or diffrax is imported when first used: `import dalembert` then costs little more than SymPy.
 _LATER = {
+    "check": "analysis.check",
     "Classification": "analysis.classification",
     "classify": "analysis.classification",
-    "Vakonomic": "variational",
-    "vakonomic": "variational",
+    "reduce": "analysis.hidden",
+    "Verdict": "analysis.verdict",
     "ConstrainedMotion": "equation.answer",
     "constrained_motion": "equation.constrained_motion",
     "Dynamics": "equation.dynamics",
@@ -89,9 +90,8 @@ _LATER = {
     "Derivation": "report.derivation",
     "derive": "report.derivation",
     "plot_geometry": "report.geometry",
-    "Verdict": "analysis.verdict",
-    "check": "analysis.check",
-    "reduce": "analysis.hidden",
+    "Vakonomic": "variational",
+    "vakonomic": "variational",
     "build": "verbs",
     "consistent_state": "verbs",
     "motion": "verbs",
