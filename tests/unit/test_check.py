@@ -73,11 +73,11 @@ def test_hidden_constraints_are_followed_to_the_end() -> None:
 
 
 def test_degenerate_lagrangian_with_a_hidden_velocity() -> None:
-    """L = (ẋ + y)²/2: p_y = 0 gives ẋ + y = 0, and nothing more (a gauge freedom): said to be open."""
+    """L = (ẋ + y)²/2: p_y = 0 gives ẋ + y = 0, and nothing more: a gauge freedom."""
     verdict = da.check(da.System.from_lagrangian((x.diff(da.t) + y) ** 2 / 2, (x, y)))
     assert not verdict.well_posed
     assert verdict.mass_matrix == "singular"
-    assert "not determined" in str(verdict)
+    assert verdict.hidden_constraints == (x.diff(da.t) + y,)
 
 
 def test_demand_without_a_way_out() -> None:
@@ -255,3 +255,63 @@ def test_mistakes() -> None:
         da.check(system, (1, 0))
     with pytest.raises(da.InputError, match=r"missing: `g`, `l`, `m`"):
         da.check(system, (1, 0), (0, 0))
+
+
+def test_parameters_are_kept_when_no_state_is_given() -> None:
+    """Two unit circles three apart have no point in common; with other radii they do."""
+    l1, l2, l3 = da.parameters("l1 l2 l3")
+    rows = [da.Constraint(x**2 + y**2 - l1**2, name="a"), da.Constraint((x - l3) ** 2 + y**2 - l2**2, name="b")]
+    system = da.System((x, y), sp.eye(2), (0, 0), rows)
+    assert da.check(system, parameters={"l1": 1, "l2": 1, "l3": 3}).conflicts == (("position", ("a", "b")),)
+    assert da.check(system, parameters={"l1": 2, "l2": 2, "l3": 3}).well_posed
+
+
+def test_units_of_different_size_raise_no_alarm() -> None:
+    system = da.System((x, y), sp.diag(1000, 1e-8), (0, 2e-8), da.Constraint(x - 1, name="fixed"))
+    assert da.check(system, (1, 0), (0, 0)).well_posed
+
+
+@pytest.mark.parametrize(
+    ("lagrangian", "constraints", "implied"),
+    [
+        (x.diff(da.t) ** 2 / 2 + y**3 / 3 + y, (), r"y\(t\)\*\*2 \+ 1"),  # y² + 1 = 0
+        (x.diff(da.t) ** 2 / 2 + y * x + u * (x - 1), (), r"x\(t\) - 1"),  # x = 0 and x = 1
+        (x.diff(da.t) ** 2 / 2 + y * (x - da.t), (da.Constraint(x, name="wall"),), r"-t \+ x\(t\)"),  # x = 0 and x = t
+    ],
+)
+def test_hidden_constraints_that_no_state_can_meet(lagrangian: sp.Expr, constraints: tuple, implied: str) -> None:
+    names = (x, y, u) if lagrangian.has(u) else (x, y)
+    system = da.System.from_lagrangian(lagrangian, names, constraints=constraints)
+    with pytest.raises(da.ConstraintError, match=f"they imply `{implied} = 0`"):
+        da.reduce(system)
+    assert "which no motion can meet" in str(da.check(system))
+
+
+def test_search_that_is_given_up_says_so() -> None:
+    """x eʸ = 0 is found; that eʸ = 0 would have to follow is seen by numbers only."""
+    system = da.System.from_lagrangian(x.diff(da.t) ** 2 / 2 + sp.exp(y) * x, (x, y))
+    assert "symbols did not find what" in str(da.check(system))
+    with pytest.raises(da.ConstraintError, match="the search was given up"):
+        da.reduce(system)
+
+
+def test_velocity_rows_redundant_on_their_manifold_are_no_singular_place() -> None:
+    speed = x.diff(da.t) ** 2 + y.diff(da.t) ** 2 - u**2 - 1
+    rows = [da.Constraint(speed, name="one"), da.Constraint(speed * (2 + x.diff(da.t)), name="two")]
+    verdict = da.check(da.System((x, y, u), sp.eye(3), (0, 0, 0), rows), (0, 0, 0), (0.6, 0.8, 0))
+    assert verdict.well_posed
+    assert verdict.redundant["two"]["one"] == pytest.approx(2.6)
+
+
+def test_definite_factors_do_not_change_sign() -> None:
+    """Massless elbow: det M = m² sin²(a − b), which touches zero but keeps its sign."""
+    m = da.parameters("m")
+    L = m * ((sp.cos(x) * x.diff(da.t) + sp.cos(y) * y.diff(da.t)) ** 2) / 2
+    L += m * (sp.sin(x) * x.diff(da.t) + sp.sin(y) * y.diff(da.t)) ** 2 / 2
+    told = str(da.check(da.System.from_lagrangian(L, (x, y))))
+    assert "It is singular where" in told and "changes its sign" not in told
+
+
+def test_kinks_are_no_obstacle() -> None:
+    system = da.System((x, y), sp.eye(2), (0, -1), da.Constraint(sp.Abs(x) + y - 1, name="roof"))
+    assert da.check(system, (0.5, 0.5), (0, 0)).well_posed

@@ -12,7 +12,7 @@ import sympy as sp
 from dalembert.analysis import feasibility
 from dalembert.analysis.hidden import Hidden, hidden_constraints
 from dalembert.analysis.linear_facts import combination, determined, independent_rows, rank_gap, unit_rows
-from dalembert.analysis.mass import mass_kind, singular_places, spoken
+from dalembert.analysis.mass import mass_kind, own_units, singular_places, spoken
 from dalembert.analysis.numbers import Numbers, Point, Terms, finite, random_points, terms_of
 from dalembert.analysis.verdict import Conflict, Finding, FreeData, Verdict
 from dalembert.errors import InputError
@@ -31,7 +31,8 @@ LONGEST_DETERMINANT = 200
 class _Subject:
     """What is looked at: a system, its terms, and a point, given or random.
 
-    given    whether the point is the user's
+    given              whether the point is the user's
+    free_parameters    whether the parameters are random, too
     """
 
     system: System
@@ -40,6 +41,7 @@ class _Subject:
     point: Point
     numbers: Numbers
     given: bool
+    free_parameters: bool
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -87,7 +89,7 @@ def check(system: System, q: Any = None, qd: Any = None, t: float = 0.0, *, para
         names = system.coordinate_names
         point = Point(state_values(names, q, "q"), state_values(names, qd, "qd"), float(scalar_value(t, "t")), p)
     numbers = terms(point)
-    subject = _Subject(system, form, terms, point, numbers, q is not None)
+    subject = _Subject(system, form, terms, point, numbers, q is not None, p is None)
     if not finite(numbers):
         return _not_finite(subject)
     return _verdict(subject)
@@ -112,8 +114,9 @@ def _verdict(subject: _Subject) -> Verdict:
     mass = _mass(subject, findings)
     conflicts = _conflicts(subject, findings)
     redundant = _redundant(subject, findings)
-    hidden = hidden_constraints(subject.system)
-    _saddle(subject, hidden, findings)
+    hidden = hidden_constraints(subject.system, None if subject.free_parameters else subject.point.p)
+    if mass != "positive definite":
+        _saddle(subject, hidden, findings)
     data = None
     if hidden.data_before is not None and hidden.data_after is not None:
         data = FreeData(hidden.data_before, hidden.data_after)
@@ -149,9 +152,7 @@ def _violations(subject: _Subject, findings: list[Finding]) -> dict[Any, float]:
             name = subject.names[int(k)]
             found[name, level] = float(residual[k])
             argument = "q" if level == "position" else "qd"
-            message = (
-                f"`{name}` is violated by {residual[k]:.1e} at `{argument}`; `da.consistent_state` finds a near state."
-            )
+            message = f"`{name}` is violated by {residual[k]:.1e} at `{argument}`; see `da.consistent_state`."
             findings.append(Finding("state", message, True))
     return found
 
@@ -171,7 +172,7 @@ def _mass(subject: _Subject, findings: list[Finding]) -> str:
 
 
 def _conflicts(subject: _Subject, findings: list[Finding]) -> tuple[Conflict, ...]:
-    rows = feasibility.conflicts(subject.form, subject.terms, subject.point, random=not subject.given)
+    rows = feasibility.conflicts(subject.form, subject.terms, subject.point, random=subject.free_parameters)
     found = tuple(Conflict(level, tuple(subject.names[i] for i in rows)) for level, rows in rows)
     for level, names in found:
         if len(names) == 1:
@@ -190,7 +191,7 @@ def _redundant(subject: _Subject, findings: list[Finding]) -> dict[str, dict[str
         made_of = {names[k]: c for k, c in combination(A, kept, row).items()}
         found[names[row]] = made_of
         findings.append(Finding("redundant", f"`{names[row]}` {_made_of(made_of)}."))
-    open_ones = [name for name, unique in zip(names, determined(A), strict=True) if not unique]
+    open_ones = [n for n, row, unique in zip(names, A, determined(A), strict=True) if not unique and row.any()]
     if open_ones:
         told = f"The multipliers of {quoted(open_ones)} are not unique: these constraints can share their load."
         findings.append(Finding("multipliers", told))
@@ -222,19 +223,21 @@ def _singular_place(subject: _Subject, rank: int, findings: list[Finding]) -> No
 
 def _saddle(subject: _Subject, hidden: Hidden, findings: list[Finding]) -> None:
     """Whether the accelerations are determined at all."""
-    M, A = subject.numbers.M, unit_rows(subject.numbers.A)[0]
-    scale = np.abs(M).max(initial=0.0) or 1.0
-    _, values, right = np.linalg.svd(np.vstack([M / scale, A]))
+    if hidden.constraints or hidden.impossible is not None:
+        return  # what they say goes further
+    scale = own_units(subject.numbers.M)
+    M, A = subject.numbers.M / np.outer(scale, scale), unit_rows(subject.numbers.A / scale)[0]
+    _, values, right = np.linalg.svd(np.vstack([M, A]))
     if values[-1] <= 1e-9 * values[0] or len(values) < len(M):
-        said = spoken(right[-1], subject.system.coordinate_names)
+        said = spoken(right[-1] / scale, subject.system.coordinate_names)
         message = f"The acceleration along {said} is not determined: it has neither mass nor constraint."
         findings.append(Finding("acceleration", message, True))
         return
     kept = list(independent_rows(A))
-    K = np.block([[M / scale, -A[kept].T], [A[kept], np.zeros((len(kept), len(kept)))]])
+    K = np.block([[M, -A[kept].T], [A[kept], np.zeros((len(kept), len(kept)))]])
     _, values, right = np.linalg.svd(K)
-    if values[-1] <= 1e-9 * values[0] and not hidden.constraints and hidden.impossible is None:
-        direction = right[-1, : len(M)]
+    if values[-1] <= 1e-9 * values[0]:
+        direction = right[-1, : len(M)] / scale
         if np.linalg.norm(direction) > 1e-6:
             said = spoken(direction, subject.system.coordinate_names)
             message = f"The saddle matrix is singular: the acceleration along {said} is not determined."
@@ -247,7 +250,10 @@ def _hidden(subject: _Subject, hidden: Hidden, findings: list[Finding]) -> None:
         message = f"`{symbols.readable(constraint.expression)} = 0` must hold as well; `da.reduce(system)` adds it."
         findings.append(Finding("hidden constraint", message, True))
     if hidden.impossible is not None:
-        message = f"The equations imply `{symbols.readable(hidden.impossible)} = 0`, on which the motion has no say."
+        message = f"The equations imply `{symbols.readable(hidden.impossible)} = 0`, which no motion can meet."
+        findings.append(Finding("hidden constraint", message, True))
+    if not hidden.decided and hidden.data_before is not None:
+        message = "Numbers show that the equations demand more of a state than was stated; symbols did not find what."
         findings.append(Finding("hidden constraint", message, True))
     if hidden.constraints and hidden.data_before is not None and hidden.data_after is not None:
         message = f"{hidden.data_before} initial data may be chosen as stated, {hidden.data_after} in fact."

@@ -63,7 +63,7 @@ def nearby_rows(form: StandardForm, terms: Terms, point: Point) -> tuple[int, ..
     best: tuple[int, ...] | None = None
     for _ in range(6):
         near = point._replace(q=point.q + 0.03 * size * rng.normal(size=len(point.q)))
-        found = settled(terms, near, (levels_of(form)[0], []))
+        found = settled(terms, near, levels_of(form))
         if found is not None and finite(terms(found)) and np.linalg.norm(found.q - point.q) < size:
             rows = independent_rows(terms(found).A)
             best = rows if best is None or len(rows) > len(best) else best

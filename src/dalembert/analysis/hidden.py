@@ -15,15 +15,17 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.numbers import Numbers, Point, levels_of, random_points, terms_of
+from dalembert.analysis.linear_facts import unit_rows
+from dalembert.analysis.mass import own_units
+from dalembert.analysis.numbers import Numbers, Point, levels_of, random_points, terms_of, without_spikes
 from dalembert.errors import ConstraintError, InputError
 from dalembert.model.constraint import Constraint
 from dalembert.model.standard_form import StandardForm, gradient, standard_form
 from dalembert.model.system import System
 from dalembert.model.values import Floats
 
-LARGEST = 16
-"""Coordinates and constraints together, above which the null vectors are not looked for in symbols."""
+LARGEST, LONGEST = 12, 150
+"""Coordinates and constraints together, and operations in K, above which null vectors are not looked for in symbols."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,9 @@ class Hidden:
     constraints             those constraints, named "hidden 1", …
     data_before, data_after    free initial data: dimension of the states that the constraints allow; None if no such
                             state was found
-    impossible              an equation without coordinates that would have to hold, if one came up
-    decided                 False where the search was given up: too large, or no state satisfies the constraints
+    impossible              an expression that would have to vanish and cannot, if one came up
+    decided                 False where the search was given up: no state satisfies the constraints, or numbers show
+                            that something is demanded which symbols do not find
     """
 
     system: System
@@ -68,11 +71,16 @@ def reduce(system: System) -> System:
             f"the constraints must leave some motion possible; they imply `{found.impossible} = 0`. "
             f"`da.check(system)` says more."
         )
+    if not found.decided:
+        raise ConstraintError(
+            "the hidden constraints must be found to be added; the search was given up. "
+            "`da.check(system)` says what is known."
+        )
     return found.system
 
 
-def hidden_constraints(system: System) -> Hidden:
-    """Search, differentiate, add, and search again."""
+def hidden_constraints(system: System, p: Floats | None = None) -> Hidden:
+    """Search, differentiate, add, and search again; at random parameters unless ``p`` gives them."""
     if not isinstance(system, System):
         raise InputError(f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}.")
     added: list[Constraint] = []
@@ -81,12 +89,16 @@ def hidden_constraints(system: System) -> Hidden:
     while True:
         form = standard_form(system)
         terms = terms_of(form, system.parameter_names)
-        points = random_points(form, terms, len(system.parameter_names))
+        points = random_points(form, terms, len(system.parameter_names), p)
         data = _free_data(form, system, points[0]) if points else None
         before = data if not added else before
-        if not points or not any(_demands(terms(point), given) for point in points):
-            return Hidden(system, tuple(added), before, data, None, decided=bool(points))
-        if len(form.applied_force) + len(form.constraint_rhs) > LARGEST:
+        if not points:
+            # what was added last cannot be met; without any, it is the given constraints that cannot
+            impossible = added[-1].expression if added else None
+            return Hidden(system, tuple(added), before, data, impossible, decided=impossible is not None)
+        if not any(_demands(terms(point), given) for point in points):
+            return Hidden(system, tuple(added), before, data, None, decided=True)
+        if _too_large(form):
             return Hidden(system, tuple(added), before, data, None, decided=False)
         conditions = _conditions(form, system, points, given)
         impossible = next((h for h in conditions if not _has_state(h, form)), None)
@@ -98,6 +110,12 @@ def hidden_constraints(system: System) -> Hidden:
             system = system.constrain(added[-1])
 
 
+def _too_large(form: StandardForm) -> bool:
+    entries = [e for block in (form.mass_matrix, form.constraint_matrix) for row in block for e in row]
+    size = len(form.applied_force) + len(form.constraint_rhs)
+    return size > LARGEST or sum(sp.count_ops(e) for e in entries) > LONGEST
+
+
 def _demands(numbers: Numbers, given: int) -> bool:
     """Whether a null vector of K asks something of this state that the state does not meet."""
     K, right = _saddle(numbers, given)
@@ -107,12 +125,12 @@ def _demands(numbers: Numbers, given: int) -> bool:
 
 
 def _saddle(numbers: Numbers, given: int) -> tuple[Floats, Floats]:
-    """K and its right side, constraint rows scaled to the size of M's entries."""
-    length = np.linalg.norm(numbers.A, axis=1)
-    scale = (np.abs(numbers.M).max() or 1.0) / np.where(length > 0, length, 1.0)
-    A, b = numbers.A * scale[:, None], numbers.b * scale
-    K = np.block([[numbers.M, -A[:given].T], [A, np.zeros((len(b), given))]])
-    return K, np.concatenate([numbers.Q, b])
+    """K and its right side, each coordinate in a unit of its own, constraint rows of unit length."""
+    scale = own_units(numbers.M)
+    A, b = unit_rows(numbers.A / scale, numbers.b)
+    M = numbers.M / np.outer(scale, scale)
+    K = np.block([[M, -A[:given].T], [A, np.zeros((len(b), given))]])
+    return K, np.concatenate([numbers.Q / scale, b])
 
 
 def _conditions(form: StandardForm, system: System, points: list[Point], given: int) -> list[Any]:
@@ -124,18 +142,19 @@ def _conditions(form: StandardForm, system: System, points: list[Point], given: 
     right = sp.Matrix([*form.applied_force, *form.constraint_rhs])
     found: list[Any] = []
     for w in K.T.nullspace(simplify=sp.cancel):
-        h = _numerator((w.T * right)[0, 0])
+        h = _numerator((w.T * right)[0, 0], form)
         if h != 0 and not _holds(h, form, system, points) and h not in found:
             found.append(h)
     return found
 
 
-def _numerator(h: Any) -> Any:
-    """The part of a condition that can vanish, without constant factors."""
+def _numerator(h: Any, form: StandardForm) -> Any:
+    """The part of a condition that a state can make vanish: without denominators and constant factors."""
     numerator = sp.fraction(sp.cancel(sp.together(sp.trigsimp(h))))[0]
     _, factors = sp.factor_list(numerator)
-    kept = sp.Mul(*(base for base, _ in factors)) if factors else numerator
-    kept = sp.expand(kept) if len(factors) <= 1 else kept
+    about_state = [base for base, _ in factors if _has_state(base, form)]
+    kept = sp.Mul(*about_state) if about_state else sp.Mul(*(base for base, _ in factors)) if factors else numerator
+    kept = sp.expand(kept) if len(about_state) <= 1 else kept
     return -kept if kept.could_extract_minus_sign() else kept
 
 
@@ -159,7 +178,8 @@ def _free_data(form: StandardForm, system: System, point: Point) -> int:
     variables = (*form.symbols.q, *form.symbols.qd)
     names = [sp.Symbol(name, real=True) for name in system.parameter_names]
     arguments = (form.symbols.q, form.symbols.qd, form.symbols.time, names)
-    slopes = sp.lambdify(arguments, [gradient(e, variables) for e in said], modules=["numpy", "scipy"], cse=True)
+    rows = without_spikes(tuple(gradient(e, variables) for e in said))
+    slopes = sp.lambdify(arguments, rows, modules=["numpy", "scipy"], cse=True)
     J = np.asarray(slopes(*point), float)
     length = np.linalg.norm(J, axis=1)
     return 2 * n - int(np.linalg.matrix_rank(J / np.where(length > 0, length, 1.0)[:, None], tol=1e-8))

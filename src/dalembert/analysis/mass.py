@@ -29,9 +29,7 @@ def mass_kind(M: Floats) -> MassKind:
     """The kind of a mass matrix, by its eigenvalues relative to its diagonal."""
     if np.abs(M - M.T).max(initial=0.0) > 1e-10 * np.abs(M).max(initial=0.0):
         return MassKind("not symmetric", None)
-    # a change of units scales rows and columns alike and must not decide
-    scale = np.sqrt(np.abs(np.diagonal(M)))
-    scale = np.where(scale > 0, scale, np.abs(M).max(initial=0.0) ** 0.5 or 1.0)
+    scale = own_units(M)
     values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
     if values[0] > 1e-12:
         return MassKind("positive definite", None)
@@ -41,6 +39,12 @@ def mass_kind(M: Floats) -> MassKind:
     if abs(values[smallest]) <= 1e-12:
         return MassKind("singular", vectors[:, smallest] / scale)
     return MassKind("indefinite", vectors[:, 0] / scale)
+
+
+def own_units(M: Floats) -> Floats:
+    """The size (n,) of each coordinate's unit: a change of units scales rows and columns of M, and must not decide."""
+    scale = np.sqrt(np.abs(np.diagonal(M)))
+    return np.where(scale > 0, scale, np.abs(M).max(initial=0.0) ** 0.5 or 1.0)
 
 
 def spoken(direction: Floats, names: Sequence[str]) -> str:
@@ -77,7 +81,7 @@ def singular_places(form: StandardForm) -> tuple[Locus, ...]:
     for base, power in factors:
         state = [s for s in (*form.symbols.q, form.symbols.time) if s in base.free_symbols]
         if state and not _never_zero(base, form):
-            places.append(Locus(_equation(base, state, form), bool(power % 2)))
+            places.append(Locus(_equation(base, state, form), power % 2 == 1 and _takes_both_signs(base)))
     return tuple(places)
 
 
@@ -86,6 +90,17 @@ def _never_zero(base: Any, form: StandardForm) -> bool:
     state = {*form.symbols.q, *form.symbols.qd, form.symbols.time}
     positive = base.xreplace({s: sp.Symbol(s.name, positive=True) for s in base.free_symbols - state})
     return bool(positive.is_positive or positive.is_negative)
+
+
+def _takes_both_signs(base: Any) -> bool:
+    """Whether a factor is positive at some random points and negative at others; parameters are positive."""
+    symbols = sorted(base.free_symbols, key=str)
+    function = sp.lambdify(symbols, base, modules=["numpy", "scipy"])
+    rng = np.random.default_rng(26)
+    draws = [[rng.normal() if "." in s.name else rng.uniform(0.5, 1.5) for s in symbols] for _ in range(200)]
+    with np.errstate(all="ignore"):
+        signs = {float(np.sign(function(*draw))) for draw in draws}
+    return {1.0, -1.0} <= signs
 
 
 def _equation(base: Any, state: Sequence[Any], form: StandardForm) -> str:
