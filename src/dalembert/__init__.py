@@ -110,4 +110,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, "gallery"})
+    hidden = {"annotations", "importlib", "os", "sys", "Any", "TYPE_CHECKING"}
+    return sorted({name for name in globals() if not name.startswith("_")} - hidden | {*_LATER, "gallery"})

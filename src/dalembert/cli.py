@@ -122,6 +122,7 @@ def derive(
     """
     from dalembert.report.derivation import derive as derivation_of
 
+    _require_folder(output, "--output")
     case = gallery.case(name)
     derivation = derivation_of(case.system, title=case.title, about=case.about)
     write = {
@@ -143,7 +144,7 @@ def run(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, as a0=0.2; may be repeated.")
     ] = None,
-    times: Annotated[str | None, typer.Option(help="start:end:count, or times with commas between.")] = None,
+    times: Annotated[str | None, typer.Option(help="As 0:10:101 (start, end, count), or as 0,1,2.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure of the motion: png, pdf or svg.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Write a film of the motion: gif or html.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the trajectory as NetCDF.")] = None,
@@ -184,7 +185,7 @@ def run(
 def demo(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the pages.")] = Path("out/demo"),
 ) -> None:
-    """Solve every case, compare with what is known, and write pages with all derivations and figures.
+    """Solve every case, compare with what is known, and write pages with all derivations and figures: some minutes.
 
     Example: dalembert demo -o out/demo
 
@@ -196,11 +197,13 @@ def demo(
     names = gallery.names()
     found: dict[str, Any] = {}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("solving", total=len(names))
         for one in exhibits(names, output):
             found[one.name] = one
             progress.update(task, advance=1, description=f"solved {one.name}")
+            if not console.is_terminal:
+                typer.echo(f"solved {one.name}, {len(found)} of {len(names)}")
     shown = [found[name] for name in names]
     table = _checks_table()
     for one in shown:
@@ -270,11 +273,13 @@ def _times(text: str) -> Any:
 
 
 def _require_target(path: Path | None, option: str, known: tuple[str, ...]) -> None:
-    if path is None:
-        return
-    if path.suffix.lower() not in known:
+    if path is not None and path.suffix.lower() not in known:
         raise dalembert.InputError(f"`{option}` must end in {', '.join(known)}; got `{path}`.")
-    if not path.parent.is_dir():
+    _require_folder(path, option)
+
+
+def _require_folder(path: Path | None, option: str) -> None:
+    if path is not None and not path.parent.is_dir():
         raise dalembert.InputError(f"`{option}` must name a file in a folder that exists; there is no `{path.parent}`.")
 
 

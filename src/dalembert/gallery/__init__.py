@@ -34,7 +34,7 @@ _CASES = {
     "block-quadratic": ("Block on a rough plane, quadratic law", "block.quadratic"),
     "block-proportional": ("Block on a rough plane, proportional law", "block.proportional"),
     "bead": ("Bead on a wire with sliding friction", "nonideal.bead"),
-    "hidden-constraint": ("A hidden constraint", "ill_posed.hidden_constraint"),
+    "hidden-constraint": ("A hidden constraint, found and added", "ill_posed.hidden_constraint"),
     "indefinite-mass": ("An indefinite mass matrix", "ill_posed.indefinite_mass"),
     "rolling-coin": ("Upright rolling coin", "rolling.coin"),
     "weber": ("Weber's electrodynamics", "ill_posed.weber"),

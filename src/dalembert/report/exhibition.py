@@ -17,7 +17,8 @@ from dalembert.report.page import PAGE_STYLE, STYLE, document
 EQUATION = """<math display="block"><mrow><mi>M</mi><mover><mi>q</mi><mo style="font-size: 120%">¨</mo></mover>
 <mo>=</mo><mi>Q</mi><mo>+</mo>
 <msup><mi>M</mi><mrow><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup><msup><mi>B</mi><mo>+</mo></msup>
-<mo>(</mo><mi>b</mi><mo>−</mo><mi>A</mi><mi>a</mi><mo>)</mo><mo>+</mo>
+<mo>(</mo><mi>b</mi><mo>−</mo><mi>A</mi><msup><mi>M</mi><mrow><mo>−</mo><mn>1</mn></mrow></msup><mi>Q</mi><mo>)</mo>
+<mo>+</mo>
 <msup><mi>M</mi><mrow><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup>
 <mo>(</mo><mi>I</mi><mo>−</mo><msup><mi>B</mi><mo>+</mo></msup><mi>B</mi><mo>)</mo>
 <msup><mi>M</mi><mrow><mo>−</mo><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup><mi>C</mi></mrow></math>"""
@@ -45,7 +46,8 @@ main .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(mi
 main figure { margin: 0; }
 main figure img { max-width: 100%; height: auto; background: #fff; }
 main figcaption { font-size: 0.94rem; color: #6b6b6b; }
-main .derivation { margin: 2.2rem 0 0; }
+main .derivation { margin: 2.2rem 0 0; max-width: none; }
+main .derivation p { max-width: 46rem; }
 @media (prefers-color-scheme: dark) {
   main a { color: #7cb8ee; } main .source, main figcaption { color: #9c9c9c; }
   main td, main .card, main .card p { border-color: #3a3b3e; }
@@ -88,6 +90,9 @@ def _index(found: Sequence[Exhibit]) -> str:
 <p class="lead">Each system is stated, its equation of motion derived, its motion simulated, and every known answer
 compared. {passed} of {total} checks passed. The equation behind all of them:</p>
 <div class="scroll">{EQUATION}</div>
+<p class="lead">M is the mass matrix, Q the applied force, A q̈ = b the constraints differentiated until accelerations
+appear, B = A M<sup>−1/2</sup> with its Moore–Penrose inverse B<sup>+</sup>, and C the force whose work on virtual
+displacements the constraint forces do.</p>
 <h2>Cases</h2>
 <div class="cards">
 {cards}
