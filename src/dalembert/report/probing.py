@@ -39,6 +39,8 @@ def probes(form: StandardForm, system: System) -> Probes:
     ConstraintError    constraints whose residuals differ by a number, so that no state satisfies them
     """
     count = len(system.parameter_names)
+    if any(entry.has(sp.DiracDelta) for entry in form.constraint_rhs):  # numbers may do without it, formulas may not
+        require_computable(_parts(form, system), system)
     try:
         terms = terms_of(form, system.parameter_names)
         points = random_points(form, terms, count)
