@@ -6,9 +6,13 @@ import pytest
 import dalembert as da
 
 
-@pytest.mark.parametrize("name", [name for name in da.gallery.names() if name != "measured"])
+@pytest.mark.parametrize("name", da.gallery.names())
 def test_symbols_and_program_agree(name: str) -> None:
     case = da.gallery.case(name)
+    if not case.closed_form:
+        with pytest.raises(da.ConstraintError, match="asks for another acceleration than"):
+            da.derive(case.system)
+        return
     derivation = da.derive(case.system)
     rng = np.random.default_rng(7)
     n = len(case.system.coordinates)
@@ -23,8 +27,3 @@ def test_symbols_and_program_agree(name: str) -> None:
         np.testing.assert_allclose(derived.acceleration, point.acceleration, atol=1e-10 * scale)
         np.testing.assert_allclose(derived.ideal_force, point.ideal_force, atol=1e-10 * scale)
         np.testing.assert_allclose(derived.nonideal_force, point.nonideal_force, atol=1e-10 * scale)
-
-
-def test_contradictory_measurements_have_no_closed_form() -> None:
-    with pytest.raises(da.ConstraintError, match="asks for another acceleration than"):
-        da.derive(da.gallery.case("measured").system)

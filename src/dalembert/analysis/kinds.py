@@ -29,11 +29,12 @@ class ConstraintKind:
 
     level                 position, velocity or acceleration: where it was stated
     holonomic             whether it is the derivative of a relation f(q, t) = const, up to a factor; None: not decided
-    scleronomic           whether time stays out of it: out of f where it is holonomic, else out of the constraint,
-                          where a common factor does not count
+    scleronomic           whether time stays out of it: out of f where it is holonomic, else (and at acceleration
+                          level) out of the constraint, where a common factor does not count
     catastatic            whether it is homogeneous in the velocities: satisfied at rest
     linear_in_velocity    whether its row of A does not depend on the velocities
-    integral              f(q, t) where it was found, in the model's letters; at position level the constraint itself
+    integral              f(q, t) where it was found, in the model's letters; at position level the constraint itself,
+                          at acceleration level none
     numerical             whether something that had to vanish did so at random points but not by symbols
     remark                what else there is to know, or nothing
     """
@@ -67,9 +68,7 @@ def kind_of(constraint: Constraint, symbols: StateSymbols) -> Kind:
     row = replace(kind.row, numerical=kind.row.numerical or is_zero.numerical)
     if row.integral is None:
         return replace(kind, row=row)
-    # constants of the motion stand between a constraint on accelerations and its integral
-    plain = None if row.level == "acceleration" else row.integral
-    return replace(kind, row=replace(row, integral=symbols.restore(row.integral)), integral=plain)
+    return replace(kind, row=replace(row, integral=symbols.restore(row.integral)), integral=row.integral)
 
 
 def _position(name: str, phi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
@@ -117,7 +116,7 @@ def _nonlinear(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) ->
     if factor is None:
         return Kind(row)
     linear = _velocity(name, factor, symbols, is_zero)
-    remark = f"{CHETAEV}; it holds only where {symbols.readable(factor)} = 0, and there its row of A vanishes"
+    remark = f"{CHETAEV}; it holds only where {symbols.readable(factor)} = 0"
     return replace(linear, row=replace(linear.row, linear_in_velocity=False, remark=remark))
 
 
@@ -137,10 +136,8 @@ def _acceleration(name: str, expression: Any, symbols: StateSymbols, is_zero: Ze
     remark = f"it holds {symbols.readable(psi)} constant, not zero"
     if found.holonomic is None or not linear:
         return Kind(replace(row, remark=f"{remark}; {CHETAEV}"))
-    at_zero = _velocity(name, psi, symbols, is_zero).row
-    integral = at_zero.integral if found.holonomic else None
-    still = at_zero.scleronomic if found.holonomic else still
-    return Kind(replace(row, holonomic=found.holonomic, integral=integral, scleronomic=still, remark=remark))
+    # the integral f(q, t) would contain the constant that the start gives to ψ: none is claimed
+    return Kind(replace(row, holonomic=found.holonomic, remark=remark))
 
 
 def _free_of_time(expression: Any, rates: Sequence[Any], symbols: StateSymbols, is_zero: ZeroTest) -> bool:
