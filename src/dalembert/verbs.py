@@ -20,7 +20,7 @@ from dalembert.equation.verdict import require_fit
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, StateError
 from dalembert.integration.drift import Drift, NoCure, Projection
 from dalembert.integration.failure import answer_at
-from dalembert.integration.integrate import Method
+from dalembert.integration.method import Method
 from dalembert.integration.run import run
 from dalembert.integration.start import State, nearest_state, terms_at
 from dalembert.integration.trajectory import Trajectory
@@ -106,7 +106,7 @@ def simulate(
     rtol, atol         tolerances of the error per step
     drift              ``da.Projection()``, ``da.Baumgarte(alpha, beta)`` or None
     solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems;
-                       ``diffrax.Dopri8()`` when left out
+                       when left out, Dormand and Prince's method of order 8, in machine code where the system allows
     formulation        ``da.Factored()`` when left out
     step               a fixed step size instead of an adaptive one
     max_steps          when to give up
@@ -266,9 +266,10 @@ def _checked_drift(drift: Any) -> Drift:
 
 
 def _checked_solver(solver: Any, step: float | None) -> Any:
+    if solver is None:
+        return None
     import diffrax
 
-    solver = diffrax.Dopri8() if solver is None else solver
     if not isinstance(solver, diffrax.AbstractSolver):
         raise InputError(f"`solver` must be a diffrax solver such as `diffrax.Dopri8()`; got {solver!r}.")
     if step is None and not isinstance(solver, diffrax.AbstractAdaptiveSolver):

@@ -87,6 +87,7 @@ class Dynamics:
     energy                                  (q, qd, t, p) -> number, or None when no Lagrangian is known
     engine                                  the hot functions
     style                                   "straight-line" or "array"
+    native                                  the same system for machine code, where it has a symbolic form, or None
     """
 
     coordinates: tuple[str, ...]
@@ -98,6 +99,7 @@ class Dynamics:
     energy: Callable[..., Array] | None
     engine: Engine
     style: str
+    native: Any = None
 
     def law_at(self, q: Array, qd: Array, t: Any, p: Any) -> Law | None:
         """The nonideal law as a function of the ideal force alone."""

@@ -14,8 +14,8 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import contradiction, require_positive
 from dalembert.errors import MassMatrixError
-from dalembert.integration.guarded_solver import halves
-from dalembert.integration.integrate import Method, Path
+from dalembert.integration.integrate import Path
+from dalembert.integration.method import Method, halves
 
 
 @eqx.filter_jit

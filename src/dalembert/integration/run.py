@@ -19,9 +19,9 @@ from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import refuse_trouble, require_fit
 from dalembert.errors import SimulationError
 from dalembert.integration.failure import answer_at, why
-from dalembert.integration.integrate import Method, Path, integrate
+from dalembert.integration.integrate import Path, integrate
+from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
-from dalembert.integration.sampling import sample
 from dalembert.integration.start import require_start
 from dalembert.integration.trajectory import Trajectory
 
@@ -46,7 +46,7 @@ def run(
     require_start(dynamics, q0, qd0, times[0], p, allow_violation=allow_violation)
     if not isinstance(method.formulation, Factored):
         _refuse_start(dynamics, method, q0, qd0, times[0], p)
-    y0 = jnp.concatenate([jnp.asarray(q0), jnp.asarray(qd0)])
+    y0 = np.concatenate([q0, qd0])
     with Progress(t0, t1, progress) as bar:
         path = integrate(dynamics, method, y0, t0, t1, p, bar)
     if not path.sound_start:
@@ -84,15 +84,21 @@ def _euclidean(dynamics: Dynamics) -> Dynamics:
 
 
 def _sampled(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> Trajectory:
-    recorded: dict[str, Any] = {"energy": None} | sample(dynamics, method, path, times, p)
+    found = None if path.native is None else path.native.sample(path.t, path.y, times)
+    if found is None:
+        # as in ``integrate``: diffrax only where it is needed
+        from dalembert.integration.sampling import sample
+
+        found = sample(dynamics, method, path, times, p)
+    recorded: dict[str, Any] = {"energy": None} | found
     statistics = {
         "steps": path.steps,
         "rejected": path.rejected,
         "seconds": path.seconds,
-        "solver": type(method.solver).__name__,
+        "solver": "Dopri8" if method.solver is None else type(method.solver).__name__,
         "formulation": type(method.formulation).__name__,
         "drift": type(method.drift).__name__,
-        "program": dynamics.style,
+        "program": "machine code" if path.native is not None else dynamics.style,
         "rtol": method.rtol,
         "atol": method.atol,
     }

@@ -14,8 +14,11 @@ import numpy as np
 from jax import Array, lax
 
 from dalembert.equation.dynamics import Dynamics
-from dalembert.integration.guarded_solver import halves, vector_field
-from dalembert.integration.integrate import Method, Path
+from dalembert.integration.general_steps import solver_of
+from dalembert.integration.guarded_solver import vector_field
+from dalembert.integration.integrate import Path
+from dalembert.integration.method import Method, halves
+from dalembert.integration.native_steps import at_own_level
 
 BATCH = 256
 """Times computed side by side; more would only take more memory."""
@@ -70,7 +73,7 @@ def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Ar
 
 def _with_tolerances(method: Method) -> diffrax.AbstractSolver[Any]:
     """The solver with its root finder's tolerances filled in, as ``diffeqsolve`` does for its own copy."""
-    solver = method.solver
+    solver = solver_of(method)
     if not isinstance(solver, diffrax.AbstractImplicitSolver):
         return solver
     controller = diffrax.PIDController(rtol=method.rtol, atol=method.atol)
@@ -90,8 +93,6 @@ def _described(dynamics: Dynamics, method: Method, state: Array, t: Array, p: An
     answer = dynamics.answer(q, qd, t, p, method.formulation)
     terms = dynamics.terms(q, qd, t, p)
     residual = terms.A @ answer.acceleration - terms.b
-    own = {"position": terms.position, "velocity": terms.velocity, "acceleration": residual}
-    at_level = [own[level][k] for k, level in enumerate(dynamics.levels)]
     described = {
         "q": q,
         "qd": qd,
@@ -101,7 +102,7 @@ def _described(dynamics: Dynamics, method: Method, state: Array, t: Array, p: An
         "multipliers": answer.multipliers,
         "rank": answer.rank,
         "inconsistency": answer.inconsistency,
-        "violation": jnp.stack(at_level) if at_level else residual,
+        "violation": at_own_level(dynamics.levels, terms.position, terms.velocity, residual),
         "velocity_violation": terms.velocity,
     }
     if dynamics.energy is not None:

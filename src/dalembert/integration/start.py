@@ -29,9 +29,15 @@ class State(NamedTuple):
     qd: Floats
 
 
-@eqx.filter_jit
 def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
-    """The compiled terms at one state."""
+    """The terms at one state, as numbers."""
+    if dynamics.native is not None and dynamics.native.possible:
+        return Terms(*dynamics.native.terms(q, qd, t, p))
+    return _compiled_terms(dynamics, q, qd, t, p)
+
+
+@eqx.filter_jit
+def _compiled_terms(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     return dynamics.terms(q, qd, t, p)
 
 

@@ -19,8 +19,18 @@ from dalembert.equation.straight_line_engine import ScalarProgram, straight_line
 from dalembert.errors import InputError, ModelError
 from dalembert.lowering.autodiff import function_terms
 from dalembert.lowering.counting import count_elimination
-from dalembert.lowering.symbolic import SymbolicFunctions, array_law, array_terms, symbolic_functions
+from dalembert.lowering.native import NativeSystem
+from dalembert.lowering.programs import Source
+from dalembert.lowering.symbolic import (
+    SymbolicFunctions,
+    array_law,
+    array_terms,
+    law_sums,
+    parameter_symbols,
+    symbolic_functions,
+)
 from dalembert.model.function_system import FunctionSystem
+from dalembert.model.standard_form import energy
 from dalembert.model.system import System
 
 STRAIGHT_LINE_LIMIT = 400
@@ -62,7 +72,7 @@ def _build_symbolic(system: System, style: Style | None) -> Dynamics:
         engine = straight_line_engine(program, arrays.watch)
     else:
         engine = arrays
-    energy = functions.energy
+    total = functions.energy
     return Dynamics(
         coordinates=system.coordinate_names,
         constraints=system.constraint_names,
@@ -70,9 +80,23 @@ def _build_symbolic(system: System, style: Style | None) -> Dynamics:
         levels=levels,
         terms=terms,
         law=law,
-        energy=None if energy is None else lambda q, qd, t, p: energy(tuple(q), tuple(qd), t, tuple(p)),
+        energy=None if total is None else lambda q, qd, t, p: total(tuple(q), tuple(qd), t, tuple(p)),
         engine=engine,
         style=chosen,
+        native=NativeSystem(_source(system, functions)),
+    )
+
+
+def _source(system: System, functions: SymbolicFunctions) -> Source:
+    """The system as machine code is made from it."""
+    form = functions.form
+    return Source(
+        form=form,
+        parameters=parameter_symbols(system),
+        levels=tuple(constraint.level for constraint in system.constraints),
+        law=law_sums(system, form, scaled=False),
+        scaled=law_sums(system, form, scaled=True),
+        energy=None if system.lagrangian is None else energy(system.lagrangian, form.symbols),
     )
 
 

@@ -46,12 +46,11 @@ def symbolic_functions(system: System) -> SymbolicFunctions:
     """Differentiate, share subexpressions, and turn a system into functions of numbers."""
     form = standard_form(system)
     symbols = form.symbols
-    parameters = tuple(sp.Symbol(name, real=True) for name in system.parameter_names)
-    state = (symbols.q, symbols.qd, symbols.time, parameters)
+    state = (symbols.q, symbols.qd, symbols.time, parameter_symbols(system))
     outputs = ScalarTerms(
         form.mass_matrix, form.applied_force, form.constraint_matrix, form.constraint_rhs, form.position, form.velocity
     )
-    plain, scaled = _law_sums(system, form, scaled=False), _law_sums(system, form, scaled=True)
+    plain, scaled = law_sums(system, form, scaled=False), law_sums(system, form, scaled=True)
     raw = _compile(state, tuple(outputs), "terms")
     with_force = (*state, symbols.ideal_force)
     laws = [component for law in (plain, scaled) if law is not None for component in law]
@@ -65,6 +64,11 @@ def symbolic_functions(system: System) -> SymbolicFunctions:
         energy=None if total is None else _compile(state, total, "Lagrangian"),
         operations=_operations([*_flat(outputs), *laws]),
     )
+
+
+def parameter_symbols(system: System) -> tuple[sp.Symbol, ...]:
+    """The parameters as they stand in plain expressions, in the order of their values."""
+    return tuple(sp.Symbol(name, real=True) for name in system.parameter_names)
 
 
 def array_terms(functions: SymbolicFunctions) -> Callable[..., Terms]:
@@ -112,7 +116,7 @@ def assemble(entries: Sequence[Any], shape: tuple[int, ...]) -> Array:
     return jnp.where(unknown, values[index], known).reshape(shape)
 
 
-def _law_sums(system: System, form: StandardForm, *, scaled: bool) -> tuple[Any, ...] | None:
+def law_sums(system: System, form: StandardForm, *, scaled: bool) -> tuple[Any, ...] | None:
     """The sum of the laws given in one of the two forms, component by component."""
     laws = [law.components(system.coordinates) for law in system.nonideal if law.scaled == scaled]
     if not laws:
