@@ -108,13 +108,14 @@ def factor(M: Matrix) -> Mass:
     for j in range(n):
         scaled = [mul(lower[j][k], pivots[k]) for k in range(j)]
         pivots.append(sub(M[j][j], dot(lower[j][:j], scaled)))
-        reciprocals.append(_reciprocal(pivots[j]))
+        reciprocals.append(reciprocal(pivots[j]))
         for i in range(j + 1, n):
             lower[i][j] = mul(sub(M[i][j], dot(lower[i][:j], scaled)), reciprocals[j])
     return Mass(lower, pivots, reciprocals)
 
 
-def _reciprocal(pivot: Any) -> Any:
+def reciprocal(pivot: Any) -> Any:
+    """One over a pivot."""
     if is_number(pivot, 0):
         return float("inf")  # a mass matrix that is singular by its form; found out when it is watched
     return 1 if is_number(pivot, 1) else 1 / pivot

@@ -18,7 +18,8 @@ from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method, halves
 
 
-@eqx.filter_jit
+# As in ``sampling``: it runs once or a few times, so that compiling is nearly all that it costs.
+@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})  # pyright: ignore
 def answer_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
     """The compiled answer at one state."""
     return dynamics.answer(q, qd, t, p, formulation)

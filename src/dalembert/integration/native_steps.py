@@ -79,7 +79,7 @@ class NativeSteps:
         if len(self.rows) < len(self.dynamics.levels):
             A = told["constraint_matrix"].reshape(count, -1, n)
             found["multipliers"] = _shortest(A, told["ideal_force"])
-        if self.dynamics.energy is not None:
+        if told["energy"].size:
             found["energy"] = told["energy"][:, 0]
         return found | {
             "q": y[:, :n],

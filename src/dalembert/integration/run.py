@@ -80,7 +80,8 @@ def _euclidean(dynamics: Dynamics) -> Dynamics:
     def euclidean(q: Any, qd: Any, t: Any, p: Any) -> Terms:
         return dynamics.terms(q, qd, t, p)._replace(M=jnp.eye(len(dynamics.coordinates)))
 
-    return replace(dynamics, engine=array_engine(euclidean, None, dynamics.levels, law_needs_ideal=False))
+    engine = array_engine(euclidean, None, dynamics.levels, law_needs_ideal=False)
+    return replace(dynamics, compile=lambda: dynamics.compiled._replace(engine=engine))
 
 
 def _sampled(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> Trajectory:

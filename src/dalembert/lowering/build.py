@@ -14,23 +14,24 @@ from jax import Array
 
 from dalembert.equation import straight_line as sl
 from dalembert.equation.array_engine import array_engine
-from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.equation.dynamics import Compiled, Dynamics, Terms
 from dalembert.equation.straight_line_engine import ScalarProgram, straight_line_engine
 from dalembert.errors import InputError, ModelError
 from dalembert.lowering.autodiff import function_terms
 from dalembert.lowering.counting import count_elimination
 from dalembert.lowering.native import NativeSystem
-from dalembert.lowering.programs import Source
+from dalembert.lowering.source import Source
 from dalembert.lowering.symbolic import (
     SymbolicFunctions,
     array_law,
     array_terms,
     law_sums,
     parameter_symbols,
+    refuse_unknown_functions,
     symbolic_functions,
 )
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.standard_form import energy
+from dalembert.model.standard_form import energy, standard_form
 from dalembert.model.system import System
 
 STRAIGHT_LINE_LIMIT = 400
@@ -57,46 +58,43 @@ def build(system: System | FunctionSystem, style: Style | None = None) -> Dynami
 
 
 def _build_symbolic(system: System, style: Style | None) -> Dynamics:
-    functions = symbolic_functions(system)
-    levels = tuple(constraint.level for constraint in system.constraints)
-    terms = array_terms(functions)
-    law = array_law(functions, terms)
-    chosen = style or _faster_style(functions)
-    arrays = array_engine(
-        terms, law, levels, law_needs_ideal=functions.law_needs_ideal, diagonal_mass=_diagonal(functions)
-    )
-    if chosen == "straight-line":
-        program = ScalarProgram(
-            functions.terms, _scalar_law(functions), levels, law_needs_ideal=functions.law_needs_ideal
-        )
-        engine = straight_line_engine(program, arrays.watch)
-    else:
-        engine = arrays
-    total = functions.energy
-    return Dynamics(
-        coordinates=system.coordinate_names,
-        constraints=system.constraint_names,
-        parameters=system.parameter_names,
-        levels=levels,
-        terms=terms,
-        law=law,
-        energy=None if total is None else lambda q, qd, t, p: total(tuple(q), tuple(qd), t, tuple(p)),
-        engine=engine,
-        style=chosen,
-        native=NativeSystem(_source(system, functions)),
-    )
-
-
-def _source(system: System, functions: SymbolicFunctions) -> Source:
-    """The system as machine code is made from it."""
-    form = functions.form
-    return Source(
+    form = standard_form(system)
+    source = Source(
         form=form,
         parameters=parameter_symbols(system),
         levels=tuple(constraint.level for constraint in system.constraints),
         law=law_sums(system, form, scaled=False),
         scaled=law_sums(system, form, scaled=True),
         energy=None if system.lagrangian is None else energy(system.lagrangian, form.symbols),
+    )
+    refuse_unknown_functions(source)
+    return Dynamics(
+        coordinates=system.coordinate_names,
+        constraints=system.constraint_names,
+        parameters=system.parameter_names,
+        levels=source.levels,
+        compile=lambda: _compiled(source, style),
+        native=NativeSystem(source),
+    )
+
+
+def _compiled(source: Source, style: Style | None) -> Compiled:
+    functions = symbolic_functions(source)
+    terms = array_terms(functions)
+    law = array_law(functions, terms)
+    chosen = style or _faster_style(functions)
+    needs_ideal = functions.law_needs_ideal
+    engine = array_engine(terms, law, source.levels, law_needs_ideal=needs_ideal, diagonal_mass=_diagonal(functions))
+    if chosen == "straight-line":
+        program = ScalarProgram(functions.terms, _scalar_law(functions), source.levels, law_needs_ideal=needs_ideal)
+        engine = straight_line_engine(program, engine.watch)
+    total = functions.energy
+    return Compiled(
+        terms=terms,
+        law=law,
+        energy=None if total is None else lambda q, qd, t, p: total(tuple(q), tuple(qd), t, tuple(p)),
+        engine=engine,
+        style=chosen,
     )
 
 
@@ -146,11 +144,9 @@ def _build_functions(system: FunctionSystem) -> Dynamics:
         constraints=_row_names(system, counts),
         parameters=names,
         levels=levels,
-        terms=terms,
-        law=law,
-        energy=_function_energy(system),
-        engine=array_engine(terms, law, levels, law_needs_ideal=True),
-        style="array",
+        compile=lambda: Compiled(
+            terms, law, _function_energy(system), array_engine(terms, law, levels, law_needs_ideal=True), "array"
+        ),
     )
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
-from dalembert.lowering.programs import Programs, Source
+from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
+from dalembert.lowering.source import Source
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.engine import NativeEngine
 
@@ -63,8 +64,8 @@ class NativeSystem:
         programs = Programs(self.source, range(len(self.source.levels)), None)
         n, m = programs.n, programs.m
         module = ir.Module()
-        write_program(module, "terms", programs.terms())
-        code = MachineCode(module, optimisation=1)
+        write_program(module, "terms", programs.terms(), hot=False)
+        code = MachineCode(module)
         kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
         return kind(code.address("terms")), code, ((n, n), (n,), (m, n), (m,), (m,), (m,))
 

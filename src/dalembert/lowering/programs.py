@@ -4,39 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
-
-import sympy as sp
 
 from dalembert.equation import straight_line as sl
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
-from dalembert.model.standard_form import StandardForm
+from dalembert.lowering.source import Source
 from dalembert.native.elimination import CLEARLY_DEPENDENT, Elimination, eliminate, sparse_order
 from dalembert.native.tape import Account, Program, Tape
 
 LEVELS = ("position", "velocity", "acceleration")
-
-
-@dataclass(frozen=True)
-class Source:
-    """A system as expressions: what every program is made of.
-
-    form            M, Q, A, b and the residuals, in plain symbols
-    parameters      symbols, in the order of their values
-    levels          of the constraints
-    law, scaled     C and z as n expressions each, or None
-    energy          an expression, or None
-    """
-
-    form: StandardForm
-    parameters: tuple[sp.Symbol, ...]
-    levels: tuple[str, ...]
-    law: tuple[Any, ...] | None
-    scaled: tuple[Any, ...] | None
-    energy: Any
 
 
 class Programs:
@@ -44,12 +22,14 @@ class Programs:
 
     def __init__(self, source: Source, rows: Sequence[int], rates: Sequence[tuple[float, float]] | None):
         self.source = source
-        self.rows = tuple(rows)
         self.rates = rates
         self.n, self.m = len(source.form.applied_force), len(source.form.constraint_rhs)
-        touched = [{i for i, e in enumerate(source.form.constraint_matrix[k]) if e != 0} for k in self.rows]
+        # low levels first: then a correction at one level uses a leading part of the elimination
+        self.rows = tuple(sorted(rows, key=lambda k: (LEVELS.index(source.levels[k]), k)))
         classes = [LEVELS.index(source.levels[k]) for k in self.rows]
-        self.order = [self.rows[j] for j in sparse_order(touched, classes)]
+        masses = [{i for i, e in enumerate(row) if e != 0} for row in source.form.mass_matrix]
+        touched = [{i for i, e in enumerate(source.form.constraint_matrix[k]) if e != 0} for k in self.rows]
+        self.order = sparse_order(masses, touched, classes)
 
     def terms(self) -> Program:
         """M, Q, A, b and the residuals, entry by entry."""
@@ -70,7 +50,9 @@ class Programs:
         record = sheet.tape.record
         agrees: Any = True
         for k in (k for k in range(self.m) if k not in self.rows):
-            left, whole = sheet.elimination.left_of(sheet.row(k))
+            row = sheet.row(k)
+            left = sl.dot(row, sheet.elimination.solve(row, [0] * len(self.rows)).acceleration)
+            whole = sl.dot(row, [a / M for a, M in zip(row, sheet.diagonal, strict=True)])
             agrees = record("and", agrees, record("<=", left, sl.mul(CLEARLY_DEPENDENT, whole)))
             terms = sl.times(sheet.row(k), acceleration)
             scale = sheet.absolute(sheet.target(k))
@@ -83,20 +65,21 @@ class Programs:
     def projection(self, iterations: int) -> Program:
         """The state put back on the constraints, by the shortest way in the mass metric: positions, then velocities.
 
-        S is factored once, where the step ended: corrections are so small that it serves for all of them.
+        The equations are factored once, where the step ended: corrections are so small that it serves for all of them.
         """
         sheet = _Sheet(self)
         elimination, q, qd = sheet.elimination, sheet.q, sheet.qd
         levels = self.source.levels
-        at_position = [k for k in self.order if levels[k] == "position"]
-        at_velocity = [k for k in self.order if levels[k] != "acceleration"]
+        at_position = [k for k in self.rows if levels[k] == "position"]
+        at_velocity = [k for k in self.rows if levels[k] != "acceleration"]
+        at_rest = [0] * self.n
         for _ in range(iterations if at_position else 0):
             off = sheet.at(q, qd).residuals("position", at_position)
-            q = sl.minus(q, elimination.mass.backward(elimination.push(elimination.multipliers(off))))
+            q = sl.minus(q, elimination.solve(at_rest, off, len(at_position)).acceleration)
         nonlinear = any(levels[k] == "velocity" for k in at_velocity)
         for _ in range((iterations if nonlinear else 1) if at_velocity else 0):
             off = sheet.at(q, qd).residuals("velocity", at_velocity)
-            qd = sl.minus(qd, elimination.mass.backward(elimination.push(elimination.multipliers(off))))
+            qd = sl.minus(qd, elimination.solve(at_rest, off, len(at_velocity)).acceleration)
         return Program(sheet.tape, [*q, *qd])
 
     def account(self) -> tuple[Program, Account]:
@@ -105,7 +88,7 @@ class Programs:
         motion = sheet.motion()
         everything = range(self.m)
         multipliers: list[Any] = [0.0] * self.m
-        for k, value in zip(self.order, motion.multipliers, strict=True):
+        for k, value in zip(self.rows, motion.multipliers, strict=True):
             multipliers[k] = value
         residual = [sl.sub(sl.dot(sheet.row(k), motion.acceleration), sheet.target(k)) for k in everything]
         energy = [] if self.source.energy is None else [sheet.read(self.source.energy)]
@@ -167,30 +150,37 @@ class _Sheet:
 
     @cached_property
     def elimination(self) -> Elimination:
-        return eliminate(self.mass_matrix, [self.row(k) for k in self.programs.order])
+        return eliminate(self.mass_matrix, [self.row(k) for k in self.programs.rows], self.programs.order)
+
+    @property
+    def diagonal(self) -> sl.Vector:
+        return [row[i] for i, row in enumerate(self.mass_matrix)]
 
     def trusted(self) -> Any:
         fine: Any = True
-        for larger, smaller in self.elimination.margins(self.mass_matrix):
+        for larger, smaller in self.elimination.margins():
             fine = self.tape.record("and", fine, self.tape.record("<", smaller, larger))
         return self.tape.record("select", fine, 1.0, 0.0)
 
     def motion(self) -> _Motion:
-        elimination, mass = self.elimination, self.elimination.mass
-        f = mass.forward([self.read(e) for e in self.source.form.applied_force])
-        multipliers = elimination.meet(f, self._targets())
-        push = elimination.push(multipliers)
-        ideal_force, working = mass.force(push), [0.0] * len(f)
-        if self.source.law is not None or self.source.scaled is not None:
-            for symbol, value in zip(self.source.form.symbols.ideal_force, ideal_force, strict=True):
-                self.read.define(symbol, value)
-            c = mass.forward(self._law())
-            working = sl.plus(c, elimination.push(elimination.meet(c, [0] * len(multipliers))))
-        acceleration = mass.backward(sl.plus(sl.plus(f, push), working))
-        return _Motion(acceleration, ideal_force, mass.force(working), multipliers)
+        rows = [self.row(k) for k in self.programs.rows]
+        ideal = self.elimination.solve([self.read(e) for e in self.source.form.applied_force], self._targets())
+        ideal_force = _push(rows, ideal.multipliers, self.programs.n)
+        if self.source.law is None and self.source.scaled is None:
+            return _Motion(ideal.acceleration, ideal_force, [0.0] * self.programs.n, ideal.multipliers)
+        for symbol, value in zip(self.source.form.symbols.ideal_force, ideal_force, strict=True):
+            self.read.define(symbol, value)
+        C = self._law()
+        working = self.elimination.solve(C, [0] * len(rows))
+        return _Motion(
+            sl.plus(ideal.acceleration, working.acceleration),
+            ideal_force,
+            sl.plus(C, _push(rows, working.multipliers, self.programs.n)),
+            ideal.multipliers,
+        )
 
     def _targets(self) -> list[Any]:
-        rows, rates = self.programs.order, self.programs.rates
+        rows, rates = self.programs.rows, self.programs.rates
         targets = [self.target(k) for k in rows]
         if rates is None:
             return targets
@@ -211,3 +201,11 @@ class _Sheet:
             roots = [self.tape.record("sqrt", M[i][i]) for i in range(len(M))]
             total = sl.plus(total, sl.times(roots, [self.read(e) for e in self.source.scaled]))
         return total
+
+
+def _push(rows: sl.Matrix, multipliers: sl.Vector, n: int) -> sl.Vector:
+    """Aᵀλ."""
+    total: sl.Vector = [0] * n
+    for row, factor in zip(rows, multipliers, strict=True):
+        total = sl.plus(total, row, factor)
+    return total

@@ -18,7 +18,7 @@ class NoMachineCodeError(Exception):
 LARGEST_POWER = 32
 """Integer powers up to this one are written out as multiplications."""
 
-NAMES = {"Abs": "fabs", "ceiling": "ceil"}
+NAMES = {"Abs": "fabs", "ceiling": "ceil", "gamma": "tgamma", "loggamma": "lgamma"}
 """Where SymPy and the C library call the same function differently."""
 
 
@@ -135,6 +135,7 @@ _RULES: dict[str, Callable[[Recorder, Any], Any]] = {
     "Min": lambda r, e: r._extreme(e, "Min"),
     "sign": Recorder._sign,
     "Heaviside": Recorder._step,
+    "Mod": lambda r, e: r(e.args[0] - e.args[1] * sp.floor(e.args[0] / e.args[1])),
     "sec": lambda r, e: 1 / r(sp.cos(*e.args)),
     "csc": lambda r, e: 1 / r(sp.sin(*e.args)),
     "cot": lambda r, e: 1 / r(sp.tan(*e.args)),

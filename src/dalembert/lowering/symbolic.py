@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.special as jsp
 import numpy as np
 import sympy as sp
 from jax import Array
@@ -18,8 +19,18 @@ from dalembert.equation.dynamics import Terms
 from dalembert.equation.pseudo_inverse import square_roots
 from dalembert.equation.straight_line_engine import ScalarTerms
 from dalembert.errors import ModelError
-from dalembert.model.standard_form import StandardForm, energy, standard_form
+from dalembert.lowering.source import Source
+from dalembert.model.standard_form import StandardForm
 from dalembert.model.system import System
+
+SPECIAL_FUNCTIONS = {
+    "erf": jsp.erf,
+    "erfc": jsp.erfc,
+    "gamma": jsp.gamma,
+    "loggamma": jsp.gammaln,
+    "factorial": lambda x: jsp.gamma(x + 1),
+}
+"""What SymPy would take from Python's own library, which cannot be traced."""
 
 
 @dataclass(frozen=True)
@@ -42,26 +53,25 @@ class SymbolicFunctions:
     operations: int
 
 
-def symbolic_functions(system: System) -> SymbolicFunctions:
-    """Differentiate, share subexpressions, and turn a system into functions of numbers."""
-    form = standard_form(system)
+def symbolic_functions(source: Source) -> SymbolicFunctions:
+    """Share subexpressions and turn a system into functions of numbers."""
+    form = source.form
     symbols = form.symbols
-    state = (symbols.q, symbols.qd, symbols.time, parameter_symbols(system))
+    state = (symbols.q, symbols.qd, symbols.time, source.parameters)
     outputs = ScalarTerms(
         form.mass_matrix, form.applied_force, form.constraint_matrix, form.constraint_rhs, form.position, form.velocity
     )
-    plain, scaled = law_sums(system, form, scaled=False), law_sums(system, form, scaled=True)
-    raw = _compile(state, tuple(outputs), "terms")
+    plain, scaled, total = source.law, source.scaled, source.energy
+    raw = _compile(state, tuple(outputs))
     with_force = (*state, symbols.ideal_force)
     laws = [component for law in (plain, scaled) if law is not None for component in law]
-    total = None if system.lagrangian is None else energy(system.lagrangian, symbols)
     return SymbolicFunctions(
         form=form,
         terms=lambda *state: ScalarTerms(*raw(*state)),
-        law=None if plain is None else _with_ideal(_compile(with_force, plain, "law"), len(symbols.q)),
-        scaled_law=None if scaled is None else _with_ideal(_compile(with_force, scaled, "law"), len(symbols.q)),
+        law=None if plain is None else _with_ideal(_compile(with_force, plain), len(symbols.q)),
+        scaled_law=None if scaled is None else _with_ideal(_compile(with_force, scaled), len(symbols.q)),
         law_needs_ideal=any(component.free_symbols & set(symbols.ideal_force) for component in laws),
-        energy=None if total is None else _compile(state, total, "Lagrangian"),
+        energy=None if total is None else _compile(state, total),
         operations=_operations([*_flat(outputs), *laws]),
     )
 
@@ -129,14 +139,20 @@ def _with_ideal(function: Callable[..., Any], n: int) -> Callable[..., Any]:
     return lambda q, qd, t, p, ideal: function(q, qd, t, p, (0.0,) * n if ideal is None else ideal)
 
 
-def _compile(arguments: Any, expressions: Any, where: str) -> Callable[..., Any]:
-    flat = _flat(expressions) if isinstance(expressions, tuple) else [expressions]
-    _refuse_unknown_functions(flat, where)
-    return sp.lambdify(arguments, expressions, modules="jax", cse=True)
+def _compile(arguments: Any, expressions: Any) -> Callable[..., Any]:
+    return sp.lambdify(arguments, expressions, modules=[SPECIAL_FUNCTIONS, "jax"], cse=True)
+
+
+def refuse_unknown_functions(source: Source) -> None:
+    """SymPy prints what JAX lacks as a bare name that fails much later; say it now."""
+    form = source.form
+    terms = (form.mass_matrix, form.applied_force, form.constraint_matrix, form.constraint_rhs, form.position)
+    _refuse_unknown_functions(_flat((*terms, form.velocity)), "terms")
+    _refuse_unknown_functions(_flat((source.law or (), source.scaled or ())), "law")
+    _refuse_unknown_functions([] if source.energy is None else [source.energy], "Lagrangian")
 
 
 def _refuse_unknown_functions(expressions: list[Any], where: str) -> None:
-    """SymPy prints what JAX lacks as a bare name that fails much later; say it now."""
     printer = JaxPrinter()
     for function in sorted({f for e in expressions for f in e.atoms(sp.Function)}, key=str):
         name = type(function).__name__

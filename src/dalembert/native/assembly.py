@@ -20,10 +20,12 @@ STRAIGHT_LINE = ir.FunctionType(ir.VoidType(), (POINTER, DOUBLE, POINTER, POINTE
 """A program as a function of y, t and p that writes its outputs where it is told to."""
 
 
-def write_program(module: ir.Module, name: str, program: Program) -> ir.Function:
-    """Add a tape to a module as a function."""
+def write_program(module: ir.Module, name: str, program: Program, *, hot: bool) -> ir.Function:
+    """Add a tape to a module as a function, optimised if it is ``hot``: else it is soon compiled, and slower."""
     function = ir.Function(module, STRAIGHT_LINE, name)
     function.attributes.add("noinline")  # or twelve stages would hold twelve copies
+    if not hot:
+        function.attributes.add("optnone")
     for argument in (function.args[0], function.args[2], function.args[3]):
         argument.add_attribute("noalias")
     y, t, p, out = function.args
@@ -97,12 +99,12 @@ def _needed(program: Program) -> list[int]:
 class MachineCode:
     """A module compiled for this processor; functions are found by name."""
 
-    def __init__(self, module: ir.Module, optimisation: int):
-        machine = _machine(optimisation)
+    def __init__(self, module: ir.Module):
+        machine = _machine()
         module.triple = machine.triple
         parsed = llvm.parse_assembly(str(module))
         parsed.verify()
-        tuning = llvm.create_pipeline_tuning_options(speed_level=optimisation)
+        tuning = llvm.create_pipeline_tuning_options(speed_level=1)  # more is no faster to run, and slower to be ready
         passes = llvm.create_pass_builder(machine, tuning)
         passes.getModulePassManager().run(parsed, passes)
         self._engine = llvm.create_mcjit_compiler(parsed, machine)
@@ -122,9 +124,9 @@ def _prepare() -> None:
         llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
 
 
-def _machine(optimisation: int) -> Any:
+def _machine() -> Any:
     """This processor, for one compilation: LLVM's engine takes possession of it."""
     _prepare()
     target = llvm.Target.from_default_triple()
     features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=optimisation, jit=True)
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True)

@@ -41,15 +41,15 @@ class NativeEngine:
         told, self.account = account
         parts = Parts(
             n=n,
-            accelerate=write_program(module, "accelerate", accelerate),
-            project=None if project is None else write_program(module, "project", project),
-            agree=None if agree is None else write_program(module, "agree", agree),
-            account=write_program(module, "account", told),
+            accelerate=write_program(module, "accelerate", accelerate, hot=True),
+            project=None if project is None else write_program(module, "project", project, hot=True),
+            agree=None if agree is None else write_program(module, "agree", agree, hot=True),
+            account=write_program(module, "account", told, hot=False),
             told=sum(self.account),
         )
         write_stepper(module, parts)
         self.parts = parts
-        self._code = MachineCode(module, optimisation=2)
+        self._code = MachineCode(module)
         self._integrate = self._function("integrate", ctypes.c_int64, "aadaadddiaaaa")
         self._sample = self._function("sample", None, "iaaaaaaaa")
         self._accelerate = self._function("accelerate", None, "adaa")

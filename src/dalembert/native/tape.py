@@ -13,9 +13,9 @@ LIBRARY = {
     name: getattr(math, name)
     for name in (
         *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
-        *("exp", "log", "pow", "erf", "erfc", "floor", "ceil"),
+        *("exp", "log", "pow", "erf", "erfc", "lgamma", "floor", "ceil"),
     )
-}
+} | {"tgamma": math.gamma}
 """Functions of the C library by name, with what Python makes of them on known numbers."""
 
 ARITHMETIC: dict[str, Callable[..., Any]] = {
