@@ -21,10 +21,13 @@ from dalembert.errors import DalembertError as DalembertError
 from dalembert.errors import InputError as InputError
 from dalembert.errors import MassMatrixError as MassMatrixError
 from dalembert.errors import ModelError as ModelError
+from dalembert.errors import PainleveError as PainleveError
 from dalembert.errors import SimulationError as SimulationError
 from dalembert.errors import StateError as StateError
 from dalembert.model.constraint import Constraint as Constraint
 from dalembert.model.constraint import pfaffian as pfaffian
+from dalembert.model.friction import Coulomb as Coulomb
+from dalembert.model.friction import Stribeck as Stribeck
 from dalembert.model.function_system import FunctionConstraint as FunctionConstraint
 from dalembert.model.function_system import FunctionSystem as FunctionSystem
 from dalembert.model.laws import Prescribed as Prescribed
@@ -33,6 +36,7 @@ from dalembert.model.laws import Quadratic as Quadratic
 from dalembert.model.laws import Viscous as Viscous
 from dalembert.model.symbols import coordinates as coordinates
 from dalembert.model.symbols import ideal_force as ideal_force
+from dalembert.model.symbols import multiplier as multiplier
 from dalembert.model.symbols import parameters as parameters
 from dalembert.model.symbols import t as t
 from dalembert.model.system import System as System

@@ -47,8 +47,45 @@ class ConstraintError(DalembertError, ValueError):
     """The constraints admit no acceleration, or the chosen formulation cannot use them."""
 
 
+def undetermined(names: str) -> str:
+    """What to say when a law needs multipliers that redundant constraints leave open."""
+    return (
+        f"a nonideal law must know its normal force; the multiplier of {names} is not unique, since the constraint is "
+        f"redundant with others. Leave the redundant ones out, or write the law with `da.ideal_force`, which is unique."
+    )
+
+
 class StateError(DalembertError, ValueError):
     """The state does not satisfy the constraints, and perhaps no state nearby does."""
+
+
+class PainleveError(DalembertError, ValueError):
+    """Friction by the actual reaction has no solution, or several: Painlevé's paradox.
+
+    Attributes
+    ----------
+    constraint : str                   whose friction it is
+    critical_mu : float                the coefficient past which it happens at this state
+    state : dict                       q, qd and t
+    trajectory : Trajectory or None    the motion so far, where a simulation was on its way
+    """
+
+    def __init__(
+        self,
+        message: str,
+        constraint: str,
+        critical_mu: float,
+        state: dict[str, Any],
+        trajectory: Trajectory | None = None,
+    ):
+        self.constraint = constraint
+        self.critical_mu = critical_mu
+        self.state = state
+        self.trajectory = trajectory
+        ValueError.__init__(self, message)
+
+    def __reduce__(self) -> Any:
+        return PainleveError, (str(self), self.constraint, self.critical_mu, self.state, self.trajectory)
 
 
 class SimulationError(DalembertError, RuntimeError):

@@ -173,8 +173,8 @@ def _problems(system: System) -> list[str]:
             f"the constraints of a vakonomic system must be at position or velocity level; {quoted(accelerations)} is "
             f"at acceleration level. Give its integral if it has one, or use `da.simulate`."
         )
-    if system.nonideal:
-        laws = quoted(type(law).__name__ for law in system.nonideal)
+    if system.laws:
+        laws = quoted(placed.kind for placed in system.laws)
         problems.append(
             f"a vakonomic system must be ideal, since a stationary action knows no `nonideal` force; it has {laws}. "
             f"Leave it out, or use `da.simulate`."

@@ -16,8 +16,9 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.constrained_motion import checked_formulation, finished
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
+from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.verdict import require_fit
-from dalembert.errors import ConstraintError, InputError, MassMatrixError, StateError
+from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError, StateError
 from dalembert.integration.drift import Drift, NoCure, Projection
 from dalembert.integration.failure import answer_at
 from dalembert.integration.method import Method
@@ -62,6 +63,7 @@ def motion(
     InputError         missing, unknown, misshapen or non-finite numbers
     MassMatrixError    a mass matrix that the formulation cannot use
     ConstraintError    constraints that contradict one another, or redundant ones where that is not allowed
+    PainleveError      friction by the actual reaction that has no solution, or several
 
     Examples
     --------
@@ -76,7 +78,12 @@ def motion(
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
     answer = answer_at(dynamics, q, qd, scalar_value(t, "t"), p, formulation)
-    return finished(answer, formulation, throw=throw, names=dynamics.constraints)
+    if throw:
+        refuse_paradox(dynamics, answer, q, qd, t)
+    answer = finished(answer, formulation, throw=throw, names=dynamics.constraints)
+    if throw:
+        refuse_undetermined(dynamics, answer)
+    return answer
 
 
 def simulate(
@@ -119,6 +126,7 @@ def simulate(
     StateError         a start that does not satisfy the constraints
     MassMatrixError, ConstraintError    as for ``da.motion``, at the start
     SimulationError    the motion could not be continued; carries the trajectory so far
+    PainleveError      friction lost its reaction, or found several; carries the trajectory so far
 
     Examples
     --------
@@ -147,6 +155,9 @@ def simulate(
         return replace(found, notes=(*found.notes, *_redundancies(dynamics, found, p)))
     except (MassMatrixError, ConstraintError) as refusal:
         raise _explained(refusal, system) from None
+    except SimulationError as end:
+        _refuse_paradox(dynamics, end, method.formulation, p)
+        raise
 
 
 def consistent_state(system: AnySystem, q0: Any, qd0: Any, t: float = 0.0, *, parameters: Any = None) -> State:
@@ -219,6 +230,19 @@ def _on_constraints(dynamics: Dynamics, q0: Any, qd0: Any, t0: Any, p: Any) -> t
         return nearest_state(dynamics, q0, qd0, t0, p)
     except StateError:
         return q0, qd0
+
+
+NEARLY_CRITICAL = 1e-6
+"""How near to its critical value a coefficient of friction is, relatively, when steps shrink to nothing before it."""
+
+
+def _refuse_paradox(dynamics: Dynamics, end: SimulationError, formulation: Formulation, p: Any) -> None:
+    """Raise the error of the paradox in place of a run's own if that is what ended it."""
+    if dynamics.contacts:
+        so_far = end.trajectory
+        q, qd, t = so_far.q[-1], so_far.qd[-1], so_far.t[-1]
+        answer = answer_at(dynamics, q, qd, t, p, formulation)
+        refuse_paradox(dynamics, answer, q, qd, t, margin=NEARLY_CRITICAL, trajectory=so_far)
 
 
 MOST_NOTES = 5

@@ -7,6 +7,7 @@ import sympy as sp
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 import dalembert as da
+from dalembert.model.laws import while_moving
 from dalembert.model.standard_form import standard_form
 from helpers import pendulum, skate_particle
 
@@ -116,7 +117,7 @@ def test_laws_in_components() -> None:
     q = (x, y)
     speed = sp.sqrt(xd**2 + yd**2)
     assert da.Viscous(k).components(q) == (-k * xd, -k * yd)
-    assert da.Quadratic(k).components(q) == (-k * speed * xd, -k * speed * yd)
+    assert tuple(map(while_moving, da.Quadratic(k).components(q))) == (-k * speed * xd, -k * speed * yd)
     assert da.Proportional(k).components(q) == (-k * da.ideal_force(x), -k * da.ideal_force(y))
     assert da.Prescribed({"y": 1, x: 2}).components(q) == (2, 1)
 

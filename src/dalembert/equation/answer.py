@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dalembert.equation.reaction import Normals
 from dalembert.errors import InputError
 
 
@@ -31,6 +32,11 @@ class ConstrainedMotion:
     gauss                                   Gauss's function (q̈ − a')ᵀM(q̈ − a') with a' = M⁻¹(Q + C), least among all
                                             accelerations with A q̈ = b; None where M is singular
     mass_matrix, applied_force, constraint_matrix, constraint_rhs, nonideal    M, Q, A, b and C
+    laws                                    the l nonideal laws, each as (name of its constraint, name of the law); the
+                                            former is empty for a law of the whole system
+    law_natures, law_forces (l, n)          C and the nonideal constraint force of each law
+    normals                                 of the laws that depend on the actual reaction: their normal ``forces`` and
+                                            the number of ``solutions``; None if there are no such laws
     residuals, acceleration_covariance, force_covariance    only from ``StackedLeastSquares``: residual of the n
                                             equations of motion and m constraints, and covariances (n, n)
     """
@@ -50,6 +56,10 @@ class ConstrainedMotion:
     constraint_matrix: Array
     constraint_rhs: Array
     nonideal: Array
+    law_natures: Array
+    law_forces: Array
+    normals: Normals | None = None
+    laws: tuple[tuple[str, str], ...] = ()
     residuals: Array | None = None
     acceleration_covariance: Array | None = None
     force_covariance: Array | None = None
@@ -59,13 +69,16 @@ class ConstrainedMotion:
         """Qᶜ, ideal and nonideal part together."""
         return self.ideal_force + self.nonideal_force
 
-    def virtual_work(self, displacement: Any) -> Array:
+    def virtual_work(self, displacement: Any, of: str | None = None) -> Array:
         """Work vᵀQᶜ of the constraint force on a virtual displacement v, one with A v = 0; it equals vᵀC.
+
+        ``of`` names one constraint: then it is the work of that constraint's force alone, by its own laws.
 
         Raises
         ------
-        InputError    if v has the wrong length or is not virtual
+        InputError    if v has the wrong length or is not virtual, or the constraint has no law
         """
+        force = self.constraint_force if of is None else jnp.sum(self.law_forces[..., self._laws_of(of), :], axis=-2)
         v = np.asarray(displacement, float)
         n = self.acceleration.shape[-1]
         if v.shape[-1:] != (n,):
@@ -78,7 +91,20 @@ class ConstrainedMotion:
                 f"`displacement` must be virtual, A v = 0; row {row} gives {moved[..., row].max():.1e}. "
                 f"Take v from the null space of `constraint_matrix`."
             )
-        return jnp.sum(self.constraint_force * v, axis=-1)
+        return jnp.sum(force * v, axis=-1)
+
+    def _laws_of(self, constraint: str) -> list[int]:
+        found = [i for i, (name, _) in enumerate(self.laws) if name == constraint]
+        if not found:
+            names = ", ".join(f"`{name}`" for name in dict.fromkeys(name for name, _ in self.laws if name)) or "none"
+            raise InputError(
+                f"`of` must name a constraint that has a nonideal law ({names}); got {constraint!r}. An ideal "
+                f"constraint does no virtual work."
+            )
+        return found
 
 
-jax.tree_util.register_dataclass(ConstrainedMotion, [field.name for field in fields(ConstrainedMotion)], [])
+_NAMES = ["laws"]
+jax.tree_util.register_dataclass(
+    ConstrainedMotion, [field.name for field in fields(ConstrainedMotion) if field.name not in _NAMES], _NAMES
+)

@@ -15,6 +15,7 @@ from jax import Array, lax
 from dalembert.equation.decomposition import orthonormal_basis
 from dalembert.equation.dynamics import Engine, Gains, Terms, Watch, agrees, stabilised
 from dalembert.equation.formulation import lower_solve, upper_solve
+from dalembert.equation.reaction import Nature, Reaction
 
 
 class Selection(NamedTuple):
@@ -64,6 +65,22 @@ class Reduced(NamedTuple):
         """The part of a scaled force that does work on virtual displacements."""
         return f - self.Q @ (self.rows.active * (f @ self.Q))
 
+    def multipliers(self, f: Array, count: int) -> Array:
+        """λ (count,) with Bᵀλ the part of a scaled force in the span of the rows; zero for rows not in use."""
+        lam = jsl.solve_triangular(self.R, self.rows.active * (f @ self.Q)) * self.rows.active
+        return jnp.zeros(count).at[self.rows.order].set(lam)
+
+    def reaction(self, f: Array, count: int) -> Reaction:
+        """What laws are told when the ideal constraint force is f in scaled form."""
+        return Reaction(
+            self.metric.force(f),
+            self.multipliers(f, count),
+            lambda force: self.multipliers(self.metric.forward(force), count),
+        )
+
+
+UNINVOLVED = 1e-7
+"""A row whose share in another is less than this, both at unit length, has nothing to do with it."""
 
 CLEARLY_INDEPENDENT = 1e-5
 """Rows that all stand out of the earlier ones by this fraction need no search for dependent ones."""
@@ -71,13 +88,14 @@ CLEARLY_INDEPENDENT = 1e-5
 
 def array_engine(
     terms: Callable[..., Terms],
-    law: Callable[..., Array] | None,
+    law: Callable[..., Nature] | None,
     levels: tuple[str, ...],
     *,
     law_needs_ideal: bool,
+    law_multipliers: tuple[int, ...] = (),
     diagonal_mass: bool = False,
 ) -> Engine:
-    """The hot functions from array terms."""
+    """The hot functions from array terms; ``law_multipliers`` are the constraints whose multipliers the laws use."""
     ranks = np.array([("position", "velocity", "acceleration").index(level) for level in levels], int)
 
     def metric_of(M: Array) -> Metric:
@@ -110,23 +128,37 @@ def array_engine(
         metric = metric_of(at.M)
         B, f = metric.forward(at.A.T).T, metric.forward(at.Q)
         rows = select(B)
-        w = reduce(metric, at.A, rows).meet(f, at.b)
+        reduced = reduce(metric, at.A, rows)
+        w = reduced.meet(f, at.b)
         used = jnp.zeros(len(at.b)).at[rows.order].set(rows.active) > 0
         scale = jnp.abs(at.b) + jnp.linalg.norm(B, axis=1) * (jnp.linalg.norm(w) + jnp.linalg.norm(f))
         positive = jnp.all(jnp.isfinite(metric.half)) & jnp.all(jnp.diagonal(at.M) > 0)
-        return Watch(rows, jnp.sum(used), jnp.all(used | agrees(at.b - B @ w, scale)) & positive)
+        sound = jnp.all(used | agrees(at.b - B @ w, scale)) & positive
+        if law is not None and law_multipliers:
+            normals = law(q, qd, t, p, reduced.reaction(w - f, len(at.b))).normals
+            sound &= determined(reduced, B, used) & (True if normals is None else normals.solutions == 1)
+        return Watch(rows, jnp.sum(used), sound)
+
+    def determined(reduced: Reduced, B: Array, used: Array) -> Array:
+        """Whether the multipliers that the laws use are unique: of rows in use that no other row depends on."""
+        shares = jax.vmap(lambda row: reduced.multipliers(row, len(B)))(B)
+        lengths = jnp.linalg.norm(B, axis=1)
+        involved = jnp.abs(shares) * lengths > UNINVOLVED * lengths[:, None]
+        wanted = np.array(law_multipliers)
+        return jnp.all(used[wanted] & ~jnp.any(involved[:, wanted] & ~used[:, None], axis=0))
 
     def acceleration(q: Array, qd: Array, t: Any, p: Any, rows: Selection, gains: Gains | None) -> Array:
         at = terms(q, qd, t, p)
         Q = at.Q
         if law is not None and not law_needs_ideal:
-            Q = Q + law(q, qd, t, p, None)  # for a given C the motion is that of the ideal problem with C added to Q
+            # for a given C the motion is that of the ideal problem with C added to Q
+            Q = Q + jnp.sum(law(q, qd, t, p, None).shares, axis=0)
         metric = metric_of(at.M)
         reduced = reduce(metric, at.A, rows)
         f = metric.forward(Q)
         w = reduced.meet(f, stabilised(at, levels, gains))
         if law is not None and law_needs_ideal:
-            C = law(q, qd, t, p, metric.force(w - f))
+            C = jnp.sum(law(q, qd, t, p, reduced.reaction(w - f, len(at.b))).shares, axis=0)
             w = w + reduced.remove(metric.forward(C))
         return metric.backward(w)
 

@@ -16,6 +16,7 @@ from jax.core import Tracer
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
+from dalembert.equation.reaction import Nature
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
 from dalembert.equation.verdict import refuse_trouble, require_fit, require_symmetric
 from dalembert.errors import InputError
@@ -97,7 +98,7 @@ def _solve_batch(
     formulation: Formulation, law_given: bool, depth: int, M: Array, Q: Array, A: Array, b: Array, C: Array
 ) -> ConstrainedMotion:
     def one(M: Array, Q: Array, A: Array, b: Array, C: Array) -> ConstrainedMotion:
-        return answer_of(formulation, M, Q, A, b, (lambda _: C) if law_given else None)
+        return answer_of(formulation, M, Q, A, b, (lambda _: Nature(C[None], None)) if law_given else None)
 
     for _ in range(depth):
         one = jax.vmap(one)
@@ -107,7 +108,7 @@ def _solve_batch(
 def answer_of(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law: Law | None) -> ConstrainedMotion:
     """The answer to one problem, unchecked; pure."""
     kernel = solve(formulation, M, Q, A, b, law)
-    extra: dict[str, Array] = {}
+    extra: dict[str, Any] = {}
     if isinstance(formulation, StackedLeastSquares):
         extra = formulation.quality(M, A, Q, b)
     return ConstrainedMotion(

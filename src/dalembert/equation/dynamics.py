@@ -9,7 +9,7 @@ number, p a tuple of numbers in the order of ``parameters``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.constrained_motion import answer_of
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
+from dalembert.equation.reaction import Nature
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 
 
@@ -81,14 +82,14 @@ class Compiled(NamedTuple):
     """What JAX needs of a system.
 
     terms      (q, qd, t, p) -> Terms
-    law        (q, qd, t, p, ideal_force) -> C, or None when all constraints are ideal
+    law        (q, qd, t, p, reaction) -> Nature, or None when all constraints are ideal
     energy     (q, qd, t, p) -> number, or None when no Lagrangian is known
     engine     the hot functions
     style      "straight-line" or "array"
     """
 
     terms: Callable[..., Terms]
-    law: Callable[..., Array] | None
+    law: Callable[..., Nature] | None
     energy: Callable[..., Array] | None
     engine: Engine
     style: str
@@ -103,6 +104,9 @@ class Dynamics:
     compile                                 makes the functions for JAX, when they are first wanted: what runs in
                                             machine code never wants them
     native                                  the same system for machine code, where it has a symbolic form, or None
+    laws                                    (name of the constraint or "", name of the law), one per nonideal law
+    law_multipliers                         numbers of the constraints whose multipliers the laws use
+    contacts                                numbers of the laws that depend on the actual reaction
     """
 
     coordinates: tuple[str, ...]
@@ -111,6 +115,9 @@ class Dynamics:
     levels: tuple[str, ...]
     compile: Callable[[], Compiled]
     native: Any = None
+    laws: tuple[tuple[str, str], ...] = ()
+    law_multipliers: tuple[int, ...] = ()
+    contacts: tuple[int, ...] = ()
 
     @cached_property
     def compiled(self) -> Compiled:
@@ -121,7 +128,7 @@ class Dynamics:
         return self.compiled.terms
 
     @property
-    def law(self) -> Callable[..., Array] | None:
+    def law(self) -> Callable[..., Nature] | None:
         return self.compiled.law
 
     @property
@@ -137,14 +144,15 @@ class Dynamics:
         return self.compiled.style
 
     def law_at(self, q: Array, qd: Array, t: Any, p: Any) -> Law | None:
-        """The nonideal law as a function of the ideal force alone."""
+        """The nonideal laws as a function of the ideal forces alone."""
         law = self.law
-        return None if law is None else lambda ideal_force: law(q, qd, t, p, ideal_force)
+        return None if law is None else lambda reaction: law(q, qd, t, p, reaction)
 
     def answer(self, q: Array, qd: Array, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
         """Accelerations and forces at one state, unchecked."""
         terms = self.terms(q, qd, t, p)
-        return answer_of(formulation, terms.M, terms.Q, terms.A, terms.b, self.law_at(q, qd, t, p))
+        answer = answer_of(formulation, terms.M, terms.Q, terms.A, terms.b, self.law_at(q, qd, t, p))
+        return replace(answer, laws=self.laws)
 
     def acceleration(
         self, q: Array, qd: Array, t: Any, p: Any, rows: Any, gains: Gains | None, formulation: Formulation

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 from jax import Array
 
 from dalembert.equation.decomposition import Decomposition, decompose
+from dalembert.equation.reaction import Nature, Normals, Reaction
 from dalembert.equation.tolerance import ROUNDING
 
 
@@ -74,10 +76,13 @@ class Kernel(NamedTuple):
     inconsistency: Array
     gauss: Array
     nonideal: Array
+    law_forces: Array
+    law_natures: Array
+    normals: Normals | None
 
 
-Law = Callable[[Array], Array]
-"""C as a function of the ideal constraint force."""
+Law = Callable[[Reaction], Nature]
+"""C, by its laws, as a function of the ideal constraint forces."""
 
 
 def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law: Law | None) -> Kernel:
@@ -86,8 +91,18 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
     rows = decompose(lower_solve(half, A.T).T)
     factored = formulation.factor(M, A, Geometry(half, rows))
     ideal = formulation.ideal(factored, Q, b)
-    C = jnp.zeros_like(Q) if law is None else law(ideal.force)
-    nonideal = formulation.nonideal(factored, C) if law is not None else Part(jnp.zeros_like(Q), jnp.zeros_like(Q))
+
+    def multipliers_of(F: Array) -> Array:
+        return rows.multipliers(lower_solve(half, F - formulation.nonideal(factored, F).force))
+
+    lam = rows.multipliers(lower_solve(half, ideal.force))
+    nature = Nature(jnp.zeros((0, len(Q))), None)
+    parts = Part(nature.shares, nature.shares)
+    if law is not None:
+        nature = law(Reaction(ideal.force, lam, multipliers_of))
+        parts = jax.vmap(partial(formulation.nonideal, factored))(nature.shares)
+    C = jnp.sum(nature.shares, axis=0)
+    nonideal = Part(jnp.sum(parts.acceleration, axis=0), jnp.sum(parts.force, axis=0))
     # Without a positive mass matrix there need not be a free acceleration; then b itself sets the scale.
     invert = partial(cholesky_solve, half) if formulation.positive_mass else partial(jnp.linalg.solve, M)
     a = invert(Q)
@@ -102,13 +117,16 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
         free_acceleration=a,
         ideal_force=ideal.force,
         nonideal_force=nonideal.force,
-        multipliers=rows.multipliers(lower_solve(half, ideal.force)),
+        multipliers=lam,
         unique_multipliers=rows.unique,
         rank=rows.rank,
         rank_gap=rows.gap,
         inconsistency=relative(rows.outside(e), e / rows.scale, rounding),
         gauss=unprescribed @ invert(unprescribed),
         nonideal=C,
+        law_forces=parts.force,
+        law_natures=nature.shares,
+        normals=nature.normals,
     )
 
 

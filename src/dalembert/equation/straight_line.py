@@ -153,6 +153,16 @@ class Rows:
             v = minus(v, e, self.mass.inner(e, v))
         return v
 
+    def multipliers(self, v: Vector) -> Vector:
+        """λ with Σ λ_k c_k the part of a scaled force in the span of the rows; zero for rows not in use."""
+        lam: list[Any] = [0] * len(self.unit)
+        for k in reversed(range(len(lam))):
+            along = self.mass.inner(self.unit[k], v)
+            for j in range(k + 1, len(lam)):  # c_j is √s_j e_j and components along the rows before it
+                along = sub(along, mul(self.mass.inner(self.unit[k], self.given[j]), lam[j]))
+            lam[k] = 0 if is_number(along, 0) else along / self.lengths[k]
+        return lam
+
 
 Use = Callable[[int, Any, Any], Any]
 """From a row's number, s_k and ⟨c_k, c_k⟩: √s_k if the row is used, infinity if not."""

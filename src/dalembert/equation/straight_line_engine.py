@@ -52,13 +52,14 @@ class ScalarProgram:
         at = self.terms(q, qd, t, p)
         Q, b = at.Q, self._stabilised(at, gains)
         if self.law is not None and not self.law_needs_ideal:
-            Q = sl.plus(Q, self.law(q, qd, t, p, None))
+            Q = sl.plus(Q, self.law(q, qd, t, p, None, None))
         mass = sl.factor(at.M)
         rows = self.rows(mass, at.A, use, self.order)
         f = mass.forward(Q)
         w = rows.meet(f, [b[k] for k in self.order])
         if self.law is not None and self.law_needs_ideal:
-            C = self.law(q, qd, t, p, mass.force(sl.minus(w, f)))
+            pull = sl.minus(w, f)
+            C = self.law(q, qd, t, p, mass.force(pull), self._in_order(rows.multipliers(pull)))
             w = sl.plus(w, rows.remove(mass.forward(C)))
         return mass.backward(w)
 
@@ -74,6 +75,9 @@ class ScalarProgram:
             return mass.backward(rows.meet([0] * len(q), [sl.sub(0, off[k]) for k in order]))
 
         return step
+
+    def _in_order(self, sorted_by_level: sl.Vector) -> sl.Vector:
+        return [sorted_by_level[self.order.index(k)] for k in range(len(self.order))]
 
     def _stabilised(self, at: ScalarTerms, gains: Gains | None) -> sl.Vector:
         if gains is None:

@@ -86,7 +86,7 @@ class Case:
     drift, formulation, rtol, atol, allow_violation    as for ``da.simulate``
     units              by coordinate name, and "t"; what is not there has none
     histories          whether a figure of all histories makes sense; not if they swing too often to be seen
-    closed_form        whether its equations have one; not if its constraints contradict one another
+    no_closed_form     why its equations have none, as a sentence; empty if they do
     points, links      for animations: positions by name, from a run, and pairs of names to join
     """
 
@@ -108,7 +108,7 @@ class Case:
     units: Mapping[str, str] = field(default_factory=dict[str, str])
     pictures: tuple[Picture, ...] = ()
     histories: bool = True
-    closed_form: bool = True
+    no_closed_form: str = ""
     points: Callable[[Trajectory], Mapping[str, tuple[Any, Any]]] | None = None
     links: tuple[tuple[str, str], ...] = ()
 

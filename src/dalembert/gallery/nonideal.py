@@ -11,8 +11,9 @@ import sympy as sp
 from dalembert.gallery.definition import Case, Check, Picture, histories, path, si, velocity
 from dalembert.integration.trajectory import Trajectory
 from dalembert.model.constraint import Constraint
+from dalembert.model.friction import Coulomb
 from dalembert.model.laws import Quadratic
-from dalembert.model.symbols import coordinates, ideal_force, parameters, t
+from dalembert.model.symbols import coordinates, parameters, t
 from dalembert.model.system import System
 
 SOURCE = "Udwadia & Kalaba 2001, section 5"
@@ -83,16 +84,12 @@ def _nonideal(run: Trajectory, a0: float) -> Any:
 def bead(name: str, title: str) -> Case:
     x, z = coordinates("x z")
     mu, g = parameters("mu g")
-    speed = sp.sqrt(x.diff(t) ** 2 + z.diff(t) ** 2)
-    push: list[Any] = [ideal_force(q) for q in (x, z)]
-    normal = sp.sqrt(push[0] ** 2 + push[1] ** 2)
-    friction = [-mu * normal * q.diff(t) / speed for q in (x, z)]
     return Case(
         name=name,
         title=title,
-        about="A law that depends on the size of the ideal constraint force: C = −μ |Qᶜᵢ| q̇/|q̇| on the wire z = x².",
+        about="A law that depends on the size of the ideal constraint force: C = −μ |N| q̇/|q̇| on the wire z = x².",
         source="Udwadia & Kalaba 2001, their reference 10",
-        system=System((x, z), sp.eye(2), (0, -g), Constraint(z - x**2, name="wire"), friction),
+        system=System((x, z), sp.eye(2), (0, -g), Constraint(z - x**2, name="wire", nonideal=Coulomb(mu))),
         parameters={"mu": 0.2, "g": 9.81},
         q0=(-1, 1),
         qd0=(0.5, -1),

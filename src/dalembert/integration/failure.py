@@ -11,9 +11,10 @@ import numpy as np
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
+from dalembert.equation.painleve import refuse_undetermined
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import contradiction, require_positive
-from dalembert.errors import MassMatrixError
+from dalembert.errors import ConstraintError, MassMatrixError
 from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method, halves
 
@@ -49,6 +50,10 @@ def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q:
             return str(error)
     if not method.formulation.compromises and answer.inconsistency > CONSISTENCY_TOLERANCE:
         return contradiction(answer, dynamics.constraints)
+    try:
+        refuse_undetermined(dynamics, answer)
+    except ConstraintError as error:
+        return str(error)
     if path.steps >= method.max_steps:
         return f"the limit of {method.max_steps} steps was reached. Raise `max_steps` or loosen `rtol` and `atol`."
     return _step_size(method, path, answer, dynamics)

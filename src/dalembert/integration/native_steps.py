@@ -50,6 +50,9 @@ class NativeSteps:
         found = self._stretch(y, t, end, room)
         if len(found.t):
             return found
+        native: Any = self.dynamics.native
+        if native.needs_multipliers:
+            return None
         rows = self._independent(y, t)
         if rows == self.rows:
             return None

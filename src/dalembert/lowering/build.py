@@ -12,26 +12,19 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dalembert.equation import straight_line as sl
 from dalembert.equation.array_engine import array_engine
 from dalembert.equation.dynamics import Compiled, Dynamics, Terms
+from dalembert.equation.reaction import Nature, Reaction
 from dalembert.equation.straight_line_engine import ScalarProgram, straight_line_engine
 from dalembert.errors import InputError, ModelError
 from dalembert.lowering.autodiff import function_terms
+from dalembert.lowering.compiling import refuse_unknown_functions
 from dalembert.lowering.counting import count_elimination
+from dalembert.lowering.laws import array_law, scalar_law
 from dalembert.lowering.native import NativeSystem
-from dalembert.lowering.source import Source
-from dalembert.lowering.symbolic import (
-    SymbolicFunctions,
-    array_law,
-    array_terms,
-    law_sums,
-    parameter_symbols,
-    refuse_unknown_functions,
-    symbolic_functions,
-)
+from dalembert.lowering.source import Source, source_of
+from dalembert.lowering.symbolic import SymbolicFunctions, array_terms, symbolic_functions
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.standard_form import energy, standard_form
 from dalembert.model.system import System
 
 STRAIGHT_LINE_LIMIT = 400
@@ -47,7 +40,8 @@ Style = Literal["straight-line", "array"]
 def build(system: System | FunctionSystem, style: Style | None = None) -> Dynamics:
     """The dynamics of a system as compiled functions of numbers, reusable; the same system is built only once.
 
-    ``style`` overrides the measured choice between straight-line and array code, for comparison.
+    ``style`` overrides the measured choice between straight-line and array code, for comparison; friction by the
+    actual reaction is always array code.
 
     >>> import dalembert as da
     >>> x = da.coordinates("x")
@@ -58,16 +52,9 @@ def build(system: System | FunctionSystem, style: Style | None = None) -> Dynami
 
 
 def _build_symbolic(system: System, style: Style | None) -> Dynamics:
-    form = standard_form(system)
-    source = Source(
-        form=form,
-        parameters=parameter_symbols(system),
-        levels=tuple(constraint.level for constraint in system.constraints),
-        law=law_sums(system, form, scaled=False),
-        scaled=law_sums(system, form, scaled=True),
-        energy=None if system.lagrangian is None else energy(system.lagrangian, form.symbols),
-    )
+    source = source_of(system)
     refuse_unknown_functions(source)
+    laws = source.laws
     return Dynamics(
         coordinates=system.coordinate_names,
         constraints=system.constraint_names,
@@ -75,18 +62,29 @@ def _build_symbolic(system: System, style: Style | None) -> Dynamics:
         levels=source.levels,
         compile=lambda: _compiled(source, style),
         native=NativeSystem(source),
+        laws=() if laws is None else laws.names,
+        law_multipliers=() if laws is None else laws.used,
+        contacts=() if laws is None else laws.actual,
     )
 
 
 def _compiled(source: Source, style: Style | None) -> Compiled:
-    functions = symbolic_functions(source)
+    functions, laws = symbolic_functions(source), source.laws
     terms = array_terms(functions)
-    law = array_law(functions, terms)
-    chosen = style or _faster_style(functions)
-    needs_ideal = functions.law_needs_ideal
-    engine = array_engine(terms, law, source.levels, law_needs_ideal=needs_ideal, diagonal_mass=_diagonal(functions))
+    law = array_law(functions.laws, terms)
+    needs_ideal, used = (laws.needs_ideal, laws.used) if laws is not None else (False, ())
+    chosen = (style or _faster_style(functions)) if laws is None or not laws.actual else "array"
+    engine = array_engine(
+        terms,
+        law,
+        source.levels,
+        law_needs_ideal=needs_ideal,
+        law_multipliers=used,
+        diagonal_mass=_diagonal(functions),
+    )
     if chosen == "straight-line":
-        program = ScalarProgram(functions.terms, _scalar_law(functions), source.levels, law_needs_ideal=needs_ideal)
+        scalars = scalar_law(functions.laws, lambda *state: functions.terms(*state).M)
+        program = ScalarProgram(functions.terms, scalars, source.levels, law_needs_ideal=needs_ideal)
         engine = straight_line_engine(program, engine.watch)
     total = functions.energy
     return Compiled(
@@ -99,7 +97,7 @@ def _compiled(source: Source, style: Style | None) -> Compiled:
 
 
 def _faster_style(functions: SymbolicFunctions) -> Style:
-    if functions.scaled_law is not None and not _diagonal(functions):
+    if functions.laws is not None and any(functions.laws.laws.scaled) and not _diagonal(functions):
         return "array"  # z needs the symmetric square root of M, which has no straight-line form
     operations = functions.operations
     if operations <= STRAIGHT_LINE_LIMIT:
@@ -110,20 +108,6 @@ def _faster_style(functions: SymbolicFunctions) -> Style:
 def _diagonal(functions: SymbolicFunctions) -> bool:
     M = functions.form.mass_matrix
     return all(M[i][j] == 0 for i in range(len(M)) for j in range(len(M)) if i != j)
-
-
-def _scalar_law(functions: SymbolicFunctions) -> Callable[..., sl.Vector] | None:
-    plain, scaled = functions.law, functions.scaled_law
-    if scaled is None:
-        return plain
-
-    def law(q: sl.Vector, qd: sl.Vector, t: Any, p: Any, ideal: Any) -> sl.Vector:
-        M = functions.terms(q, qd, t, p).M
-        root = [jnp.sqrt(jnp.asarray(M[i][i], float)) for i in range(len(q))]
-        total = sl.times(root, scaled(q, qd, t, p, ideal))
-        return total if plain is None else sl.plus(total, plain(q, qd, t, p, ideal))
-
-    return law
 
 
 def _build_functions(system: FunctionSystem) -> Dynamics:
@@ -147,17 +131,18 @@ def _build_functions(system: FunctionSystem) -> Dynamics:
         compile=lambda: Compiled(
             terms, law, _function_energy(system), array_engine(terms, law, levels, law_needs_ideal=True), "array"
         ),
+        laws=() if law is None else (("", "nonideal"),),
     )
 
 
-def _function_law(system: FunctionSystem) -> Callable[..., Array] | None:
+def _function_law(system: FunctionSystem) -> Callable[..., Nature] | None:
     given = system.nonideal
     if given is None:
         return None
 
-    def law(q: Array, qd: Array, t: Any, p: Any, ideal_force: Array) -> Array:
+    def law(q: Array, qd: Array, t: Any, p: Any, reaction: Reaction) -> Nature:
         named = dict(zip(system.parameter_names, p, strict=True))
-        return jnp.asarray(given(q, qd, t, named, ideal_force), float)
+        return Nature(jnp.asarray(given(q, qd, t, named, reaction.force), float)[None], None)
 
     return law
 

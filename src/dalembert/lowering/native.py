@@ -38,6 +38,11 @@ class NativeSystem:
             return False
         return True
 
+    @property
+    def needs_multipliers(self) -> bool:
+        """Whether a law uses a multiplier, which redundant constraints may leave open."""
+        return self.source.laws is not None and bool(self.source.laws.used)
+
     def _engine(
         self, rows: Sequence[int], iterations: int | None, rates: Sequence[tuple[float, float]] | None
     ) -> NativeEngine:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from dalembert.equation import straight_line as sl
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
-from dalembert.lowering.source import Source
+from dalembert.lowering.source import Laws, Source
 from dalembert.native.elimination import CLEARLY_DEPENDENT, Elimination, eliminate, sparse_order
 from dalembert.native.tape import Account, Program, Tape
 
@@ -166,11 +166,9 @@ class _Sheet:
         rows = [self.row(k) for k in self.programs.rows]
         ideal = self.elimination.solve([self.read(e) for e in self.source.form.applied_force], self._targets())
         ideal_force = _push(rows, ideal.multipliers, self.programs.n)
-        if self.source.law is None and self.source.scaled is None:
+        if self.source.laws is None:
             return _Motion(ideal.acceleration, ideal_force, [0.0] * self.programs.n, ideal.multipliers)
-        for symbol, value in zip(self.source.form.symbols.ideal_force, ideal_force, strict=True):
-            self.read.define(symbol, value)
-        C = self._law()
+        C = self._law(self.source.laws, ideal_force, ideal.multipliers)
         working = self.elimination.solve(C, [0] * len(rows))
         return _Motion(
             sl.plus(ideal.acceleration, working.acceleration),
@@ -190,17 +188,26 @@ class _Sheet:
             for k, b, v, x in zip(rows, targets, velocity, position, strict=True)
         ]
 
-    def _law(self) -> sl.Vector:
+    def _law(self, laws: Laws, ideal_force: sl.Vector, multipliers: sl.Vector) -> sl.Vector:
+        """C, all laws together."""
+        if laws.actual:
+            raise NoMachineCodeError("friction by the actual reaction")
+        for symbol, value in zip(self.source.form.symbols.ideal_force, ideal_force, strict=True):
+            self.read.define(symbol, value)
+        for k, value in zip(self.programs.rows, multipliers, strict=True):
+            self.read.define(laws.multipliers[k], value)
         total: sl.Vector = [0] * self.programs.n
-        if self.source.law is not None:
-            total = sl.plus(total, [self.read(e) for e in self.source.law])
-        if self.source.scaled is not None:
-            M = self.mass_matrix
-            if any(not sl.is_number(M[i][j], 0) for i in range(len(M)) for j in range(i)):
-                raise NoMachineCodeError("the square root of a mass matrix that is not diagonal")
-            roots = [self.tape.record("sqrt", M[i][i]) for i in range(len(M))]
-            total = sl.plus(total, sl.times(roots, [self.read(e) for e in self.source.scaled]))
+        for components, scaled in zip(laws.components, laws.scaled, strict=True):
+            share = [self.read(e) for e in components]
+            total = sl.plus(total, sl.times(self._roots(), share) if scaled else share)
         return total
+
+    def _roots(self) -> sl.Vector:
+        """M^(1/2), by its diagonal."""
+        M = self.mass_matrix
+        if any(not sl.is_number(M[i][j], 0) for i in range(len(M)) for j in range(i)):
+            raise NoMachineCodeError("the square root of a mass matrix that is not diagonal")
+        return [self.tape.record("sqrt", entry) for entry in self.diagonal]
 
 
 def _push(rows: sl.Matrix, multipliers: sl.Vector, n: int) -> sl.Vector:

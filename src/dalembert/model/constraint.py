@@ -10,6 +10,7 @@ from typing import Any, Literal
 import sympy as sp
 
 from dalembert.errors import ModelError
+from dalembert.model.laws import as_laws
 from dalembert.model.symbols import functions_of_time, t
 
 Level = Literal["position", "velocity", "acceleration"]
@@ -27,10 +28,12 @@ class Constraint:
     ----------
     expression    a SymPy expression that vanishes on the motion, or ``sympy.Eq(left, right)``
     name          how messages and results call it; a readable one is made up when left out
+    nonideal      what work its force does: a law such as ``da.Coulomb(mu)``, several, or n expressions for C; none
+                  for an ideal constraint
 
     Raises
     ------
-    ModelError    if there is no coordinate in it, or a derivative higher than the second
+    ModelError    if there is no coordinate in it, a derivative higher than the second, or something else for a law
 
     Examples
     --------
@@ -42,10 +45,15 @@ class Constraint:
 
     expression: Any
     name: str | None = None
+    nonideal: Any = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "expression", _as_residual(self.expression, self._label))
         _refuse_nonsense(self.expression, self._label)
+        problems: list[str] = []
+        object.__setattr__(self, "nonideal", as_laws(self.nonideal, problems))
+        if problems:
+            raise ModelError([f"{self._label}: {problem}" for problem in problems])
 
     @property
     def _label(self) -> str:

@@ -18,8 +18,9 @@ from dalembert.model.symbols import ideal_force, t
 class Law(ABC):
     """What kind of work the constraint forces do.
 
-    A law turns coordinates into n expressions of coordinates, velocities, time, parameters and ``da.ideal_force``.
-    ``scaled`` says in which of the two forms they are: C itself, or z = M^(-1/2) C with the symmetric square root.
+    A law turns coordinates into n expressions of coordinates, velocities, time, parameters, ``da.ideal_force`` and
+    ``da.multiplier``. ``scaled`` says in which of the two forms they are: C itself, or z = M^(-1/2) C with the
+    symmetric square root.
     """
 
     scaled: bool = False
@@ -29,9 +30,30 @@ class Law(ABC):
         """The n components, in the order of the coordinates."""
 
 
+class SlidingLaw(Law):
+    """A law that knows the velocity v at which surfaces slide on one another, with components linear in q̇.
+
+    Its force acts along v, which in generalised coordinates is (∂v/∂q̇)ᵀ. Where ``velocity`` is None it is q̇ for a
+    law of the whole system, and the velocity of the particle that the constraint touches for a law of a constraint.
+    """
+
+    velocity: Any
+
+    def generalised(self, force: Sequence[Any], coordinates: Sequence[Any]) -> tuple[Any, ...]:
+        """(∂v/∂q̇)ᵀ times a force with components like those of v: the force in generalised coordinates."""
+        pairs = list(zip(self.sliding_velocity(coordinates), force, strict=True))
+        return tuple(sp.Add(*(v.diff(q.diff(t)) * component for v, component in pairs)) for q in coordinates)
+
+    def sliding_velocity(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
+        """The components of v."""
+        return tuple(q.diff(t) for q in coordinates) if self.velocity is None else self.velocity
+
+
 @dataclass(frozen=True)
-class Viscous(Law):
-    """C = −a₀ q̇.
+class Viscous(SlidingLaw):
+    """C = −a₀ (∂v/∂q̇)ᵀ v: C = −a₀ q̇ for the whole system.
+
+    ``velocity``, v, is explained under ``da.Coulomb``.
 
     >>> import dalembert as da
     >>> da.Viscous(da.parameters("a0")).components((da.coordinates("x"),))
@@ -39,29 +61,41 @@ class Viscous(Law):
     """
 
     coefficient: Any
+    velocity: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "velocity", as_velocity(self.velocity))
 
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(-sp.sympify(self.coefficient) * q.diff(t) for q in coordinates)
+        v = self.sliding_velocity(coordinates)
+        return self.generalised([-sp.sympify(self.coefficient) * component for component in v], coordinates)
 
 
 @dataclass(frozen=True)
-class Quadratic(Law):
-    """C = −a₀ |q̇| q̇, with |q̇| the Euclidean length of the velocity."""
+class Quadratic(SlidingLaw):
+    """C = −a₀ |v| (∂v/∂q̇)ᵀ v, with |v| the Euclidean length: C = −a₀ |q̇| q̇ for the whole system.
+
+    ``velocity``, v, is explained under ``da.Coulomb``.
+    """
 
     coefficient: Any
+    velocity: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "velocity", as_velocity(self.velocity))
 
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
-        speed = sp.sqrt(sum(q.diff(t) ** 2 for q in coordinates))
-        return tuple(-sp.sympify(self.coefficient) * speed * q.diff(t) for q in coordinates)
+        v = self.sliding_velocity(coordinates)
+        return self.generalised([-sp.sympify(self.coefficient) * length(v) * component for component in v], coordinates)
 
 
 @dataclass(frozen=True)
 class Proportional(Law):
-    """C = −a₀ Qᶜᵢ, proportional to the ideal constraint force.
+    """C = −a₀ Qᶜᵢ, proportional to the ideal constraint force; of one constraint if it is the law of one.
 
     Taken literally this law has no effect on the motion: the ideal force does no virtual work, so neither does a
     multiple of it, and the nonideal force comes out zero. It is the *magnitude* of the ideal force that a friction
-    law needs; write that with ``da.ideal_force``.
+    law needs: ``da.Coulomb``, or anything written with ``da.ideal_force`` and ``da.multiplier``.
     """
 
     coefficient: Any
@@ -97,3 +131,57 @@ class Prescribed(Law):
         if problems:
             raise ModelError(problems)
         return tuple(values)
+
+
+def as_laws(given: Any, problems: list[str]) -> tuple[Law, ...]:
+    """Laws as they are; n expressions, or a mapping of them by coordinate, as one prescribed law."""
+    if given is None:
+        return ()
+    if isinstance(given, Law):
+        return (given,)
+    if isinstance(given, (tuple, list)) and any(isinstance(law, Law) for law in given):
+        return tuple(law for part in given for law in as_laws(part, problems))
+    if isinstance(given, (tuple, list)) and not given:
+        return ()
+    try:
+        return (Prescribed(given),)
+    except (TypeError, sp.SympifyError):
+        problems.append(f"`nonideal` must be a law, several laws, or one expression per coordinate; got {given!r}.")
+        return ()
+
+
+def as_velocity(given: Any) -> tuple[Any, ...] | None:
+    """The components of a sliding velocity as a tuple, from one expression or several; None as it is."""
+    if given is None:
+        return None
+    try:
+        components = tuple(sp.sympify(c) for c in given) if isinstance(given, (tuple, list)) else (sp.sympify(given),)
+    except sp.SympifyError:
+        components = ()
+    if not components or not all(isinstance(component, sp.Expr) for component in components):
+        raise ModelError([f"`velocity` must be an expression, or a sequence of them; got {given!r}."])
+    return components
+
+
+def squared(v: Sequence[Any]) -> Any:
+    """|v|²."""
+    return sp.Add(*(component**2 for component in v))
+
+
+def length(v: Sequence[Any]) -> Any:
+    """|v|, for products and quotients with v itself.
+
+    Where v vanishes it is one: such a product is zero all the same, and the derivative of the root stays finite.
+    """
+    return sp.sqrt(squared(v) if len(v) == 1 else squared(v) + at_rest(squared(v)))
+
+
+def at_rest(speed_squared: Any) -> Any:
+    """One where a speed vanishes, zero elsewhere."""
+    return sp.Piecewise((0, speed_squared > 0), (1, True))
+
+
+def while_moving(expression: Any) -> Any:
+    """An expression as it reads where no speed in it vanishes."""
+    rests = [p for p in expression.atoms(sp.Piecewise) if p == at_rest(p.args[0].cond.lhs)]
+    return expression.xreplace(dict.fromkeys(rests, sp.S.Zero))

@@ -53,6 +53,12 @@ def name_problems(names: Sequence[str], given: Iterable[str], argument: str, nou
     missing = [name for name in names if name not in given]
     if missing:
         problems.append(f"`{argument}` must give a value for every {noun}; missing: {quoted(missing)}.")
+    return problems + unknown_names(names, given, argument, noun)
+
+
+def unknown_names(names: Sequence[str], given: Iterable[str], argument: str, noun: str) -> list[str]:
+    """Sentences about names that the model does not have."""
+    problems: list[str] = []
     for name in given:
         if name not in names:
             nearest = difflib.get_close_matches(name, names, n=1)

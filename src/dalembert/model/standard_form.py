@@ -38,7 +38,7 @@ def standard_form(system: Any) -> StandardForm:
     """Differentiate the constraints of a ``System`` until the accelerations appear linearly: A q̈ = b."""
     symbols = StateSymbols(system.coordinates)
     n = len(system.coordinates)
-    rows = [_row(constraint, symbols) for constraint in system.constraints]
+    rows = [constraint_row(constraint, symbols) for constraint in system.constraints]
     return StandardForm(
         symbols=symbols,
         mass_matrix=tuple(tuple(symbols.plain(system.mass_matrix[i, j]) for j in range(n)) for i in range(n)),
@@ -51,24 +51,27 @@ def standard_form(system: Any) -> StandardForm:
 
 
 @dataclass(frozen=True)
-class _Row:
+class Row:
+    """One constraint in standard form: gradient · q̈ = rhs, and its residuals."""
+
     gradient: tuple[Any, ...]
     rhs: Any
     position: Any = sp.S.Zero
     velocity: Any = sp.S.Zero
 
 
-def _row(constraint: Constraint, symbols: StateSymbols) -> _Row:
+def constraint_row(constraint: Constraint, symbols: StateSymbols) -> Row:
+    """Differentiate one constraint until the accelerations appear linearly."""
     expression = symbols.plain(constraint.expression)
     if constraint.level == "position":
         # φ̈ = φ_q q̈ + (φ̇)_q q̇ + (φ̇)_t, and φ̇ = φ_q q̇ + φ_t
         velocity = time_derivative(expression, symbols)
-        return _Row(gradient(expression, symbols.q), -time_derivative(velocity, symbols), expression, velocity)
+        return Row(gradient(expression, symbols.q), -time_derivative(velocity, symbols), expression, velocity)
     if constraint.level == "velocity":
         # ψ̇ = ψ_q̇ q̈ + ψ_q q̇ + ψ_t
-        return _Row(gradient(expression, symbols.qd), -time_derivative(expression, symbols), velocity=expression)
+        return Row(gradient(expression, symbols.qd), -time_derivative(expression, symbols), velocity=expression)
     at_rest = expression.xreplace(dict.fromkeys(symbols.qdd, sp.S.Zero))
-    return _Row(gradient(expression, symbols.qdd), -at_rest)
+    return Row(gradient(expression, symbols.qdd), -at_rest)
 
 
 def gradient(expression: Any, variables: Sequence[sp.Symbol]) -> tuple[Any, ...]:

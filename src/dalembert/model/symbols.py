@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The letters a model is written in: time, coordinates, parameters, components of the ideal constraint force."""
+"""The letters a model is written in: time, coordinates, parameters, ideal constraint forces and multipliers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Any
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
+
+MULTIPLIER = "lam."
+"""How the plain symbol of a multiplier begins; the name of its constraint follows."""
 
 t = sp.Symbol("t")
 """Time, the same symbol that SymPy's ``dynamicsymbols`` uses."""
@@ -52,9 +55,42 @@ class ideal_force(sp.Function):  # noqa: N801  (reads as a function in a law, an
     is_real = True
 
 
+class multiplier(sp.AtomicExpr):  # noqa: N801  (reads as a function in a law, like ideal_force)
+    """The multiplier λ of a named constraint: its ideal force is λ ∂φ/∂q (λ ∂ψ/∂q̇ at velocity level).
+
+    For use in a nonideal law. On one particle in Cartesian coordinates the normal force is |λ| |∂φ/∂q|.
+
+    >>> import dalembert as da
+    >>> length = da.parameters("l")
+    >>> tension = 2 * length * da.multiplier("rod")  # of a rod x² + y² = l²
+    """
+
+    __slots__ = ("name",)
+    is_real = True
+    is_commutative = True
+    name: str
+
+    def __new__(cls, name: str) -> multiplier:
+        symbol = sp.AtomicExpr.__new__(cls)
+        symbol.name = str(name)
+        return symbol
+
+    def __getnewargs__(self) -> Any:
+        return (self.name,)
+
+    def _hashable_content(self) -> Any:
+        return (self.name,)
+
+    def _sympystr(self, printer: Any) -> str:
+        return f"multiplier({self.name})"
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\lambda_{{\text{{{self.name}}}}}"
+
+
 @dataclass(frozen=True)
 class StateSymbols:
-    """Plain real symbols that stand for coordinates, velocities, accelerations and ideal force components.
+    """Plain real symbols that stand for coordinates, velocities, accelerations, ideal force components, multipliers.
 
     Differentiating with respect to a symbol is quicker than with respect to a function of time, and knowing that it is
     real keeps ``Abs`` and ``sqrt`` tidy. The dots in the names cannot clash with a name of the user's.
@@ -102,6 +138,7 @@ class StateSymbols:
     def plain(self, expression: Any) -> Any:
         """The expression in plain symbols; parameters become real symbols of the same name."""
         expression = expression.xreplace(self._rules)
+        expression = expression.xreplace({m: plain_multiplier(m.name) for m in expression.atoms(multiplier)})
         return expression.xreplace({s: real_twin(s) for s in free_parameters([expression]) if s not in self._known})
 
     @cached_property
@@ -111,7 +148,7 @@ class StateSymbols:
     def restore(self, expression: Any) -> Any:
         """The expression in the user's own letters again (parameters keep their real twins' names)."""
         back = {plain: user for user, plain in self._rules.items()}
-        twins = {s: sp.Symbol(s.name) for s in expression.free_symbols if s not in self._known}
+        twins = {s: _original(s) for s in expression.free_symbols if s not in self._known}
         return expression.xreplace({**back, **twins})
 
     def readable(self, expression: Any) -> str:
@@ -120,7 +157,20 @@ class StateSymbols:
         for name, *family in zip(self.names, self.q, self.qd, self.qdd, self.ideal_force, strict=True):
             spelled = (name, f"{name}'", f"{name}''", f"ideal_force({name})")
             dotted.update({plain: sp.Symbol(text) for plain, text in zip(family, spelled, strict=True)})
-        return str(self.plain(expression).xreplace(dotted))
+        plain = self.plain(expression).xreplace(dotted)
+        return str(plain.xreplace({s: _original(s) for s in plain.free_symbols}))
+
+
+def plain_multiplier(name: str) -> sp.Symbol:
+    """The plain symbol of the multiplier of a constraint."""
+    return sp.Symbol(MULTIPLIER + name, real=True)
+
+
+def _original(plain: sp.Symbol) -> Any:
+    """The multiplier or the parameter that a plain symbol stands for."""
+    if plain.name.startswith(MULTIPLIER):
+        return multiplier(plain.name.removeprefix(MULTIPLIER))
+    return sp.Symbol(plain.name)
 
 
 def real_twin(parameter: sp.Symbol) -> sp.Symbol:

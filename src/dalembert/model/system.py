@@ -12,8 +12,9 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.model.constraint import Constraint
-from dalembert.model.laws import Law, Prescribed
+from dalembert.model.laws import as_laws
 from dalembert.model.ordering import in_order, name_of
+from dalembert.model.placement import PlacedLaw, placed_laws
 from dalembert.model.standard_form import euler_lagrange
 from dalembert.model.symbols import StateSymbols, free_parameters, t
 from dalembert.model.validation import coordinate_problems, problems_of
@@ -29,7 +30,8 @@ class System:
     mass_matrix      (n, n) symmetric, M(q, t)
     applied_force    n components, Q(q, q̇, t), as a sequence or a mapping by coordinate
     constraints      ``da.Constraint`` objects; any number, redundant ones included
-    nonideal         a law such as ``da.Quadratic(a0)``, several laws (they add up), or n expressions for C
+    nonideal         a law such as ``da.Quadratic(a0)``, several laws (they add up), or n expressions for C; laws of
+                     single constraints are given to these
     lagrangian       only for the energy; ``System.from_lagrangian`` fills it in
 
     Raises
@@ -68,7 +70,7 @@ class System:
             "mass_matrix": _matrix(self.mass_matrix, problems),
             "applied_force": _column(coordinates, self.applied_force, problems),
             "constraints": _named(_constraints(self.constraints), coordinates),
-            "nonideal": _as_laws(self.nonideal, problems),
+            "nonideal": as_laws(self.nonideal, problems),
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
@@ -145,9 +147,14 @@ class System:
         """Names of all constants, sorted: the order in which compiled functions take them."""
         return tuple(sorted({symbol.name for symbol in free_parameters(self.expressions())}))
 
+    @cached_property
+    def laws(self) -> tuple[PlacedLaw, ...]:
+        """All nonideal laws, of the whole system and of its constraints, each with its place."""
+        return placed_laws(self)[0]
+
     def expressions(self) -> tuple[Any, ...]:
         """Every expression of the model."""
-        laws = [component for law in self.nonideal for component in law.components(self.coordinates)]
+        laws = [component for placed in self.laws for component in placed.law.components(self.coordinates)]
         lagrangian = () if self.lagrangian is None else (self.lagrangian,)
         rows = [constraint.expression for constraint in self.constraints]
         return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian)
@@ -166,23 +173,6 @@ def _constraints(given: Any) -> tuple[Any, ...]:
     if given is None:
         return ()
     return tuple(given) if isinstance(given, (tuple, list)) else (given,)
-
-
-def _as_laws(given: Any, problems: list[str]) -> tuple[Law, ...]:
-    """Laws as they are; n expressions, or a mapping of them by coordinate, as one prescribed law."""
-    if given is None:
-        return ()
-    if isinstance(given, Law):
-        return (given,)
-    if isinstance(given, (tuple, list)) and any(isinstance(law, Law) for law in given):
-        return tuple(law for part in given for law in _as_laws(part, problems))
-    if isinstance(given, (tuple, list)) and not given:
-        return ()
-    try:
-        return (Prescribed(given),)
-    except (TypeError, sp.SympifyError):
-        problems.append(f"`nonideal` must be a law, several laws, or one expression per coordinate; got {given!r}.")
-        return ()
 
 
 def _matrix(given: Any, problems: list[str]) -> Any:

@@ -12,9 +12,10 @@ from sympy.core.function import AppliedUndef
 
 from dalembert.errors import ModelError
 from dalembert.model.constraint import Constraint
-from dalembert.model.ordering import name_of, quoted
+from dalembert.model.ordering import name_of, quoted, unknown_names
+from dalembert.model.placement import placed_laws
 from dalembert.model.standard_form import nonlinear_terms
-from dalembert.model.symbols import StateSymbols, free_parameters, functions_of_time, ideal_force, t
+from dalembert.model.symbols import StateSymbols, free_parameters, functions_of_time, ideal_force, multiplier, t
 
 
 def problems_of(system: Any) -> list[str]:
@@ -81,6 +82,8 @@ def _expression_problems(
     highest = max((d.derivative_count for d in expression.atoms(sp.Derivative)), default=0)
     if not forces and expression.atoms(ideal_force):
         problems.append(f"{where} must not contain `da.ideal_force`; only a nonideal law may.")
+    if not forces and expression.atoms(multiplier):
+        problems.append(f"{where} must not contain `da.multiplier`; only a nonideal law may.")
     if any(d.expr not in system.coordinates for d in expression.atoms(sp.Derivative)) and not strangers:
         problems.append(f"{where} must have its derivatives worked out; call `.doit()` on `{expression}`.")
     elif not accelerations and highest > 1:
@@ -107,17 +110,22 @@ def _constraint_problems(system: Any) -> list[str]:
 
 
 def _law_problems(system: Any) -> list[str]:
-    problems: list[str] = []
-    for law in system.nonideal:
-        where = f"the nonideal law {type(law).__name__}"
+    if not all(isinstance(constraint, Constraint) for constraint in system.constraints):
+        return []  # said already
+    laws, problems = placed_laws(system)
+    for placed in laws:
+        where = f"the nonideal law {placed.described}"
         try:
-            components = law.components(system.coordinates)
+            components = placed.law.components(system.coordinates)
         except ModelError as error:
             problems += error.problems
             continue
         for component in components:
             problems += _expression_problems(system, component, where, forces=True)
-    return problems
+            names = sorted(m.name for m in component.atoms(multiplier))
+            known = [str(constraint.name) for constraint in system.constraints]
+            problems += unknown_names(known, names, "da.multiplier", "constraint")
+    return list(dict.fromkeys(problems))
 
 
 def _name_problems(system: Any) -> list[str]:

@@ -19,15 +19,16 @@ from dalembert.report.tidy import operations, tidy_matrix
 OPERATION_LIMIT = 1500
 """Operations in one column above which nobody reads it: then the formulas are left in letters."""
 
-_Solve = Callable[[Any, Any], tuple[Any, Any]]
+_Solve = Callable[[Any, Any], tuple[Any, Any, Any]]
+"""From a force and a right side to acceleration, reaction and multipliers."""
 
 
 @dataclass(frozen=True)
 class Terms:
     """M q̈ = Q under A q̈ = b with independent rows, in plain symbols.
 
-    C                containing the symbols of the ideal force where a law depends on it
-    ideal_symbols    those symbols
+    C                containing the symbols of the ideal force and of multipliers where a law depends on them
+    ideal_symbols, multiplier_symbols    those symbols; of the multipliers, one per row
     saddle           whether M or S is singular, so that motion and multipliers must be found at once
     """
 
@@ -37,6 +38,7 @@ class Terms:
     b: Any
     C: Any
     ideal_symbols: tuple[Any, ...]
+    multiplier_symbols: tuple[Any, ...]
     saddle: bool
 
 
@@ -64,9 +66,11 @@ def _written_out(terms: Terms) -> ClosedForm:
     given = operations([*terms.Q, *terms.b, *terms.C])
     limit = max(OPERATION_LIMIT, min(3 * given, 4 * OPERATION_LIMIT))
     solve = (_by_saddle if terms.saddle else _by_schur)(terms.M, terms.A, limit)
-    acceleration, ideal = solve(terms.Q, terms.b)
-    C = _bounded(terms.C.xreplace(dict(zip(terms.ideal_symbols, ideal, strict=True))), limit)
-    extra, reaction = solve(C, sp.zeros(terms.A.rows, 1))
+    acceleration, ideal, multipliers = solve(terms.Q, terms.b)
+    known = dict(zip(terms.ideal_symbols, ideal, strict=True))
+    known |= dict(zip(terms.multiplier_symbols, multipliers, strict=True))
+    C = _bounded(terms.C.xreplace(known), limit)
+    extra, reaction, _ = solve(C, sp.zeros(terms.A.rows, 1))
     nonideal = _bounded(C + reaction, limit)
     total = acceleration + extra
     together = _bounded(total, limit)
@@ -80,10 +84,10 @@ def _by_schur(M: Any, A: Any, limit: int) -> _Solve:
     W = _bounded(A * M_inverse, limit)
     S_inverse = block_inverse(_bounded(W * A.T, limit))
 
-    def solve(F: Any, c: Any) -> tuple[Any, Any]:
+    def solve(F: Any, c: Any) -> tuple[Any, Any, Any]:
         multipliers = _bounded(S_inverse * _bounded(c - W * F, limit), limit)
         reaction = _bounded(A.T * multipliers, limit)
-        return _bounded(M_inverse * (F + reaction), limit), reaction
+        return _bounded(M_inverse * (F + reaction), limit), reaction, multipliers
 
     return solve
 
@@ -91,9 +95,10 @@ def _by_schur(M: Any, A: Any, limit: int) -> _Solve:
 def _by_saddle(M: Any, A: Any, limit: int) -> _Solve:
     inverse = block_inverse(sp.Matrix(saddle_matrix(M, A).as_explicit()))
 
-    def solve(F: Any, c: Any) -> tuple[Any, Any]:
+    def solve(F: Any, c: Any) -> tuple[Any, Any, Any]:
         solution = _bounded(inverse * F.col_join(c), limit)
-        return solution[: M.rows, :], _bounded(A.T * solution[M.rows :, :], limit)
+        multipliers = solution[M.rows :, :]
+        return solution[: M.rows, :], _bounded(A.T * multipliers, limit), multipliers
 
     return solve
 

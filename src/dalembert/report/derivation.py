@@ -10,7 +10,9 @@ from typing import Any
 
 import sympy as sp
 
-from dalembert.errors import InputError
+from dalembert.errors import InputError, ModelError
+from dalembert.model.friction import Friction
+from dalembert.model.laws import while_moving
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import standard_form
 from dalembert.model.symbols import free_parameters
@@ -19,7 +21,7 @@ from dalembert.model.values import Floats, parameter_values, scalar_value, state
 from dalembert.report.blocks import block_root
 from dalembert.report.closed_form import ClosedForm, Terms, closed_form
 from dalembert.report.evaluation import Evaluation, evaluator, matrix_evaluator
-from dalembert.report.judgement import needs_saddle, require_independent, require_positive
+from dalembert.report.judgement import needs_saddle, require_determined, require_independent, require_positive
 from dalembert.report.letters import letters
 from dalembert.report.page import html
 from dalembert.report.probing import Probes, independent_rows, probes, refuse_contradiction, require_computable
@@ -34,7 +36,7 @@ class Derivation:
 
     mass_matrix (n, n), applied_force (n, 1), constraint_matrix (m, n), constraint_rhs (m, 1)
                            as in the model, all rows, lightly tidied
-    nature (n, 1)          C, with ``da.ideal_force`` left in it where a law depends on that
+    nature (n, 1)          C, with ``da.ideal_force`` and ``da.multiplier`` left in it where a law depends on these
     ideal_force, nonideal_force, acceleration (n, 1)
                            columns of expressions if ``expanded``; otherwise formulas in the letters M, Q, A, b and C,
                            which ``meaning`` explains: ``ideal_force.subs(meaning).doit()`` would write them out
@@ -107,7 +109,8 @@ class Derivation:
 
     @cached_property
     def _evaluate(self) -> Callable[[Sequence[float]], Evaluation]:
-        return evaluator(self.system, (self.ideal_force, self.nonideal_force, self.acceleration), self._explicit)
+        results = (self.ideal_force, self.nonideal_force, self.acceleration)
+        return evaluator(self.system, results, self._explicit, (self.independent, self._used_rows))
 
     @cached_property
     def _used_rows(self) -> Callable[[Sequence[float]], Floats]:
@@ -133,7 +136,7 @@ def derive(system: System, *, title: str | None = None, about: str | None = None
     Raises
     ------
     InputError         if ``system`` is not stated in symbols
-    ModelError         a law given as z where M^(1/2) has no short closed form
+    ModelError         a law given as z where M^(1/2) has no short closed form; friction by the actual reaction
     MassMatrixError    accelerations that neither masses nor constraints determine
     ConstraintError    constraints that contradict one another, or that leave their forces open
 
@@ -170,7 +173,9 @@ def derive(system: System, *, title: str | None = None, about: str | None = None
     M, Q = _matrix(form.mass_matrix, n), _matrix(form.applied_force, 1)
     A, b = _matrix(form.constraint_matrix, n), _matrix(form.constraint_rhs, 1)
     C = _nature(system, M, probed)
-    terms = Terms(M, Q, A.extract(kept, range(A.cols)), b.extract(kept, [0]), C, form.symbols.ideal_force, saddle)
+    lam = require_determined(C, system.constraint_names, kept, probed)
+    used = A.extract(kept, range(A.cols)), b.extract(kept, [0])
+    terms = Terms(M, Q, *used, C, form.symbols.ideal_force, lam, saddle)
     result = closed_form(terms)
     say = _in_own_words(system)
     return Derivation(
@@ -200,11 +205,18 @@ def _matrix(entries: Sequence[Any], columns: int) -> Any:
 def _nature(system: System, M: Any, probed: Probes) -> Any:
     """C, the sum of all laws; those given as z are multiplied by the symmetric root of M."""
     C = sp.zeros(M.rows, 1)
-    for law in system.nonideal:
-        entries = [system.symbols.plain(sp.sympify(c)) for c in law.components(system.coordinates)]
+    for placed in system.laws:
+        if placed.actual:
+            raise ModelError(
+                [
+                    f"the nonideal law {placed.described} must depend on the ideal normal force to have a closed form; "
+                    f'it has `normal="actual"`. Use `da.motion` for numbers.'
+                ]
+            )
+        entries = [system.symbols.plain(sp.sympify(c)) for c in placed.law.components(system.coordinates)]
         require_computable({"a nonideal law": entries}, system)
-        components = exact(sp.Matrix(entries))
-        if law.scaled:
+        components = exact(sp.Matrix([while_moving(entry) for entry in entries]))
+        if placed.law.scaled:
             require_positive(probed)
             components = block_root(M, system.coordinate_names) * components
         C += components
@@ -247,7 +259,11 @@ def _notes(system: System, probed: Probes, kept: Sequence[int], terms: Terms, re
         notes.append(
             "The usual formula divides by zero here: motion and multipliers are found together from one linear system."
         )
-    if any(law.scaled for law in system.nonideal):
+    if any(isinstance(placed.law, Friction) for placed in system.laws):
+        notes.append("Friction is written as it is while surfaces slide: the sliding velocity is not zero.")
+    if any(symbol in terms.C.free_symbols for symbol in terms.multiplier_symbols):
+        notes.append("In C, λ with the name of a constraint is its multiplier in the ideal problem.")
+    if any(placed.law.scaled for placed in system.laws):
         notes.append("A law is given as z = M^(-1/2) C, with the symmetric square root of the mass matrix.")
     if not result.expanded:
         notes.append("Written out, the formulas would fill pages; they are left as products of matrices.")

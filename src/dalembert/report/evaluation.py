@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
+from dalembert.model.symbols import plain_multiplier
 from dalembert.model.system import System
 from dalembert.model.values import Floats
 
@@ -22,29 +23,37 @@ class Evaluation(NamedTuple):
 
 
 def evaluator(
-    system: System, results: Sequence[Any], meaning: Mapping[Any, Any]
+    system: System,
+    results: Sequence[Any],
+    meaning: Mapping[Any, Any],
+    used: tuple[Sequence[str], Callable[[Sequence[float]], Floats]],
 ) -> Callable[[Sequence[float]], Evaluation]:
     """A function of (*q, *qd, t, *parameters).
 
     results    ideal force, nonideal force, acceleration: columns of expressions, or formulas in letters
-    meaning    explicit matrices for the letters; C may contain the ideal force, which is therefore computed first
+    meaning    explicit matrices for the letters; C may contain the ideal force and multipliers, which are therefore
+               computed first
+    used       names and rows of the constraints that these multipliers belong to
     """
     symbols = system.symbols
-    arguments = (_state(system), symbols.ideal_force)
+    names, rows = used
+    lam = tuple(plain_multiplier(name) for name in names)
+    arguments = (_state(system), symbols.ideal_force, lam)
+    nothing, none = np.zeros(len(symbols.q)), np.zeros(len(lam))
     if not meaning:
         columns = [_compiled(arguments, symbols.plain(result)) for result in results]
-        nothing = np.zeros(len(symbols.q))
-        return lambda state: Evaluation(*(column(state, nothing).reshape(-1) for column in columns))
+        return lambda state: Evaluation(*(column(state, nothing, none).reshape(-1) for column in columns))
     matrices = [_compiled(arguments, symbols.plain(matrix)) for matrix in meaning.values()]
     # of the letters alone: a parameter may well be called b
     formulas = [_compiled(tuple(meaning), result) for result in results]
 
     def evaluate(state: Sequence[float]) -> Evaluation:
-        force = np.zeros(len(symbols.q))
+        forces = (nothing, none)
         numbers: list[Floats] = []
         for formula in formulas:
-            numbers.append(formula(*(matrix(state, force) for matrix in matrices)).reshape(-1))
-            force = numbers[0]
+            numbers.append(formula(*(matrix(state, *forces) for matrix in matrices)).reshape(-1))
+            if len(numbers) == 1 and len(lam):
+                forces = (numbers[0], np.linalg.lstsq(rows(state).T, numbers[0], rcond=None)[0])
         return Evaluation(*numbers)
 
     return evaluate

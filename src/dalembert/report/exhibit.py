@@ -63,9 +63,9 @@ def exhibit(name: str, folder: Path) -> Exhibit:
 
 
 def _derivation(case: Case) -> str:
-    if case.closed_form:
-        return derive(case.system, title="Equations of motion", about=case.about).to_html(fragment=True)
-    return "<h2>Equations of motion</h2><p>Constraints that contradict one another have no closed form.</p>"
+    if case.no_closed_form:
+        return f"<h2>Equations of motion</h2><p>{case.no_closed_form}</p>"
+    return derive(case.system, title="Equations of motion", about=case.about).to_html(fragment=True)
 
 
 def _figures(case: Case, run: Trajectory, folder: Path) -> list[Image]:

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.linear_facts import independent_rows
+from dalembert.analysis.linear_facts import combination, independent_rows
 from dalembert.analysis.numbers import Numbers
-from dalembert.errors import ConstraintError, MassMatrixError
+from dalembert.errors import ConstraintError, MassMatrixError, undetermined
 from dalembert.model.ordering import quoted
+from dalembert.model.symbols import plain_multiplier
 from dalembert.model.values import Floats
 from dalembert.report.probing import Probes
 
@@ -51,6 +53,17 @@ def require_independent(A: Floats, names: Sequence[str]) -> None:
             f"the closed form needs {quoted(names)} to be independent; at this state {quoted(off)} follows from the "
             f"others or has no gradient. Use `da.motion`, which needs no independence."
         )
+
+
+def require_determined(C: Any, names: Sequence[str], kept: Sequence[int], probed: Probes) -> tuple[Any, ...]:
+    """The symbols of the multipliers of the rows kept; those that laws use must not depend on which rows these are."""
+    lam = [plain_multiplier(name) for name in names]
+    used = [i for i, symbol in enumerate(lam) if symbol in C.free_symbols]
+    for dropped in (i for i in range(len(names)) if i not in kept):
+        shares = {dropped} | {k for numbers in probed.found for k in combination(numbers.A, kept, dropped)}
+        if off := sorted(shares & set(used)):
+            raise ConstraintError(undetermined(quoted(names[i] for i in off)))
+    return tuple(lam[i] for i in kept)
 
 
 def _schur_regular(numbers: Numbers, kept: Sequence[int]) -> bool:

@@ -76,6 +76,8 @@ class _Printer(MathMLPresentationPrinter):
             letter.setAttribute("mathvariant", "normal")
         accented = self._dotted(letter, dots) if dots else letter
         printed = self._element("msub", accented, self._indices(set_as.indices)) if set_as.indices else accented
+        if family == "lam":
+            return self._element("msub", self._letter("λ"), printed)
         if family == "Qi":
             index = self._element("mrow", self._letter("i"), printed)
             return self._element("msubsup", self._letter("Q"), index, self._letter("c"))

@@ -14,6 +14,7 @@ from dalembert.analysis.numbers import ENOUGH, TRIES, Numbers, Point, finite, le
 from dalembert.errors import ConstraintError, ModelError
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import StandardForm
+from dalembert.model.symbols import plain_multiplier
 from dalembert.model.system import System
 
 CANNOT_COMPUTE = (NameError, NotImplementedError, ValueError)
@@ -121,7 +122,8 @@ def require_computable(parts: Mapping[str, Sequence[Any]], system: System) -> No
     """Every part of a model, by the name that messages call it, must have a value at a state."""
     symbols = system.symbols
     parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
-    arguments = [*symbols.q, *symbols.qd, symbols.time, *symbols.ideal_force, *parameters]
+    multipliers = [plain_multiplier(name) for name in system.constraint_names]
+    arguments = [*symbols.q, *symbols.qd, symbols.time, *symbols.ideal_force, *multipliers, *parameters]
     for place, terms in parts.items():
         try:
             with np.errstate(all="ignore"):

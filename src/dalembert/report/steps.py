@@ -112,7 +112,7 @@ def _forces(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
     remarks = tuple((note,) for note in derivation.notes)
     if not derivation.system.constraints:
         ideal: tuple[Any, ...] = (("There is no constraint, hence no ideal constraint force.",),)
-        return *remarks, *ideal, *(_nonideal(derivation, of) if derivation.system.nonideal else ())
+        return *remarks, *ideal, *(_nonideal(derivation, of) if derivation.system.laws else ())
     return *remarks, *_ideal(derivation, of), *_nonideal(derivation, of)
 
 
@@ -153,7 +153,7 @@ def _on_the_way(derivation: Derivation, of: Letters) -> list[Equation]:
 
 def _nonideal(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
     C, nonideal = of.C, of.nonideal
-    if not derivation.system.nonideal:
+    if not derivation.system.laws:
         return (("The constraints are ideal: the constraint force has no other part.",),)
     law = [Equation(C, with_common_factor(_plain(derivation, derivation.nature)))]
     shown = _nonideal_formula(derivation, of)
@@ -178,7 +178,7 @@ def _motion(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
     forces = [of.Q]
     if derivation.system.constraints:
         forces.append(of.ideal)
-    if derivation.system.nonideal:
+    if derivation.system.laws:
         forces.append(of.nonideal)
     law = [Equation(sp.MatMul(of.M, of.qdd), sp.MatAdd(*forces) if len(forces) > 1 else forces[0])]
     if not derivation.expanded:

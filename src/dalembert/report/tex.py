@@ -136,6 +136,8 @@ class _TexPrinter(LatexPrinter):
         letter = rf"\mathrm{{{_literal(name)}}}" if literal else _word(set_as.base)
         listed = "" if literal else ",".join(map(_word, set_as.indices))
         indices = f"_{{{listed}}}" if listed else ""
+        if family == "lam":
+            return rf"\lambda_{{{letter}{indices}}}"
         return f"Q^{{c}}_{{i,{letter}{indices}}}" if family == "Qi" else _dotted(letter, dots) + indices
 
     def _print_MatrixSymbol(self, expr: Any) -> str:

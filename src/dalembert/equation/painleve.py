@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether laws that depend on normal forces have an answer, and if not, what to say.
+
+Notation: u − G |u| = u₀ for the normal forces u of the contacts whose friction depends on the actual reaction. Column j
+of G is proportional to the coefficient of friction of contact j.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.reaction import Normals, signs
+from dalembert.errors import ConstraintError, PainleveError, undetermined
+
+Floats = NDArray[np.float64]
+
+
+def refuse_undetermined(dynamics: Dynamics, answer: ConstrainedMotion) -> None:
+    """Raise if a law uses a multiplier that redundant constraints leave open."""
+    unique = np.asarray(answer.unique_multipliers)
+    off = [dynamics.constraints[k] for k in dynamics.law_multipliers if not unique[k]]
+    if off:
+        raise ConstraintError(undetermined(", ".join(f"`{name}`" for name in off)))
+
+
+def refuse_paradox(
+    dynamics: Dynamics,
+    answer: ConstrainedMotion,
+    q: Any,
+    qd: Any,
+    t: Any,
+    *,
+    margin: float = 0.0,
+    trajectory: Any = None,
+) -> None:
+    """Raise if the normal forces have no solution or several, or if friction is critical within a relative margin."""
+    if answer.normals is None or not np.isfinite(np.asarray(answer.normals.coupling)).all():
+        return
+    normals: Any = answer.normals._replace(mu=np.asarray(answer.normals.mu))
+    critical = critical_coefficients(normals)
+    with np.errstate(divide="ignore"):
+        ratio = np.where(normals.mu > 0, critical / np.where(normals.mu > 0, normals.mu, 1.0), np.inf)
+    worst = int(np.argmin(ratio))
+    if normals.solutions == 1 and not ratio[worst] <= 1 + margin:
+        return
+    constraint, law = dynamics.laws[dynamics.contacts[worst]]
+    name = constraint or law
+    state = dict(zip(dynamics.coordinates, map(float, q), strict=True))
+    where = ", ".join(f"{key} = {value:.6g}" for key, value in state.items())
+    found = {0: "there is none", 1: "it is about to be lost"}.get(
+        int(normals.solutions), f"there are {normals.solutions}"
+    )
+    raise PainleveError(
+        f"friction must leave one reaction possible; at t = {float(t):.6g}, where {where}, {found} (Painlevé's "
+        f"paradox): the coefficient of `{name}` is {normals.mu[worst]:.6g}, critical there is {critical[worst]:.6g}. "
+        f'Lower it, use `normal="ideal"`, or let the motion end before.',
+        constraint=name,
+        critical_mu=float(critical[worst]),
+        state={"q": np.asarray(q, float), "qd": np.asarray(qd, float), "t": float(t)},
+        trajectory=trajectory,
+    )
+
+
+def critical_coefficients(normals: Normals) -> Floats:
+    """The coefficient of each contact, the others as they are, at which a reaction stops being certain and unique.
+
+    With column j of G times s, det(I − G diag σ) is linear in s; the smallest root over all signs σ is the critical s.
+    Where no single contact is to blame, all coefficients are scaled together.
+    """
+    G = np.asarray(normals.coupling)
+    factors = np.array([_critical_factor(G, j) for j in range(len(G))])
+    if not (factors <= 1).any() and normals.solutions != 1:
+        factors[:] = _common_factor(G)
+    return factors * np.asarray(normals.mu)
+
+
+def _critical_factor(G: Floats, j: int) -> float:
+    without = G.copy()
+    without[:, j] = 0
+    factors = [np.inf]
+    for sigma in signs(len(G)):
+        before, now = (float(np.linalg.det(np.eye(len(G)) - matrix * sigma)) for matrix in (without, G))
+        if before <= 0:
+            return np.inf  # the others alone are past the limit
+        if before > now:
+            factors.append(before / (before - now))
+    return min(factors)
+
+
+def _common_factor(G: Floats) -> float:
+    values: Any = np.concatenate([np.linalg.eigvals(G * sigma) for sigma in signs(len(G))])
+    real = values.real[(np.abs(values.imag) < 1e-12) & (values.real > 0)]
+    return float(1 / real.max()) if len(real) else np.inf

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nonideal laws as JAX functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array
+
+from dalembert.equation import straight_line as sl
+from dalembert.equation.dynamics import Terms
+from dalembert.equation.pseudo_inverse import square_roots
+from dalembert.equation.reaction import Nature, Reaction, with_normals
+from dalembert.lowering.compiling import assemble, compiled, flat
+from dalembert.lowering.source import Laws, Source
+
+
+@dataclass(frozen=True)
+class LawFunctions:
+    """The laws of a system as functions of separate numbers.
+
+    components       (q, qd, t, p, ideal_force, multipliers) -> l tuples of n entries
+    normals          (q, qd, t, p) -> ``Laws.normals`` and ``Laws.mu``
+    """
+
+    laws: Laws
+    components: Callable[..., Any]
+    normals: Callable[..., Any]
+
+
+def law_functions(source: Source, state: tuple[Any, ...]) -> LawFunctions | None:
+    """The laws of a system, or None when all its constraints are ideal; ``state`` is q, qd, t, p in plain symbols."""
+    laws = source.laws
+    if laws is None:
+        return None
+    forces = source.form.symbols.ideal_force
+    raw = compiled((*state, forces, laws.multipliers), laws.components)
+    none = ((0.0,) * len(forces), (0.0,) * len(laws.multipliers))
+    return LawFunctions(
+        laws=laws,
+        components=lambda *given: raw(*given[:4], *(none if given[4] is None else given[4:])),
+        normals=compiled(state, (laws.normals, laws.mu)),
+    )
+
+
+def array_law(functions: LawFunctions | None, terms: Callable[..., Terms]) -> Callable[..., Nature] | None:
+    """C of each law as an array, laws given as z included: C = M^(1/2) z with the symmetric root."""
+    if functions is None:
+        return None
+    laws = functions.laws
+
+    def law(q: Array, qd: Array, t: Any, p: Any, reaction: Reaction | None) -> Nature:
+        state = (tuple(q), tuple(qd), t, tuple(p))
+        forces = (None, None) if reaction is None else (tuple(reaction.force), tuple(reaction.multipliers))
+        shares = jnp.stack([assemble(entries, q.shape) for entries in functions.components(*state, *forces)])
+        if any(laws.scaled):
+            root = square_roots(terms(q, qd, t, p).M)[0]
+            shares = jnp.where(jnp.array(laws.scaled)[:, None], shares @ root, shares)
+        if reaction is None or not laws.actual:
+            return Nature(shares, None)
+        normals, mu = functions.normals(*state)
+        k, m = len(laws.actual), len(reaction.multipliers)
+        return with_normals(shares, laws.actual, assemble(flat(normals), (k, m)), assemble(mu, (k,)), reaction)
+
+    return law
+
+
+def scalar_law(functions: LawFunctions | None, mass: Callable[..., sl.Matrix]) -> Callable[..., sl.Vector] | None:
+    """C entry by entry, where M is diagonal or no law is given as z, and none depends on the actual reaction."""
+    if functions is None:
+        return None
+    laws = functions.laws
+
+    def law(q: sl.Vector, qd: sl.Vector, t: Any, p: Any, ideal: Any, multipliers: Any) -> sl.Vector:
+        shares = functions.components(q, qd, t, p, ideal, multipliers)
+        total: sl.Vector = [0] * len(q)
+        for share, scaled in zip(shares, laws.scaled, strict=True):
+            total = sl.plus(total, sl.times(_roots(mass(q, qd, t, p)), share) if scaled else share)
+        return total
+
+    return law
+
+
+def _roots(M: sl.Matrix) -> sl.Vector:
+    return [jnp.sqrt(jnp.asarray(M[i][i], float)) for i in range(len(M))]

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Dry friction: sliding laws whose size follows the normal force of a constraint."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sympy as sp
+
+from dalembert.errors import ModelError
+from dalembert.model.laws import SlidingLaw, as_velocity, length, squared
+
+Normal = Literal["ideal", "actual"]
+
+
+class Friction(SlidingLaw):
+    """C = −μ |N| (∂v/∂q̇)ᵀ v/|v|: along the sliding velocity v, against it, in proportion to the normal force N.
+
+    Stick and slip are decided elsewhere; this is the law while surfaces slide. Where v is exactly zero it is zero.
+    """
+
+    normal_force: Any
+    normal: Normal
+    smoothing: Any
+
+    @abstractmethod
+    def friction_coefficient(self, speed_squared: Any) -> Any:
+        """μ, from the square of the sliding speed."""
+
+    def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(sp.Abs(self.normal_force) * component for component in self.per_normal_force(coordinates))
+
+    def per_normal_force(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
+        """The force C for |N| = 1."""
+        mu, v = self.coefficient(coordinates), self.sliding_velocity(coordinates)
+        return self.generalised([-mu * component for component in _direction(v, self.smoothing)], coordinates)
+
+    def coefficient(self, coordinates: Sequence[Any]) -> Any:
+        """μ at the present sliding speed."""
+        return self.friction_coefficient(squared(self.sliding_velocity(coordinates)))
+
+
+@dataclass(frozen=True)
+class Coulomb(Friction):
+    """Coulomb's friction: C = −μ |N| (∂v/∂q̇)ᵀ v/|v|.
+
+    Parameters
+    ----------
+    mu              coefficient of sliding friction
+    velocity        v: one expression or several, linear in the velocities q̇. Left out, it is the velocity of the
+                    particle that the constraint touches, if it is one in Cartesian coordinates
+    normal_force    N: an expression of q, q̇, t and ``da.multiplier("name")``. Left out, it is λ |∂φ/∂q|, if the
+                    constraint touches one particle in Cartesian coordinates
+    normal          "ideal": λ is that of the ideal problem, so that the law is explicit. "actual": λ is the reaction
+                    that friction itself changes; N must then be linear in multipliers
+    smoothing       w in v/√(|v|² + w²), which takes the place of v/|v|. Left out, nothing is smoothed, and the force
+                    at v = 0 is zero: the law is one of sliding, and does not hold a body at rest
+
+    Raises
+    ------
+    ModelError      if something is left out, in a system where it cannot be known
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, z = da.coordinates("x z")
+    >>> wire = da.Constraint(z - x**2, name="wire", nonideal=da.Coulomb(0.2))
+    >>> bead = da.System((x, z), [[1, 0], [0, 1]], (0, -10), wire)
+    >>> point = da.motion(bead, q=(0, 0), qd=(3, 0))
+    >>> print(point.ideal_force, point.nonideal_force.round(9))
+    [ 0. 28.] [-5.6  0. ]
+    """
+
+    mu: Any
+    velocity: Any = None
+    normal_force: Any = None
+    normal: Normal = "ideal"
+    smoothing: Any = None
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def friction_coefficient(self, speed_squared: Any) -> Any:
+        return sp.sympify(self.mu)
+
+
+@dataclass(frozen=True)
+class Stribeck(Friction):
+    """Friction that falls from μₛ at rest to μ when fast: that of ``da.Coulomb`` with μ + (μₛ − μ) e^(−|v|²/vₛ²).
+
+    Parameters
+    ----------
+    mu, mu_static    μ and μₛ
+    speed            vₛ, about which it falls
+    velocity, normal_force, normal, smoothing    as for ``da.Coulomb``
+    """
+
+    mu: Any
+    mu_static: Any
+    speed: Any
+    velocity: Any = None
+    normal_force: Any = None
+    normal: Normal = "ideal"
+    smoothing: Any = None
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def friction_coefficient(self, speed_squared: Any) -> Any:
+        mu, mu_static, speed = map(sp.sympify, (self.mu, self.mu_static, self.speed))
+        return mu + (mu_static - mu) * sp.exp(-speed_squared / speed**2)
+
+
+def _check(law: Friction) -> None:
+    """Bring the arguments into their forms, or refuse them."""
+    object.__setattr__(law, "velocity", as_velocity(law.velocity))
+    if law.normal not in ("ideal", "actual"):
+        raise ModelError([f'`normal` must be "ideal" or "actual"; got {law.normal!r}.'])
+    width = None if law.smoothing is None else sp.sympify(law.smoothing)
+    if width is not None and width.is_positive is False:
+        raise ModelError([f"`smoothing` must be a positive width, or None for no smoothing; got {width}."])
+    object.__setattr__(law, "smoothing", width)
+    if law.normal_force is not None:
+        object.__setattr__(law, "normal_force", sp.sympify(law.normal_force))
+
+
+def _direction(v: Sequence[Any], width: Any) -> tuple[Any, ...]:
+    """v/|v|, smoothed if that was asked for; zero, with finite derivatives, where v vanishes."""
+    if width is not None:
+        return tuple(component / sp.sqrt(squared(v) + width**2) for component in v)
+    return (sp.sign(v[0]),) if len(v) == 1 else tuple(component / length(v) for component in v)

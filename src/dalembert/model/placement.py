@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Laws in their places: what a law of a constraint slides along, and what its normal force is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sympy as sp
+
+from dalembert.model.constraint import Constraint
+from dalembert.model.friction import Friction
+from dalembert.model.laws import Law, Prescribed, Proportional, SlidingLaw
+from dalembert.model.ordering import name_of, quoted
+from dalembert.model.standard_form import constraint_row, gradient
+from dalembert.model.symbols import StateSymbols, functions_of_time, multiplier, plain_multiplier, t
+
+MOST_ACTUAL = 10
+"""Laws of an actual normal force in one system: every combination of signs is tried, 2¹⁰ of them at most."""
+
+
+@dataclass(frozen=True)
+class PlacedLaw:
+    """A law with nothing left to be known: of one constraint, or of the whole system if ``constraint`` is empty.
+
+    kind    the name of the law as it was given
+    """
+
+    constraint: str
+    kind: str
+    law: Any
+
+    @property
+    def described(self) -> str:
+        return f"{self.kind} of `{self.constraint}`" if self.constraint else self.kind
+
+    @property
+    def actual(self) -> bool:
+        """Whether it depends on the reaction that it changes itself."""
+        return isinstance(self.law, Friction) and self.law.normal == "actual"
+
+
+def placed_laws(system: Any) -> tuple[tuple[PlacedLaw, ...], list[str]]:
+    """All laws of a system in their places, and what is wrong with them in full sentences."""
+    n = len(system.coordinates)
+    given = [(None, law) for law in system.nonideal]
+    given += [(constraint, law) for constraint in system.constraints for law in constraint.nonideal]
+    if system.mass_matrix.shape != (n, n) or _strangers(system, [c for c, _ in given if c]):
+        return (), []  # said already, and nothing can be placed
+    laws: list[PlacedLaw] = []
+    problems: list[str] = []
+    for constraint, law in given:
+        placed, found = _placed(law, constraint, system)
+        problems += found
+        laws += [] if found else [placed]
+    actual = [placed for placed in laws if placed.actual]
+    if len(actual) > MOST_ACTUAL:
+        problems.append(
+            f'at most {MOST_ACTUAL} laws may have `normal="actual"`, since all combinations of signs are tried; '
+            f"got {len(actual)}."
+        )
+    return tuple(laws), problems
+
+
+def _strangers(system: Any, constraints: list[Constraint]) -> set[Any]:
+    return {f for c in constraints for f in functions_of_time(c.expression)} - set(system.coordinates)
+
+
+def _placed(law: Law, constraint: Constraint | None, system: Any) -> tuple[PlacedLaw, list[str]]:
+    name = "" if constraint is None else str(constraint.name)
+    placed = PlacedLaw(name, type(law).__name__, law)
+    if constraint is None:
+        return placed, _missing(law, placed.described) or _sliding_problems(law, placed.described, system)
+    row = _Contact.of(constraint, system)
+    if isinstance(law, Proportional):
+        force = [-sp.sympify(law.coefficient) * multiplier(name) * slope for slope in row.gradient]
+        return replace(placed, law=Prescribed(force)), []
+    known: dict[str, Any] = {}
+    problems: list[str] = []
+    if isinstance(law, SlidingLaw) and law.velocity is None:
+        problems += row.velocity_problems(placed.described)
+        known["velocity"] = row.velocity
+    if isinstance(law, Friction) and law.normal_force is None:
+        problems += row.normal_problems(placed.described)
+        known["normal_force"] = multiplier(name) * row.length
+    if problems or not known:
+        return placed, problems or _sliding_problems(law, placed.described, system)
+    law = replace(law, **known)  # pyright: ignore  (all sliding laws are dataclasses)
+    return replace(placed, law=law), _sliding_problems(law, placed.described, system)
+
+
+@dataclass(frozen=True)
+class _Contact:
+    """What is known of a constraint for its laws.
+
+    gradient    the row of A
+    particle    the coordinates of the particle that it touches, none if there is no telling
+    touched     the coordinates that its force acts on
+    moving      whether it changes with time by itself
+    """
+
+    constraint: Constraint
+    gradient: tuple[Any, ...]
+    particle: tuple[Any, ...]
+    touched: tuple[Any, ...]
+    moving: bool
+
+    @classmethod
+    def of(cls, constraint: Constraint, system: Any) -> _Contact:
+        symbols = StateSymbols(system.coordinates)
+        moving = symbols.time in symbols.plain(constraint.expression).free_symbols
+        row = tuple(symbols.restore(slope) for slope in constraint_row(constraint, symbols).gradient)
+        touched = [i for i, slope in enumerate(row) if slope != 0]
+        q = system.coordinates
+        particle = tuple(q[i] for i in _particle(system.mass_matrix, touched))
+        return cls(constraint, row, particle, tuple(q[i] for i in touched), moving)
+
+    @property
+    def velocity(self) -> tuple[Any, ...]:
+        return tuple(q.diff(t) for q in self.particle)
+
+    @property
+    def length(self) -> Any:
+        """|∂φ/∂q|."""
+        return sp.sqrt(sp.Add(*(slope**2 for slope in self.gradient)))
+
+    def velocity_problems(self, where: str) -> list[str]:
+        if not self.particle:
+            return [self._unknown(where, "velocity", "the sliding velocity, linear in the velocities")]
+        if self.moving:
+            return [
+                f"the nonideal law {where} must be given its `velocity`, since what it slides along moves with time: "
+                f"the velocity relative to that."
+            ]
+        return []
+
+    def normal_problems(self, where: str) -> list[str]:
+        what = f'the normal force as an expression of `da.multiplier("{self.constraint.name}")`'
+        return [] if self.particle else [self._unknown(where, "normal_force", what)]
+
+    def _unknown(self, where: str, argument: str, what: str) -> str:
+        names = quoted(name_of(q) for q in self.touched)
+        return (
+            f"the nonideal law {where} must be given its `{argument}`: {what}. It can be left out only on one particle "
+            f"in Cartesian coordinates, two or three that share one constant mass; {names} cannot be told to be such."
+        )
+
+
+def _particle(M: Any, touched: list[int]) -> list[int]:
+    """The coordinates of equal constant mass, coupled to no others, that all touched ones belong to; two or three."""
+
+    def alone(i: int) -> bool:
+        return all(M[i, j] == 0 for j in range(M.cols) if j != i)
+
+    def constant(mass: Any) -> bool:
+        return not functions_of_time(mass) and t not in mass.free_symbols
+
+    if not touched or not constant(M[touched[0], touched[0]]):
+        return []
+    group = [i for i in range(M.rows) if alone(i) and M[i, i] == M[touched[0], touched[0]]]
+    return group if 2 <= len(group) <= 3 and set(touched) <= set(group) else []
+
+
+def _missing(law: Law, where: str) -> list[str]:
+    """What friction of the whole system must be told, having no constraint to ask."""
+    if not isinstance(law, Friction):
+        return []
+    missing = [name for name in ("velocity", "normal_force") if getattr(law, name) is None]
+    if not missing:
+        return []
+    return [
+        f"the nonideal law {where} must be given its {quoted(missing)}, or be the law of a constraint, as in "
+        f"`da.Constraint(..., nonideal=da.{type(law).__name__}(...))`."
+    ]
+
+
+def _sliding_problems(law: Law, where: str, system: Any) -> list[str]:
+    """A velocity must be linear in the velocities, an actual normal force in multipliers."""
+    if not isinstance(law, SlidingLaw):
+        return []
+    symbols = StateSymbols(system.coordinates)
+    problems: list[str] = []
+    for component in law.sliding_velocity(system.coordinates):
+        slopes = gradient(symbols.plain(component), symbols.qd)
+        if any(slope.free_symbols & set(symbols.qd) for slope in slopes) or not any(slopes):
+            problems.append(
+                f"the `velocity` of the nonideal law {where} must be linear in the velocities; "
+                f"`{symbols.readable(component)}` is not."
+            )
+    if isinstance(law, Friction):
+        problems += _normal_problems(law, where, symbols)
+    return problems
+
+
+def _normal_problems(law: Friction, where: str, symbols: StateSymbols) -> list[str]:
+    if law.normal == "ideal":
+        return []
+    names = sorted(m.name for m in law.normal_force.atoms(multiplier))
+    multipliers = [plain_multiplier(name) for name in names]
+    normal = symbols.plain(law.normal_force)
+    slopes = gradient(normal, multipliers)
+    offset = normal.xreplace(dict.fromkeys(multipliers, sp.S.Zero))
+    curved = any(slope.free_symbols & set(multipliers) for slope in slopes)
+    if curved or offset != 0 or not names or normal.free_symbols & set(symbols.ideal_force):
+        return [
+            f'the `normal_force` of the nonideal law {where} must be linear in `da.multiplier`s for `normal="actual"`; '
+            f"`{symbols.readable(law.normal_force)}` is not."
+        ]
+    return []
