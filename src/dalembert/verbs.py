@@ -28,8 +28,10 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build as build
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.ordering import name_of, quoted
+from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values, tolerance_value
+from dalembert.sticking.pieces import Pieces
 
 AnySystem = System | FunctionSystem
 
@@ -151,7 +153,12 @@ def simulate(
     times = time_values(times, "times", increasing=True)
     _refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     try:
-        found = run(dynamics, method, q0, qd0, times, p, allow_violation=allow_violation, progress=progress)
+        start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
+        if isinstance(system, System) and (touching := contacts(system)):
+            values = dict(zip(dynamics.parameters, map(float, p), strict=True))
+            found = Pieces(system, touching, method, values).run(q0, qd0, times, **start)
+        else:
+            found = run(dynamics, method, q0, qd0, times, p, **start)
         return replace(found, notes=(*found.notes, *_redundancies(dynamics, found, p)))
     except (MassMatrixError, ConstraintError) as refusal:
         raise _explained(refusal, system) from None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,12 +19,19 @@ from dalembert.native.stepper import FINISHED
 NATIVE_STRETCH = 16384
 """Steps of machine code between two looks at the clock."""
 
+WATCHED_STRETCH = 64
+"""The same where somebody watches for the step to stop at: those beyond it are wasted."""
+
+Watch = Callable[[Floats, Floats, NativeSteps | None], int | None]
+"""From times (k,) and states (k, 2n) of steps, and machine code if that took them, the one to stop at, if any."""
+
 
 @dataclass
 class Path:
     """The accepted steps of a run: times (k,) and states (k, 2n), from the start to where it ended.
 
     native    the machine code that all of it was done with, or None
+    stopped   whether a watch ended it
     """
 
     t: Any
@@ -36,10 +44,24 @@ class Path:
     ranks: tuple[int, int] = (0, 0)
     rank_changes: list[float] = field(default_factory=list[float])
     native: NativeSteps | None = None
+    stopped: bool = False
 
 
-def integrate(dynamics: Dynamics, method: Method, y0: Floats, t0: float, t1: float, p: Any, progress: Progress) -> Path:
-    """Step from t0 to t1, or as far as it goes: in machine code, and by the general integrator where that declines."""
+def integrate(
+    dynamics: Dynamics,
+    method: Method,
+    y0: Floats,
+    t0: float,
+    t1: float,
+    p: Any,
+    progress: Progress,
+    watch: Watch | None = None,
+) -> Path:
+    """Step from t0 to t1, or as far as it goes: in machine code, and by the general integrator where that declines.
+
+    A ``watch`` sees the steps as they come, each time with the one before, and may stop there: see ``Path.stopped``.
+    """
+    room = NATIVE_STRETCH if watch is None else WATCHED_STRETCH
     began = time.perf_counter()
     native = native_steps(dynamics, method, p)
     ts, ys = [np.array([t0])], [np.asarray(y0)[None]]
@@ -47,12 +69,19 @@ def integrate(dynamics: Dynamics, method: Method, y0: Floats, t0: float, t1: flo
     seen: list[int] = []
     while path.steps < method.max_steps:
         y, t = ys[-1][-1], float(ts[-1][-1])
-        stretch = None if native is None else _native_stretch(native, y, t, t1, method.max_steps - path.steps)
+        stretch = (
+            None if native is None else _native_stretch(native, y, t, t1, min(method.max_steps - path.steps, room))
+        )
         if stretch is None:
             # diffrax takes long to import, and most runs do without it
             from dalembert.integration.general_steps import general_stretch
 
             stretch, path.native = general_stretch(dynamics, method, y, t, t1, p), None
+        if watch is not None and len(stretch.t):
+            last = watch(np.append(t, stretch.t), np.vstack([y, stretch.y]), path.native)
+            path.stopped = last is not None
+            if last is not None:
+                stretch = stretch._replace(t=stretch.t[:last], y=stretch.y[:last], finished=False)
         accepted = len(stretch.t)
         path.sound_start &= path.steps > 0 or stretch.sound
         ts.append(stretch.t)
@@ -66,7 +95,7 @@ def integrate(dynamics: Dynamics, method: Method, y0: Floats, t0: float, t1: flo
         path.finished = stretch.finished and path.steps <= method.max_steps
         if accepted:
             progress.show(float(ts[-1][-1]), path.steps)
-        if path.finished or not stretch.to_be_continued or not accepted:
+        if path.finished or path.stopped or not stretch.to_be_continued or not accepted:
             break
         if not np.isfinite(ys[-1][-1]).all():
             break
@@ -80,7 +109,7 @@ def integrate(dynamics: Dynamics, method: Method, y0: Floats, t0: float, t1: flo
 
 
 def _native_stretch(native: NativeSteps, y: Floats, t: float, t1: float, most: int) -> Stretch | None:
-    found = native.stretch(y, t, t1, min(most, NATIVE_STRETCH))
+    found = native.stretch(y, t, t1, most)
     if found is None:
         return None
     finished = found.ending == FINISHED

@@ -67,21 +67,21 @@ class NativeSteps:
         found, self.step = self.engine.stretch(y, t, end, self.step, self.p, self.rtol, self.atol, room)
         return found
 
-    def sample(self, steps: Floats, states: Floats, times: Floats) -> dict[str, Any] | None:
-        """States and all that follows from them at times on a path, by the names of ``Trajectory``.
+    def sample(self, t0: Floats, y0: Floats, times: Floats) -> dict[str, Any] | None:
+        """States and all that follows from them at times reached by one step each, by the names of ``Trajectory``.
 
         None where the machine code will not answer for one of them.
         """
-        before = np.maximum(np.searchsorted(steps, times, side="left") - 1, 0)
-        y, told, trusted = self.engine.sample(steps[before], states[before], times, self.p)
+        y, told, trusted = self.engine.sample(t0, y0, times, self.p)
         if not (trusted and np.isfinite(y).all()):
             return None
         n, count = y.shape[1] // 2, len(times)
-        kept = ("acceleration", "ideal_force", "nonideal_force", "multipliers")
+        kept = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
         found: dict[str, Any] = {name: told[name] for name in kept}
         if len(self.rows) < len(self.dynamics.levels):
             A = told["constraint_matrix"].reshape(count, -1, n)
             found["multipliers"] = _shortest(A, told["ideal_force"])
+            found["reactions"] = _shortest(A, told["ideal_force"] + told["nonideal_force"] - told["nature"])
         if told["energy"].size:
             found["energy"] = told["energy"][:, 0]
         return found | {

@@ -87,9 +87,7 @@ class Programs:
         sheet = _Sheet(self)
         motion = sheet.motion()
         everything = range(self.m)
-        multipliers: list[Any] = [0.0] * self.m
-        for k, value in zip(self.rows, motion.multipliers, strict=True):
-            multipliers[k] = value
+        multipliers, reactions = self._by_number(motion.multipliers), self._by_number(motion.reactions)
         residual = [sl.sub(sl.dot(sheet.row(k), motion.acceleration), sheet.target(k)) for k in everything]
         energy = [] if self.source.energy is None else [sheet.read(self.source.energy)]
         parts = (
@@ -97,13 +95,22 @@ class Programs:
             motion.ideal_force,
             motion.nonideal_force,
             multipliers,
+            reactions,
             sheet.residuals("position", everything),
             sheet.residuals("velocity", everything),
             residual,
             energy,
+            motion.nature,
             [entry for k in everything for entry in sheet.row(k)] if len(self.rows) < self.m else [],
         )
         return Program(sheet.tape, [x for part in parts for x in part]), Account(*map(len, parts))
+
+    def _by_number(self, multipliers: sl.Vector) -> list[Any]:
+        """Multipliers of the rows in use, in the order of all constraints, zero for the others."""
+        found: list[Any] = [0.0] * self.m
+        for k, value in zip(self.rows, multipliers, strict=True):
+            found[k] = value
+        return found
 
 
 class _Motion(NamedTuple):
@@ -111,6 +118,8 @@ class _Motion(NamedTuple):
     ideal_force: sl.Vector
     nonideal_force: sl.Vector
     multipliers: sl.Vector
+    reactions: sl.Vector
+    nature: sl.Vector
 
 
 class _Sheet:
@@ -167,7 +176,8 @@ class _Sheet:
         ideal = self.elimination.solve([self.read(e) for e in self.source.form.applied_force], self._targets())
         ideal_force = _push(rows, ideal.multipliers, self.programs.n)
         if self.source.laws is None:
-            return _Motion(ideal.acceleration, ideal_force, [0.0] * self.programs.n, ideal.multipliers)
+            nothing = [0.0] * self.programs.n
+            return _Motion(ideal.acceleration, ideal_force, nothing, ideal.multipliers, ideal.multipliers, nothing)
         C = self._law(self.source.laws, ideal_force, ideal.multipliers)
         working = self.elimination.solve(C, [0] * len(rows))
         return _Motion(
@@ -175,6 +185,8 @@ class _Sheet:
             ideal_force,
             sl.plus(C, _push(rows, working.multipliers, self.programs.n)),
             ideal.multipliers,
+            sl.plus(ideal.multipliers, working.multipliers),
+            C,
         )
 
     def _targets(self) -> list[Any]:

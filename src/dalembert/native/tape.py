@@ -125,7 +125,7 @@ class Program(NamedTuple):
 
 
 class Account(NamedTuple):
-    """How the output of ``account`` is divided: acceleration, forces, multipliers, residuals, energy, A.
+    """How the output of ``account`` is divided: acceleration, forces, multipliers, residuals, energy, C, A.
 
     A is told only where rows are left out: then the shortest multipliers are found from it afterwards.
     """
@@ -134,8 +134,10 @@ class Account(NamedTuple):
     ideal_force: int
     nonideal_force: int
     multipliers: int
+    reactions: int
     position: int
     velocity: int
     residual: int
     energy: int
+    nature: int
     constraint_matrix: int
