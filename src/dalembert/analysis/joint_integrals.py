@@ -15,6 +15,7 @@ import sympy as sp
 from dalembert.analysis.derived_flag import Pfaffian
 from dalembert.analysis.elimination import derived_system, echelon, null_vectors
 from dalembert.analysis.integrals import Form, integral_of, is_integrable
+from dalembert.analysis.numbers import without_spikes
 from dalembert.analysis.rational import Letters, NotRationalError, neat
 from dalembert.analysis.zero import seems_zero
 from dalembert.model.standard_form import gradient
@@ -127,7 +128,8 @@ def independent(functions: Sequence[Any], pfaffian: Pfaffian, point: Mapping[Any
 
 
 def _numbers(rows: Sequence[Sequence[Any]], point: Mapping[Any, float]) -> Any:
-    function = sp.lambdify([list(point)], [list(row) for row in rows], modules=["numpy", "scipy"])
+    smooth = without_spikes(tuple(map(tuple, rows)))
+    function = sp.lambdify([list(point)], smooth, modules=["numpy", "scipy"])
     return np.real(np.array(function(list(point.values())), complex))
 
 

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.verdict import require_finite, require_symmetric
 from dalembert.errors import StateError
-
-START_TOLERANCE = 1e-8
-"""A start may miss a constraint by this distance, relative to the size of the state."""
+from dalembert.violation import violated
 
 Floats = NDArray[np.float64]
 
@@ -43,8 +41,7 @@ def require_start(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, 
     require_symmetric(np.asarray(terms.M))
     if allow_violation:
         return
-    length = np.linalg.norm(np.asarray(terms.A), axis=1)
-    found = _misses(dynamics, terms.position, length, q, "q0") + _misses(dynamics, terms.velocity, length, qd, "qd0")
+    found = _misses(dynamics, terms.position, terms.A, q, "q0") + _misses(dynamics, terms.velocity, terms.A, qd, "qd0")
     if found:
         raise StateError(
             f"the start must satisfy the constraints; {'; '.join(found)}. "
@@ -53,12 +50,10 @@ def require_start(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, 
         )
 
 
-def _misses(dynamics: Dynamics, residual: Any, length: Floats, scale: Floats, argument: str) -> list[str]:
-    limit = START_TOLERANCE * length * (1 + np.abs(scale).max())
-    off = np.abs(np.asarray(residual))
+def _misses(dynamics: Dynamics, residual: Any, A: Any, state: Floats, argument: str) -> list[str]:
     return [
-        f"`{dynamics.constraints[k]}` is violated by {off[k]:.1e} at `{argument}`"
-        for k in np.flatnonzero(off > np.maximum(limit, 1e-14))
+        f"`{dynamics.constraints[k]}` is violated by {abs(residual[k]):.1e} at `{argument}`"
+        for k in np.flatnonzero(violated(residual, A, state))
     ]
 
 
