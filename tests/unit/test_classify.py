@@ -115,7 +115,7 @@ def trailers(n: int) -> tuple[tuple[Any, ...], list[Any]]:
     return (x, y, *angles), rows
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4])
 def test_car_with_trailers_is_a_goursat_system(n: int) -> None:
     """Jean (1996): D has dimension 2 and D⁽ᵏ⁾ dimension k + 2 at a generic point, so each derived system loses one."""
     coordinates, rows = trailers(n)
