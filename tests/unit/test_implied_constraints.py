@@ -126,3 +126,15 @@ def test_large_coordinates_elsewhere_hide_no_violation() -> None:
 def test_small_units_hide_no_violation() -> None:
     """A micrometre in metres."""
     assert da.check(system(x - 1e-6), (1.1e-6, 0, 0), (0, 0, 0)).violations == {("a", "position"): pytest.approx(1e-7)}
+
+
+def test_velocities_that_cancel_leave_a_position() -> None:
+    verdict = da.check(system((x + 1) * xd - x * xd - xd + y))
+    assert verdict.hidden_constraints == (y,) and "`a` has no gradient of its own" in str(verdict)
+
+
+def test_crossing_lines_are_regular_but_where_they_cross() -> None:
+    cross = system(x * y)
+    assert da.check(cross).well_posed and da.check(cross, (0, 2, 0), (0, 0, 0)).well_posed
+    for rounding in (0, 1e-17):
+        assert "`a` loses its hold" in str(da.check(cross, (rounding, 0, 0), (0, 0, 0)))

@@ -105,7 +105,8 @@ def hidden_constraints(
             # what was added last cannot be met; without any, it is the given constraints that cannot
             impossible = added[-1].expression if added else None
             return Hidden(system, tuple(added), before, data, impossible, decided=impossible is not None)
-        idle = powerless(model, states)  # such rows are rounding error where the constraints hold
+        # rows that are rounding error where the constraints hold demand nothing; rows that are zero do
+        idle = powerless(model, states) & model.terms(points[0]).A.any(axis=1)
         model = _without(model, idle)
         columns = forces - int(idle[:forces].sum())
         equations = next(demanding(model, columns, _places(model, p) or points, points), None)

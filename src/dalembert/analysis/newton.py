@@ -48,7 +48,7 @@ def root(equations: Equations, start: Floats, *, patience: int = 20) -> Root | N
     for _ in range(MOST):
         if not (np.isfinite(miss).all() and np.isfinite(slope).all()):
             return None
-        scale = np.maximum(first, np.abs(x))
+        scale = np.maximum(first, own_scale(x))
         off = _off(miss, slope, x, scale)
         step = _step(miss, slope * scale)
         if off < 1e-15 or np.abs(step).max(initial=0.0) < 1e-13:

@@ -108,8 +108,13 @@ def finite(numbers: Numbers) -> bool:
 
 
 def own_scale(x: Floats) -> Floats:
-    """The size of each number, or one where it is zero but for rounding."""
-    return np.where(np.abs(x) > 1e-9, np.abs(x), 1.0)
+    """The order of magnitude of each number, one where it is zero but for rounding.
+
+    A power of ten and not the number itself: numbers measured by themselves are all alike, and random ones random no
+    more.
+    """
+    size = np.where(np.abs(x) > 1e-9, np.abs(x), 1.0)
+    return 10.0 ** np.round(np.log10(size))
 
 
 def sizes(function: Callable[[Point], Floats], point: Point) -> Floats:
