@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 START_TOLERANCE = 1e-8
 """A state may miss a constraint by this fraction of the constraint's own terms there."""
 
-LEAST_DISTANCE = 1e-12
+LEAST_DISTANCE = 1e-10
 """And by this distance, in the units of its coordinates, where those terms are as small themselves."""
 
 

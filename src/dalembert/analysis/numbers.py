@@ -113,7 +113,7 @@ def own_scale(x: Floats) -> Floats:
     A power of ten and not the number itself: numbers measured by themselves are all alike, and random ones random no
     more.
     """
-    size = np.where(np.abs(x) > 1e-9, np.abs(x), 1.0)
+    size: Any = np.where(np.abs(x) > 1e-9, np.abs(x), 1.0)
     return 10.0 ** np.round(np.log10(size))
 
 

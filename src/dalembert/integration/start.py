@@ -138,7 +138,8 @@ def _nearest(
         return Equations(f / scale, J @ steps / scale[:, None], steps.T @ H @ steps)
 
     y = _some_solution(at, np.zeros_like(x0))
-    _require_solution(at(y).residual, y, scale, names, argument)
+    x = x0 + steps @ y
+    _require_solution(equations(x, none), x, names, argument)
     for _ in range(100):
         J = at(y).jacobian
         tangent, J_plus = _tangent(J), np.linalg.pinv(J, rcond=SPAN_TOLERANCE)
@@ -199,11 +200,12 @@ def _shorter(at: Callable[[Floats], Equations], y: Floats, step: Floats) -> Floa
     return None
 
 
-def _require_solution(residual: Floats, y: Floats, scale: Floats, names: list[str], argument: str) -> None:
-    limit = 1e-10 * (1 + np.linalg.norm(y))
-    off = np.flatnonzero(~(np.abs(residual) <= limit))
-    if len(off):
-        culprits = "; ".join(f"`{names[int(k)]}` remains violated by {abs(residual[k]) * scale[k]:.1e}" for k in off)
+def _require_solution(found: Equations, x: Floats, names: list[str], argument: str) -> None:
+    off = violated(found.residual, found.jacobian, x) | ~np.isfinite(found.residual)
+    if off.any():
+        culprits = "; ".join(
+            f"`{names[k]}` remains violated by {abs(found.residual[k]):.1e}" for k in map(int, np.flatnonzero(off))
+        )
         raise StateError(
             f"some state near `{argument}` must satisfy the constraints; {culprits}. Check that the constraints do not "
             f"contradict one another, or start from a guess nearer to them."
