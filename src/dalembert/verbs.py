@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -30,6 +30,9 @@ from dalembert.model.function_system import FunctionSystem
 from dalembert.model.ordering import name_of, quoted
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values, tolerance_value
+
+if TYPE_CHECKING:
+    from dalembert.analysis.ledger import Ledger
 
 AnySystem = System | FunctionSystem
 
@@ -152,10 +155,12 @@ def simulate(
     _refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     try:
         found = run(dynamics, method, q0, qd0, times, p, allow_violation=allow_violation, progress=progress)
-        return replace(found, notes=(*found.notes, *_redundancies(dynamics, found, p)))
+        notes = (*found.notes, *_redundancies(dynamics, found, p))
+        return replace(found, notes=notes, accounts=_accounts(dynamics, method, p))
     except (MassMatrixError, ConstraintError) as refusal:
         raise _explained(refusal, system) from None
     except SimulationError as end:
+        end.trajectory = replace(end.trajectory, accounts=_accounts(dynamics, method, p))
         _refuse_paradox(dynamics, end, method.formulation, p)
         raise
 
@@ -230,6 +235,17 @@ def _on_constraints(dynamics: Dynamics, q0: Any, qd0: Any, t0: Any, p: Any) -> t
         return nearest_state(dynamics, q0, qd0, t0, p)
     except StateError:
         return q0, qd0
+
+
+def _accounts(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Trajectory], Ledger]:
+    """What makes the ledger of a run, once it is asked for."""
+
+    def ledger(run: Trajectory) -> Ledger:
+        from dalembert.analysis.bookkeeping import ledger_of
+
+        return ledger_of(dynamics, method, p, run)
+
+    return ledger
 
 
 NEARLY_CRITICAL = 1e-6
