@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -32,6 +32,9 @@ from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values, tolerance_value
 from dalembert.sticking.pieces import Pieces
+
+if TYPE_CHECKING:
+    from dalembert.analysis.ledger import Ledger
 
 AnySystem = System | FunctionSystem
 
@@ -152,17 +155,19 @@ def simulate(
     )
     times = time_values(times, "times", increasing=True)
     _refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
+    pieces = _pieces(system, dynamics, method, p)
+    accounts = _accounts(dynamics, method, p, pieces)
     try:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
-        if isinstance(system, System) and (touching := contacts(system)):
-            values = dict(zip(dynamics.parameters, map(float, p), strict=True))
-            found = Pieces(system, touching, method, values).run(q0, qd0, times, **start)
-        else:
+        if pieces is None:
             found = run(dynamics, method, q0, qd0, times, p, **start)
-        return replace(found, notes=(*found.notes, *_redundancies(dynamics, found, p)))
+        else:
+            found = pieces.run(q0, qd0, times, **start)
+        return replace(found, notes=(*found.notes, *_redundancies(dynamics, found, p)), accounts=accounts)
     except (MassMatrixError, ConstraintError) as refusal:
         raise _explained(refusal, system) from None
     except SimulationError as end:
+        end.trajectory = replace(end.trajectory, accounts=accounts)
         _refuse_paradox(dynamics, end, method.formulation, p)
         raise
 
@@ -237,6 +242,31 @@ def _on_constraints(dynamics: Dynamics, q0: Any, qd0: Any, t0: Any, p: Any) -> t
         return nearest_state(dynamics, q0, qd0, t0, p)
     except StateError:
         return q0, qd0
+
+
+def _pieces(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -> Pieces | None:
+    """What simulates a system with contacts that can stick, or None if it has none."""
+    touching = contacts(system) if isinstance(system, System) else ()
+    if not isinstance(system, System) or not touching:
+        return None
+    return Pieces(system, touching, method, dict(zip(dynamics.parameters, map(float, p), strict=True)))
+
+
+def _accounts(dynamics: Dynamics, method: Method, p: Any, pieces: Pieces | None) -> Callable[[Trajectory], Ledger]:
+    """What makes the ledger of a run, once it is asked for."""
+
+    def ledger(run: Trajectory) -> Ledger:
+        from dalembert.analysis.bookkeeping import Leg, ledger_of
+
+        starts = [] if pieces is None else [float(run.t[0]), *(piece.end for piece in pieces.pieces)]
+        legs = [
+            Leg(piece.mode.dynamics, pieces.values(piece.mode), piece.path, start, piece.end, pieces.places(piece.mode))
+            for piece, start in zip([] if pieces is None else pieces.pieces, starts, strict=False)
+            if pieces is not None and piece.end > start
+        ]
+        return ledger_of(dynamics, method, p, run, legs)
+
+    return ledger
 
 
 NEARLY_CRITICAL = 1e-6

@@ -19,7 +19,8 @@ def test_every_check_of_the_case_passes(name: str) -> None:
     run = case.simulate()
     failed = {o.check.what: (o.off, o.check.tolerance) for o in case.verify(run) if not o.passed}
     assert not failed
-    if case.system.nonideal:
+    assert run.ledger().closure < 10
+    if case.system.laws:
         _assert_prescribed_work(case, run)
 
 
@@ -29,6 +30,9 @@ def _assert_prescribed_work(case: Case, run: da.Trajectory) -> None:
         point = da.motion(case.system, run.q[k], run.qd[k], run.t[k], parameters=case.parameters)
         for v in null_space(np.asarray(point.constraint_matrix)).T:
             np.testing.assert_allclose(point.virtual_work(v), v @ point.nonideal, atol=1e-11)
+            for constraint in {name for name, _ in point.laws if name}:
+                own = [C for C, (name, _) in zip(point.law_natures, point.laws, strict=True) if name == constraint]
+                np.testing.assert_allclose(point.virtual_work(v, of=constraint), v @ np.sum(own, axis=0), atol=1e-11)
 
 
 def test_a_failed_check_says_so() -> None:

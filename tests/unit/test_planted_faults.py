@@ -60,7 +60,8 @@ SOUND += (
 
 def sound(name: str, unit: float = 1.0) -> Problem:
     case = da.gallery.case(name)
-    system = replace(case.system, nonideal=())
+    ideal = [replace(constraint, nonideal=()) for constraint in case.system.constraints]
+    system = replace(case.system, constraints=ideal, nonideal=())
     p = {k: case.parameters[k] for k in system.parameter_names}
     return Problem(system, tuple(case.q0), tuple(case.qd0), p, unit=unit)
 

@@ -45,7 +45,7 @@ def _sample(dynamics: Dynamics, method: Method, t0: Array, y0: Array, times: Arr
         return jax.vmap(at)(t0, y0, times)
     batches = jax.tree.map(lambda x: x.reshape(-1, BATCH, *x.shape[1:]), (t0, y0, times))
     found = lax.map(lambda batch: jax.vmap(at)(*batch), batches)
-    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), found)
+    return jax.tree.map(lambda x: x.reshape(len(times), *x.shape[2:]), found)
 
 
 def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Array, Array], Array]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,8 @@ from dalembert.errors import InputError
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
+
+    from dalembert.analysis.ledger import Ledger
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +47,7 @@ class Trajectory:
     statistics                            steps, rejected steps, seconds and the method, by name
     notes                                 what happened on the way, in sentences
     events                                (t, contact, "sticks" or "slips"), in order of time
+    accounts                              makes the ledger; not kept in files
     theory                                "d'Alembert", or the name of another mechanics, such as "vakonomic", which is
                                           then shown everywhere; there multipliers and forces are that theory's
 
@@ -71,6 +74,10 @@ class Trajectory:
     notes: tuple[str, ...] = ()
     theory: str = USUAL_THEORY
     events: tuple[Any, ...] = ()
+    accounts: Callable[[Trajectory], Ledger] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "accounts": None}  # compiled programs cannot be pickled
 
     def __getitem__(self, name: Any) -> Floats:
         """The history of a coordinate (by name or symbol), or the multiplier of a constraint (by name)."""
@@ -164,6 +171,38 @@ class Trajectory:
         for name in ("t", *PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME):
             cut[name] = None if cut[name] is None else cut[name][:count]
         return Trajectory(**cut)
+
+    def ledger(self) -> Ledger:
+        """Work and energy: for every constraint and every nonideal law its force, power and work, and an audit.
+
+        The run is integrated once more, at its own steps, so that the work is as accurate as the motion.
+
+        Raises
+        ------
+        InputError    if the run was read from a file, or obeys another mechanics than d'Alembert's
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> x, y = da.coordinates("x y")
+        >>> floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(0.5))
+        >>> block = da.System((x, y), [[2, 0], [0, 2]], (0, -20), floor)
+        >>> run = da.simulate(block, (0, 0), (4, 0), [0, 0.4])
+        >>> print(run.ledger())
+        Work and energy from t = 0 to 0.4
+                                     kind         work  largest power
+        applied forces               applied         0              0
+        floor                        ideal           0              0
+        floor: Coulomb               nonideal      -12             40
+        kinetic energy               change        -12
+        energy change less all work  audit     ...
+        """
+        if self.accounts is None:
+            raise InputError(
+                "a ledger needs a run that `da.simulate` has just returned; this one was read from a file, or obeys "
+                "another mechanics than d'Alembert's. Simulate it again."
+            )
+        return self.accounts(self)
 
     def plot(self, units: Mapping[Any, str] | None = None) -> Figure:
         """A figure of the motion against time: coordinates, constraint forces (ideal and nonideal), violations.

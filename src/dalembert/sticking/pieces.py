@@ -72,7 +72,7 @@ class Pieces:
         """Simulate from a start at ``times[0]`` and give the motion at all times."""
         t, t1 = float(times[0]), float(times[-1])
         mode = mode_of(self.system, self.contacts, ())
-        require_start(mode.dynamics, q0, qd0, t, self._values(mode), allow_violation=allow_violation)
+        require_start(mode.dynamics, q0, qd0, t, self.values(mode), allow_violation=allow_violation)
         mode, y = self._settled(mode, np.concatenate([q0, qd0]).astype(float), t, set())
         with Progress(t, t1, progress) as bar:
             while True:
@@ -89,12 +89,13 @@ class Pieces:
                 self._note(mode, settled, t)
                 mode = settled
 
-    def _values(self, mode: Mode) -> tuple[Any, ...]:
+    def values(self, mode: Mode) -> tuple[Any, ...]:
+        """The values of a mode's own parameters, in its order."""
         return tuple(jnp.asarray(self.p[name]) for name in mode.dynamics.parameters)
 
     def _piece(self, mode: Mode, y: Floats, t: float, t1: float, bar: Progress) -> Piece:
         """Integrate until something changes, and find out when exactly."""
-        p = self._values(mode)
+        p = self.values(mode)
 
         def watch(times: Floats, states: Floats, native: Any) -> int | None:
             reactions = told(mode.dynamics, self.method, native, times, states, times, p)["reactions"]
@@ -133,7 +134,7 @@ class Pieces:
 
     def _at(self, piece: Piece, times: Floats) -> tuple[Floats, Floats]:
         """States and reactions at times on a piece."""
-        found = recorded(piece.mode.dynamics, self.method, piece.path, times, self._values(piece.mode))
+        found = recorded(piece.mode.dynamics, self.method, piece.path, times, self.values(piece.mode))
         return np.concatenate([found["q"], found["qd"]], axis=1), found["reactions"]
 
     def _settled(self, mode: Mode, y: Floats, t: float, freed: set[Contact]) -> tuple[Mode, Floats]:
@@ -148,7 +149,7 @@ class Pieces:
             trial = mode_of(self.system, self.contacts, tuple(c for c in resting if c not in pushed))
             y = self._stopped(trial, y, t)
             here, state = np.array([t]), y[None]
-            values = self._values(trial)
+            values = self.values(trial)
             reactions = told(trial.dynamics, self.method, None, here, state, here, values)["reactions"]
             excess = {c: float(trial.excess(c, here, state, self.p, reactions)[0]) for c in trial.sticking}
             excess |= {c: np.inf for c in freed if c in excess}
@@ -165,7 +166,7 @@ class Pieces:
     def _stopped(self, mode: Mode, y: Floats, t: float) -> Floats:
         """The state with its last rests of sliding velocity taken off."""
         q, qd = np.split(y, 2)
-        terms = terms_at(mode.dynamics, q, qd, t, self._values(mode))
+        terms = terms_at(mode.dynamics, q, qd, t, self.values(mode))
         A, off = np.asarray(terms.A), np.asarray(terms.velocity)
         held = slice(len(self.system.constraints), None)
         if not off[held].any():
@@ -178,7 +179,7 @@ class Pieces:
             return y
         q, qd = np.split(y, 2)
         whole = mode_of(self.system, self.contacts, resting)
-        A = np.asarray(terms_at(whole.dynamics, q, qd, t, self._values(whole)).A)
+        A = np.asarray(terms_at(whole.dynamics, q, qd, t, self.values(whole)).A)
         wanted = np.zeros(len(A))
         for contact, push in pushed.items():
             wanted[whole.rows(contact)] = NUDGE * (1 + np.abs(qd).max()) * push / np.linalg.norm(push)
@@ -198,7 +199,7 @@ class Pieces:
                 f"t = {piece.end:.6g}. Look for friction that neither holds nor lets go."
             )
         else:
-            message = why(piece.mode.dynamics, self.method, piece.path, self._values(piece.mode), t1)
+            message = why(piece.mode.dynamics, self.method, piece.path, self.values(piece.mode), t1)
         raise SimulationError(message, piece.end, so_far)
 
     def _trajectory(self, times: Floats) -> Trajectory:
@@ -228,16 +229,27 @@ class Pieces:
             events=tuple(self.changes),
         )
 
+    def places(self, mode: Mode) -> NDArray[np.int64]:
+        """To which entry of the run's books each entry of a mode's belongs: what holds a contact counts as its law's.
+
+        Entries are the applied forces, the constraints, the laws.
+        """
+        m = len(self.system.constraints)
+        laws = range(len(self.system.laws))
+        held = [contact.number for contact in mode.sticking for _ in contact.velocity]
+        kept = [number for number in laws if number not in held]
+        return np.array([*range(1 + m), *(1 + m + number for number in (*held, *kept))])
+
     def _part(self, piece: Piece, times: Floats) -> dict[str, Any]:
         """The motion at times on a piece; what holds a contact counts as friction, and its constraints are not told."""
         mode, m = piece.mode, len(self.system.constraints)
-        found = recorded(mode.dynamics, self.method, piece.path, times, self._values(mode))
+        found = recorded(mode.dynamics, self.method, piece.path, times, self.values(mode))
         if not mode.sticking:
             return found
         y = np.concatenate([found["q"], found["qd"]], axis=1)
         force = mode.holding_force(times, y, self.p, found["multipliers"])
         given = mode_of(self.system, self.contacts, ())
-        values = self._values(given)
+        values = self.values(given)
         n = len(y[0]) // 2
         rows = [np.asarray(terms_at(given.dynamics, s[:n], s[n:], t, values).A) for t, s in zip(times, y, strict=True)]
         return found | {

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whose force does what work: the accounts of a run, from its compiled dynamics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from dalembert.analysis.ledger import Entry, Ledger
+from dalembert.analysis.quadrature import Leg, nodes_along, whole_run
+from dalembert.equation.dynamics import Dynamics, stabilised
+from dalembert.equation.formulation import solve
+from dalembert.integration.method import Method
+from dalembert.integration.trajectory import Trajectory
+
+BATCH = 256
+"""States computed side by side; more would only take more memory."""
+
+
+class Accounts(NamedTuple):
+    """Everything at one state, e entries: applied forces, m constraints, l laws, and a compromise if there is one.
+
+    forces (e, n), powers (e,)    generalised force and power of each entry
+    kinetic, energy               ½ q̇ᵀM q̇; that and the potential energy, where a Lagrangian is known
+    unique (m,)                   which multipliers are determined
+    """
+
+    forces: Array
+    powers: Array
+    kinetic: Array
+    energy: Array
+    unique: Array
+
+
+def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs: Sequence[Leg] = ()) -> Ledger:
+    """The ledger of a run that was done in one way, or in ``legs``."""
+    entries = _entries(dynamics, method)
+    legs = legs or [whole_run(dynamics, method, p, run, len(entries))]
+    increments = np.zeros((len(run.t), len(entries)))
+    turnover, last = 0.0, 0.0
+    at: list[Any] = []
+    for leg in legs:
+        nodes = nodes_along(leg, method, run.t)
+        between = _accounts(leg.dynamics, method, nodes.q, nodes.qd, nodes.t, leg.p)
+        powers = _gathered(between.powers, leg, len(entries))
+        np.add.at(increments, nodes.interval + 1, nodes.weight[:, None] * powers)
+        turnover += float(nodes.weight @ np.abs(powers).sum(axis=1))
+        turnover += float(np.abs(np.diff(between.kinetic, prepend=last)).sum())
+        last = between.kinetic[-1]
+        mine = (run.t > leg.start) & (run.t <= leg.end) | (run.t == leg.start) & (leg is legs[0])
+        if mine.any():
+            here = _accounts(leg.dynamics, method, run.q[mine], run.qd[mine], run.t[mine], leg.p)
+            forces, powers = _gathered(here.forces, leg, len(entries)), _gathered(here.powers, leg, len(entries))
+            unique = here.unique[:, : len(dynamics.constraints)]
+            at.append(here._replace(forces=forces, powers=powers, unique=unique))
+    forces, powers, kinetic, energy, unique = (np.concatenate(parts) for parts in zip(*at, strict=True))
+    work = np.cumsum(increments, axis=0)
+    return Ledger(
+        t=run.t,
+        entries=entries,
+        coordinates=dynamics.coordinates,
+        force=forces,
+        power=powers,
+        work=work,
+        kinetic=kinetic,
+        potential=None if dynamics.energy is None else energy - kinetic,
+        audit=energy - energy[0] - work.sum(axis=1),
+        turnover=turnover,
+        rtol=method.rtol,
+        atol=method.atol,
+        notes=_notes(dynamics, method, unique),
+    )
+
+
+def _gathered(values: Any, leg: Leg, entries: int) -> Any:
+    """Values (k, e, …) of a leg's own entries, added up by the entries of the run."""
+    total = np.zeros((len(values), entries, *values.shape[2:]))
+    np.add.at(total, (slice(None), leg.places), values)
+    return total
+
+
+def _accounts(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p: Any) -> Any:
+    """The accounts at k states as NumPy arrays."""
+    size = BATCH * max(1, 2 ** int(np.ceil(np.log2(len(t) / BATCH))))  # few sizes, so that programs are found again
+
+    def padded(x: Any) -> Array:
+        return jnp.asarray(np.concatenate([x, np.repeat(x[-1:], size - len(x), axis=0)]))
+
+    found = _computed(dynamics, method, padded(q), padded(qd), padded(t), p)
+    return jax.tree.map(lambda x: np.asarray(x)[: len(t)], found)
+
+
+# it runs once or twice: little optimisation makes it sooner ready
+@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})  # pyright: ignore
+def _computed(dynamics: Dynamics, method: Method, q: Array, qd: Array, t: Array, p: Any) -> Accounts:
+    batches = jax.tree.map(lambda x: x.reshape(-1, BATCH, *x.shape[1:]), (q, qd, t))
+    at = jax.vmap(lambda q, qd, t: _at(dynamics, method, q, qd, t, p))
+    found = lax.map(lambda batch: at(*batch), batches)
+    return jax.tree.map(lambda x: x.reshape(len(t), *x.shape[2:]), found)
+
+
+def _at(dynamics: Dynamics, method: Method, q: Array, qd: Array, t: Array, p: Any) -> Accounts:
+    terms = dynamics.terms(q, qd, t, p)
+    b = stabilised(terms, dynamics.levels, method.drift.gains())
+    motion = solve(method.formulation, terms.M, terms.Q, terms.A, b, dynamics.law_at(q, qd, t, p))
+    forces = [terms.Q[None], motion.multipliers[:, None] * terms.A, motion.law_forces]
+    if method.formulation.compromises:
+        forces.append((terms.M @ motion.acceleration - terms.Q - jnp.sum(jnp.concatenate(forces[1:]), axis=0))[None])
+
+    def kinetic(q: Array, t: Array) -> Array:
+        return qd @ dynamics.terms(q, qd, t, p).M @ qd / 2
+
+    def energy(q: Array, t: Array) -> Array:
+        if dynamics.energy is None:
+            return kinetic(q, t)
+        return jnp.asarray(dynamics.energy(q, qd, t, p), float)
+
+    # dE/dt is this plus q̇ᵀM q̈, since ∂E/∂q̇ = M q̇: what Q does beyond the potential energy and the change of inertia
+    total, transport = jax.jvp(energy, (q, t), (qd, jnp.ones_like(t)))
+    stacked = jnp.concatenate(forces)
+    powers = (stacked @ qd).at[0].add(transport)
+    return Accounts(stacked, powers, kinetic(q, t), total, motion.unique_multipliers)
+
+
+def _entries(dynamics: Dynamics, method: Method) -> tuple[Entry, ...]:
+    entries = [Entry("applied forces", "applied", "")]
+    entries += [Entry(name, "ideal", name) for name in dynamics.constraints]
+    labels = [f"{constraint}: {law}" if constraint else law for constraint, law in dynamics.laws]
+    seen: Counter[str] = Counter()
+    for label, (constraint, _) in zip(labels, dynamics.laws, strict=True):
+        seen[label] += 1
+        numbered = label if seen[label] == 1 else f"{label} ({seen[label]})"
+        entries.append(Entry(numbered, "nonideal", constraint))
+    if method.formulation.compromises:
+        entries.append(Entry("compromise", "compromise", ""))
+    return tuple(entries)
+
+
+def _notes(dynamics: Dynamics, method: Method, unique: Any) -> tuple[str, ...]:
+    notes: list[str] = []
+    shared = [name for name, column in zip(dynamics.constraints, unique.T, strict=True) if not column.all()]
+    if shared:
+        names = ", ".join(f"`{name}`" for name in shared)
+        notes.append(
+            f"The split between {names} is not unique, since they are redundant; it is the one of the shortest λ."
+        )
+    if method.drift.gains() is not None:
+        notes.append("The work of the stabilising terms is part of that of the constraints.")
+    if method.formulation.compromises:
+        notes.append("The equations of motion are met only as well as possible; what they miss is the compromise.")
+    return tuple(notes)

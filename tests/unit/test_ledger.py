@@ -1,0 +1,149 @@
+"""The ledger of work and energy: who does what work, and the audit."""
+
+import pickle
+from dataclasses import replace
+
+import diffrax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+from helpers import pendulum
+
+x, y = da.coordinates("x y")
+r, theta = da.coordinates("r theta")
+G = {"g": 9.81}
+
+
+def swing(times: object = (0, 1), **options: object) -> da.Trajectory:
+    return da.simulate(pendulum(), (1, 0), (0, 0), times, parameters=G, **options)
+
+
+def test_an_ideal_constraint_that_moves_does_the_work_of_its_motor() -> None:
+    """A bead on a rod turning at ω: the motor's power is 2mω²rṙ, hence its work mω²(r² − r₀²)."""
+    case = da.gallery.case("rotating-rod")
+    run = case.simulate()
+    ledger = run.ledger()
+    m, omega = case.parameters["m"], case.parameters["omega"]
+    radius = np.hypot(run["x"], run["y"])
+    np.testing.assert_allclose(ledger["rod"], m * omega**2 * (radius**2 - 1), rtol=1e-9, atol=1e-11)
+    outward = np.sum(run.q * run.qd, axis=1) / radius
+    np.testing.assert_allclose(ledger.power[:, 2], -0.3 * 2 * m * omega * outward**2, rtol=1e-9)
+    np.testing.assert_allclose(ledger.kinetic, m * np.sum(run.qd**2, axis=1) / 2, rtol=1e-12)
+    assert ledger.closure < 1
+
+
+def test_work_does_not_depend_on_how_many_outputs_there_are() -> None:
+    case = da.gallery.case("hoop")
+    few, many = (case.simulate(times=np.linspace(0, 0.8, count)).ledger() for count in (2, 41))
+    np.testing.assert_allclose(few.work[-1], many.work[-1], atol=1e-10)
+    np.testing.assert_allclose(many["hoop: Coulomb"], many.energy - many.energy[0], atol=1e-9)
+
+
+def test_forces_add_up_to_the_equation_of_motion() -> None:
+    floor = da.Constraint(y - sp.sin(x), name="floor", nonideal=(da.Coulomb(0.1), da.Viscous(0.2)))
+    system = da.System((x, y), 2 * sp.eye(2), (0, -20), floor, nonideal=(da.Quadratic(0.1), da.Quadratic(0.2)))
+    run = da.simulate(system, (0, 0), (1, 1), np.linspace(0, 0.5, 11))
+    ledger = run.ledger()
+    assert ledger.names[1:] == ("floor", "Quadratic", "Quadratic (2)", "floor: Coulomb", "floor: Viscous")
+    assert [entry.kind for entry in ledger.entries] == ["applied", "ideal", *["nonideal"] * 4]
+    np.testing.assert_allclose(ledger.force.sum(axis=1), 2 * run.acceleration, atol=1e-10)
+    np.testing.assert_allclose(ledger.force[:, 1], run.ideal_force, atol=1e-10)
+    np.testing.assert_allclose(ledger.force[:, 2:].sum(axis=1), run.nonideal_force, atol=1e-10)
+    np.testing.assert_allclose(ledger.work[:, 3], 2 * ledger.work[:, 2], rtol=1e-12)
+    assert ledger.closure < 1
+
+
+def test_potential_energy_is_known_from_a_lagrangian_and_counts_as_work_otherwise() -> None:
+    ledger = swing(np.linspace(0, 2, 21)).ledger()
+    assert ledger.potential is not None
+    np.testing.assert_allclose(ledger.work, 0, atol=1e-14)
+    np.testing.assert_allclose(ledger.kinetic + ledger.potential, ledger.energy[0], atol=1e-7)
+    plain = replace(pendulum(), lagrangian=None)
+    other = da.simulate(plain, (1, 0), (0, 0), np.linspace(0, 2, 21), parameters=G).ledger()
+    assert other.potential is None
+    np.testing.assert_allclose(other["applied forces"], ledger.potential[0] - ledger.potential, atol=1e-8)
+    assert ledger.closure < 1
+    assert other.closure < 1
+
+
+def test_a_mass_matrix_that_changes_does_no_work_of_its_own() -> None:
+    """A free particle in polar coordinates, without a Lagrangian: the velocity terms of Q and ½q̇ᵀṀq̇ cancel."""
+    rate = theta.diff(da.t)
+    free = da.System((r, theta), sp.diag(1, r**2), (r * rate**2, -2 * r * r.diff(da.t) * rate))
+    ledger = da.simulate(free, (1, 0), (0.3, 2), np.linspace(0, 1, 5)).ledger()
+    np.testing.assert_allclose(ledger.work, 0, atol=1e-14)
+    np.testing.assert_allclose(ledger.kinetic, ledger.kinetic[0], rtol=1e-9)
+
+
+def test_redundant_constraints_share_and_the_ledger_says_so() -> None:
+    moving = da.Constraint(x - da.t**2, name="drive")
+    again = da.Constraint(2 * x - 2 * da.t**2, name="again")
+    run = da.simulate(da.System((x,), [[3]], [0], (moving, again)), [0], [0], (0, 1))
+    ledger = run.ledger()
+    assert "The split between `drive`, `again` is not unique" in ledger.notes[0]
+    # λ₁ + 2λ₂ = 6 at the least length: 6/5 and 12/5; the work, 6 in all, is shared as 1 : 4
+    np.testing.assert_allclose(ledger.work[-1], [0, 1.2, 4.8], rtol=1e-9)
+    assert "`again` is not unique" in str(ledger)
+
+
+def test_stabilising_terms_are_in_the_books() -> None:
+    run = da.simulate(
+        pendulum(), (1.01, 0), (0, 0), (0, 1, 2), parameters=G, drift=da.Baumgarte(5, 5), allow_violation=True
+    )
+    ledger = run.ledger()
+    assert "stabilising" in ledger.notes[0]
+    assert abs(ledger["rod"][-1]) > 1e-3
+    assert ledger.closure < 1
+
+
+def test_the_audit_shows_what_a_poor_integration_loses() -> None:
+    ledger = swing(solver=diffrax.Heun(), step=0.02).ledger()
+    assert ledger.closure > 1000
+
+
+def test_functions_and_failed_runs_have_ledgers_too() -> None:
+    brake = da.FunctionSystem(
+        lambda q, qd, t, p: jnp.eye(2),
+        lambda q, qd, t, p: jnp.array([0.0, -10.0]),
+        (da.FunctionConstraint(lambda q, t, p: q[1], "position", "floor"),),
+        nonideal=lambda q, qd, t, p, ideal: -0.1 * jnp.abs(ideal[1]) * qd,
+    )
+    ledger = da.simulate(brake, (0, 0), (2, 0), (0, 1)).ledger()
+    assert ledger.names == ("applied forces", "floor", "nonideal")
+    np.testing.assert_allclose(ledger["nonideal"][-1], 2 * (np.exp(-2) - 1), rtol=1e-8)
+    with pytest.raises(da.SimulationError) as caught:
+        swing(np.linspace(0, 100, 11), max_steps=50)
+    assert caught.value.trajectory.ledger().closure < 1
+
+
+def test_dataset_has_labels() -> None:
+    data = swing().ledger().to_xarray()
+    assert dict(data.sizes) == {"time": 2, "entry": 2, "coordinate": 2}
+    assert list(data["kind"].values) == ["applied", "ideal"]
+    assert set(data) == {"force", "power", "work", "kinetic", "potential", "audit"}
+    assert float(data["work"].sel(entry="rod").isel(time=-1)) == pytest.approx(0, abs=1e-12)
+
+
+def test_figure_stacks_the_powers() -> None:
+    figure = da.gallery.case("rotating-rod").simulate(times=np.linspace(0, 1, 11)).ledger().plot({"power": "W"})
+    powers, audit = figure.axes
+    assert powers.get_ylabel() == "power / W"
+    assert audit.get_ylabel() == "audit"
+    legend = [text.get_text() for text in powers.get_legend().get_texts()]
+    assert legend == ["rod (ideal)", "rod: Coulomb", "rate of energy"]
+
+
+def test_messages(tmp_path: object) -> None:
+    run = swing()
+    ledger = run.ledger()
+    with pytest.raises(da.InputError, match=r"`rood` must be an entry of the ledger; it has `applied forces`, `rod`"):
+        ledger["rood"]
+    with pytest.raises(da.InputError, match=r"`units` must name `t`, `power` or `energy`; got `force`"):
+        ledger.plot({"force": "N"})
+    run.save(f"{tmp_path}/run.nc")
+    for copy in (da.Trajectory.load(f"{tmp_path}/run.nc"), pickle.loads(pickle.dumps(run))):
+        with pytest.raises(da.InputError, match=r"a ledger needs a run that `da.simulate` has just returned"):
+            copy.ledger()
