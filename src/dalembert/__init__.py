@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from dalembert.analysis.classification import classify as classify
     from dalembert.analysis.hidden import reduce as reduce
     from dalembert.analysis.verdict import Verdict as Verdict
+    from dalembert.differentiable import flow as flow
     from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
     from dalembert.equation.constrained_motion import constrained_motion as constrained_motion
     from dalembert.equation.dynamics import Dynamics as Dynamics
@@ -98,6 +99,7 @@ _LATER = {
     "Comparison": "fitting.result",
     "Fit": "fitting.result",
     "compare": "fitting.result",
+    "flow": "differentiable",
     "Baumgarte": "integration.drift",
     "Projection": "integration.drift",
     "Trajectory": "integration.trajectory",

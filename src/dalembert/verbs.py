@@ -146,8 +146,8 @@ def simulate(
     dynamics, q0, qd0, p = _prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = Method(
         formulation=checked_formulation(formulation),
-        drift=_checked_drift(drift),
-        solver=_checked_solver(solver, step),
+        drift=checked_drift(drift),
+        solver=checked_solver(solver, step),
         rtol=tolerance_value(rtol, "rtol"),
         atol=tolerance_value(atol, "atol"),
         step=None if step is None else tolerance_value(step, "step"),
@@ -319,14 +319,16 @@ def _explained(refusal: MassMatrixError | ConstraintError, system: AnySystem) ->
     )
 
 
-def _checked_drift(drift: Any) -> Drift:
+def checked_drift(drift: Any) -> Drift:
+    """A drift cure, None being that of doing nothing."""
     drift = NoCure() if drift is None else drift
     if not isinstance(drift, Drift):
         raise InputError(f"`drift` must be a cure such as `da.Projection()`, or None; got {drift!r}.")
     return drift
 
 
-def _checked_solver(solver: Any, step: float | None) -> Any:
+def checked_solver(solver: Any, step: float | None) -> Any:
+    """A diffrax solver that can do what is asked of it, or None for the default one."""
     if solver is None:
         return None
     import diffrax

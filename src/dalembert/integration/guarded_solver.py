@@ -57,6 +57,11 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         """Of an implicit solver: diffrax fills in its tolerances through this."""
         return self.solver.root_finder  # pyright: ignore[reportAttributeAccessIssue]
 
+    @property
+    def scan_kind(self) -> Any:
+        """Of a Runge–Kutta method: what kind of loop its stages are, which decides how they can be differentiated."""
+        return getattr(self.solver, "scan_kind", "bounded")
+
     def order(self, terms: Any) -> Any:
         return self.solver.order(terms)
 

@@ -1,0 +1,83 @@
+"""The motion as a function for JAX: the same motion, and derivatives in both modes against differences of runs."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+
+x, y = da.coordinates("x y")
+xd, yd = x.diff(da.t), y.diff(da.t)
+g, a0, mu, length = da.parameters("g a0 mu l")
+TIMES = np.array([0.0, 0.4, 0.9])
+
+
+def pendulum() -> da.System:
+    """Gravity, air and friction in the rod: a law with the reaction and one without, and a redundant rod."""
+    rods = (da.Constraint(x**2 + y**2 - length**2, name="rod"), da.Constraint(x * xd + y * yd, name="rod again"))
+    friction = da.Prescribed(
+        tuple(-mu * sp.sqrt(da.ideal_force(x) ** 2 + da.ideal_force(y) ** 2) * v for v in (xd, yd))
+    )
+    return da.System((x, y), sp.eye(2), (0, -g), rods, (da.Viscous(a0), friction))
+
+
+NUMBERS = {"g": 9.81, "a0": 0.2, "mu": 0.05, "l": 1.0}
+
+
+def start(angle: float, rate: float) -> tuple[list, list]:
+    return [np.sin(angle), -np.cos(angle)], [rate * np.cos(angle), rate * np.sin(angle)]
+
+
+def test_the_motion_is_that_of_simulate() -> None:
+    q, qd = da.flow(pendulum(), TIMES)(*start(0.8, 0.5), NUMBERS)
+    run = da.simulate(pendulum(), *start(0.8, 0.5), TIMES, parameters=NUMBERS)
+    np.testing.assert_allclose(q, run.q, atol=1e-8)
+    np.testing.assert_allclose(qd, run.qd, atol=1e-8)
+
+
+@pytest.mark.parametrize("mode", [jax.jacfwd, jax.jacrev], ids=["forward", "reverse"])
+def test_derivatives_with_respect_to_everything(mode) -> None:
+    """Parameters, law coefficients, and the start along the constraints; projection is on."""
+    motion = da.flow(pendulum(), TIMES)
+
+    def end(numbers):
+        gravity, air, friction, angle, rate = numbers
+        q0 = jnp.stack([jnp.sin(angle), -jnp.cos(angle)])
+        qd0 = rate * jnp.stack([jnp.cos(angle), jnp.sin(angle)])
+        q, qd = motion(q0, qd0, {"g": gravity, "a0": air, "mu": friction, "l": 1.0})
+        return jnp.concatenate([q[-1], qd[-1]])
+
+    def reached(numbers: np.ndarray) -> np.ndarray:
+        gravity, air, friction, angle, rate = numbers
+        run = da.simulate(
+            pendulum(),
+            *start(angle, rate),
+            TIMES,
+            parameters={"g": gravity, "a0": air, "mu": friction, "l": 1.0},
+            rtol=1e-13,
+            atol=1e-15,
+        )
+        return np.concatenate([run.q[-1], run.qd[-1]])
+
+    at = np.array([9.81, 0.2, 0.05, 0.8, 0.5])
+    steps = 2e-5 * np.eye(5)
+    expected = np.stack([(reached(at + h) - reached(at - h)) / 4e-5 for h in steps], axis=1)
+    found = jax.jit(mode(end))(jnp.asarray(at))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_many_motions_at_once() -> None:
+    motion = da.flow(da.System((x,), [[1]], (-g * x,)), (0, 1))
+    gs = jnp.array([1.0, 4.0, 9.0])
+    ends = jax.vmap(lambda g: motion([1.0], [0.0], {"g": g})[0][-1, 0])(gs)
+    np.testing.assert_allclose(ends, np.cos(np.sqrt(gs)), atol=1e-8)
+
+
+def test_refusals() -> None:
+    floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(0.2, mu_static=0.3))
+    with pytest.raises(da.InputError, match=r"one smooth motion; this system has friction that sticks"):
+        da.flow(da.System((x, y), sp.eye(2), (0, -1), floor), (0, 1))
+    with pytest.raises(da.InputError, match=r"missing: `g`"):
+        da.flow(da.System((x,), [[1]], (-g * x,)), (0, 1))([1.0], [0.0], {})
