@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.analysis.numbers import own_scale
+from dalembert.analysis.numbers import computable, own_scale
 from dalembert.model.values import Floats
 from dalembert.violation import own_size
 
@@ -65,8 +65,7 @@ def root(equations: Equations, start: Floats, *, patience: int = 20) -> Root | N
 
 
 def _computable(miss: Floats, slope: Floats) -> bool:
-    """Whether there are numbers, and such that their squares are numbers, too."""
-    return bool((np.abs(miss) < 1e150).all() and (np.abs(slope) < 1e150).all())
+    return bool(computable(miss).all() and computable(slope).all())
 
 
 def _step(miss: Floats, slope: Floats) -> Floats:
