@@ -12,7 +12,7 @@ START_TOLERANCE = 1e-8
 """A state may miss a constraint by this fraction of the constraint's own terms there."""
 
 LEAST_DISTANCE = 1e-10
-"""And by this distance, in the units of its coordinates, where those terms are as small themselves."""
+"""And by this distance along each of its coordinates, in their units or sizes, where its terms are small themselves."""
 
 
 def own_size(residual: Any, gradient: Any, state: Any) -> NDArray[np.float64]:
@@ -25,15 +25,16 @@ def own_size(residual: Any, gradient: Any, state: Any) -> NDArray[np.float64]:
     return np.abs(miss - A @ x) + np.abs(A) @ np.abs(x)
 
 
-def violated(residual: Any, gradient: Any, state: Any) -> NDArray[np.bool_]:
+def violated(residual: Any, gradient: Any, state: Any, coordinates: Any = None) -> NDArray[np.bool_]:
     """Which constraints (m,) a state violates.
 
     Parameters
     ----------
-    residual    (m,) values that should be zero
-    gradient    (m, n) their derivatives with respect to the state
-    state       (n,) coordinates, or velocities
+    residual       (m,) values that should be zero
+    gradient       (m, n) their derivatives with respect to the state
+    state          (n,) coordinates, or velocities
+    coordinates    (n,) with velocities: those of a coordinate of size 1e6 are no better known than it is
     """
-    A = np.asarray(gradient)
-    limit = START_TOLERANCE * own_size(residual, A, state) + LEAST_DISTANCE * np.linalg.norm(A, axis=1)
-    return np.abs(np.asarray(residual)) > limit
+    A, q = np.asarray(gradient), np.asarray(state if coordinates is None else coordinates)
+    least = LEAST_DISTANCE * np.abs(A) @ np.maximum(1.0, np.abs(q))
+    return np.abs(np.asarray(residual)) > START_TOLERANCE * own_size(residual, A, state) + least

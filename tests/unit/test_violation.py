@@ -29,3 +29,9 @@ def test_own_size_is_that_of_the_terms() -> None:
     """x² + y² − 1 at (0.6, 0.8): to first order 2·0.6 x + 2·0.8 y − 2."""
     q = np.array([0.6, 0.8])
     assert own_size(np.zeros(1), 2 * q[None, :], q)[0] == pytest.approx(4)
+
+
+def test_velocities_of_large_coordinates_have_their_rounding() -> None:
+    residual, A, at_rest = np.array([1e-10]), np.array([[1.0]]), np.array([1e-10])
+    assert not violated(residual, A, at_rest, np.array([1e6]))[0]
+    assert violated(10 * residual, A, 10 * at_rest, np.array([1.0]))[0]

@@ -12,7 +12,7 @@ from dalembert.analysis import feasibility
 from dalembert.analysis.hidden import hidden_constraints
 from dalembert.analysis.linear_facts import dependencies, determined, independent_rows, rank_gap
 from dalembert.analysis.mass import mass_kind, singular_places, spoken
-from dalembert.analysis.numbers import Model, Numbers, Point, finite, model_of
+from dalembert.analysis.numbers import Model, Numbers, Point, computable, finite, model_of
 from dalembert.analysis.saddle import determinant, hidden_findings, open_directions
 from dalembert.analysis.states import Settled, gradients, powerless, random_starts, random_states, states_near
 from dalembert.analysis.verdict import Conflict, Finding, FreeData, Verdict
@@ -108,7 +108,7 @@ def check(
 
 def _not_finite(numbers: Numbers) -> Verdict:
     names = ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs", "position", "velocity")
-    bad = [name for name, array in zip(names, numbers, strict=True) if not np.isfinite(array).all()]
+    bad = [name for name, array in zip(names, numbers, strict=True) if not computable(array).all()]
     return _unknown(f"{quoted(bad)} must be finite there; look for a division by zero or a root of a negative number.")
 
 

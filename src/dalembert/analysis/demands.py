@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.linear_facts import contradictions, unit_rows
+from dalembert.analysis.linear_facts import contradictions, dependencies, unit_rows
 from dalembert.analysis.mass import own_units
 from dalembert.analysis.numbers import Model, Point, sizes
 from dalembert.model.values import Floats
@@ -35,12 +35,15 @@ class Equations:
     points: list[Point]
     kinematic: bool
 
-    def demand(self) -> bool:
-        return any(self._demand(point) for point in self.points)
+    def demands(self) -> list[tuple[int, ...]]:
+        """Rows that depend on one another and disagree about the right side, at one point or another."""
+        return list(dict.fromkeys(rows for point in self.points for rows in self._demands(point)))
 
-    def _demand(self, point: Point) -> bool:
+    def _demands(self, point: Point) -> list[tuple[int, ...]]:
         matrix, right = self.numbers(point)
-        return bool(contradictions(matrix, right, sizes(lambda moved: self.numbers(moved)[1], point)))
+        depends = dependencies(matrix)
+        off = contradictions(matrix, right, sizes(lambda moved: self.numbers(moved)[1], point))
+        return [tuple(sorted((row, *depends[row]))) for row in off]
 
 
 def demanding(model: Model, forces: int, places: list[Point], points: list[Point]) -> Iterator[Equations]:
@@ -50,7 +53,7 @@ def demanding(model: Model, forces: int, places: list[Point], points: list[Point
         _acceleration_equations(model, points),
         _motion_equations(model, forces, points),
     )
-    return (level for level in levels if level.demand())
+    return (level for level in levels if level.demands())
 
 
 def _velocity_equations(model: Model, places: list[Point]) -> Equations:

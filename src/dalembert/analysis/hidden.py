@@ -149,8 +149,15 @@ def _too_large(form: StandardForm) -> bool:
 def _conditions(equations: Equations, model: Model) -> list[Any]:
     """The conditions h = wᵀr, for all w with wᵀP = 0, that do not hold already, each as simple as it gets."""
     found: list[Any] = []
-    for w in equations.matrix.T.nullspace(simplify=sp.cancel):
-        h = _numerator((w.T * equations.right)[0, 0], model.form)
+    vectors = (
+        (w, equations.right.extract(list(rows), [0]))
+        for rows in equations.demands()  # not all rows: null vectors of large matrices take long
+        for w in equations.matrix.extract(list(rows), list(range(equations.matrix.cols))).T.nullspace(
+            simplify=sp.cancel
+        )
+    )
+    for w, right in vectors:
+        h = _numerator((w.T * right)[0, 0], model.form)
         if h != 0 and not _holds(h, model, equations.points) and h not in found:
             found.append(h)
     return found

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.analysis.numbers import own_scale
+from dalembert.analysis.numbers import computable, own_scale
 from dalembert.model.values import Floats
 from dalembert.violation import own_size
 
@@ -46,7 +46,7 @@ def root(equations: Equations, start: Floats, *, patience: int = 20) -> Root | N
     miss, slope = equations(x)
     best, waiting = np.inf, 0
     for _ in range(MOST):
-        if not (np.isfinite(miss).all() and np.isfinite(slope).all()):
+        if not _computable(miss, slope):
             return None
         scale = np.maximum(first, own_scale(x))
         off = _off(miss, slope, x, scale)
@@ -61,7 +61,11 @@ def root(equations: Equations, start: Floats, *, patience: int = 20) -> Root | N
             break
         before, (x, miss, slope) = x, _next(equations, x, scale * step)
         last, length = length, float(np.linalg.norm(step))
-    return Root(x, before, length > 0.1 * last) if _holds(miss, slope, x) else None
+    return Root(x, before, length > 0.1 * last) if _computable(miss, slope) and _holds(miss, slope, x) else None
+
+
+def _computable(miss: Floats, slope: Floats) -> bool:
+    return bool(computable(miss).all() and computable(slope).all())
 
 
 def _step(miss: Floats, slope: Floats) -> Floats:
@@ -88,7 +92,7 @@ def _next(equations: Equations, x: Floats, step: Floats) -> tuple[Floats, Floats
     """The next place with its equations, on this side of the border of their domain."""
     miss, slope = equations(x - step)
     for _ in range(8):
-        if np.isfinite(miss).all() and np.isfinite(slope).all():
+        if _computable(miss, slope):
             break
         step = step / 2
         miss, slope = equations(x - step)

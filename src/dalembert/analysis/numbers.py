@@ -103,8 +103,13 @@ def without_spikes(block: Any) -> Any:
     return block.replace(sp.DiracDelta, lambda *_: sp.S.Zero) if block.has(sp.DiracDelta) else block
 
 
+def computable(array: Floats) -> Any:
+    """Which entries are numbers, and such that their squares are numbers, too."""
+    return np.abs(array) < 1e150
+
+
 def finite(numbers: Numbers) -> bool:
-    return all(bool(np.isfinite(array).all()) for array in numbers)
+    return all(bool(computable(array).all()) for array in numbers)
 
 
 def own_scale(x: Floats) -> Floats:

@@ -18,7 +18,8 @@ from dalembert.model.symbols import StateSymbols
 from dalembert.model.values import Floats
 from dalembert.violation import violated
 
-LONGEST_DETERMINANT = 200
+LONGEST_DETERMINANT, LONGEST_TO_SIMPLIFY = 200, 150
+"""Operations in the matrices above which their determinant is left alone, and in it, above which it is not tidied."""
 
 
 def open_directions(M: Floats, A: Floats, names: tuple[str, ...]) -> list[Finding]:
@@ -66,7 +67,7 @@ def _miss(whole: Model, row: int, given: Point | None) -> str:
     off = {
         part: getattr(numbers, level)[row]
         for level, part in (("position", "q"), ("velocity", "qd"))
-        if violated(getattr(numbers, level), numbers.A, getattr(given, part))[row]
+        if violated(getattr(numbers, level), numbers.A, getattr(given, part), given.q)[row]
     }
     return "".join(f" The state misses it by {miss:.1e} at `{part}`." for part, miss in off.items())
 
@@ -78,4 +79,6 @@ def determinant(form: StandardForm, kept: tuple[int, ...]) -> Any:
     if n + len(kept) > 5 or sp.count_ops(M) + sp.count_ops(A) > LONGEST_DETERMINANT:
         return None
     K = sp.zeros(len(kept)).row_join(A).col_join(A.T.row_join(M))
-    return form.symbols.restore(sp.factor(sp.trigsimp(K.det(method="berkowitz"))))
+    found = K.det(method="berkowitz")
+    short = sp.count_ops(found) <= LONGEST_TO_SIMPLIFY
+    return form.symbols.restore(sp.factor(sp.trigsimp(found)) if short else found)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.analysis.linear_facts import own_parts
 from dalembert.analysis.newton import Root, by_differences, root
-from dalembert.analysis.numbers import Model, Numbers, Point, finite, own_scale
+from dalembert.analysis.numbers import Model, Numbers, Point, computable, finite, own_scale
 from dalembert.model.values import Floats
 
 TRIES = 24
@@ -132,7 +132,7 @@ def _defined(model: Model, p: Floats | None, rng: np.random.Generator) -> Point 
 
 
 def _undefined(model: Model, point: Point) -> int:
-    return sum(int((~np.isfinite(array)).sum()) for array in model.terms(point))
+    return sum(int((~computable(array)).sum()) for array in model.terms(point))
 
 
 def _random(model: Model, p: Floats | None, spread: float, rng: np.random.Generator) -> Point:

@@ -47,20 +47,19 @@ def require_start(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, 
     require_symmetric(np.asarray(terms.M))
     if allow_violation:
         return
-    found = _misses(dynamics, terms.position, terms.A, q, "q0") + _misses(dynamics, terms.velocity, terms.A, qd, "qd0")
+    off = {"q0": (terms.position, violated(terms.position, terms.A, q))}
+    off["qd0"] = (terms.velocity, violated(terms.velocity, terms.A, qd, q))
+    found = [
+        f"`{dynamics.constraints[k]}` is violated by {abs(residual[k]):.1e} at `{argument}`"
+        for argument, (residual, rows) in off.items()
+        for k in np.flatnonzero(rows)
+    ]
     if found:
         raise StateError(
             f"the start must satisfy the constraints; {'; '.join(found)}. "
             f"Start from `da.consistent_state(system, q0, qd0, ...)` instead, or, if the violation is meant, pass "
             f"`allow_violation=True`."
         )
-
-
-def _misses(dynamics: Dynamics, residual: Any, A: Any, state: Floats, argument: str) -> list[str]:
-    return [
-        f"`{dynamics.constraints[k]}` is violated by {abs(residual[k]):.1e} at `{argument}`"
-        for k in np.flatnonzero(violated(residual, A, state))
-    ]
 
 
 def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any) -> State:
@@ -78,7 +77,7 @@ def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any) -
         found = _bent(dynamics, "velocity", qd, q, qd, t, p, _spread(weights, at_velocity))
         return Equations(*(np.asarray(part) for part in found)).of(at_velocity)
 
-    qd = _nearest(velocities, qd0, _metric(dynamics, q, qd0, t, p), _names(dynamics, at_velocity), "qd0")
+    qd = _nearest(velocities, qd0, _metric(dynamics, q, qd0, t, p), _names(dynamics, at_velocity), "qd0", q)
     return State(q, qd)
 
 
@@ -126,7 +125,12 @@ def _metric(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any) -> Floats
 
 
 def _nearest(
-    equations: Callable[[Floats, Floats], Equations], x0: Floats, steps: Floats, names: list[str], argument: str
+    equations: Callable[[Floats, Floats], Equations],
+    x0: Floats,
+    steps: Floats,
+    names: list[str],
+    argument: str,
+    coordinates: Floats | None = None,
 ) -> Floats:
     """The point x0 + steps·y with the shortest y that solves the equations.
 
@@ -145,7 +149,7 @@ def _nearest(
 
     y = _some_solution(at, np.zeros_like(x0))
     x = x0 + steps @ y
-    _require_solution(equations(x, none), x, names, argument)
+    _require_solution(equations(x, none), x, coordinates, names, argument)
     for _ in range(100):
         J = at(y).jacobian
         tangent, J_plus = _tangent(J), np.linalg.pinv(J, rcond=SPAN_TOLERANCE)
@@ -206,8 +210,8 @@ def _shorter(at: Callable[[Floats], Equations], y: Floats, step: Floats) -> Floa
     return None
 
 
-def _require_solution(found: Equations, x: Floats, names: list[str], argument: str) -> None:
-    off = violated(found.residual, found.jacobian, x) | ~np.isfinite(found.residual)
+def _require_solution(found: Equations, x: Floats, q: Floats | None, names: list[str], argument: str) -> None:
+    off = violated(found.residual, found.jacobian, x, q) | ~np.isfinite(found.residual)
     if off.any():
         culprits = "; ".join(
             f"`{names[k]}` remains violated by {abs(found.residual[k]):.1e}" for k in map(int, np.flatnonzero(off))
