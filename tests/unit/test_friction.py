@@ -157,7 +157,7 @@ def test_a_normal_force_that_redundancy_leaves_open_is_refused() -> None:
     open_ = double_rod(da.Coulomb(0.1), twice="sphere")
     with pytest.raises(da.ConstraintError, match=message):
         da.motion(open_, **start)
-    with pytest.raises(da.SimulationError, match=message):
+    with pytest.raises(da.ConstraintError, match=message):
         da.simulate(open_, *start.values(), (0, 0.1))
     with pytest.raises(da.ConstraintError, match=message):
         da.derive(open_)
@@ -216,6 +216,7 @@ def test_velocity_of_one_particle_among_others_is_found_by_its_mass() -> None:
     wire = da.Constraint(z - x**2, name="wire", nonideal=da.Coulomb(0.2))
     system = da.System((x, z, y), sp.diag(m, m, M), (0, -10 * m, 0), wire)
     assert system.laws[0].law.velocity == (xd, zd)
+    assert system.laws[0].remark == "Coulomb of `wire` takes `x`, `z` for the Cartesian coordinates of one particle."
     with pytest.raises(da.ModelError, match="must be given its `velocity`") as caught:
         da.System((x, z, y, r), m * sp.eye(4), (0, 0, 0, 0), wire)
     assert "must be given its `normal_force`" in caught.value.problems[1]

@@ -89,6 +89,7 @@ class Dynamics:
     engine                                  the hot functions
     style                                   "straight-line" or "array"
     laws                                    (name of the constraint or "", name of the law), one per nonideal law
+    law_remarks                             what was assumed about them, in sentences
     law_multipliers                         numbers of the constraints whose multipliers the laws use
     contacts                                numbers of the laws that depend on the actual reaction
     """
@@ -103,6 +104,7 @@ class Dynamics:
     engine: Engine
     style: str
     laws: tuple[tuple[str, str], ...] = ()
+    law_remarks: tuple[str, ...] = ()
     law_multipliers: tuple[int, ...] = ()
     contacts: tuple[int, ...] = ()
 

@@ -82,6 +82,7 @@ def _build_symbolic(system: System, style: Style | None) -> Dynamics:
         engine=engine,
         style=chosen,
         laws=() if laws is None else laws.names,
+        law_remarks=() if laws is None else laws.remarks,
         law_multipliers=used,
         contacts=() if laws is None else laws.actual,
     )

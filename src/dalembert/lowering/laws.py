@@ -27,6 +27,7 @@ class LawFunctions:
     """The l laws of a system as functions of separate numbers.
 
     names            (constraint or "", law), one per law
+    remarks          what was assumed about them, in sentences
     components       (q, qd, t, p, ideal_force, multipliers) -> l tuples of n entries: C or z of each law; for one of
                      the actual reaction, C for a unit normal force
     scaled           which laws are given as z
@@ -39,6 +40,7 @@ class LawFunctions:
     """
 
     names: tuple[tuple[str, str], ...]
+    remarks: tuple[str, ...]
     components: Callable[..., Any]
     scaled: tuple[bool, ...]
     actual: tuple[int, ...]
@@ -64,6 +66,7 @@ def law_functions(system: System, form: StandardForm, state: tuple[Any, ...]) ->
     none = ((0.0,) * len(symbols.q), (0.0,) * len(lam))
     return LawFunctions(
         names=tuple((placed.constraint, placed.kind) for placed in system.laws),
+        remarks=tuple(placed.remark for placed in system.laws if placed.remark),
         components=lambda *given: raw(*given[:4], *(none if given[4] is None else given[4:])),
         scaled=tuple(placed.law.scaled for placed in system.laws),
         actual=actual,
