@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 import dalembert as da
 from benchmarks.chains import NUMBERS, chain, numpy_acceleration
 from benchmarks.timing import best, table
-from dalembert.integration.integrate import Method
+from dalembert.integration.method import Method
 from dalembert.integration.run import run
 from dalembert.lowering.build import build
 

@@ -104,7 +104,14 @@ def check(name: Name) -> None:
     from dalembert.analysis.check import check as verdict_on
 
     case = gallery.case(name)
-    verdict = verdict_on(case.system, case.q0, case.qd0, case.times[0], parameters=case.parameters)
+    verdict = verdict_on(
+        case.system,
+        case.q0,
+        case.qd0,
+        case.times[0],
+        parameters=case.parameters,
+        allow_violation=case.allow_violation,
+    )
     typer.echo(str(verdict))
     if not verdict.well_posed:
         raise typer.Exit(1)

@@ -284,6 +284,7 @@ def _described(system: System, run: Trajectory, chosen: Floats, parameters: dict
         ideal_force=np.einsum("tij,tj->ti", M, acceleration) - Q,
         nonideal_force=np.zeros_like(q),
         multipliers=run.qd[:, n:],
+        reactions=run.qd[:, n:],
         violation=np.where(at_position, position, velocity),
         velocity_violation=velocity,
         rank=np.linalg.matrix_rank(_unit_rows(A), tol=RANK_TOLERANCE),

@@ -21,15 +21,17 @@ from dalembert.equation.verdict import require_fit
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError, StateError
 from dalembert.integration.drift import Drift, NoCure, Projection
 from dalembert.integration.failure import answer_at
-from dalembert.integration.integrate import Method
+from dalembert.integration.method import Method
 from dalembert.integration.run import run
 from dalembert.integration.start import State, nearest_state, terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build as build
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.ordering import name_of, quoted
+from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values, tolerance_value
+from dalembert.sticking.pieces import Pieces
 
 if TYPE_CHECKING:
     from dalembert.analysis.ledger import Ledger
@@ -116,7 +118,7 @@ def simulate(
     rtol, atol         tolerances of the error per step
     drift              ``da.Projection()``, ``da.Baumgarte(alpha, beta)`` or None
     solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems;
-                       ``diffrax.Dopri8()`` when left out
+                       when left out, Dormand and Prince's method of order 8, in machine code where the system allows
     formulation        ``da.Factored()`` when left out
     step               a fixed step size instead of an adaptive one
     max_steps          when to give up
@@ -153,14 +155,19 @@ def simulate(
     )
     times = time_values(times, "times", increasing=True)
     _refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
+    pieces = _pieces(system, dynamics, method, p)
+    accounts = _accounts(dynamics, method, p, pieces)
     try:
-        found = run(dynamics, method, q0, qd0, times, p, allow_violation=allow_violation, progress=progress)
-        notes = (*found.notes, *_redundancies(dynamics, found, p))
-        return replace(found, notes=notes, accounts=_accounts(dynamics, method, p))
+        start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
+        if pieces is None:
+            found = run(dynamics, method, q0, qd0, times, p, **start)
+        else:
+            found = pieces.run(q0, qd0, times, **start)
+        return replace(found, notes=(*found.notes, *_redundancies(dynamics, found, p)), accounts=accounts)
     except (MassMatrixError, ConstraintError) as refusal:
         raise _explained(refusal, system) from None
     except SimulationError as end:
-        end.trajectory = replace(end.trajectory, accounts=_accounts(dynamics, method, p))
+        end.trajectory = replace(end.trajectory, accounts=accounts)
         _blame_a_law(dynamics, end, method.formulation, p)
         raise
 
@@ -237,13 +244,27 @@ def _on_constraints(dynamics: Dynamics, q0: Any, qd0: Any, t0: Any, p: Any) -> t
         return q0, qd0
 
 
-def _accounts(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Trajectory], Ledger]:
+def _pieces(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -> Pieces | None:
+    """What simulates a system with contacts that can stick, or None if it has none."""
+    touching = contacts(system) if isinstance(system, System) else ()
+    if not isinstance(system, System) or not touching:
+        return None
+    return Pieces(system, touching, method, dict(zip(dynamics.parameters, map(float, p), strict=True)))
+
+
+def _accounts(dynamics: Dynamics, method: Method, p: Any, pieces: Pieces | None) -> Callable[[Trajectory], Ledger]:
     """What makes the ledger of a run, once it is asked for."""
 
     def ledger(run: Trajectory) -> Ledger:
-        from dalembert.analysis.bookkeeping import ledger_of
+        from dalembert.analysis.bookkeeping import Leg, ledger_of
 
-        return ledger_of(dynamics, method, p, run)
+        starts = [] if pieces is None else [float(run.t[0]), *(piece.end for piece in pieces.pieces)]
+        legs = [
+            Leg(piece.mode.dynamics, pieces.values(piece.mode), piece.path, start, piece.end, pieces.places(piece.mode))
+            for piece, start in zip([] if pieces is None else pieces.pieces, starts, strict=False)
+            if pieces is not None and piece.end > start
+        ]
+        return ledger_of(dynamics, method, p, run, legs)
 
     return ledger
 
@@ -308,9 +329,10 @@ def _checked_drift(drift: Any) -> Drift:
 
 
 def _checked_solver(solver: Any, step: float | None) -> Any:
+    if solver is None:
+        return None
     import diffrax
 
-    solver = diffrax.Dopri8() if solver is None else solver
     if not isinstance(solver, diffrax.AbstractSolver):
         raise InputError(f"`solver` must be a diffrax solver such as `diffrax.Dopri8()`; got {solver!r}.")
     if step is None and not isinstance(solver, diffrax.AbstractAdaptiveSolver):

@@ -115,7 +115,7 @@ def trailers(n: int) -> tuple[tuple[Any, ...], list[Any]]:
     return (x, y, *angles), rows
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4])
 def test_car_with_trailers_is_a_goursat_system(n: int) -> None:
     """Jean (1996): D has dimension 2 and D⁽ᵏ⁾ dimension k + 2 at a generic point, so each derived system loses one."""
     coordinates, rows = trailers(n)
@@ -463,3 +463,49 @@ def test_refuses_what_is_not_stated_in_symbols(wrong: Any) -> None:
         da.InputError, match=r"`system` must be a `da.System`, stated in symbols; got (int|FunctionSystem)"
     ):
         da.classify(wrong)
+
+
+# Expressions that are not defined everywhere, or not smooth.
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        sp.sqrt(x - 5) - y,
+        sp.acos(x) - y,
+        sp.log(x - 7) + y,
+        sp.log(x - 20) - sp.acos(y - 3),
+        sp.sqrt(x - 5) * xd + yd,
+        sp.acos(x + 3) * xd - yd,
+        sp.Abs(x) + y - 1,
+        sp.sign(x) * xd + yd,
+        sp.Abs(x) * xd + yd,
+    ],
+)
+def test_domains_and_kinks_are_no_obstacle(constraint: Any) -> None:
+    """One holonomic constraint on two coordinates; NumPy's warnings would be errors here."""
+    found = classified((x, y), constraint)
+    assert found.constraints[0].holonomic and found.constraints[0].linear_in_velocity
+    assert found.derived_flag == (1,) and found.degrees_of_freedom == (1, 1)
+    assert found.notes == ()
+
+
+def test_constraints_that_are_real_nowhere() -> None:
+    undefined = da.Constraint(sp.sqrt(-1 - x**2) * xd + yd, name="cloud")
+    system = da.System((x, y), sp.eye(2), (0, 0), (da.Constraint(x - y, name="line"), undefined))
+    with pytest.raises(da.ConstraintError, match=r"real and finite at some state; none was found for `cloud`\. Look"):
+        da.classify(system)
+    assert "no state was found at which all terms are real and finite" in str(da.check(system))
+
+
+def test_kinks_in_the_velocities_are_not_linear() -> None:
+    """|ẋ| has the slope ±1, which seems constant between the jumps."""
+    assert classified((x, y), sp.Abs(xd) - yd).constraints[0].linear_in_velocity is False
+    (row,) = classified((x, y), sp.sign(xd) * x.diff(t, 2) + y.diff(t, 2)).constraints
+    assert row.linear_in_velocity is False and row.holonomic is None
+
+
+def test_linear_in_disguise() -> None:
+    """(ẋ² − ẏ²)/(ẋ − ẏ) = ẋ + ẏ, though at rest it cannot be computed."""
+    (row,) = classified((x, y), (xd**2 - yd**2) / (xd - yd)).constraints
+    assert row.holonomic and row.linear_in_velocity and row.integral == x + y

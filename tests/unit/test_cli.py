@@ -104,3 +104,16 @@ def test_every_command_has_help_with_an_example() -> None:
         assert f"dalembert {command}" in helped
         assert not any(ord(character) > 0xFFFF for character in helped)  # `:end:` would become a picture
     assert da.__version__ in invoke("--version")
+
+
+def test_check_of_a_start_that_violates_on_purpose() -> None:
+    """One line for ten constraints, and no alarm."""
+    printed = invoke("check", "swarm")
+    assert printed.startswith("The question is well posed.")
+    (line,) = (line for line in printed.splitlines() if "`robot 5 y`" in line)
+    assert "are violated by up to 2.3e+01 at `qd`; this is meant." in line
+
+
+def test_check_of_measurements_that_disagree_names_a_way_out() -> None:
+    result = RUNNER.invoke(app, ["check", "measured"])
+    assert result.exit_code == 1 and "`formulation=da.StackedLeastSquares(...)` finds a compromise" in result.output

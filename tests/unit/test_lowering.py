@@ -191,9 +191,13 @@ def test_scaled_law_uses_the_symmetric_square_root() -> None:
 def test_order_of_arguments_does_not_depend_on_the_process() -> None:
     code = (
         "import inspect, sys; sys.path.insert(0, 'tests'); from helpers import chain; import dalembert as da\n"
+        "from dalembert.lowering.programs import Programs\n"
         "from dalembert.lowering.symbolic import symbolic_functions\n"
-        "f = symbolic_functions(chain(3)); print(chain(3).parameter_names)\n"
-        "print(inspect.getsource(f.terms.__closure__[0].cell_contents))"
+        "source = da.build(chain(3)).native.source\n"
+        "f = symbolic_functions(source); print(chain(3).parameter_names)\n"
+        "print(inspect.getsource(f.terms.__closure__[0].cell_contents))\n"
+        "lines = Programs(source, range(3), None).acceleration().tape.lines\n"
+        "print([(line.name, [getattr(a, 'line', a) for a in line.arguments]) for line in lines])"
     )
     outputs = {
         subprocess.run(

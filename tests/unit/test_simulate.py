@@ -230,28 +230,32 @@ def test_progress_is_shown_when_asked_for(capfd) -> None:
 
 
 def test_long_runs_go_on_from_stretch_to_stretch(monkeypatch) -> None:
-    """The same motion whether it is integrated in one stretch or in many."""
+    """The same motion whether it is integrated in one stretch or in many, in machine code or by diffrax."""
     import equinox as eqx
 
-    from dalembert.integration import integrate
+    from dalembert.integration import general_steps, integrate
 
     whole = da.simulate(pendulum(), (-1, 0), (0, 0), (0, 5), parameters=G, rtol=1e-12, atol=1e-13)
-    monkeypatch.setattr(integrate, "STRETCH", 16)
+    monkeypatch.setattr(integrate, "NATIVE_STRETCH", 16)
+    monkeypatch.setattr(general_steps, "STRETCH", 16)
     eqx.clear_caches()
-    parts = da.simulate(pendulum(), (-1, 0), (0, 0), (0, 5), parameters=G, rtol=1e-12, atol=1e-13)
+    for solver in (None, diffrax.Dopri8()):
+        parts = da.simulate(pendulum(), (-1, 0), (0, 0), (0, 5), parameters=G, rtol=1e-12, atol=1e-13, solver=solver)
+        np.testing.assert_allclose(parts.q, whole.q, atol=1e-10)
     eqx.clear_caches()
-    np.testing.assert_allclose(parts.q, whole.q, atol=1e-10)
 
 
 def test_nothing_is_compiled_again_for_other_numbers() -> None:
     """Another start, end, parameter or number of steps reuses the compiled program."""
-    from dalembert.integration import integrate, sampling
+    from dalembert.integration import general_steps, sampling
 
     def compiled() -> list[int]:
-        return [f._cached._cache_size() for f in (integrate._stretch, sampling._sample)]
+        return [f._cached._cache_size() for f in (general_steps._solve, sampling._sample)]
 
-    da.simulate(pendulum(), (1, 0), (0, 0), np.linspace(0, 1, 10), parameters=G)
+    da.simulate(pendulum(), (1, 0), (0, 0), np.linspace(0, 1, 10), parameters=G, solver=diffrax.Dopri8())
     before = compiled()
-    run = da.simulate(pendulum(), (0.6, -0.8), (0.8, 0.6), np.linspace(1, 7, 13), parameters={"g": 3.3})
+    run = da.simulate(
+        pendulum(), (0.6, -0.8), (0.8, 0.6), np.linspace(1, 7, 13), parameters={"g": 3.3}, solver=diffrax.Dopri8()
+    )
     assert run.statistics["steps"] > 40
     assert compiled() == before

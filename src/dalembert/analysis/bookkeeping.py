@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -13,10 +14,10 @@ import numpy as np
 from jax import Array, lax
 
 from dalembert.analysis.ledger import Entry, Ledger
-from dalembert.analysis.quadrature import nodes_along
+from dalembert.analysis.quadrature import Leg, nodes_along, whole_run
 from dalembert.equation.dynamics import Dynamics, stabilised
 from dalembert.equation.formulation import solve
-from dalembert.integration.integrate import Method
+from dalembert.integration.method import Method
 from dalembert.integration.trajectory import Trajectory
 
 BATCH = 256
@@ -38,29 +39,51 @@ class Accounts(NamedTuple):
     unique: Array
 
 
-def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory) -> Ledger:
-    """The ledger of a run."""
-    nodes = nodes_along(dynamics, method, run, p)
-    between = _accounts(dynamics, method, nodes.q, nodes.qd, nodes.t, p)
-    at = _accounts(dynamics, method, run.q, run.qd, run.t, p)
-    increments = np.zeros((len(run.t), at.powers.shape[1]))
-    np.add.at(increments, nodes.interval + 1, nodes.weight[:, None] * between.powers)
+def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs: Sequence[Leg] = ()) -> Ledger:
+    """The ledger of a run that was done in one way, or in ``legs``."""
+    entries = _entries(dynamics, method)
+    legs = legs or [whole_run(dynamics, method, p, run, len(entries))]
+    increments = np.zeros((len(run.t), len(entries)))
+    turnover, last = 0.0, 0.0
+    at: list[Any] = []
+    for leg in legs:
+        nodes = nodes_along(leg, method, run.t)
+        between = _accounts(leg.dynamics, method, nodes.q, nodes.qd, nodes.t, leg.p)
+        powers = _gathered(between.powers, leg, len(entries))
+        np.add.at(increments, nodes.interval + 1, nodes.weight[:, None] * powers)
+        turnover += float(nodes.weight @ np.abs(powers).sum(axis=1))
+        turnover += float(np.abs(np.diff(between.kinetic, prepend=last)).sum())
+        last = between.kinetic[-1]
+        mine = (run.t > leg.start) & (run.t <= leg.end) | (run.t == leg.start) & (leg is legs[0])
+        if mine.any():
+            here = _accounts(leg.dynamics, method, run.q[mine], run.qd[mine], run.t[mine], leg.p)
+            forces, powers = _gathered(here.forces, leg, len(entries)), _gathered(here.powers, leg, len(entries))
+            unique = here.unique[:, : len(dynamics.constraints)]
+            at.append(here._replace(forces=forces, powers=powers, unique=unique))
+    forces, powers, kinetic, energy, unique = (np.concatenate(parts) for parts in zip(*at, strict=True))
     work = np.cumsum(increments, axis=0)
     return Ledger(
         t=run.t,
-        entries=_entries(dynamics, method),
+        entries=entries,
         coordinates=dynamics.coordinates,
-        force=at.forces,
-        power=at.powers,
+        force=forces,
+        power=powers,
         work=work,
-        kinetic=at.kinetic,
-        potential=None if dynamics.energy is None else at.energy - at.kinetic,
-        audit=at.energy - at.energy[0] - work.sum(axis=1),
-        turnover=float(nodes.weight @ np.abs(between.powers).sum(axis=1) + _rises_and_falls(between.kinetic)),
+        kinetic=kinetic,
+        potential=None if dynamics.energy is None else energy - kinetic,
+        audit=energy - energy[0] - work.sum(axis=1),
+        turnover=turnover,
         rtol=method.rtol,
         atol=method.atol,
-        notes=_notes(dynamics, method, at.unique),
+        notes=_notes(dynamics, method, unique),
     )
+
+
+def _gathered(values: Any, leg: Leg, entries: int) -> Any:
+    """Values (k, e, …) of a leg's own entries, added up by the entries of the run."""
+    total = np.zeros((len(values), entries, *values.shape[2:]))
+    np.add.at(total, (slice(None), leg.places), values)
+    return total
 
 
 def _accounts(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p: Any) -> Any:
@@ -104,10 +127,6 @@ def _at(dynamics: Dynamics, method: Method, q: Array, qd: Array, t: Array, p: An
     stacked = jnp.concatenate(forces)
     powers = (stacked @ qd).at[0].add(transport)
     return Accounts(stacked, powers, kinetic(q, t), total, motion.unique_multipliers)
-
-
-def _rises_and_falls(kinetic: Any) -> float:
-    return float(np.abs(np.diff(kinetic, prepend=0.0)).sum())
 
 
 def _entries(dynamics: Dynamics, method: Method) -> tuple[Entry, ...]:

@@ -7,39 +7,38 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import sympy as sp
 
 from dalembert.analysis import feasibility
-from dalembert.analysis.hidden import Hidden, hidden_constraints
-from dalembert.analysis.linear_facts import combination, determined, independent_rows, rank_gap, unit_rows
-from dalembert.analysis.mass import mass_kind, own_units, singular_places, spoken
-from dalembert.analysis.numbers import Numbers, Point, Terms, finite, random_points, terms_of
+from dalembert.analysis.hidden import hidden_constraints
+from dalembert.analysis.linear_facts import dependencies, determined, independent_rows, rank_gap
+from dalembert.analysis.mass import mass_kind, singular_places, spoken
+from dalembert.analysis.numbers import Model, Numbers, Point, finite, model_of
+from dalembert.analysis.saddle import determinant, hidden_findings, open_directions
+from dalembert.analysis.states import Settled, gradients, powerless, random_starts, random_states, states_near
 from dalembert.analysis.verdict import Conflict, Finding, FreeData, Verdict
+from dalembert.analysis.violations import violations
 from dalembert.errors import InputError
 from dalembert.model.ordering import quoted
-from dalembert.model.standard_form import StandardForm, standard_form
+from dalembert.model.standard_form import standard_form
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values
-
-START_TOLERANCE = 1e-8
-"""A state may miss a constraint by this distance, relative to its size."""
-
-LONGEST_DETERMINANT = 200
 
 
 @dataclass(frozen=True)
 class _Subject:
-    """What is looked at: a system, its terms, and a point, given or random.
+    """What is looked at: a system, and a point, given or random.
 
+    numbers            its terms there, rows of A that are rounding error made zero
+    around             states on the constraints: near a given point, anywhere if none is given
     given              whether the point is the user's
     free_parameters    whether the parameters are random, too
     """
 
     system: System
-    form: StandardForm
-    terms: Terms
+    model: Model
     point: Point
     numbers: Numbers
+    around: list[Settled]
     given: bool
     free_parameters: bool
 
@@ -48,7 +47,15 @@ class _Subject:
         return self.system.constraint_names
 
 
-def check(system: System, q: Any = None, qd: Any = None, t: float = 0.0, *, parameters: Any = None) -> Verdict:
+def check(
+    system: System,
+    q: Any = None,
+    qd: Any = None,
+    t: float = 0.0,
+    *,
+    parameters: Any = None,
+    allow_violation: bool = False,
+) -> Verdict:
     """A verdict on whether a question of constrained motion is well posed.
 
     With a state: whether it satisfies the constraints, and what holds there. Without one: what holds in general, judged
@@ -59,6 +66,7 @@ def check(system: System, q: Any = None, qd: Any = None, t: float = 0.0, *, para
     q, qd         coordinates and velocities, as a sequence or a mapping by name; both or neither
     t             time
     parameters    a value for every constant of the model; needed with a state
+    allow_violation    as for ``da.simulate``: a state off the constraints is meant, and no trouble
 
     Raises
     ------
@@ -79,81 +87,86 @@ def check(system: System, q: Any = None, qd: Any = None, t: float = 0.0, *, para
         raise InputError(f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}.")
     if (q is None) != (qd is None):
         raise InputError("`q` and `qd` must be given together, or neither of them.")
-    form = standard_form(system)
-    terms = terms_of(form, system.parameter_names)
+    model = model_of(standard_form(system), system.parameter_names)
     p = None if parameters is None and q is None else np.array(parameter_values(system.parameter_names, parameters))
     if q is None or p is None:
-        points = random_points(form, terms, len(system.parameter_names), p)
-        point = points[0] if points else _anywhere(system, p)
+        around = random_states(model, p)
+        point = around[0].point if around else next(random_starts(model, p), None)
     else:
         names = system.coordinate_names
         point = Point(state_values(names, q, "q"), state_values(names, qd, "qd"), float(scalar_value(t, "t")), p)
-    numbers = terms(point)
-    subject = _Subject(system, form, terms, point, numbers, q is not None, p is None)
+        around = states_near(model, point)
+    if point is None:
+        return _unknown("no state was found at which all terms are real and finite.")
+    numbers = model.terms(point)
     if not finite(numbers):
-        return _not_finite(subject)
-    return _verdict(subject)
+        return _not_finite(numbers)
+    numbers = numbers._replace(A=gradients(model, numbers, around))
+    subject = _Subject(system, model, point, numbers, around, q is not None, p is None)
+    return _verdict(subject, allow_violation=allow_violation)
 
 
-def _anywhere(system: System, p: Any) -> Point:
-    rng, n = np.random.default_rng(21), len(system.coordinates)
-    values = rng.uniform(0.5, 1.5, len(system.parameter_names)) if p is None else p
-    return Point(rng.normal(size=n), rng.normal(size=n), 1.0, values)
-
-
-def _not_finite(subject: _Subject) -> Verdict:
+def _not_finite(numbers: Numbers) -> Verdict:
     names = ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs", "position", "velocity")
-    bad = [name for name, array in zip(names, subject.numbers, strict=True) if not np.isfinite(array).all()]
-    message = f"{quoted(bad)} must be finite there; look for a division by zero or a root of a negative number."
+    bad = [name for name, array in zip(names, numbers, strict=True) if not np.isfinite(array).all()]
+    return _unknown(f"{quoted(bad)} must be finite there; look for a division by zero or a root of a negative number.")
+
+
+def _unknown(message: str) -> Verdict:
     return Verdict((Finding("terms", message, True),), {}, "unknown", 0, 0.0, {}, (), {}, (), None, None)
 
 
-def _verdict(subject: _Subject) -> Verdict:
+def _verdict(subject: _Subject, *, allow_violation: bool) -> Verdict:
     findings: list[Finding] = []
-    violations = _violations(subject, findings)
+    system, model, numbers = subject.system, subject.model, subject.numbers
+    given = subject.point if subject.given else None
+    hidden = hidden_constraints(system, None if subject.free_parameters else subject.point.p, given, model)
+    whole = model_of(standard_form(hidden.system), system.parameter_names) if hidden.constraints else model
+    conflicts = _conflicts(subject, whole, findings)
+    if hidden.data_before is None and not conflicts:
+        message = "No state that satisfies the constraints was found: give one, or parameters that allow one."
+        findings.append(Finding("state", message, True))
+    missed: dict[Any, float] = {}
+    if given is not None:  # a random state is on the constraints by construction
+        missed, told = violations(model, subject.point, subject.names, conflicts, meant=allow_violation)
+        findings.extend(told)
     mass = _mass(subject, findings)
-    conflicts = _conflicts(subject, findings)
     redundant = _redundant(subject, findings)
-    hidden = hidden_constraints(subject.system, None if subject.free_parameters else subject.point.p)
-    if mass != "positive definite":
-        _saddle(subject, hidden, findings)
+    if subject.given:
+        _singular_place(subject, findings)
+    if mass != "positive definite" and not hidden.constraints and hidden.impossible is None:
+        findings.extend(open_directions(numbers.M, numbers.A, system.coordinate_names))
+    findings.extend(hidden_findings(hidden, system.symbols, whole, given))
     data = None
     if hidden.data_before is not None and hidden.data_after is not None:
         data = FreeData(hidden.data_before, hidden.data_after)
-    _hidden(subject, hidden, findings)
-    A = subject.numbers.A
-    unique = dict(zip(subject.names, determined(A), strict=True))
+    kept = independent_rows(numbers.A)
     return Verdict(
         findings=tuple(findings),
-        violations=violations,
+        violations=missed,
         mass_matrix=mass,
-        rank=len(independent_rows(A)),
-        rank_gap=rank_gap(A),
+        rank=len(kept),
+        rank_gap=rank_gap(numbers.A),
         redundant=redundant,
         conflicts=conflicts,
-        unique_multipliers=unique,
+        unique_multipliers=dict(zip(subject.names, determined(numbers.A), strict=True)),
         hidden_constraints=tuple(constraint.expression for constraint in hidden.constraints),
         free_data=data,
-        saddle_determinant=_determinant(subject),
+        saddle_determinant=determinant(model.form, kept),
     )
 
 
-def _violations(subject: _Subject, findings: list[Finding]) -> dict[Any, float]:
-    """How far the given state is from each constraint, as a distance; a random state is on them by construction."""
-    if not subject.given:
-        return {}
-    length = np.linalg.norm(subject.numbers.A, axis=1)
-    scale = np.where(length > 0, length, 1.0)
-    found: dict[Any, float] = {}
-    for level, state in (("position", subject.point.q), ("velocity", subject.point.qd)):
-        residual = getattr(subject.numbers, level)
-        limit = START_TOLERANCE * (1 + np.abs(state).max())
-        for k in np.flatnonzero(np.abs(residual) / scale > limit):
-            name = subject.names[int(k)]
-            found[name, level] = float(residual[k])
-            argument = "q" if level == "position" else "qd"
-            message = f"`{name}` is violated by {residual[k]:.1e} at `{argument}`; see `da.consistent_state`."
-            findings.append(Finding("state", message, True))
+def _conflicts(subject: _Subject, whole: Model, findings: list[Finding]) -> tuple[Conflict, ...]:
+    rows = feasibility.conflicts(subject.model, subject.point, whole, random=subject.free_parameters)
+    found = tuple(Conflict(level, tuple(subject.names[i] for i in core)) for level, core in rows)
+    for level, names in found:
+        if len(names) == 1:
+            message = f"{quoted(names)} cannot be met at {level} level."
+        else:
+            message = f"{quoted(names)} contradict one another at {level} level; without any one of them they agree."
+        if level == "acceleration":
+            message += " `formulation=da.StackedLeastSquares(...)` finds a compromise by weights."
+        findings.append(Finding("conflict", message, True))
     return found
 
 
@@ -165,38 +178,29 @@ def _mass(subject: _Subject, findings: list[Finding]) -> str:
         remedy = {"singular": "da.SingularMass()"}.get(kind, "da.Multipliers()")
         message += f"; `formulation={remedy}` can take that."
     findings.append(Finding("mass matrix", message.rstrip(".") + ".", kind == "not symmetric"))
-    for place in singular_places(subject.form):
+    for place in singular_places(subject.model.form):
         how = "changes its sign" if place.changes_sign else "is singular"
         findings.append(Finding("mass matrix", f"It {how} where {place.equation}."))
     return kind
 
 
-def _conflicts(subject: _Subject, findings: list[Finding]) -> tuple[Conflict, ...]:
-    rows = feasibility.conflicts(subject.form, subject.terms, subject.point, random=subject.free_parameters)
-    found = tuple(Conflict(level, tuple(subject.names[i] for i in rows)) for level, rows in rows)
-    for level, names in found:
-        if len(names) == 1:
-            message = f"{quoted(names)} cannot be met at {level} level."
-        else:
-            message = f"{quoted(names)} contradict one another at {level} level; without any one of them they agree."
-        findings.append(Finding("conflict", message, True))
-    return found
-
-
 def _redundant(subject: _Subject, findings: list[Finding]) -> dict[str, dict[str, float]]:
     A, names = subject.numbers.A, subject.names
-    kept = independent_rows(A)
-    found: dict[str, dict[str, float]] = {}
-    for row in (i for i in range(len(names)) if i not in kept):
-        made_of = {names[k]: c for k, c in combination(A, kept, row).items()}
-        found[names[row]] = made_of
-        findings.append(Finding("redundant", f"`{names[row]}` {_made_of(made_of)}."))
+    found = {names[i]: {names[k]: c for k, c in parts.items()} for i, parts in dependencies(A).items()}
+    idle = [name for name, off in zip(names, powerless(subject.model, subject.around), strict=True) if off]
+    for name in idle:
+        message = (
+            f"`{name}` has no gradient of its own wherever it holds, so that no force can keep it; state what it "
+            f"amounts to instead, as x = 0 for x² = 0."
+        )
+        findings.append(Finding("gradient", message, True))
+    for name, parts in found.items():
+        if name not in idle:
+            findings.append(Finding("redundant", f"`{name}` {_made_of(parts)}."))
     open_ones = [n for n, row, unique in zip(names, A, determined(A), strict=True) if not unique and row.any()]
     if open_ones:
         told = f"The multipliers of {quoted(open_ones)} are not unique: these constraints can share their load."
         findings.append(Finding("multipliers", told))
-    if subject.given:
-        _singular_place(subject, len(kept), findings)
     return found
 
 
@@ -209,64 +213,15 @@ def _made_of(parts: dict[str, float]) -> str:
     return "follows from " + " ".join(terms).removeprefix("+ ")
 
 
-def _singular_place(subject: _Subject, rank: int, findings: list[Finding]) -> None:
+def _singular_place(subject: _Subject, findings: list[Finding]) -> None:
     """Whether the rank is lower here than at admissible states near by."""
-    nearby = feasibility.nearby_rows(subject.form, subject.terms, subject.point)
-    if nearby is not None and len(nearby) > rank:
-        lost = [subject.names[i] for i in nearby if i not in independent_rows(subject.numbers.A)]
+    model, around = subject.model, subject.around
+    near = [independent_rows(gradients(model, model.terms(state.point), around)) for state in around]
+    here, most = independent_rows(subject.numbers.A), max(near, key=len, default=())
+    if len(most) > len(here):
+        lost = [subject.names[i] for i in most if i not in here]
         message = (
-            f"The rank of the constraints is {rank} here but {len(nearby)} near by: {quoted(lost)} loses its hold at "
-            f"this configuration, and the motion through it need not be unique."
+            f"The rank of the constraints is {len(here)} here but {len(most)} near by: {quoted(lost)} loses its hold "
+            f"at this configuration, and the motion through it need not be unique."
         )
         findings.append(Finding("singular configuration", message, True))
-
-
-def _saddle(subject: _Subject, hidden: Hidden, findings: list[Finding]) -> None:
-    """Whether the accelerations are determined at all."""
-    if hidden.constraints or hidden.impossible is not None:
-        return  # what they say goes further
-    scale = own_units(subject.numbers.M)
-    M, A = subject.numbers.M / np.outer(scale, scale), unit_rows(subject.numbers.A / scale)[0]
-    _, values, right = np.linalg.svd(np.vstack([M, A]))
-    if values[-1] <= 1e-9 * values[0] or len(values) < len(M):
-        said = spoken(right[-1] / scale, subject.system.coordinate_names)
-        message = f"The acceleration along {said} is not determined: it has neither mass nor constraint."
-        findings.append(Finding("acceleration", message, True))
-        return
-    kept = list(independent_rows(A))
-    K = np.block([[M, -A[kept].T], [A[kept], np.zeros((len(kept), len(kept)))]])
-    _, values, right = np.linalg.svd(K)
-    if values[-1] <= 1e-9 * values[0]:
-        direction = right[-1, : len(M)] / scale
-        if np.linalg.norm(direction) > 1e-6:
-            said = spoken(direction, subject.system.coordinate_names)
-            message = f"The saddle matrix is singular: the acceleration along {said} is not determined."
-            findings.append(Finding("acceleration", message, True))
-
-
-def _hidden(subject: _Subject, hidden: Hidden, findings: list[Finding]) -> None:
-    symbols = subject.system.symbols
-    for constraint in hidden.constraints:
-        message = f"`{symbols.readable(constraint.expression)} = 0` must hold as well; `da.reduce(system)` adds it."
-        findings.append(Finding("hidden constraint", message, True))
-    if hidden.impossible is not None:
-        message = f"The equations imply `{symbols.readable(hidden.impossible)} = 0`, which no motion can meet."
-        findings.append(Finding("hidden constraint", message, True))
-    if not hidden.decided and hidden.data_before is not None:
-        message = "Numbers show that the equations demand more of a state than was stated; symbols did not find what."
-        findings.append(Finding("hidden constraint", message, True))
-    if hidden.constraints and hidden.data_before is not None and hidden.data_after is not None:
-        message = f"{hidden.data_before} initial data may be chosen as stated, {hidden.data_after} in fact."
-        findings.append(Finding("initial data", message))
-
-
-def _determinant(subject: _Subject) -> Any:
-    """det [[0, A], [Aᵀ, M]] with the independent rows, where symbols stay small."""
-    form = subject.form
-    M, n = sp.Matrix(form.mass_matrix), len(form.applied_force)
-    kept = independent_rows(subject.numbers.A)
-    A = sp.Matrix(len(kept), n, [e for i in kept for e in form.constraint_matrix[i]])
-    if n + len(kept) > 5 or sp.count_ops(M) + sp.count_ops(A) > LONGEST_DETERMINANT:
-        return None
-    K = sp.zeros(len(kept)).row_join(A).col_join(A.T.row_join(M))
-    return form.symbols.restore(sp.factor(sp.trigsimp(K.det(method="berkowitz"))))

@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+
+import sympy as sp
 
 from dalembert.analysis.derived_flag import Flag, Pfaffian, derived_flag
 from dalembert.analysis.joint_integrals import ExactFlag, independent, joint_integrals
 from dalembert.analysis.kinds import ConstraintKind, Kind, kind_of
+from dalembert.analysis.linear_facts import independent_rows
+from dalembert.analysis.numbers import Model, Point, model_of
 from dalembert.analysis.rational import NotRationalError, exact
-from dalembert.analysis.states import RandomState, random_states
-from dalembert.errors import InputError
+from dalembert.analysis.states import Generic, generic_points
+from dalembert.errors import ConstraintError, InputError
+from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient, standard_form
 from dalembert.model.symbols import StateSymbols
 from dalembert.model.system import System
@@ -68,7 +73,8 @@ def classify(system: System) -> Classification:
 
     Raises
     ------
-    InputError    if ``system`` is not a ``da.System``
+    InputError         if ``system`` is not a ``da.System``
+    ConstraintError    if no state is found at which the constraints are real and finite
 
     Notes
     -----
@@ -97,30 +103,58 @@ def classify(system: System) -> Classification:
         )
     symbols = system.symbols
     kinds = [kind_of(constraint, symbols) for constraint in system.constraints]
-    states = random_states(standard_form(system), _POINTS)
-    pfaffian = _pfaffian(system, kinds, states)
-    flag = max(derived_flag(pfaffian, state.values) for state in states)
+    model = _kinematics(system)
+    states = generic_points(model, _POINTS)
+    if not states:
+        raise _undefined(system)
+    pfaffian = _pfaffian(system, kinds, on_positions=states[0].on_positions)
+    flag = max(derived_flag(pfaffian, _values(model, state.point)) for state in states)
     exact_flag = _exact_flag(pfaffian)
-    integrals = _integrals(kinds, pfaffian, flag, exact_flag, states[0])
+    integrals = _integrals(kinds, pfaffian, flag, exact_flag, _values(model, states[0].point))
+    rank = max(len(independent_rows(model.terms(state.point).A)) for state in states)
     n, fixed = len(system.coordinates), flag.dimensions[-1] - flag.stops_time
     return Classification(
         constraints=tuple(kind.row for kind in kinds),
         derived_flag=flag.dimensions,
         integrals=tuple(symbols.restore(f) for f in integrals),
-        degrees_of_freedom=DegreesOfFreedom(n - fixed, n - max(state.rank for state in states)),
+        degrees_of_freedom=DegreesOfFreedom(n - fixed, n - rank),
         numerical=not _certain(pfaffian, flag, exact_flag),
         notes=tuple(_notes(kinds, flag, states)),
         coordinates=system.coordinates,
     )
 
 
-def _pfaffian(system: System, kinds: Sequence[Kind], states: Sequence[RandomState]) -> Pfaffian:
+def _kinematics(system: System) -> Model:
+    """The constraints as numbers; nothing is asked of masses and forces."""
+    n = len(system.coordinates)
+    nothing = {"mass_matrix": ((sp.S.Zero,) * n,) * n, "applied_force": (sp.S.Zero,) * n}
+    return model_of(replace(standard_form(system), **nothing), system.parameter_names)
+
+
+def _values(model: Model, point: Point) -> dict[Any, float]:
+    symbols = model.form.symbols
+    names = (*symbols.q, *symbols.qd, symbols.time, *model.parameters)
+    return dict(zip(names, map(float, (*point.q, *point.qd, point.t, *point.p)), strict=True))
+
+
+def _undefined(system: System) -> ConstraintError:
+    """The complaint about the constraints that are defined nowhere, or about all if that is not the fault of one."""
+    names = system.constraint_names
+    alone = [replace(system, constraints=(constraint,)) for constraint in system.constraints]
+    culprits = [n for n, part in zip(names, alone, strict=True) if not generic_points(_kinematics(part), 1)] or names
+    return ConstraintError(
+        f"the constraints must be real and finite at some state; none was found for {quoted(culprits)}. Look for a "
+        f"root or logarithm of a negative number, or an angle whose sine or cosine exceeds one."
+    )
+
+
+def _pfaffian(system: System, kinds: Sequence[Kind], *, on_positions: bool) -> Pfaffian:
     """Forms and surfaces; where no point of the surfaces is known, their differentials as forms."""
     symbols = system.symbols
     variables = (*symbols.q, symbols.time)
     surfaces = [exact(symbols.plain(c.expression)) for c in system.constraints if c.level == "position"]
     forms = [kind.form for kind in kinds if kind.form is not None]
-    if states[0].on_positions:
+    if on_positions:
         return Pfaffian(variables, tuple(forms), tuple(surfaces))
     return Pfaffian(variables, (*forms, *(gradient(phi, variables) for phi in surfaces)))
 
@@ -144,17 +178,17 @@ def _certain(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> bo
 
 
 def _integrals(
-    kinds: Sequence[Kind], pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None, state: RandomState
+    kinds: Sequence[Kind], pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None, values: Mapping[Any, float]
 ) -> list[Any]:
     """Independent joint integrals in plain symbols: those of single constraints first."""
-    functions = independent([kind.integral for kind in kinds if kind.integral is not None], pfaffian, state.values)
+    functions = independent([kind.integral for kind in kinds if kind.integral is not None], pfaffian, values)
     if len(functions) < flag.dimensions[-1] and exact_flag is not None and not flag.stops_time:
         more = joint_integrals(exact_flag, pfaffian.variables)
-        functions = independent([*functions, *more], pfaffian, state.values)
+        functions = independent([*functions, *more], pfaffian, values)
     return functions
 
 
-def _notes(kinds: Sequence[Kind], flag: Flag, states: Sequence[RandomState]) -> list[str]:
+def _notes(kinds: Sequence[Kind], flag: Flag, states: Sequence[Generic]) -> list[str]:
     notes: list[str] = []
     if not states[0].on_positions:
         notes.append("no position that satisfies the position-level constraints was found; ranks are those nearby.")

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import mpmath
 import sympy as sp
 
 from dalembert.analysis.elimination import derived_system, echelon
-from dalembert.analysis.jets import DIGITS, Jet, Jets
+from dalembert.analysis.jets import Jet, Jets, decimal_number, many_digits
 from dalembert.model.standard_form import gradient
 
 
@@ -44,7 +45,7 @@ def derived_flag(pfaffian: Pfaffian, values: Mapping[Any, float]) -> Flag:
 
     Each step of the flag costs one order of the series; orders are added until the flag stands still.
     """
-    with mpmath.workdps(DIGITS):
+    with many_digits():
         order = 1
         while (flag := _flag(pfaffian, values, order)) is None:
             order += 1
@@ -87,13 +88,13 @@ class _Space:
     def __init__(self, pfaffian: Pfaffian, values: Mapping[Any, float], order: int):
         expressions = [*pfaffian.surfaces, *(e for form in pfaffian.forms for e in form)]
         present = {s for e in expressions for s in e.free_symbols}
-        point = {s: mpmath.mpf(x) for s, x in values.items()}
+        point = {s: Decimal(x) for s, x in values.items()}
         rows, dependent = _independent(pfaffian.surfaces, pfaffian.variables, point)
         self.fixed = len(dependent)
         self.time_is_fixed = pfaffian.variables[-1] in dependent
         self._free = [v for v in pfaffian.variables if v not in dependent]
         self.active = [v for v in self._free if v in present]
-        jets = Jets(len(self.active), order + 1)
+        self._jets = jets = Jets(len(self.active), order + 1)
         at = {s: jets.constant(x) for s, x in point.items()}
         at |= {v: jets.variable(k, point[v]) for k, v in enumerate(self.active)}
         if pfaffian.forms:
@@ -105,8 +106,7 @@ class _Space:
         variable = self._free[column]
         if variable not in self.active:
             return {}
-        k = self.active.index(variable)
-        return {(*e[:k], e[k] - 1, *e[k + 1 :]): e[k] * c for e, c in jet.items() if e[k]}
+        return self._jets.derivative(jet, self.active.index(variable))
 
     def _restricted(
         self, pfaffian: Pfaffian, jets: Jets, dependent: Sequence[sp.Symbol], at: Mapping[Any, Jet]
@@ -130,7 +130,7 @@ def _independent(
 ) -> tuple[list[int], list[sp.Symbol]]:
     """Surfaces with independent normals at the point, and as many variables that they determine."""
     jets = Jets(0, 0)
-    jets.tiny = mpmath.mpf(10) ** -8  # the point is good to double precision
+    jets.tiny = Decimal(10) ** -8  # the point is good to double precision
     at = {s: jets.constant(x) for s, x in point.items()}
     normals = [jets.scaled([jets.evaluate(e, at, {}) for e in gradient(phi, variables)]) for phi in surfaces]
     _, kept = echelon(jets, list(zip(*normals, strict=True)))
@@ -154,12 +154,12 @@ def _solved(
     numbers = Jets(0, 0)
     here = {s: numbers.constant(jets.value(jet)) for s, jet in at.items()}
     slopes = [[numbers.evaluate(e, here, {}) for e in gradient(phi, dependent)] for phi in surfaces]
-    inverse = mpmath.matrix([[numbers.value(e) for e in row] for row in slopes]) ** -1
+    inverse = mpmath.matrix([[str(numbers.value(e)) for e in row] for row in slopes]) ** -1
     for _ in range(jets.order + 5):
         memory: dict[Any, Jet] = {}
         now = {**at, **solution}
         residuals = [jets.evaluate(phi, now, memory) for phi in surfaces]
         for i, v in enumerate(dependent):
             for k, residual in enumerate(residuals):
-                solution[v] = jets.add(solution[v], residual, -inverse[i, k])
+                solution[v] = jets.add(solution[v], residual, -decimal_number(inverse[i, k]))
     return solution

@@ -1,88 +1,95 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which constraints cannot be met together: at position, velocity and acceleration level, each by itself.
 
-At acceleration level the equations are linear and linear algebra decides. At the other levels a conflict is claimed
-where the method of Gauss and Newton fails from the state and from several others.
+A conflict is claimed where the method of Gauss and Newton fails from the state and from several others. At each level
+the levels below it are part of the question: a velocity-level constraint may be met at other positions than those at
+hand, an acceleration-level one at other states. What was found in conflict at one level is left out at the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
-from dalembert.analysis.linear_facts import consistent, independent_rows, minimal_conflicts
-from dalembert.analysis.numbers import Point, Terms, finite, levels_of, settled
+from dalembert.analysis.linear_facts import contradictions, minimal_conflicts
+from dalembert.analysis.numbers import Model, Point, finite, own_scale, sizes
+from dalembert.analysis.states import Rows, jointly, moved, settled
 from dalembert.analysis.verdict import Level
-from dalembert.model.standard_form import StandardForm
 
 STARTS = 12
+FEW = 4
+"""Starts of the longer search for all unknowns together."""
 
 
-def conflicts(form: StandardForm, terms: Terms, point: Point, *, random: bool) -> list[tuple[Level, tuple[int, ...]]]:
-    """Smallest sets of rows in conflict, by level; ``random`` says that the parameters are random and may change."""
-    position, velocity = levels_of(form)
-    starts = _starts(point, "q", random=random)
+def conflicts(model: Model, point: Point, whole: Model, *, random: bool) -> list[tuple[Level, tuple[int, ...]]]:
+    """Smallest sets of rows in conflict, by level.
+
+    whole     the model with what was found hidden in it as further rows: accelerations are judged where that holds
+    random    whether the parameters are random and may change
+    """
+    starts = [point, *_moved_starts(point, random=random)]
+    found: list[tuple[Level, tuple[int, ...]]] = []
+
+    def agreeing(level: Level, rows: Sequence[int], feasible: Callable[[list[int]], bool]) -> list[int]:
+        """The rows of a level, less one of each set in conflict."""
+        cores = [_of(rows, core) for core in minimal_conflicts(len(rows), lambda some: feasible(_of(rows, some)))]
+        found.extend((level, tuple(core)) for core in cores)
+        return [i for i in rows if i not in {core[-1] for core in cores}]
 
     def positions(rows: list[int]) -> bool:
-        return any(settled(terms, start, (_of(position, rows), [])) is not None for start in starts)
+        return any(moved(model, start, rows, "q") is not None for start in starts)
 
-    on = next(filter(None, (settled(terms, start, (position, [])) for start in starts)), point)
-    speeds = _starts(on, "qd", random=False)
+    position = agreeing("position", model.position, positions)
+    placed = (moved(model, start, position, "q") for start in starts)
+    places = [state.point for state in islice(filter(None, placed), FEW)] or [point]
 
     def velocities(rows: list[int]) -> bool:
-        return any(settled(terms, start, ([], _of(velocity, rows))) is not None for start in speeds)
+        chosen = Rows(_both(position, rows), rows)
+        return velocities_exist(model, places[0], rows) or any(jointly(model, q, chosen) is not None for q in places)
 
-    # accelerations are judged where the constraints hold, as far as they can
-    there = next(filter(None, (settled(terms, start, ([], velocity)) for start in speeds)), on)
-    numbers, size = terms(there), _size(there)
+    velocity = agreeing("velocity", model.velocity, velocities)
+    position = _both(position, velocity)
+    there = settled(whole, places[0]) or settled(model, places[0], Rows(position, velocity))
 
     def accelerations(rows: list[int]) -> bool:
-        return consistent(numbers.A[rows], numbers.b[rows], size)
+        if there is not None and _consistent(model, there.point, rows):
+            return True
+        chosen = Rows(_both(position, rows), _both(velocity, rows), rows)
+        return any(jointly(model, start, chosen) is not None for start in places)
 
-    levels: tuple[tuple[Level, list[int], Callable[[list[int]], bool]], ...] = (
-        ("position", position, positions),
-        ("velocity", velocity, velocities),
-        ("acceleration", list(range(len(numbers.b))), accelerations),
-    )
-    return [
-        (level, tuple(_of(rows, core)))
-        for level, rows, feasible in levels
-        for core in minimal_conflicts(len(rows), feasible)
-    ]
+    agreeing("acceleration", range(len(model.form.constraint_rhs)), accelerations)
+    return found
 
 
-def _of(rows: list[int], chosen: Sequence[int]) -> list[int]:
+def velocities_exist(model: Model, point: Point, rows: Sequence[int]) -> bool:
+    """Whether some velocities meet some rows at the position of a point."""
+    starts = (point, *(point._replace(qd=other.qd) for other in _moved_starts(point, random=False)))
+    return any(moved(model, start, rows, "qd") is not None for start in starts)
+
+
+def _consistent(model: Model, point: Point, rows: Sequence[int]) -> bool:
+    numbers, chosen = model.terms(point), list(rows)
+    if not finite(numbers):
+        return False
+    own = sizes(lambda point: model.terms(point).b, point)
+    return not contradictions(numbers.A[chosen], numbers.b[chosen], own[chosen])
+
+
+def _of(rows: Sequence[int], chosen: Sequence[int]) -> list[int]:
     return [rows[i] for i in chosen]
 
 
-def nearby_rows(form: StandardForm, terms: Terms, point: Point) -> tuple[int, ...] | None:
-    """The independent rows at admissible states near by, where they are most; None if there are no such states."""
-    rng = np.random.default_rng(22)
-    size = 1 + np.abs(point.q).max()
-    best: tuple[int, ...] | None = None
-    for _ in range(6):
-        near = point._replace(q=point.q + 0.03 * size * rng.normal(size=len(point.q)))
-        found = settled(terms, near, levels_of(form))
-        if found is not None and finite(terms(found)) and np.linalg.norm(found.q - point.q) < size:
-            rows = independent_rows(terms(found).A)
-            best = rows if best is None or len(rows) > len(best) else best
-    return best
+def _both(rows: Sequence[int], others: Sequence[int]) -> list[int]:
+    return [i for i in rows if i in others]
 
 
-def _starts(point: Point, moved: str, *, random: bool) -> list[Point]:
-    """The point itself, and others whose coordinates or velocities are moved a little or a lot."""
+def _moved_starts(point: Point, *, random: bool) -> Iterator[Point]:
+    """The point with its coordinates and velocities moved a little or a lot."""
     rng = np.random.default_rng(23)
-    value = getattr(point, moved)
-    size = 1 + np.abs(value).max()
-    starts = [point]
     for k in range(STARTS):
-        step = size * rng.normal(size=len(value)) * (0.1 if k % 2 else 1.0)
+        reach = 0.1 if k % 2 else 1.0
+        q, qd = (x + reach * own_scale(x) * rng.normal(size=len(x)) for x in (point.q, point.qd))
         p = rng.uniform(0.5, 1.5, len(point.p)) if random else point.p
-        starts.append(point._replace(p=p, **{moved: value + step}))
-    return starts
-
-
-def _size(point: Point) -> float:
-    """The size of the numbers that b is made of: products of velocities, and whatever time brings in."""
-    return float(np.linalg.norm(point.qd) ** 2 + np.linalg.norm(point.qd)) + 1e-6
+        yield point._replace(q=q, qd=qd, p=p)

@@ -1,26 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hidden constraints: what a singular saddle matrix silently demands of the initial data.
+"""Hidden constraints: what the equations silently demand of the initial data.
 
-Notation: K (q̈, λ) = (Q, b) with K = [[M, −Aᵀ], [A, 0]]. Where a vector w satisfies wᵀK = 0, no motion exists unless
-h = wᵀ(Q, b) = 0: a condition on coordinates and velocities that nobody stated. It is differentiated and added, which
-may bring another one to light, until nothing new appears. (Lemos et al., equation 22.) What is added has no force of
-its own, so that K grows a row [H, 0] but no column: a force would hide the next condition.
+Notation: linear equations P z = r, three times: J q̇ = c, what the constraints say about velocities; A q̈ = b; and
+K (q̈, λ) = (Q, b) with K = [[M, −Aᵀ], [A, 0]]. Where a vector w satisfies wᵀP = 0, no motion exists unless h = wᵀr = 0:
+a condition on the state that nobody stated. (Lemos et al., equation 22, for K.) It is differentiated and added, which
+may bring another one to light, until nothing new appears. x = 0 with ẋ = y implies y = 0, of which A q̈ = b alone would
+only say ẏ = 0. What K demands has no force of its own, so that K grows a row [H, 0] but no column: a force would hide
+the next condition. What constraints imply by themselves is a constraint like them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress, islice
 from typing import Any
 
-import numpy as np
 import sympy as sp
 
-from dalembert.analysis.linear_facts import unit_rows
-from dalembert.analysis.mass import own_units
-from dalembert.analysis.numbers import Numbers, Point, levels_of, random_points, terms_of, without_spikes
+from dalembert.analysis.demands import Equations, demanding
+from dalembert.analysis.linear_facts import independent_rows
+from dalembert.analysis.numbers import Model, Point, model_of, sizes
+from dalembert.analysis.states import ENOUGH, moved, powerless, random_starts, random_states, state_slopes, states_near
 from dalembert.errors import ConstraintError, InputError
 from dalembert.model.constraint import Constraint
-from dalembert.model.standard_form import StandardForm, gradient, standard_form
+from dalembert.model.standard_form import StandardForm, standard_form
 from dalembert.model.system import System
 from dalembert.model.values import Floats
 
@@ -79,35 +82,62 @@ def reduce(system: System) -> System:
     return found.system
 
 
-def hidden_constraints(system: System, p: Floats | None = None) -> Hidden:
-    """Search, differentiate, add, and search again; at random parameters unless ``p`` gives them."""
+def hidden_constraints(
+    system: System, p: Floats | None = None, near: Point | None = None, model: Model | None = None
+) -> Hidden:
+    """Search, differentiate, add, and search again.
+
+    At random states, with random parameters unless ``p`` gives them; where no such state is found, near a point.
+    ``model`` is that of the system, for those who have it already.
+    """
     if not isinstance(system, System):
         raise InputError(f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}.")
     added: list[Constraint] = []
     before: int | None = None
-    given = len(system.constraints)
+    forces = len(system.constraints)
     while True:
-        form = standard_form(system)
-        terms = terms_of(form, system.parameter_names)
-        points = random_points(form, terms, len(system.parameter_names), p)
-        data = _free_data(form, system, points[0]) if points else None
+        model = model_of(standard_form(system), system.parameter_names) if model is None or added else model
+        states = random_states(model, p) or ([] if near is None else states_near(model, near))
+        points = [state.point for state in states]
+        data = _free_data(model, points[0]) if points else None
         before = data if not added else before
         if not points:
             # what was added last cannot be met; without any, it is the given constraints that cannot
             impossible = added[-1].expression if added else None
             return Hidden(system, tuple(added), before, data, impossible, decided=impossible is not None)
-        if not any(_demands(terms(point), given) for point in points):
+        # rows that are rounding error where the constraints hold demand nothing; rows that are zero do
+        idle = powerless(model, states) & model.terms(points[0]).A.any(axis=1)
+        model = _without(model, idle)
+        columns = forces - int(idle[:forces].sum())
+        equations = next(demanding(model, columns, _places(model, p) or points, points), None)
+        if equations is None:
             return Hidden(system, tuple(added), before, data, None, decided=True)
-        if _too_large(form):
+        if _too_large(model.form):
             return Hidden(system, tuple(added), before, data, None, decided=False)
-        conditions = _conditions(form, system, points, given)
-        impossible = next((h for h in conditions if not _has_state(h, form)), None)
+        conditions = _conditions(equations, model)
+        impossible = next((h for h in conditions if not _has_state(h, model.form)), None)
         if impossible is not None or not conditions:
-            said = None if impossible is None else form.symbols.restore(impossible)
+            said = None if impossible is None else model.form.symbols.restore(impossible)
             return Hidden(system, tuple(added), before, data, said, decided=impossible is not None)
+        if equations.kinematic and forces == len(system.constraints):
+            forces += len(conditions)  # what constraints imply by themselves is as much a constraint as they are
         for h in conditions:
-            added.append(Constraint(form.symbols.restore(h), name=_name(system, len(added) + 1)))
+            added.append(Constraint(model.form.symbols.restore(h), name=_name(system, len(added) + 1)))
             system = system.constrain(added[-1])
+
+
+def _without(model: Model, rows: Any) -> Model:
+    if not rows.any():
+        return model
+    names = ("constraint_matrix", "constraint_rhs", "position", "velocity")
+    left = {name: tuple(compress(getattr(model.form, name), ~rows)) for name in names}
+    return model_of(replace(model.form, **left), [symbol.name for symbol in model.parameters])
+
+
+def _places(model: Model, p: Floats | None) -> list[Point]:
+    """A few random positions that the constraints allow, whether or not they allow velocities there."""
+    placed = (moved(model, start, model.position, "q") for start in random_starts(model, p))
+    return [state.point for state in islice(filter(None, placed), ENOUGH)]
 
 
 def _too_large(form: StandardForm) -> bool:
@@ -116,34 +146,12 @@ def _too_large(form: StandardForm) -> bool:
     return size > LARGEST or sum(sp.count_ops(e) for e in entries) > LONGEST
 
 
-def _demands(numbers: Numbers, given: int) -> bool:
-    """Whether a null vector of K asks something of this state that the state does not meet."""
-    K, right = _saddle(numbers, given)
-    left, values, _ = np.linalg.svd(K)
-    null = left[:, int((values > 1e-9 * values[0]).sum()) :]
-    return bool((np.abs(null.T @ right) > 1e-8 * (1 + np.linalg.norm(right))).any())
-
-
-def _saddle(numbers: Numbers, given: int) -> tuple[Floats, Floats]:
-    """K and its right side, each coordinate in a unit of its own, constraint rows of unit length."""
-    scale = own_units(numbers.M)
-    A, b = unit_rows(numbers.A / scale, numbers.b)
-    M = numbers.M / np.outer(scale, scale)
-    K = np.block([[M, -A[:given].T], [A, np.zeros((len(b), given))]])
-    return K, np.concatenate([numbers.Q / scale, b])
-
-
-def _conditions(form: StandardForm, system: System, points: list[Point], given: int) -> list[Any]:
-    """The conditions h that do not hold already, each as simple as it gets."""
-    n, m = len(form.applied_force), len(form.constraint_rhs)
-    M = sp.Matrix(form.mass_matrix)
-    A: Any = sp.Matrix(m, n, [e for row in form.constraint_matrix for e in row])
-    K: Any = M.row_join(-A[:given, :].T).col_join(A.row_join(sp.zeros(m, given)))
-    right = sp.Matrix([*form.applied_force, *form.constraint_rhs])
+def _conditions(equations: Equations, model: Model) -> list[Any]:
+    """The conditions h = wᵀr, for all w with wᵀP = 0, that do not hold already, each as simple as it gets."""
     found: list[Any] = []
-    for w in K.T.nullspace(simplify=sp.cancel):
-        h = _numerator((w.T * right)[0, 0], form)
-        if h != 0 and not _holds(h, form, system, points) and h not in found:
+    for w in equations.matrix.T.nullspace(simplify=sp.cancel):
+        h = _numerator((w.T * equations.right)[0, 0], model.form)
+        if h != 0 and not _holds(h, model, equations.points) and h not in found:
             found.append(h)
     return found
 
@@ -158,31 +166,18 @@ def _numerator(h: Any, form: StandardForm) -> Any:
     return -kept if kept.could_extract_minus_sign() else kept
 
 
-def _holds(h: Any, form: StandardForm, system: System, points: list[Point]) -> bool:
-    names = [sp.Symbol(name, real=True) for name in system.parameter_names]
-    function = sp.lambdify((form.symbols.q, form.symbols.qd, form.symbols.time, names), h, modules=["numpy", "scipy"])
-    return all(abs(function(*point)) < 1e-8 * (1 + np.abs(point.q).max() + np.abs(point.qd).max()) for point in points)
+def _holds(h: Any, model: Model, points: list[Point]) -> bool:
+    value = model.function(h)
+    return all(bool(abs(value(point)) <= 1e-8 * sizes(value, point)) for point in points)
 
 
 def _has_state(h: Any, form: StandardForm) -> bool:
     return bool(h.free_symbols & {*form.symbols.q, *form.symbols.qd})
 
 
-def _free_data(form: StandardForm, system: System, point: Point) -> int:
+def _free_data(model: Model, point: Point) -> int:
     """2n less the rank of all that the constraints say about (q, q̇) at an admissible state."""
-    position, velocity = levels_of(form)
-    said = [form.position[i] for i in position] + [form.velocity[i] for i in velocity]
-    n = len(form.applied_force)
-    if not said:
-        return 2 * n
-    variables = (*form.symbols.q, *form.symbols.qd)
-    names = [sp.Symbol(name, real=True) for name in system.parameter_names]
-    arguments = (form.symbols.q, form.symbols.qd, form.symbols.time, names)
-    rows = without_spikes(tuple(gradient(e, variables) for e in said))
-    slopes = sp.lambdify(arguments, rows, modules=["numpy", "scipy"], cse=True)
-    J = np.asarray(slopes(*point), float)
-    length = np.linalg.norm(J, axis=1)
-    return 2 * n - int(np.linalg.matrix_rank(J / np.where(length > 0, length, 1.0)[:, None], tol=1e-8))
+    return 2 * len(point.q) - len(independent_rows(state_slopes(model, point)))
 
 
 def _name(system: System, number: int) -> str:

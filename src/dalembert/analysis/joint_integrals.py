@@ -15,13 +15,14 @@ import sympy as sp
 from dalembert.analysis.derived_flag import Pfaffian
 from dalembert.analysis.elimination import derived_system, echelon, null_vectors
 from dalembert.analysis.integrals import Form, integral_of, is_integrable
+from dalembert.analysis.linear_facts import dependencies, independent_rows
+from dalembert.analysis.numbers import without_spikes
 from dalembert.analysis.rational import Letters, NotRationalError, neat
 from dalembert.analysis.zero import seems_zero
 from dalembert.model.standard_form import gradient
 
 _LETTER_LIMIT = 24
 _TERM_LIMIT = 400
-_DEPENDENT = 1e-7
 
 
 class ExactFlag:
@@ -115,32 +116,21 @@ def joint_integrals(flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[Any
 def independent(functions: Sequence[Any], pfaffian: Pfaffian, point: Mapping[Any, float]) -> list[Any]:
     """The earliest of some functions whose gradients at a point are independent and combinations of the forms."""
     variables = pfaffian.variables
-    forms = _unit_basis(_numbers([*pfaffian.forms, *(gradient(phi, variables) for phi in pfaffian.surfaces)], point))
+    forms = _numbers([*pfaffian.forms, *(gradient(phi, variables) for phi in pfaffian.surfaces)], point)
     kept: list[Any] = []
-    basis = np.zeros((0, len(variables)))
+    rows = np.zeros((0, len(variables)))
     for f, row in zip(functions, _numbers([gradient(f, variables) for f in functions], point), strict=True):
-        extended = _unit_basis(np.vstack([basis, row]))
-        if len(extended) > len(basis) and len(_unit_basis(np.vstack([forms, row]))) == len(forms):
+        extended = np.vstack([rows, row])
+        if len(independent_rows(extended)) == len(extended) and len(forms) in dependencies(np.vstack([forms, row])):
             kept.append(f)
-            basis = extended
+            rows = extended
     return kept
 
 
 def _numbers(rows: Sequence[Sequence[Any]], point: Mapping[Any, float]) -> Any:
-    function = sp.lambdify([list(point)], [list(row) for row in rows], modules=["numpy", "scipy"])
+    smooth = without_spikes(tuple(map(tuple, rows)))
+    function = sp.lambdify([list(point)], smooth, modules=["numpy", "scipy"])
     return np.real(np.array(function(list(point.values())), complex))
-
-
-def _unit_basis(rows: Any) -> Any:
-    """Orthonormal rows that span some rows, each of which counts with size one."""
-    basis = np.zeros((0, rows.shape[1] if rows.ndim > 1 else 0))
-    for row in rows:
-        unit = row / (np.linalg.norm(row) or 1.0)
-        for _ in range(2):  # once more against rounding
-            unit = unit - basis.T @ (basis @ unit)
-        if np.linalg.norm(unit) > _DEPENDENT:
-            basis = np.vstack([basis, unit / np.linalg.norm(unit)])
-    return basis
 
 
 def _own_integral(row: Form, variables: Sequence[sp.Symbol]) -> Any | None:

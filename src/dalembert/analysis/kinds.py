@@ -14,6 +14,7 @@ import sympy as sp
 
 from dalembert.analysis.first_integral import first_integral
 from dalembert.analysis.integrals import Form, integral_of, is_integrable
+from dalembert.analysis.numbers import without_spikes
 from dalembert.analysis.rational import Letters, NotRationalError, cancelled, exact
 from dalembert.analysis.zero import ZeroTest, random_point
 from dalembert.model.constraint import Constraint, Level
@@ -80,14 +81,34 @@ def _position(name: str, phi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> 
 
 def _velocity(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
     slopes = gradient(psi, symbols.qd)
-    if not all(is_zero(b) for a in slopes for b in gradient(a, symbols.qd)):
+    if _kinked(slopes, symbols.qd) or not all(is_zero(b) for a in slopes for b in gradient(a, symbols.qd)):
         return _nonlinear(name, psi, symbols, is_zero)
-    at_rest = psi.xreplace(dict.fromkeys(symbols.qd, sp.S.Zero))
-    form = (*(a.xreplace(dict.fromkeys(symbols.qd, sp.S.Zero)) for a in slopes), at_rest)
+    form = _linear_form(psi, slopes, symbols)
+    at_rest = form[-1]
     if all(is_zero(a) for a in form[:-1]):
         row = ConstraintKind(name, "velocity", None, symbols.time not in psi.free_symbols, is_zero(at_rest), True)
         return Kind(replace(row, remark="its velocities cancel: state what is left at position level"))
     return _pfaffian(name, form, symbols, is_zero)
+
+
+def _kinked(slopes: Sequence[Any], rates: Sequence[Any]) -> bool:
+    """Whether slopes jump with the velocities, as those of |ẋ| do: between the jumps they seem constant."""
+    jumping = {f for a in slopes for f in a.atoms(sp.sign, sp.Heaviside, sp.Abs, sp.Piecewise, sp.Max, sp.Min)}
+    return any(f.free_symbols & set(rates) for f in jumping)
+
+
+def _linear_form(psi: Any, slopes: Sequence[Any], symbols: StateSymbols) -> tuple[Any, ...]:
+    """The coefficients of the velocities and what is left at rest, of an expression linear in the velocities.
+
+    They are the same at all velocities; but (ẋ² − ẏ²)/(ẋ − ẏ) = ẋ + ẏ cannot be computed at rest.
+    """
+    for values in ([0] * len(symbols.qd), range(1, len(symbols.qd) + 1)):
+        there = dict(zip(symbols.qd, map(sp.Integer, values), strict=True))
+        a = [slope.xreplace(there) for slope in slopes]
+        form = (*a, psi.xreplace(there) - sp.Add(*(e * v for e, v in zip(a, there.values(), strict=True))))
+        if not any(e.has(sp.nan, sp.zoo, sp.oo) for e in form):
+            break
+    return form
 
 
 def _pfaffian(name: str, form: Form, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
@@ -123,12 +144,13 @@ def _nonlinear(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) ->
 def _acceleration(name: str, expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
     slopes = gradient(expression, symbols.qdd)
     rest = expression.xreplace(dict.fromkeys(symbols.qdd, sp.S.Zero))
-    linear = _direction_is_free_of(slopes, symbols.qd, is_zero)
+    kinked = _kinked(slopes, symbols.qd)
+    linear = not kinked and _direction_is_free_of(slopes, symbols.qd, is_zero)
     still = _free_of_time(expression, (*symbols.qd, *symbols.qdd), symbols, is_zero)
     catastatic = _homogeneous(expression, symbols, is_zero)
     undecided = "no first integral ψ(q, q̇, t) was found for it"
     row = ConstraintKind(name, "acceleration", None, still, catastatic, linear, remark=undecided if linear else CHETAEV)
-    psi = first_integral(slopes, rest, symbols)
+    psi = None if kinked else first_integral(slopes, rest, symbols)
     if psi is None:
         return Kind(row)
     constant = sp.Symbol("level.c", real=True)
@@ -153,7 +175,8 @@ def _still_on_surface(phi: Any, symbols: StateSymbols) -> bool:
     """Whether ∂φ/∂t vanishes wherever φ = 0, at a few random points of the surface."""
     present = [q for q in symbols.q if q in phi.free_symbols]
     unknowns = sorted(phi.free_symbols, key=str)
-    functions = sp.lambdify(unknowns, [phi, phi.diff(symbols.time), *gradient(phi, present)], "mpmath")
+    parts = without_spikes((phi, phi.diff(symbols.time), *gradient(phi, present)))
+    functions = sp.lambdify(unknowns, parts, "mpmath")
     slots = [unknowns.index(q) for q in present]
     found = [slope for seed in range(8) if (slope := _slope_on_surface(functions, slots, unknowns, seed)) is not None]
     return bool(found) and max(found) < 1e-12
@@ -179,7 +202,8 @@ def _slope_on_surface(functions: Any, slots: list[int], unknowns: Sequence[Any],
 def _homogeneous(expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> bool:
     """Euler's test, with accelerations counted twice: does slowing everything down only scale the expression?"""
     rates = [(v, 1) for v in symbols.qd] + [(a, 2) for a in symbols.qdd]
-    euler = sp.Add(*(weight * v * expression.diff(v) for v, weight in rates if v in expression.free_symbols))
+    slowed = sp.Add(*(weight * v * expression.diff(v) for v, weight in rates if v in expression.free_symbols))
+    euler = without_spikes(slowed)
     unknowns = sorted(expression.free_symbols, key=str)
     with mpmath.workdps(30):
         try:

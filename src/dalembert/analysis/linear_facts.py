@@ -11,9 +11,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dalembert.model.values import Floats
+from dalembert.violation import LEAST_DISTANCE
 
 TOLERANCE = 1e-8
 """What is left of a row of unit length when others are taken off, below which it depends on them."""
+
+COEFFICIENT_TOLERANCE = 1e-7
+"""Coefficients of unit rows that count as zero."""
+
+CONTRADICTION = 1e-7
+"""Right sides of dependent rows must agree to this fraction of their own terms."""
 
 
 def unit_rows(A: Floats, b: Floats | None = None) -> tuple[Floats, Floats]:
@@ -23,27 +30,47 @@ def unit_rows(A: Floats, b: Floats | None = None) -> tuple[Floats, Floats]:
     return A / scale[:, None], (np.zeros(len(A)) if b is None else b) / scale
 
 
+def own_parts(A: Floats) -> Floats:
+    """What is left of each row when its components along earlier rows are taken off, to rounding error at least."""
+    basis = np.zeros((0, A.shape[1]))
+    parts = np.zeros_like(A)
+    for i, row in enumerate(A):
+        parts[i] = row
+        for _ in range(2):  # once more against rounding
+            parts[i] -= basis.T @ (basis @ parts[i])
+        left, length = np.linalg.norm(parts[i]), np.linalg.norm(row)
+        if left > TOLERANCE * length:
+            basis = np.vstack([basis, parts[i] / left])
+    return parts
+
+
+def dependencies(A: Floats) -> dict[int, dict[int, float]]:
+    """For every row that depends on earlier ones: with which coefficients it is made up of independent ones.
+
+    The one place where it is decided what depends on what; vanishing coefficients are left out.
+    """
+    unit, _ = unit_rows(A)
+    free = np.linalg.norm(own_parts(unit), axis=1) > TOLERANCE
+    kept = np.flatnonzero(free)
+    return {
+        int(row): _combination(A, unit, [int(k) for k in kept if k < row], int(row)) for row in np.flatnonzero(~free)
+    }
+
+
+def _combination(A: Floats, unit: Floats, kept: Sequence[int], row: int) -> dict[int, float]:
+    coefficients = np.linalg.lstsq(unit[list(kept)].T, unit[row], rcond=None)[0]
+    lengths = np.linalg.norm(A, axis=1)
+    return {
+        k: float(c * lengths[row] / lengths[k])
+        for k, c in zip(kept, coefficients, strict=True)
+        if abs(c) > COEFFICIENT_TOLERANCE
+    }
+
+
 def independent_rows(A: Floats) -> tuple[int, ...]:
     """The earliest rows that span all of them."""
-    unit, _ = unit_rows(A)
-    basis = np.zeros((0, A.shape[1]))
-    kept: list[int] = []
-    for i, row in enumerate(unit):
-        for _ in range(2):  # once more against rounding
-            row = row - basis.T @ (basis @ row)
-        left = np.linalg.norm(row)
-        if left > TOLERANCE:
-            basis = np.vstack([basis, row / left])
-            kept.append(i)
-    return tuple(kept)
-
-
-def combination(A: Floats, kept: Sequence[int], row: int) -> dict[int, float]:
-    """The coefficients with which a dependent row is made up of independent ones; vanishing ones left out."""
-    coefficients = np.linalg.lstsq(A[list(kept)].T, A[row], rcond=None)[0]
-    sizes = np.abs(coefficients) * np.linalg.norm(A[list(kept)], axis=1)
-    limit = 1e-6 * np.linalg.norm(A[row])
-    return {k: float(c) for k, c, size in zip(kept, coefficients, sizes, strict=True) if size > limit}
+    dependent = dependencies(A)
+    return tuple(i for i in range(len(A)) if i not in dependent)
 
 
 def rank_gap(A: Floats) -> float:
@@ -56,20 +83,25 @@ def rank_gap(A: Floats) -> float:
 
 def determined(A: Floats) -> tuple[bool, ...]:
     """Which multipliers are unique: those of rows that no other row can take the load of."""
-    unit, _ = unit_rows(A)
-    left, values, _ = np.linalg.svd(unit)
-    idle = left[:, int((values > TOLERANCE).sum()) :]
-    return tuple(bool(part < TOLERANCE) for part in np.linalg.norm(idle, axis=1))
+    found = dependencies(A)
+    shared = {*found, *(k for parts in found.values() for k in parts)}
+    return tuple(i not in shared for i in range(len(A)))
 
 
-def consistent(A: Floats, b: Floats, size: float = 1.0) -> bool:
-    """Whether some x meets A x = b; ``size`` is that of the numbers that b was computed from."""
-    if not len(A):
-        return True
-    unit, right = unit_rows(A, b)
-    x = np.linalg.lstsq(unit, right, rcond=TOLERANCE)[0]
-    scale = np.abs(right) + np.abs(unit) @ np.abs(x) + size
-    return bool((np.abs(unit @ x - right) <= 1e-7 * scale).all())
+def contradictions(A: Floats, b: Floats, sizes: Floats) -> tuple[int, ...]:
+    """The dependent rows of A x = b that ask for something else than the rows they depend on.
+
+    ``sizes`` (m,) are those of the numbers that each entry of b was computed from. Rows that have nothing to do with
+    one another do not meet here, whatever their units.
+    """
+    length = np.linalg.norm(A, axis=1)
+
+    def contradicts(row: int, parts: dict[int, float]) -> bool:
+        off = abs(b[row] - sum(c * b[k] for k, c in parts.items()))
+        scale = sizes[row] + sum(abs(c) * sizes[k] for k, c in parts.items())
+        return bool(off > CONTRADICTION * scale + LEAST_DISTANCE * length[row])
+
+    return tuple(row for row, parts in dependencies(A).items() if contradicts(row, parts))
 
 
 def minimal_conflicts(count: int, feasible: Callable[[list[int]], bool]) -> list[tuple[int, ...]]:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The terms of a symbolic model as numbers, and random states that satisfy its constraints."""
+"""The terms of a symbolic model as numbers at a point."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,6 @@ import sympy as sp
 
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.values import Floats
-
-TRIES = 24
-ENOUGH = 4
 
 
 class Numbers(NamedTuple):
@@ -39,80 +37,101 @@ class Point(NamedTuple):
 Terms = Callable[[Point], Numbers]
 
 
-def terms_of(form: StandardForm, parameter_names: Sequence[str]) -> Terms:
-    """The terms as one function of a point."""
+@dataclass(frozen=True)
+class Model:
+    """A system ready for numbers.
+
+    parameters    their symbols, in the order of ``Point.p``
+    position      the rows that say something about positions
+    velocity      those that say something about velocities
+    """
+
+    form: StandardForm
+    terms: Terms
+    parameters: tuple[sp.Symbol, ...]
+    position: tuple[int, ...]
+    velocity: tuple[int, ...]
+
+    def function(self, expressions: Any) -> Callable[[Point], Floats]:
+        """Some more expressions in the letters of the form as a function of a point."""
+        function = _compiled(self.form, self.parameters, (expressions,))
+        return lambda point: function(point)[0]
+
+
+def model_of(form: StandardForm, parameter_names: Sequence[str]) -> Model:
+    """The terms as one function of a point, and which rows speak about what."""
+    parameters = tuple(sp.Symbol(name, real=True) for name in parameter_names)
+    position = tuple(i for i, e in enumerate(form.position) if e != 0)
+    velocity = tuple(i for i, e in enumerate(form.velocity) if e != 0)
+    return Model(form, _terms_of(form, parameters), parameters, position, velocity)
+
+
+def _terms_of(form: StandardForm, parameters: Sequence[sp.Symbol]) -> Terms:
     n, m = len(form.applied_force), len(form.constraint_rhs)
-    names = [sp.Symbol(name, real=True) for name in parameter_names]
-    given = (form.mass_matrix, form.applied_force, form.constraint_matrix, form.constraint_rhs, form.position)
-    outputs = tuple(without_spikes(block) for block in (*given, form.velocity))
-    arguments = (form.symbols.q, form.symbols.qd, form.symbols.time, names)
-    function = sp.lambdify(arguments, outputs, modules=["numpy", "scipy"], cse=True)
+    blocks = (form.mass_matrix, form.applied_force, form.constraint_matrix, form.constraint_rhs, form.position)
     shapes = ((n, n), (n,), (m, n), (m,), (m,), (m,))
+    function = _compiled(form, parameters, (*blocks, form.velocity))
 
     def terms(point: Point) -> Numbers:
-        with np.errstate(all="ignore"):
-            found = function(*point)
-        return Numbers(*(np.asarray(e, float).reshape(s) for e, s in zip(found, shapes, strict=True)))
+        return Numbers(*(e.reshape(s) for e, s in zip(function(point), shapes, strict=True)))
 
     return terms
+
+
+def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) -> Callable[[Point], list[Floats]]:
+    """Blocks of expressions as one function of a point; what is not real there is not a number."""
+    smooth = without_spikes(blocks)
+    arguments = (form.symbols.q, form.symbols.qd, form.symbols.time, parameters)
+    function = sp.lambdify(arguments, smooth, modules=["numpy", "scipy"], cse=True)
+    real = not any(e.has(sp.I) for e in sp.flatten(smooth))
+
+    def computed(point: Point) -> list[Floats]:
+        with np.errstate(all="ignore"):
+            found = function(*point)
+        if real:
+            return [np.array(block, float) for block in found]
+        values: list[Any] = [np.array(block, complex) for block in found]
+        return [np.where(block.imag == 0, block.real, np.nan) for block in values]
+
+    return computed
 
 
 def without_spikes(block: Any) -> Any:
     """|x| has a second derivative that is zero but for a spike at the kink: zero at nearly all states."""
     if isinstance(block, tuple):
         return tuple(map(without_spikes, block))
-    return block.replace(sp.DiracDelta, lambda *_: sp.S.Zero)
+    return block.replace(sp.DiracDelta, lambda *_: sp.S.Zero) if block.has(sp.DiracDelta) else block
 
 
 def finite(numbers: Numbers) -> bool:
     return all(bool(np.isfinite(array).all()) for array in numbers)
 
 
-def random_points(form: StandardForm, terms: Terms, count: int, p: Floats | None = None) -> list[Point]:
-    """Random states that satisfy the constraints, with random positive parameters if none are given."""
-    rng = np.random.default_rng(20)
-    n = len(form.applied_force)
-    found: list[Point] = []
-    for _ in range(TRIES):
-        values = rng.uniform(0.5, 1.5, count) if p is None else p
-        start = Point(rng.normal(size=n), rng.normal(size=n), float(rng.uniform(0.5, 1.5)), values)
-        point = settled(terms, start, levels_of(form))
-        if point is not None and finite(terms(point)):
-            found.append(point)
-        if len(found) == ENOUGH:
-            break
-    return found
+def own_scale(x: Floats) -> Floats:
+    """The order of magnitude of each number, one where it is zero but for rounding.
+
+    A power of ten and not the number itself: numbers measured by themselves are all alike, and random ones random no
+    more.
+    """
+    size: Any = np.where(np.abs(x) > 1e-9, np.abs(x), 1.0)
+    return 10.0 ** np.round(np.log10(size))
 
 
-def levels_of(form: StandardForm) -> tuple[list[int], list[int]]:
-    """The rows that say something about positions, and those that do about velocities."""
-    position = [i for i, e in enumerate(form.position) if e != 0]
-    velocity = [i for i, e in enumerate(form.velocity) if e != 0]
-    return position, velocity
+def sizes(function: Callable[[Point], Floats], point: Point) -> Floats:
+    """The size of the terms that each value is the sum of, although they may cancel.
+
+    It is how much the value changes when every number of the point does, by its own size: what a value does not depend
+    on has no part in it.
+    """
+    value, step = function(point), 1e-6
+    rng = np.random.default_rng(24)
+    total = np.abs(value)
+    for _ in range(2):
+        moved = Point(*(_shaken(np.asarray(part, float), step, rng) for part in point))
+        change = np.abs(function(moved) - value) / step
+        total = np.fmax(total, change + np.abs(value))  # off its domain a value says nothing
+    return total
 
 
-def settled(terms: Terms, start: Point, rows: tuple[list[int], list[int]]) -> Point | None:
-    """The start moved onto some rows' constraints, positions first, then velocities; None where that fails."""
-    point = _newton(terms, start, rows[0], "q", "position")
-    return None if point is None else _newton(terms, point, rows[1], "qd", "velocity")
-
-
-def _newton(terms: Terms, start: Point, rows: list[int], moved: str, residual: str) -> Point | None:
-    """Gauss–Newton steps of bounded length."""
-    point = start
-    if not rows:
-        return point
-    for _ in range(60):
-        numbers = terms(point)
-        gradient, miss = numbers.A[rows], getattr(numbers, residual)[rows]
-        if not (np.isfinite(gradient).all() and np.isfinite(miss).all()):
-            return None
-        length = np.linalg.norm(gradient, axis=1)
-        scale = np.where(length > 0, length, 1.0)
-        step = np.linalg.lstsq(gradient / scale[:, None], miss / scale, rcond=1e-9)[0]
-        value: Any = getattr(point, moved)
-        size = 1 + np.abs(value).max()
-        point = point._replace(**{moved: value - step / max(1.0, float(np.linalg.norm(step)) / (2 * size))})
-        if np.abs(step).max() < 1e-12 * size:
-            return point if (np.abs(miss / scale) < 1e-9 * size).all() else None
-    return None
+def _shaken(x: Floats, step: float, rng: np.random.Generator) -> Any:
+    return x + step * own_scale(x) * rng.choice((-1.0, 1.0), x.shape) * rng.uniform(0.5, 1.0, x.shape)

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics
-from dalembert.integration.integrate import Method, integrate
+from dalembert.integration.integrate import Path, integrate
+from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
-from dalembert.integration.run import suited_to
-from dalembert.integration.sampling import sample
+from dalembert.integration.run import recorded, suited_to
 from dalembert.integration.trajectory import Trajectory
 
 Floats = NDArray[np.float64]
@@ -22,8 +21,22 @@ NODES = 5
 """Gauss's nodes on each step: exact to degree 9, beyond the order of any solver."""
 
 
+class Leg(NamedTuple):
+    """A part of a run that was done in one way, from ``start`` to ``end``.
+
+    places    for each entry of the books of these dynamics, the number of the entry of the run that it belongs to
+    """
+
+    dynamics: Dynamics
+    p: Any
+    path: Path
+    start: float
+    end: float
+    places: NDArray[np.int64]
+
+
 class Nodes(NamedTuple):
-    """States (k, n) at times t (k,) along a run, with weights, and the number of the output interval of each."""
+    """States (k, n) at times t (k,) along a leg, with weights, and the number of the output interval of each."""
 
     t: Floats
     weight: Floats
@@ -32,17 +45,22 @@ class Nodes(NamedTuple):
     qd: Floats
 
 
-def nodes_along(dynamics: Dynamics, method: Method, run: Trajectory, p: Any) -> Nodes:
-    """Gauss's nodes on every piece between neighbouring steps and outputs; the run is taken once more to find them."""
-    dynamics = suited_to(dynamics, method.formulation)
+def whole_run(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, entries: int) -> Leg:
+    """All of a run as one leg; it is integrated once more to find its steps."""
+    suited = suited_to(dynamics, method.formulation)
     t0, t1 = float(run.t[0]), float(run.t[-1])
-    y0 = jnp.concatenate([jnp.asarray(run.q[0]), jnp.asarray(run.qd[0])])
     with Progress(t0, t1, False) as silent:
-        path = integrate(dynamics, method, y0, t0, t1, p, silent)
-    grid = np.unique(np.concatenate([run.t, path.t[path.t < t1]]))
+        path = integrate(suited, method, np.concatenate([run.q[0], run.qd[0]]), t0, t1, p, silent)
+    return Leg(dynamics, p, path, t0, t1, np.arange(entries))
+
+
+def nodes_along(leg: Leg, method: Method, times: Floats) -> Nodes:
+    """Gauss's nodes on every piece of a leg between neighbouring steps and output times."""
+    inside = [t[(t > leg.start) & (t < leg.end)] for t in (times, leg.path.t)]
+    grid = np.unique(np.concatenate([[leg.start, leg.end], *inside]))
     place, weight = np.polynomial.legendre.leggauss(NODES)
     widths = np.diff(grid)[:, None]
     t = (grid[:-1, None] + widths * (1 + place) / 2).ravel()
-    found = sample(dynamics, method, path, t, p)
-    interval = np.searchsorted(run.t, t, side="right") - 1
+    found = recorded(suited_to(leg.dynamics, method.formulation), method, leg.path, t, leg.p)
+    interval = np.searchsorted(times, t, side="right") - 1
     return Nodes(t, (widths * weight / 2).ravel(), interval, found["q"], found["qd"])

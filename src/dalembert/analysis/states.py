@@ -1,134 +1,240 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random states that satisfy the constraints, with random positive parameters."""
+"""States that satisfy the constraints: reached from a given start, or from random ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-import sympy as sp
 
-from dalembert.model.standard_form import StandardForm, gradient
+from dalembert.analysis.linear_facts import own_parts
+from dalembert.analysis.newton import Root, by_differences, root
+from dalembert.analysis.numbers import Model, Numbers, Point, finite, own_scale
 from dalembert.model.values import Floats
 
-_TRIES = 24
-_RANK_TOLERANCE = 1e-8
-_ROUNDING = 1e-11
-_Compiled = Callable[[Floats], Floats]
+TRIES = 24
+ENOUGH = 4
+SPREADS = np.repeat((1.0, 3.0, 10.0, 30.0, 100.0), 60)
+"""How far random numbers reach, one try after the other, where the model is defined at none of the nearer ones."""
 
 
-@dataclass(frozen=True)
-class RandomState:
-    """Numbers for all symbols of a model.
+class Rows(NamedTuple):
+    """Which constraints are to hold: at position, velocity and acceleration level."""
 
-    values           coordinates, velocities, time and parameters by symbol
-    on_positions     whether the position-level constraints hold there
-    on_velocities    whether the velocity-level ones do as well
-    rank             of the constraint matrix A there
-    """
+    position: Sequence[int]
+    velocity: Sequence[int] = ()
+    acceleration: Sequence[int] = ()
 
-    values: dict[sp.Symbol, float]
+
+class Settled(NamedTuple):
+    """A state on the constraints, the last one before it on the way there, and whether that way was a slow one."""
+
+    point: Point
+    before: Point
+    slow: bool
+
+
+def settled(model: Model, start: Point, rows: Rows | None = None) -> Settled | None:
+    """The start moved onto constraints, all of those on state unless ``rows`` says which; None where that fails."""
+    rows = Rows(model.position, model.velocity) if rows is None else rows
+    placed = moved(model, start, rows.position, "q")
+    return None if placed is None else _set_in_motion(model, placed, rows)
+
+
+def _set_in_motion(model: Model, placed: Settled, rows: Rows) -> Settled | None:
+    """Velocities for given positions. Where none fit, both are moved together: velocities may ask for positions."""
+    moving = moved(model, placed.point, rows.velocity, "qd")
+    if moving is None:
+        return jointly(model, placed.point, rows)
+    return Settled(moving.point, moving.before._replace(q=placed.before.q), placed.slow or moving.slow)
+
+
+def moved(model: Model, start: Point, rows: Sequence[int], part: str) -> Settled | None:
+    """Coordinates ``q`` moved onto position-level constraints, or velocities ``qd`` onto velocity-level ones."""
+    level, chosen = {"q": "position", "qd": "velocity"}[part], list(rows)
+    if not chosen:
+        return Settled(start, start, False)
+
+    def equations(x: Floats) -> tuple[Floats, Floats]:
+        numbers = model.terms(start._replace(**{part: x}))
+        return getattr(numbers, level)[chosen], numbers.A[chosen]
+
+    return _state(root(equations, getattr(start, part)), lambda x: start._replace(**{part: x}))
+
+
+def jointly(model: Model, start: Point, rows: Rows) -> Settled | None:
+    """Coordinates and velocities moved together, with accelerations where constraints on them are to be met, too."""
+    n = len(start.q)
+    unknown = [start.q, start.qd, *([np.zeros(n)] if rows.acceleration else [])]
+    found = root(by_differences(_residual(model, start, rows)), np.concatenate(unknown), patience=6)
+    return _state(found, lambda x: start._replace(q=x[:n], qd=x[n : 2 * n]))
+
+
+def _residual(model: Model, start: Point, rows: Rows) -> Callable[[Floats], Floats]:
+    """What some constraints miss, as a function of coordinates, velocities and perhaps accelerations."""
+    n, chosen = len(start.q), list(rows.acceleration)
+
+    def residual(x: Floats) -> Floats:
+        numbers = model.terms(start._replace(q=x[:n], qd=x[n : 2 * n]))
+        more = numbers.A[chosen] @ x[2 * n :] - numbers.b[chosen] if chosen else []
+        return np.concatenate([numbers.position[list(rows.position)], numbers.velocity[list(rows.velocity)], more])
+
+    return residual
+
+
+def state_slopes(model: Model, point: Point) -> Floats:
+    """The derivatives (k, 2n) of all that the constraints say about (q, q̇), by differences."""
+    residual = _residual(model, point, Rows(model.position, model.velocity))
+    return by_differences(residual)(np.concatenate([point.q, point.qd]))[1]
+
+
+def _state(found: Root | None, point: Callable[[Floats], Point]) -> Settled | None:
+    return None if found is None else Settled(point(found.x), point(found.before), found.slow)
+
+
+def with_parameters(model: Model, start: Point) -> Point | None:
+    """The start moved onto the position-level constraints, time and parameters giving way as well."""
+    n = len(start.q)
+
+    def point(x: Floats) -> Point:
+        return start._replace(q=x[:n], t=x[n], p=x[n + 1 :])
+
+    def residual(x: Floats) -> Floats:
+        return model.terms(point(x)).position[list(model.position)]
+
+    found = root(by_differences(residual), np.concatenate([start.q, [start.t], start.p]))
+    return None if found is None else point(found.x)
+
+
+def random_starts(model: Model, p: Floats | None = None, seed: int = 20) -> Iterator[Point]:
+    """Random states at which the model is defined, with random positive parameters if none are given; a few at most."""
+    rng = np.random.default_rng(seed)
+    for _ in range(TRIES):
+        found = _defined(model, p, rng)
+        if found is None:
+            return
+        yield found
+
+
+def _defined(model: Model, p: Floats | None, rng: np.random.Generator) -> Point | None:
+    """A random point; as long as terms are undefined there some of its numbers are drawn again, from farther off."""
+    point = _random(model, p, 1.0, rng)
+    for spread in SPREADS:
+        left = _undefined(model, point)
+        if not left:
+            return point
+        other = _random(model, p, spread, rng)
+        parts: Any = (np.where(rng.random(np.shape(a)) < 0.5, a, b) for a, b in zip(point, other, strict=True))
+        mixed = Point(*parts)
+        point = mixed if _undefined(model, mixed) <= left else point
+    return None
+
+
+def _undefined(model: Model, point: Point) -> int:
+    return sum(int((~np.isfinite(array)).sum()) for array in model.terms(point))
+
+
+def _random(model: Model, p: Floats | None, spread: float, rng: np.random.Generator) -> Point:
+    def positive(count: int) -> Any:
+        return rng.uniform(0.3, 1.7, count) * spread ** rng.uniform(0, 1, count)
+
+    n = len(model.form.applied_force)
+    q, qd = (positive(n) * rng.choice((-1.0, 1.0), n) for _ in range(2))
+    return Point(q, qd, float(positive(1)[0]), positive(len(model.parameters)) if p is None else p)
+
+
+def random_states(model: Model, p: Floats | None = None) -> list[Settled]:
+    """A few random states that satisfy the constraints, with random positive parameters if none are given."""
+    rows = Rows(model.position, model.velocity)
+    found: list[Settled] = []
+    motionless = 0
+    placed = (moved(model, start, model.position, "q") for start in random_starts(model, p))
+    for place in filter(None, placed):
+        state = _set_in_motion(model, place, rows)
+        if state is not None and finite(model.terms(state.point)):
+            found.append(state)
+        # positions that random parameters do not allow may be allowed by others; velocities hardly ever are
+        motionless += state is None
+        if ENOUGH in (len(found), motionless):
+            break
+    return found
+
+
+class Generic(NamedTuple):
+    """A random point, and whether the position-level constraints hold there, and the velocity-level ones as well."""
+
+    point: Point
     on_positions: bool
     on_velocities: bool
-    rank: int
 
 
-def random_states(form: StandardForm, count: int) -> tuple[RandomState, ...]:
-    """Random states moved onto the constraints; where that fails, as far as it goes.
+def generic_points(model: Model, count: int) -> list[Generic]:
+    """Random points moved onto the constraints as far as that goes; none where the model is defined nowhere.
 
     Where no positions fit the random parameters (bars too short to close a loop), the parameters give way as well.
+    Positions are not moved to make room for velocities: they stay general ones.
     """
-    rng = np.random.default_rng(1996)
-    symbols = form.symbols
-    present = {s for e in (*form.position, *form.velocity) for s in e.free_symbols}
-    present |= {s for row in form.constraint_matrix for e in row for s in e.free_symbols}
-    known = {*symbols.q, *symbols.qd, symbols.time}
-    names = (*symbols.q, *symbols.qd, symbols.time, *sorted(present - known, key=str))
-    n = len(symbols.q)
-    A = _function(names, [e for row in form.constraint_matrix for e in row])
-    everything_but_velocities = [*range(n), *range(2 * n, len(names))]
-    stages = (
-        _Solver(names, [e for e in form.position if e != 0], list(range(n))),
-        _Solver(names, [e for e in form.position if e != 0], everything_but_velocities),
-        _Solver(names, [e for e in form.velocity if e != 0], list(range(n, 2 * n))),
-    )
-    found: list[RandomState] = []
-    for _ in range(_TRIES):
-        start = np.concatenate([rng.uniform(-1.7, 1.7, 2 * n), rng.uniform(0.5, 1.5, len(names) - 2 * n)])
-        found.append(_state(names, start, stages, lambda x: A(x).reshape(-1, n)))
-        if sum(s.on_velocities for s in found) == count:
+    found: list[Generic] = []
+    for start in random_starts(model, seed=1996):
+        found.append(_generic(model, start))
+        if sum(point.on_velocities for point in found) == count:
             break
-    best = sorted(found, key=lambda s: (s.on_positions, s.on_velocities), reverse=True)[:count]
-    fullest = max((s.on_positions, s.on_velocities) for s in best)
-    return tuple(s for s in best if (s.on_positions, s.on_velocities) == fullest)
+    fullest = max(((point.on_positions, point.on_velocities) for point in found), default=None)
+    return [point for point in found if point[1:] == fullest][:count]
 
 
-class _Solver:
-    """Gauss–Newton for some of the symbols, the others held fixed."""
-
-    def __init__(self, names: Sequence[sp.Symbol], residuals: Sequence[Any], unknown: list[int]):
-        self.names = names
-        self.residuals = residuals
-        self.unknown = unknown
-
-    @cached_property
-    def _compiled(self) -> tuple[_Compiled, _Compiled]:
-        """Residuals and their slopes; compiled when first used, which not every solver is."""
-        unknown = [self.names[k] for k in self.unknown]
-        slopes = [e for residual in self.residuals for e in gradient(residual, unknown)]
-        return _function(self.names, self.residuals), _function(self.names, slopes)
-
-    def solve(self, start: Floats) -> Floats | None:
-        """The nearest solution or so; None where the steps do not converge."""
-        x = start.copy()
-        if not self.residuals:
-            return x
-        residual, slope_of = self._compiled
-        for _ in range(60):
-            miss, slope = residual(x), slope_of(x).reshape(len(self.residuals), -1)
-            if not (np.isfinite(miss).all() and np.isfinite(slope).all()):
-                return None
-            step = np.linalg.lstsq(slope, miss, rcond=1e-9)[0]
-            x[self.unknown] -= step / max(1.0, float(np.linalg.norm(step)) / 2)
-            if np.abs(step).max() < 1e-13 * (1 + np.abs(x).max()):
-                size = 1e-9 * np.abs(slope).max(axis=1)
-                return x if bool((np.abs(miss) <= size).all()) else None
-        return None
+def _generic(model: Model, start: Point) -> Generic:
+    placed = moved(model, start, model.position, "q")
+    at = placed.point if placed is not None else with_parameters(model, start)
+    if at is None or not finite(model.terms(at)):
+        return Generic(start, False, False)
+    moving = moved(model, at, model.velocity, "qd")
+    if moving is None or not finite(model.terms(moving.point)):
+        return Generic(at, True, False)
+    return Generic(moving.point, True, True)
 
 
-def _state(names: Sequence[sp.Symbol], start: Floats, stages: Sequence[_Solver], A: Any) -> RandomState:
-    with np.errstate(all="ignore"):
-        positions, with_parameters, velocities = stages
-        placed = positions.solve(start)
-        placed = with_parameters.solve(start) if placed is None else placed
-        moving = None if placed is None else velocities.solve(placed)
-        x = moving if moving is not None else placed if placed is not None else start
-        rows = A(x)
-        defined = bool(np.isfinite(rows).all())
-        rank = _rank(rows) if defined else 0
-    values = {name: float(value) for name, value in zip(names, x, strict=True)}
-    return RandomState(values, placed is not None and defined, moving is not None and defined, rank)
+def states_near(model: Model, point: Point) -> list[Settled]:
+    """A few states on the constraints not far from a point."""
+    rng = np.random.default_rng(22)
+    q, qd = own_scale(point.q), own_scale(point.qd)
+    found: list[Settled] = []
+    for _ in range(6):
+        steps = rng.normal(size=(2, len(q)))
+        near = point._replace(q=point.q + 0.03 * q * steps[0], qd=point.qd + 0.03 * qd * steps[1])
+        state = settled(model, near)
+        if state is None or not finite(model.terms(state.point)):
+            continue
+        if (np.abs(state.point.q - point.q) < q).all():
+            found.append(state)
+    return found
 
 
-def _rank(A: Floats) -> int:
-    """Rank with rows, then columns scaled to size one, so that units do not matter."""
-    if not A.size:
-        return 0
-    A = _scaled(A, axis=1)
-    # what is zero on the constraints is rounding error here, which scaled columns would magnify
-    A = _scaled(np.where(np.abs(A) < _ROUNDING, 0.0, A), axis=0)
-    values = np.linalg.svd(A, compute_uv=False)
-    return int((values > _RANK_TOLERANCE * values.max(initial=0)).sum())
+def without_gradient(model: Model, state: Settled) -> Any:
+    """Which rows (m,) of A have nothing of their own where the constraints hold: that of (x − 1)² = 0, or of x = y².
+
+    The way to such a place is slow, and what the row has beside earlier rows changes by a good part with the last step.
+    """
+    A, A_before = (model.terms(point).A for point in (state.point, state.before))
+    here, before = own_parts(A), own_parts(A_before)
+    size = np.linalg.norm(here, axis=1)
+    changed = np.linalg.norm(here - before, axis=1) >= 0.1 * size
+    # what is less than that is rounding, left of a row that depends on others as it should
+    changing = changed & (size > 1e-13 * np.linalg.norm(A, axis=1))
+    return ~A.any(axis=1) | (changing if state.slow else False)
 
 
-def _scaled(A: Floats, axis: int) -> Floats:
-    size = np.abs(A).max(axis=axis, keepdims=True)
-    return A / np.where(size > 0, size, 1)
+def powerless(model: Model, states: Sequence[Settled]) -> Any:
+    """Which rows (m,) have no gradient of their own at any of some states on the constraints."""
+    found = [without_gradient(model, state) for state in states]
+    return np.all(found, axis=0) if found else np.zeros(len(model.form.constraint_rhs), bool)
 
 
-def _function(names: Sequence[sp.Symbol], block: Sequence[Any]) -> _Compiled:
-    compiled = sp.lambdify([names], list(block), modules=["numpy", "scipy"], cse=True)
-    return lambda x: np.array([float(np.real(e)) for e in compiled(x)])
+def gradients(model: Model, numbers: Numbers, around: Sequence[Settled]) -> Floats:
+    """A at a point, rows that are zero but for rounding made zero, as the states around it show."""
+    A = numbers.A.copy()
+    if around:
+        usual = np.max([np.linalg.norm(model.terms(state.point).A, axis=1) for state in around], axis=0)
+        A[powerless(model, around) | (np.linalg.norm(A, axis=1) <= 1e-10 * usual)] = 0.0
+    return A

@@ -10,6 +10,7 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from dalembert.analysis.numbers import without_spikes
 from dalembert.analysis.rational import Letters, NotRationalError, exact, expanded
 
 _POINTS = 4
@@ -29,7 +30,7 @@ class ZeroTest:
         self.numerical = False
 
     def __call__(self, expression: Any) -> bool:
-        expression = exact(expression)
+        expression = without_spikes(exact(expression))
         if expression == 0:
             return True
         if not seems_zero(expression):
@@ -45,6 +46,7 @@ def seems_zero(expression: Any) -> bool:
     """
     if isinstance(expression, sp.Mul):
         return any(seems_zero(factor) for factor in expression.args if factor.free_symbols)
+    expression = without_spikes(expression)
     unknowns = sorted(expression.free_symbols, key=str)
     function = sp.lambdify(unknowns, sp.Add.make_args(expression), modules="mpmath", cse=True)
     tested = 0
@@ -64,11 +66,13 @@ def random_point(unknowns: Sequence[sp.Symbol], seed: int) -> list[Any]:
     """Random numbers, the same ones however many digits are carried.
 
     Parameters and time are positive; those that stand for the state (with a dot in the name) of either sign, save in
-    the first points, where all functions that may occur are most likely defined.
+    the first points, where all functions that may occur are most likely defined. Every other point has the opposite
+    signs of the one before, so that |x| is not taken for x.
     """
-    draw = random.Random(1996 + seed)
+    draw, toss = random.Random(1996 + seed), random.Random(seed // 2)
+    turn = 1 if seed % 2 else -1
     numbers = [mpmath.mpf(draw.randint(300, 1700)) / 1009 for _ in unknowns]
-    signs = [draw.choice((-1, 1)) if "." in s.name and seed >= _POSITIVE else 1 for s in unknowns]
+    signs = [turn * toss.choice((-1, 1)) if "." in s.name and seed >= _POSITIVE else 1 for s in unknowns]
     return [sign * number for sign, number in zip(signs, numbers, strict=True)]
 
 

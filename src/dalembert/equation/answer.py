@@ -24,6 +24,7 @@ class ConstrainedMotion:
     acceleration, free_acceleration (n,)    q̈, and a = M⁻¹Q; the latter is None where M is singular
     ideal_force, nonideal_force (n,)        the two parts of the constraint force
     multipliers (m,)                        λ with Aᵀλ the ideal force; the shortest such λ if rows are redundant
+    reactions (m,)                          the same with what nonideal laws add to them: Aᵀλ = Qᶜ − C
     unique_multipliers (m,)                 which of them are determined all the same
     rank, rank_gap                          number of independent rows; size of the last row kept over the largest
                                             dropped (inf if none was)
@@ -46,6 +47,7 @@ class ConstrainedMotion:
     ideal_force: Array
     nonideal_force: Array
     multipliers: Array
+    reactions: Array
     unique_multipliers: Array
     rank: Array
     rank_gap: Array

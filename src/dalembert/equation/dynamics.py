@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -77,17 +78,32 @@ class Engine(NamedTuple):
     columns: Callable[..., tuple[Array, ...]]
 
 
+class Compiled(NamedTuple):
+    """What JAX needs of a system.
+
+    terms      (q, qd, t, p) -> Terms
+    law        (q, qd, t, p, reaction) -> Nature, or None when all constraints are ideal
+    energy     (q, qd, t, p) -> number, or None when no Lagrangian is known
+    engine     the hot functions
+    style      "straight-line" or "array"
+    """
+
+    terms: Callable[..., Terms]
+    law: Callable[..., Nature] | None
+    energy: Callable[..., Array] | None
+    engine: Engine
+    style: str
+
+
 @dataclass(frozen=True, eq=False)
 class Dynamics:
     """One system, compiled.
 
     coordinates, constraints, parameters    names, in the order of the arrays
     levels                                  "position", "velocity" or "acceleration", one per constraint
-    terms                                   (q, qd, t, p) -> Terms
-    law                                     (q, qd, t, p, reaction) -> Nature, or None when all constraints are ideal
-    energy                                  (q, qd, t, p) -> number, or None when no Lagrangian is known
-    engine                                  the hot functions
-    style                                   "straight-line" or "array"
+    compile                                 makes the functions for JAX, when they are first wanted: what runs in
+                                            machine code never wants them
+    native                                  the same system for machine code, where it has a symbolic form, or None
     laws                                    (name of the constraint or "", name of the law), one per nonideal law
     law_remarks                             what was assumed about them, in sentences
     law_multipliers                         numbers of the constraints whose multipliers the laws use
@@ -98,15 +114,36 @@ class Dynamics:
     constraints: tuple[str, ...]
     parameters: tuple[str, ...]
     levels: tuple[str, ...]
-    terms: Callable[..., Terms]
-    law: Callable[..., Nature] | None
-    energy: Callable[..., Array] | None
-    engine: Engine
-    style: str
+    compile: Callable[[], Compiled]
+    native: Any = None
     laws: tuple[tuple[str, str], ...] = ()
     law_remarks: tuple[str, ...] = ()
     law_multipliers: tuple[int, ...] = ()
     contacts: tuple[int, ...] = ()
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        return self.compile()
+
+    @property
+    def terms(self) -> Callable[..., Terms]:
+        return self.compiled.terms
+
+    @property
+    def law(self) -> Callable[..., Nature] | None:
+        return self.compiled.law
+
+    @property
+    def energy(self) -> Callable[..., Array] | None:
+        return self.compiled.energy
+
+    @property
+    def engine(self) -> Engine:
+        return self.compiled.engine
+
+    @property
+    def style(self) -> str:
+        return self.compiled.style
 
     def law_at(self, q: Array, qd: Array, t: Any, p: Any) -> Law | None:
         """The nonideal laws as a function of the ideal forces alone."""

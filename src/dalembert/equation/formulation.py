@@ -70,6 +70,7 @@ class Kernel(NamedTuple):
     ideal_force: Array
     nonideal_force: Array
     multipliers: Array
+    reactions: Array
     unique_multipliers: Array
     rank: Array
     rank_gap: Array
@@ -118,6 +119,7 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
         ideal_force=ideal.force,
         nonideal_force=nonideal.force,
         multipliers=lam,
+        reactions=lam if law is None else rows.multipliers(lower_solve(half, unprescribed)),
         unique_multipliers=rows.unique,
         rank=rows.rank,
         rank_gap=rows.gap,

@@ -15,10 +15,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax.numpy as jnp
-
-from dalembert.equation.tolerance import RANK_TOLERANCE, ROUNDING
-
 Vector = Sequence[Any]
 Matrix = Sequence[Sequence[Any]]
 
@@ -112,13 +108,14 @@ def factor(M: Matrix) -> Mass:
     for j in range(n):
         scaled = [mul(lower[j][k], pivots[k]) for k in range(j)]
         pivots.append(sub(M[j][j], dot(lower[j][:j], scaled)))
-        reciprocals.append(_reciprocal(pivots[j]))
+        reciprocals.append(reciprocal(pivots[j]))
         for i in range(j + 1, n):
             lower[i][j] = mul(sub(M[i][j], dot(lower[i][:j], scaled)), reciprocals[j])
     return Mass(lower, pivots, reciprocals)
 
 
-def _reciprocal(pivot: Any) -> Any:
+def reciprocal(pivot: Any) -> Any:
+    """One over a pivot."""
     if is_number(pivot, 0):
         return float("inf")  # a mass matrix that is singular by its form; found out when it is watched
     return 1 if is_number(pivot, 1) else 1 / pivot
@@ -188,32 +185,3 @@ def orthonormal_rows(mass: Mass, A: Matrix, use: Use) -> Rows:
         unit.append([0 if is_number(entry, 0) else entry / length for entry in r])
         lengths.append(length)
     return Rows(mass, given, unit, lengths)
-
-
-def if_independent() -> Use:
-    """Use a row if it stands out of the earlier ones by more than the rank tolerance, and than rounding can fake.
-
-    A row of which only a fraction s was left has a direction good to ε/s, and what is left of later rows is no better.
-    """
-    least: Any = 1.0
-
-    def use(k: int, size: Any, whole: Any) -> Any:
-        nonlocal least
-        limit = jnp.maximum(RANK_TOLERANCE, ROUNDING / least)
-        used = size > limit**2 * whole
-        fraction = jnp.sqrt(jnp.where(used, size / jnp.where(used, whole, 1.0), 1.0))
-        least = jnp.minimum(least, fraction)
-        return _length(size, used)
-
-    return use
-
-
-def if_kept(keep: Any) -> Use:
-    """Use the rows that were found independent before: ``keep`` has one flag per row."""
-    return lambda k, size, whole: _length(size, keep[k])
-
-
-def _length(size: Any, used: Any) -> Any:
-    # A row that was independent may vanish on the way; the inner `where` keeps derivatives finite for it.
-    used = used & (size > 0)
-    return jnp.where(used, jnp.sqrt(jnp.where(used, size, 1.0)), jnp.inf)

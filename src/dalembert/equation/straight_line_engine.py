@@ -11,6 +11,7 @@ from jax import Array
 
 from dalembert.equation import straight_line as sl
 from dalembert.equation.dynamics import Engine, Gains, Watch, damping
+from dalembert.equation.tolerance import RANK_TOLERANCE, ROUNDING
 
 
 class ScalarTerms(NamedTuple):
@@ -102,19 +103,48 @@ def straight_line_engine(program: ScalarProgram, select: Callable[..., Watch]) -
         return found._replace(rows=jnp.zeros(m).at[found.rows.order].set(found.rows.active) > 0)
 
     def acceleration(q: Array, qd: Array, t: Any, p: Any, rows: Array, gains: Gains | None) -> Array:
-        return _stack(program.acceleration(tuple(q), tuple(qd), t, p, sl.if_kept(rows), gains))
+        return _stack(program.acceleration(tuple(q), tuple(qd), t, p, if_kept(rows), gains))
 
     def lifted(step: Callable[..., sl.Vector]) -> Callable[..., Array]:
-        return lambda q, qd, t, p, rows: _stack(step(tuple(q), tuple(qd), t, p, sl.if_kept(rows)))
+        return lambda q, qd, t, p, rows: _stack(step(tuple(q), tuple(qd), t, p, if_kept(rows)))
 
     return Engine(
         watch,
         acceleration,
         lifted(program.correction("position", ("position",))),
         lifted(program.correction("velocity", ("position", "velocity"))),
-        lambda q, qd, t, p: tuple(program.acceleration(q, qd, t, p, sl.if_independent())),
+        lambda q, qd, t, p: tuple(program.acceleration(q, qd, t, p, if_independent())),
     )
 
 
 def _stack(entries: sl.Vector) -> Array:
     return jnp.stack([jnp.asarray(entry, float) for entry in entries])
+
+
+def if_independent() -> sl.Use:
+    """Use a row if it stands out of the earlier ones by more than the rank tolerance, and than rounding can fake.
+
+    A row of which only a fraction s was left has a direction good to ε/s, and what is left of later rows is no better.
+    """
+    least: Any = 1.0
+
+    def use(k: int, size: Any, whole: Any) -> Any:
+        nonlocal least
+        limit = jnp.maximum(RANK_TOLERANCE, ROUNDING / least)
+        used = size > limit**2 * whole
+        fraction = jnp.sqrt(jnp.where(used, size / jnp.where(used, whole, 1.0), 1.0))
+        least = jnp.minimum(least, fraction)
+        return _length(size, used)
+
+    return use
+
+
+def if_kept(keep: Any) -> sl.Use:
+    """Use the rows that were found independent before: ``keep`` has one flag per row."""
+    return lambda k, size, whole: _length(size, keep[k])
+
+
+def _length(size: Any, used: Any) -> Any:
+    # A row that was independent may vanish on the way; the inner `where` keeps derivatives finite for it.
+    used = used & (size > 0)
+    return jnp.where(used, jnp.sqrt(jnp.where(used, size, 1.0)), jnp.inf)

@@ -38,6 +38,8 @@ _CASES = {
     "hoop": ("Bead on a vertical hoop with Coulomb friction", "friction.hoop"),
     "pin-friction": ("Pendulum with friction in its pin", "friction.pin"),
     "rotating-rod": ("Bead on a rotating rod with Coulomb friction", "friction.rotating_rod"),
+    "incline": ("Block on a rough incline that comes to rest and stays", "sticking.incline"),
+    "belt": ("Stick and slip on a moving belt", "sticking.belt"),
     "painleve-rod": ("Painlevé's rod: friction by the actual reaction", "friction.painleve_rod"),
     "hidden-constraint": ("A hidden constraint, found and added", "ill_posed.hidden_constraint"),
     "indefinite-mass": ("An indefinite mass matrix", "ill_posed.indefinite_mass"),

@@ -84,6 +84,7 @@ def spiral(name: str, title: str) -> Case:
         qd0=(-0.1 * np.exp(3), -1.0),
         times=np.linspace(0, 60, 601),
         drift=None,
+        rtol=1e-12,
         checks=(
             Check("θ − (30 − t)", lambda run: run["theta"] - 30 + run.t, 0, 1e-10, "closed form"),
             Check("r − e^(0.1(30 − t))", lambda run: run["r"] - np.exp(3 - run.t / 10), 0, 1e-9, "closed form"),

@@ -15,11 +15,12 @@ from dalembert.equation.painleve import refuse_undetermined
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import contradiction, require_positive
 from dalembert.errors import ConstraintError, MassMatrixError
-from dalembert.integration.guarded_solver import halves
-from dalembert.integration.integrate import Method, Path
+from dalembert.integration.integrate import Path
+from dalembert.integration.method import Method, halves
 
 
-@eqx.filter_jit
+# As in ``sampling``: it runs once or a few times, so that compiling is nearly all that it costs.
+@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})  # pyright: ignore
 def answer_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
     """The compiled answer at one state."""
     return dynamics.answer(q, qd, t, p, formulation)

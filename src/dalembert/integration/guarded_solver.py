@@ -16,6 +16,7 @@ from jax import Array
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
+from dalembert.integration.method import halves
 
 
 class Record(NamedTuple):
@@ -90,12 +91,6 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
             jnp.where(watch.rank != record.rank, t0, record.changed_at),
         )
         return y1, error, dense, (inner, record), result
-
-
-def halves(y: Any) -> tuple[Any, Any]:
-    """q and qd."""
-    n = y.shape[-1] // 2
-    return y[..., :n], y[..., n:]
 
 
 def vector_field(dynamics: Dynamics, formulation: Formulation, drift: Drift) -> diffrax.ODETerm:

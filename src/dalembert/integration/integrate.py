@@ -4,53 +4,35 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-import diffrax
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from dalembert.equation.dynamics import Dynamics
-from dalembert.equation.formulation import Formulation
-from dalembert.integration.drift import Drift
-from dalembert.integration.guarded_solver import GuardedSolver, Record, halves, vector_field
+from dalembert.integration.method import Floats, Method, Stretch
+from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.progress import Progress
+from dalembert.native.stepper import FINISHED
 
-STRETCH = 4096
-"""Steps in one compiled stretch; a longer run goes on with the next one, showing progress in between."""
+NATIVE_STRETCH = 16384
+"""Steps of machine code between two looks at the clock."""
 
+WATCHED_STRETCH = 64
+"""The same where somebody watches for the step to stop at: those beyond it are wasted."""
 
-@dataclass(frozen=True)
-class Method:
-    """How to integrate: everything but the system and the numbers.
-
-    step    a fixed step size, or None for an adaptive one
-    """
-
-    formulation: Formulation
-    drift: Drift
-    solver: diffrax.AbstractSolver[Any]
-    rtol: float
-    atol: float
-    step: float | None
-    max_steps: int
-
-    def controller(self, span: Any) -> diffrax.AbstractStepSizeController[Any, Any]:
-        if self.step is not None:
-            return diffrax.ConstantStepSize()
-        # Below this step time itself no longer resolves the motion: better to stop and say so.
-        return diffrax.PIDController(rtol=self.rtol, atol=self.atol, dtmin=1e-14 * span, force_dtmin=False)
-
-    def guarded(self, dynamics: Dynamics) -> GuardedSolver:
-        return GuardedSolver(self.solver, dynamics, self.drift, not self.formulation.compromises)
+Watch = Callable[[Floats, Floats, NativeSteps | None], int | None]
+"""From times (k,) and states (k, 2n) of steps, and machine code if that took them, the one to stop at, if any."""
 
 
 @dataclass
 class Path:
-    """The accepted steps of a run: times (k,) and states (k, 2n), from the start to where it ended."""
+    """The accepted steps of a run: times (k,) and states (k, 2n), from the start to where it ended.
+
+    native    the machine code that all of it was done with, or None
+    stopped   whether a watch ended it
+    """
 
     t: Any
     y: Any
@@ -61,29 +43,59 @@ class Path:
     seconds: float = 0.0
     ranks: tuple[int, int] = (0, 0)
     rank_changes: list[float] = field(default_factory=list[float])
+    native: NativeSteps | None = None
+    stopped: bool = False
 
 
-def integrate(dynamics: Dynamics, method: Method, y0: Array, t0: float, t1: float, p: Any, progress: Progress) -> Path:
-    """Step from t0 to t1, or as far as it goes."""
+def integrate(
+    dynamics: Dynamics,
+    method: Method,
+    y0: Floats,
+    t0: float,
+    t1: float,
+    p: Any,
+    progress: Progress,
+    watch: Watch | None = None,
+) -> Path:
+    """Step from t0 to t1, or as far as it goes: in machine code, and by the general integrator where that declines.
+
+    A ``watch`` sees the steps as they come, each time with the one before, and may stop there: see ``Path.stopped``.
+    """
+    room = NATIVE_STRETCH if watch is None else WATCHED_STRETCH
     began = time.perf_counter()
+    native = native_steps(dynamics, method, p)
     ts, ys = [np.array([t0])], [np.asarray(y0)[None]]
-    path = Path(ts[0], ys[0], finished=False)
+    path = Path(ts[0], ys[0], finished=False, native=native)
     seen: list[int] = []
     while path.steps < method.max_steps:
-        stretch = _stretch(dynamics, method, jnp.asarray(ys[-1][-1]), jnp.asarray(ts[-1][-1]), jnp.asarray(t1), p)
-        accepted = int(stretch.accepted)
-        path.sound_start &= path.steps > 0 or bool(stretch.sound)
-        ts.append(np.asarray(stretch.t[:accepted]))
-        ys.append(np.asarray(stretch.y[:accepted]))
+        y, t = ys[-1][-1], float(ts[-1][-1])
+        stretch = (
+            None if native is None else _native_stretch(native, y, t, t1, min(method.max_steps - path.steps, room))
+        )
+        if stretch is None:
+            # diffrax takes long to import, and most runs do without it
+            from dalembert.integration.general_steps import general_stretch
+
+            stretch, path.native = general_stretch(dynamics, method, y, t, t1, p), None
+        if watch is not None and len(stretch.t):
+            last = watch(np.append(t, stretch.t), np.vstack([y, stretch.y]), path.native)
+            path.stopped = last is not None
+            if last is not None:
+                stretch = stretch._replace(t=stretch.t[:last], y=stretch.y[:last], finished=False)
+        accepted = len(stretch.t)
+        path.sound_start &= path.steps > 0 or stretch.sound
+        ts.append(stretch.t)
+        ys.append(stretch.y)
         path.steps += accepted
-        path.rejected += int(stretch.rejected)
-        seen += [int(stretch.record.lowest), int(stretch.record.highest)]
-        if np.isfinite(stretch.record.changed_at):
-            path.rank_changes.append(float(stretch.record.changed_at))
-        path.finished = bool(stretch.finished) and path.steps <= method.max_steps
+        path.rejected += stretch.rejected
+        if seen and stretch.ranks[0] != seen[-1]:
+            path.rank_changes.append(t)
+        seen += stretch.ranks
+        path.rank_changes += stretch.rank_changes
+        path.finished = stretch.finished and path.steps <= method.max_steps
         if accepted:
             progress.show(float(ts[-1][-1]), path.steps)
-        if path.finished or not bool(stretch.to_be_continued) or not accepted:
+        if path.finished or path.stopped or not stretch.to_be_continued or not accepted:
             break
         if not np.isfinite(ys[-1][-1]).all():
             break
@@ -96,43 +108,9 @@ def integrate(dynamics: Dynamics, method: Method, y0: Array, t0: float, t1: floa
     return path
 
 
-class Stretch(NamedTuple):
-    """Up to ``STRETCH`` steps: padded times and states, how many are real, how it ended, if the start was sound."""
-
-    t: Array
-    y: Array
-    accepted: Array
-    rejected: Array
-    finished: Array
-    to_be_continued: Array
-    record: Record
-    sound: Array
-
-
-@eqx.filter_jit
-def _stretch(dynamics: Dynamics, method: Method, y0: Array, t0: Any, t1: Any, p: Any) -> Stretch:
-    watch = dynamics.engine.watch(*halves(y0), t0, p)
-    solution = diffrax.diffeqsolve(
-        vector_field(dynamics, method.formulation, method.drift),
-        method.guarded(dynamics),
-        t0=t0,
-        t1=t1,
-        dt0=method.step,
-        y0=y0,
-        args=(p, watch),
-        stepsize_controller=method.controller(t1 - t0),
-        saveat=diffrax.SaveAt(steps=True, solver_state=True),
-        max_steps=STRETCH,
-        throw=False,
-    )
-    assert solution.ts is not None and solution.ys is not None and solution.solver_state is not None
-    return Stretch(
-        t=solution.ts,
-        y=solution.ys,
-        accepted=solution.stats["num_accepted_steps"],
-        rejected=solution.stats["num_rejected_steps"],
-        finished=solution.result == diffrax.RESULTS.successful,
-        to_be_continued=solution.result == diffrax.RESULTS.max_steps_reached,
-        record=solution.solver_state[1],
-        sound=watch.sound,
-    )
+def _native_stretch(native: NativeSteps, y: Floats, t: float, t1: float, most: int) -> Stretch | None:
+    found = native.stretch(y, t, t1, most)
+    if found is None:
+        return None
+    finished = found.ending == FINISHED
+    return Stretch(found.t, found.y, found.rejected, finished, not finished, True, [len(native.rows)], [])

@@ -19,9 +19,10 @@ from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import refuse_trouble, require_fit
 from dalembert.errors import SimulationError
 from dalembert.integration.failure import answer_at, why
-from dalembert.integration.integrate import Method, Path, integrate
+from dalembert.integration.integrate import Path, integrate
+from dalembert.integration.method import Method
+from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.progress import Progress
-from dalembert.integration.sampling import sample
 from dalembert.integration.start import require_start
 from dalembert.integration.trajectory import Trajectory
 
@@ -45,13 +46,13 @@ def run(
     t0, t1 = float(times[0]), float(times[-1])
     require_start(dynamics, q0, qd0, times[0], p, allow_violation=allow_violation)
     if not isinstance(method.formulation, Factored):
-        _refuse_start(dynamics, method, q0, qd0, times[0], p)
-    y0 = jnp.concatenate([jnp.asarray(q0), jnp.asarray(qd0)])
+        refuse_start(dynamics, method, q0, qd0, times[0], p)
+    y0 = np.concatenate([q0, qd0])
     with Progress(t0, t1, progress) as bar:
         path = integrate(dynamics, method, y0, t0, t1, p, bar)
     if not path.sound_start:
         # the default formulation is watched by the integrator itself, which saves compiling the check for every run
-        _refuse_start(dynamics, method, q0, qd0, times[0], p)
+        refuse_start(dynamics, method, q0, qd0, times[0], p)
     reached = times if path.finished else np.unique(np.append(times[times <= path.t[-1]], path.t[-1]))
     trajectory = _sampled(dynamics, method, path, reached, p)
     off = _first_trouble(trajectory, method)
@@ -64,7 +65,7 @@ def run(
     return trajectory
 
 
-def _refuse_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> None:
+def refuse_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> None:
     """Raise if there is no sound acceleration at the start."""
     answer = answer_at(dynamics, q0, qd0, t0, p, method.formulation)
     refuse_trouble(answer, method.formulation, dynamics.constraints)
@@ -80,30 +81,56 @@ def _euclidean(dynamics: Dynamics) -> Dynamics:
     def euclidean(q: Any, qd: Any, t: Any, p: Any) -> Terms:
         return dynamics.terms(q, qd, t, p)._replace(M=jnp.eye(len(dynamics.coordinates)))
 
-    return replace(dynamics, engine=array_engine(euclidean, None, dynamics.levels, law_needs_ideal=False))
+    engine = array_engine(euclidean, None, dynamics.levels, law_needs_ideal=False)
+    return replace(dynamics, compile=lambda: dynamics.compiled._replace(engine=engine))
 
 
-def _sampled(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> Trajectory:
-    recorded: dict[str, Any] = {"energy": None} | sample(dynamics, method, path, times, p)
-    statistics = {
+def recorded(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> dict[str, Any]:
+    """The motion along a path, at any times on it, by the names of ``Trajectory``."""
+    before = np.maximum(np.searchsorted(path.t, times, side="left") - 1, 0)
+    return told(dynamics, method, path.native, path.t[before], path.y[before], times, p)
+
+
+def told(
+    dynamics: Dynamics, method: Method, native: NativeSteps | None, t0: Floats, y0: Floats, times: Floats, p: Any
+) -> dict[str, Any]:
+    """The motion at times reached by one step each from states at t0, or at these themselves, if times are t0."""
+    if native is None:
+        native = native_steps(dynamics, method, p)
+    found = None if native is None else native.sample(t0, y0, times)
+    if found is None:
+        # as in ``integrate``: diffrax only where it is needed
+        from dalembert.integration.sampling import sample
+
+        found = sample(dynamics, method, t0, y0, times, p)
+    return {"energy": None} | found
+
+
+def statistics(dynamics: Dynamics, method: Method, path: Path) -> dict[str, Any]:
+    """What there is to say about how a path was found."""
+    return {
         "steps": path.steps,
         "rejected": path.rejected,
         "seconds": path.seconds,
-        "solver": type(method.solver).__name__,
+        "solver": "Dopri8" if method.solver is None else type(method.solver).__name__,
         "formulation": type(method.formulation).__name__,
         "drift": type(method.drift).__name__,
-        "program": dynamics.style,
+        "program": "machine code" if path.native is not None else dynamics.style,
         "rtol": method.rtol,
         "atol": method.atol,
     }
+
+
+def _sampled(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> Trajectory:
+    found = recorded(dynamics, method, path, times, p)
     return Trajectory(
         t=np.asarray(times),
-        **recorded,
+        **found,
         coordinates=dynamics.coordinates,
         constraints=dynamics.constraints,
         parameters=dict(zip(dynamics.parameters, map(float, p), strict=True)),
-        statistics=statistics,
-        notes=_notes(path, recorded["rank"]),
+        statistics=statistics(dynamics, method, path),
+        notes=_notes(path, found["rank"]),
     )
 
 

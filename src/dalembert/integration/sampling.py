@@ -14,20 +14,21 @@ import numpy as np
 from jax import Array, lax
 
 from dalembert.equation.dynamics import Dynamics
-from dalembert.integration.guarded_solver import halves, vector_field
-from dalembert.integration.integrate import Method, Path
+from dalembert.integration.general_steps import solver_of
+from dalembert.integration.guarded_solver import vector_field
+from dalembert.integration.method import Method, halves
+from dalembert.integration.native_steps import at_own_level
 
 BATCH = 256
 """Times computed side by side; more would only take more memory."""
 
 
-def sample(dynamics: Dynamics, method: Method, path: Path, times: Any, p: Any) -> dict[str, Any]:
-    """States and all that follows from them at T times on a path, by the names of ``Trajectory``."""
-    # Padded to a power of two, and with the steps looked up here: what is compiled depends on neither the exact
-    # number of times nor the number of steps, and serves the next run as well.
-    padded = np.append(times, np.full(2 ** int(np.ceil(np.log2(len(times)))) - len(times), times[-1]))
-    before = np.maximum(np.searchsorted(path.t, padded, side="left") - 1, 0)
-    found = _sample(dynamics, method, jnp.asarray(path.t[before]), jnp.asarray(path.y[before]), jnp.asarray(padded), p)
+def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: Any) -> dict[str, Any]:
+    """States and all that follows from them at T times reached by one step each, by the names of ``Trajectory``."""
+    # Padded to a power of two: what is compiled does not depend on the exact number of times and serves the next run.
+    more = 2 ** int(np.ceil(np.log2(len(times)))) - len(times)
+    t0, y0, padded = (jnp.asarray(np.concatenate([x, np.repeat(x[-1:], more, axis=0)])) for x in (t0, y0, times))
+    found = _sample(dynamics, method, t0, y0, padded, p)
     return {name: np.asarray(values)[: len(times)] for name, values in found.items()}
 
 
@@ -70,7 +71,7 @@ def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Ar
 
 def _with_tolerances(method: Method) -> diffrax.AbstractSolver[Any]:
     """The solver with its root finder's tolerances filled in, as ``diffeqsolve`` does for its own copy."""
-    solver = method.solver
+    solver = solver_of(method)
     if not isinstance(solver, diffrax.AbstractImplicitSolver):
         return solver
     controller = diffrax.PIDController(rtol=method.rtol, atol=method.atol)
@@ -90,8 +91,6 @@ def _described(dynamics: Dynamics, method: Method, state: Array, t: Array, p: An
     answer = dynamics.answer(q, qd, t, p, method.formulation)
     terms = dynamics.terms(q, qd, t, p)
     residual = terms.A @ answer.acceleration - terms.b
-    own = {"position": terms.position, "velocity": terms.velocity, "acceleration": residual}
-    at_level = [own[level][k] for k, level in enumerate(dynamics.levels)]
     described = {
         "q": q,
         "qd": qd,
@@ -99,9 +98,10 @@ def _described(dynamics: Dynamics, method: Method, state: Array, t: Array, p: An
         "ideal_force": answer.ideal_force,
         "nonideal_force": answer.nonideal_force,
         "multipliers": answer.multipliers,
+        "reactions": answer.reactions,
         "rank": answer.rank,
         "inconsistency": answer.inconsistency,
-        "violation": jnp.stack(at_level) if at_level else residual,
+        "violation": at_own_level(dynamics.levels, terms.position, terms.velocity, residual),
         "velocity_violation": terms.velocity,
     }
     if dynamics.energy is not None:

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.verdict import require_finite, require_symmetric
 from dalembert.errors import StateError
-
-START_TOLERANCE = 1e-8
-"""A start may miss a constraint by this distance, relative to the size of the state."""
+from dalembert.violation import violated
 
 Floats = NDArray[np.float64]
 
@@ -29,9 +27,15 @@ class State(NamedTuple):
     qd: Floats
 
 
-@eqx.filter_jit
 def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
-    """The compiled terms at one state."""
+    """The terms at one state, as numbers."""
+    if dynamics.native is not None and dynamics.native.possible:
+        return Terms(*dynamics.native.terms(q, qd, t, p))
+    return _compiled_terms(dynamics, q, qd, t, p)
+
+
+@eqx.filter_jit
+def _compiled_terms(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     return dynamics.terms(q, qd, t, p)
 
 
@@ -43,8 +47,7 @@ def require_start(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, 
     require_symmetric(np.asarray(terms.M))
     if allow_violation:
         return
-    length = np.linalg.norm(np.asarray(terms.A), axis=1)
-    found = _misses(dynamics, terms.position, length, q, "q0") + _misses(dynamics, terms.velocity, length, qd, "qd0")
+    found = _misses(dynamics, terms.position, terms.A, q, "q0") + _misses(dynamics, terms.velocity, terms.A, qd, "qd0")
     if found:
         raise StateError(
             f"the start must satisfy the constraints; {'; '.join(found)}. "
@@ -53,12 +56,10 @@ def require_start(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, 
         )
 
 
-def _misses(dynamics: Dynamics, residual: Any, length: Floats, scale: Floats, argument: str) -> list[str]:
-    limit = START_TOLERANCE * length * (1 + np.abs(scale).max())
-    off = np.abs(np.asarray(residual))
+def _misses(dynamics: Dynamics, residual: Any, A: Any, state: Floats, argument: str) -> list[str]:
     return [
-        f"`{dynamics.constraints[k]}` is violated by {off[k]:.1e} at `{argument}`"
-        for k in np.flatnonzero(off > np.maximum(limit, 1e-14))
+        f"`{dynamics.constraints[k]}` is violated by {abs(residual[k]):.1e} at `{argument}`"
+        for k in np.flatnonzero(violated(residual, A, state))
     ]
 
 
@@ -143,7 +144,8 @@ def _nearest(
         return Equations(f / scale, J @ steps / scale[:, None], steps.T @ H @ steps)
 
     y = _some_solution(at, np.zeros_like(x0))
-    _require_solution(at(y).residual, y, scale, names, argument)
+    x = x0 + steps @ y
+    _require_solution(equations(x, none), x, names, argument)
     for _ in range(100):
         J = at(y).jacobian
         tangent, J_plus = _tangent(J), np.linalg.pinv(J, rcond=SPAN_TOLERANCE)
@@ -204,11 +206,12 @@ def _shorter(at: Callable[[Floats], Equations], y: Floats, step: Floats) -> Floa
     return None
 
 
-def _require_solution(residual: Floats, y: Floats, scale: Floats, names: list[str], argument: str) -> None:
-    limit = 1e-10 * (1 + np.linalg.norm(y))
-    off = np.flatnonzero(~(np.abs(residual) <= limit))
-    if len(off):
-        culprits = "; ".join(f"`{names[int(k)]}` remains violated by {abs(residual[k]) * scale[k]:.1e}" for k in off)
+def _require_solution(found: Equations, x: Floats, names: list[str], argument: str) -> None:
+    off = violated(found.residual, found.jacobian, x) | ~np.isfinite(found.residual)
+    if off.any():
+        culprits = "; ".join(
+            f"`{names[k]}` remains violated by {abs(found.residual[k]):.1e}" for k in map(int, np.flatnonzero(off))
+        )
         raise StateError(
             f"some state near `{argument}` must satisfy the constraints; {culprits}. Check that the constraints do not "
             f"contradict one another, or start from a guess nearer to them."

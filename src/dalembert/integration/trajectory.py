@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 PER_COORDINATE = ("q", "qd", "acceleration", "ideal_force", "nonideal_force")
-PER_CONSTRAINT = ("multipliers", "violation", "velocity_violation")
+PER_CONSTRAINT = ("multipliers", "reactions", "violation", "velocity_violation")
 PER_TIME = ("rank", "inconsistency", "energy")
 
 USUAL_THEORY = "d'Alembert"
@@ -37,6 +37,7 @@ class Trajectory:
     q, qd, acceleration (T, n)
     ideal_force, nonideal_force (T, n)    the two parts of the constraint force
     multipliers (T, m)                    λ with Aᵀλ the ideal force
+    reactions (T, m)                      the same with what nonideal laws add to them: Aᵀλ = Qᶜ − C
     violation (T, m)                      residual of each constraint at its own level
     velocity_violation (T, m)             residual of its velocity form; zero for acceleration-level constraints
     rank (T,), inconsistency (T,)         of the constraint rows
@@ -45,6 +46,7 @@ class Trajectory:
     parameters                            values by name
     statistics                            steps, rejected steps, seconds and the method, by name
     notes                                 what happened on the way, in sentences
+    events                                (t, contact, "sticks" or "slips"), in order of time
     accounts                              makes the ledger; not kept in files
     theory                                "d'Alembert", or the name of another mechanics, such as "vakonomic", which is
                                           then shown everywhere; there multipliers and forces are that theory's
@@ -59,6 +61,7 @@ class Trajectory:
     ideal_force: Floats
     nonideal_force: Floats
     multipliers: Floats
+    reactions: Floats
     violation: Floats
     velocity_violation: Floats
     rank: NDArray[np.int64]
@@ -70,6 +73,7 @@ class Trajectory:
     statistics: dict[str, Any]
     notes: tuple[str, ...] = ()
     theory: str = USUAL_THEORY
+    events: tuple[Any, ...] = ()
     accounts: Callable[[Trajectory], Ledger] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,7 +121,7 @@ class Trajectory:
         variables |= {name: (("time",), getattr(self, name)) for name in PER_TIME if getattr(self, name) is not None}
         labels = {"time": self.t, "coordinate": list(self.coordinates)}
         labels |= {"constraint": list(self.constraints)} if self.constraints else {}
-        described = {key: json.dumps(getattr(self, key)) for key in ("parameters", "statistics", "notes")}
+        described = {key: json.dumps(getattr(self, key)) for key in ("parameters", "statistics", "notes", "events")}
         return xr.Dataset(variables, labels, described | {"theory": self.theory})
 
     @classmethod
@@ -135,6 +139,7 @@ class Trajectory:
             parameters=json.loads(data.attrs["parameters"]),
             statistics=json.loads(data.attrs["statistics"]),
             notes=tuple(json.loads(data.attrs["notes"])),
+            events=tuple(tuple(event) for event in json.loads(data.attrs["events"])),
             theory=str(data.attrs.get("theory", USUAL_THEORY)),  # files written before there was another have none
         )
 

@@ -13,13 +13,16 @@ import numpy as np
 from jax import Array
 
 from dalembert.equation.array_engine import array_engine
-from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.equation.dynamics import Compiled, Dynamics, Terms
 from dalembert.equation.reaction import Nature, Reaction
 from dalembert.equation.straight_line_engine import ScalarProgram, straight_line_engine
 from dalembert.errors import InputError, ModelError
 from dalembert.lowering.autodiff import function_terms
+from dalembert.lowering.compiling import refuse_unknown_functions
 from dalembert.lowering.counting import count_elimination
 from dalembert.lowering.laws import array_law, scalar_law
+from dalembert.lowering.native import NativeSystem
+from dalembert.lowering.source import Source, source_of
 from dalembert.lowering.symbolic import SymbolicFunctions, array_terms, symbolic_functions
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.system import System
@@ -49,47 +52,53 @@ def build(system: System | FunctionSystem, style: Style | None = None) -> Dynami
 
 
 def _build_symbolic(system: System, style: Style | None) -> Dynamics:
-    functions = symbolic_functions(system)
-    levels = tuple(constraint.level for constraint in system.constraints)
+    source = source_of(system)
+    refuse_unknown_functions(source)
+    laws = source.laws
+    return Dynamics(
+        coordinates=system.coordinate_names,
+        constraints=system.constraint_names,
+        parameters=system.parameter_names,
+        levels=source.levels,
+        compile=lambda: _compiled(source, style),
+        native=NativeSystem(source),
+        laws=() if laws is None else laws.names,
+        law_remarks=() if laws is None else laws.remarks,
+        law_multipliers=() if laws is None else laws.used,
+        contacts=() if laws is None else laws.actual,
+    )
+
+
+def _compiled(source: Source, style: Style | None) -> Compiled:
+    functions, laws = symbolic_functions(source), source.laws
     terms = array_terms(functions)
-    laws = functions.laws
-    law = array_law(laws, terms)
-    needs_ideal, used = (laws.needs_ideal, laws.multipliers) if laws is not None else (False, ())
+    law = array_law(functions.laws, terms)
+    needs_ideal, used = (laws.needs_ideal, laws.used) if laws is not None else (False, ())
     chosen = (style or _faster_style(functions)) if laws is None or not laws.actual else "array"
-    arrays = array_engine(
+    engine = array_engine(
         terms,
         law,
-        levels,
+        source.levels,
         law_needs_ideal=needs_ideal,
         law_multipliers=used,
         diagonal_mass=_diagonal(functions),
     )
     if chosen == "straight-line":
-        scalars = scalar_law(laws, lambda *state: functions.terms(*state).M)
-        program = ScalarProgram(functions.terms, scalars, levels, law_needs_ideal=needs_ideal)
-        engine = straight_line_engine(program, arrays.watch)
-    else:
-        engine = arrays
-    energy = functions.energy
-    return Dynamics(
-        coordinates=system.coordinate_names,
-        constraints=system.constraint_names,
-        parameters=system.parameter_names,
-        levels=levels,
+        scalars = scalar_law(functions.laws, lambda *state: functions.terms(*state).M)
+        program = ScalarProgram(functions.terms, scalars, source.levels, law_needs_ideal=needs_ideal)
+        engine = straight_line_engine(program, engine.watch)
+    total = functions.energy
+    return Compiled(
         terms=terms,
         law=law,
-        energy=None if energy is None else lambda q, qd, t, p: energy(tuple(q), tuple(qd), t, tuple(p)),
+        energy=None if total is None else lambda q, qd, t, p: total(tuple(q), tuple(qd), t, tuple(p)),
         engine=engine,
         style=chosen,
-        laws=() if laws is None else laws.names,
-        law_remarks=() if laws is None else laws.remarks,
-        law_multipliers=used,
-        contacts=() if laws is None else laws.actual,
     )
 
 
 def _faster_style(functions: SymbolicFunctions) -> Style:
-    if functions.laws is not None and any(functions.laws.scaled) and not _diagonal(functions):
+    if functions.laws is not None and any(functions.laws.laws.scaled) and not _diagonal(functions):
         return "array"  # z needs the symmetric square root of M, which has no straight-line form
     operations = functions.operations
     if operations <= STRAIGHT_LINE_LIMIT:
@@ -120,11 +129,9 @@ def _build_functions(system: FunctionSystem) -> Dynamics:
         constraints=_row_names(system, counts),
         parameters=names,
         levels=levels,
-        terms=terms,
-        law=law,
-        energy=_function_energy(system),
-        engine=array_engine(terms, law, levels, law_needs_ideal=True),
-        style="array",
+        compile=lambda: Compiled(
+            terms, law, _function_energy(system), array_engine(terms, law, levels, law_needs_ideal=True), "array"
+        ),
         laws=() if law is None else (("", "nonideal"),),
     )
 

@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
+import jax.scipy.special as jsp
 import numpy as np
 import sympy as sp
 from jax import Array
 from sympy.printing.numpy import JaxPrinter
 
 from dalembert.errors import ModelError
+from dalembert.lowering.source import Source
 
 
 def assemble(entries: Sequence[Any], shape: tuple[int, ...]) -> Array:
@@ -29,16 +31,33 @@ def assemble(entries: Sequence[Any], shape: tuple[int, ...]) -> Array:
     return jnp.where(unknown, values[index], known).reshape(shape)
 
 
-def compiled(arguments: Any, expressions: Any, where: str) -> Callable[..., Any]:
-    """A function of nested tuples of numbers; ``where`` is what messages call the expressions."""
-    _refuse_unknown_functions(flat(expressions), where)
-    return sp.lambdify(arguments, expressions, modules="jax", cse=True)
+SPECIAL_FUNCTIONS = {
+    "erf": jsp.erf,
+    "erfc": jsp.erfc,
+    "gamma": jsp.gamma,
+    "loggamma": jsp.gammaln,
+    "factorial": lambda x: jsp.gamma(x + 1),
+}
+"""What SymPy would take from Python's own library, which cannot be traced."""
 
 
-def _refuse_unknown_functions(expressions: list[Any], where: str) -> None:
+def compiled(arguments: Any, expressions: Any) -> Callable[..., Any]:
+    """A function of nested tuples of numbers."""
+    return sp.lambdify(arguments, expressions, modules=[SPECIAL_FUNCTIONS, "jax"], cse=True)
+
+
+def refuse_unknown_functions(source: Source) -> None:
     """SymPy prints what JAX lacks as a bare name that fails much later; say it now."""
+    form, laws = source.form, source.laws
+    terms = (form.mass_matrix, form.applied_force, form.constraint_matrix, form.constraint_rhs, form.position)
+    _refuse_unknown_functions((*terms, form.velocity), "terms")
+    _refuse_unknown_functions(() if laws is None else (laws.components, laws.normals, laws.mu), "law")
+    _refuse_unknown_functions(() if source.energy is None else source.energy, "Lagrangian")
+
+
+def _refuse_unknown_functions(expressions: Any, where: str) -> None:
     printer = JaxPrinter()
-    for function in sorted({f for e in expressions for f in e.atoms(sp.Function)}, key=str):
+    for function in sorted({f for e in flat(expressions) for f in e.atoms(sp.Function)}, key=str):
         name = type(function).__name__
         if name not in printer.known_functions and not callable(getattr(printer, f"_print_{name}", None)):
             raise ModelError([f"the {where} must use functions that can be computed; `{name}` has no numerical form."])

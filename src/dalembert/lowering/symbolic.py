@@ -15,8 +15,8 @@ from dalembert.equation.dynamics import Terms
 from dalembert.equation.straight_line_engine import ScalarTerms
 from dalembert.lowering.compiling import assemble, compiled, flat
 from dalembert.lowering.laws import LawFunctions, law_functions
-from dalembert.model.standard_form import StandardForm, energy, standard_form
-from dalembert.model.system import System
+from dalembert.lowering.source import Source
+from dalembert.model.standard_form import StandardForm
 
 
 @dataclass(frozen=True)
@@ -36,24 +36,21 @@ class SymbolicFunctions:
     operations: int
 
 
-def symbolic_functions(system: System) -> SymbolicFunctions:
-    """Differentiate, share subexpressions, and turn a system into functions of numbers."""
-    form = standard_form(system)
+def symbolic_functions(source: Source) -> SymbolicFunctions:
+    """Share subexpressions and turn a system into functions of numbers."""
+    form, laws = source.form, source.laws
     symbols = form.symbols
-    parameters = tuple(sp.Symbol(name, real=True) for name in system.parameter_names)
-    state = (symbols.q, symbols.qd, symbols.time, parameters)
+    state = (symbols.q, symbols.qd, symbols.time, source.parameters)
     outputs = ScalarTerms(
         form.mass_matrix, form.applied_force, form.constraint_matrix, form.constraint_rhs, form.position, form.velocity
     )
-    laws = law_functions(system, form, state)
-    raw = compiled(state, tuple(outputs), "terms")
-    total = None if system.lagrangian is None else energy(system.lagrangian, symbols)
+    raw = compiled(state, tuple(outputs))
     return SymbolicFunctions(
         form=form,
         terms=lambda *state: ScalarTerms(*raw(*state)),
-        laws=laws,
-        energy=None if total is None else compiled(state, total, "Lagrangian"),
-        operations=_operations([*flat(outputs), *(() if laws is None else laws.expressions)]),
+        laws=law_functions(source, state),
+        energy=None if source.energy is None else compiled(state, source.energy),
+        operations=_operations(flat((outputs, () if laws is None else (laws.components, laws.normals)))),
     )
 
 

@@ -19,12 +19,18 @@ Normal = Literal["ideal", "actual"]
 class Friction(SlidingLaw):
     """C = −μ |N| (∂v/∂q̇)ᵀ v/|v|: along the sliding velocity v, against it, in proportion to the normal force N.
 
-    Stick and slip are decided elsewhere; this is the law while surfaces slide. Where v is exactly zero it is zero.
+    This is the law while surfaces slide; where v is exactly zero it is zero. ``da.simulate`` decides when they stick.
     """
 
     normal_force: Any
     normal: Normal
     smoothing: Any
+    mu_static: Any
+
+    @property
+    def can_stick(self) -> bool:
+        """Whether it holds what has come to rest, up to a force of μₛ |N|."""
+        return self.mu_static is not None and self.smoothing is None
 
     @abstractmethod
     def friction_coefficient(self, speed_squared: Any) -> Any:
@@ -56,8 +62,9 @@ class Coulomb(Friction):
                     constraint touches one particle in Cartesian coordinates
     normal          "ideal": λ is that of the ideal problem, so that the law is explicit. "actual": λ is the reaction
                     that friction itself changes; N must then be linear in multipliers
-    smoothing       w in v/√(|v|² + w²), which takes the place of v/|v|. Left out, nothing is smoothed, and the force
-                    at v = 0 is zero: the law is one of sliding, and does not hold a body at rest
+    smoothing       w in v/√(|v|² + w²), which takes the place of v/|v|. Left out, nothing is smoothed
+    mu_static       μₛ: surfaces that have come to rest stick, as by a further ideal constraint, until holding them
+                    would take more than μₛ |N|. Left out, the law is one of sliding only, zero at v = 0
 
     Raises
     ------
@@ -79,9 +86,12 @@ class Coulomb(Friction):
     normal_force: Any = None
     normal: Normal = "ideal"
     smoothing: Any = None
+    mu_static: Any = None
 
     def __post_init__(self) -> None:
         _check(self)
+        if self.mu_static is not None and self.smoothing is not None:
+            raise ModelError(["friction must either be smoothed or stick; leave out `smoothing` or `mu_static`."])
 
     def friction_coefficient(self, speed_squared: Any) -> Any:
         return sp.sympify(self.mu)
@@ -93,7 +103,7 @@ class Stribeck(Friction):
 
     Parameters
     ----------
-    mu, mu_static    μ and μₛ
+    mu, mu_static    μ and μₛ; surfaces that have come to rest stick, as under ``da.Coulomb``, unless smoothed
     speed            vₛ, about which it falls
     velocity, normal_force, normal, smoothing    as for ``da.Coulomb``
     """

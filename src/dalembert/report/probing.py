@@ -10,7 +10,8 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis import linear_facts
-from dalembert.analysis.numbers import ENOUGH, TRIES, Numbers, Point, finite, levels_of, random_points, terms_of
+from dalembert.analysis.numbers import Numbers, finite, model_of
+from dalembert.analysis.states import ENOUGH, random_starts, random_states
 from dalembert.errors import ConstraintError, ModelError
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import StandardForm
@@ -39,19 +40,18 @@ def probes(form: StandardForm, system: System) -> Probes:
     ModelError         functions that cannot be computed
     ConstraintError    constraints whose residuals differ by a number, so that no state satisfies them
     """
-    count = len(system.parameter_names)
     if any(entry.has(sp.DiracDelta) for entry in form.constraint_rhs):  # numbers may do without it, formulas may not
         require_computable(_parts(form, system), system)
     try:
-        terms = terms_of(form, system.parameter_names)
-        points = random_points(form, terms, count)
-        found = [terms(point) for point in points or _anywhere(len(form.applied_force), count)]
+        model = model_of(form, system.parameter_names)
+        points = [state.point for state in random_states(model)]
+        found = [model.terms(point) for point in points or random_starts(model)]
     except CANNOT_COMPUTE:
         require_computable(_parts(form, system), system)
         raise
     usable = tuple(numbers for numbers in found if finite(numbers))[:ENOUGH]
     if not points:
-        for rows, level in zip(levels_of(form), ("position", "velocity"), strict=True):
+        for level, rows in (("position", model.position), ("velocity", model.velocity)):
             _refuse_constant_offset(usable, rows, level, system.constraint_names)
     return Probes(usable, settled=bool(points))
 
@@ -75,16 +75,6 @@ def refuse_contradiction(probed: Probes, kept: Sequence[int], names: Sequence[st
         )
 
 
-def _anywhere(n: int, count: int) -> list[Point]:
-    rng = np.random.default_rng(21)
-
-    def point() -> Point:
-        q, qd = rng.normal(size=(2, n))
-        return Point(q, qd, float(rng.uniform(0.5, 1.5)), rng.uniform(0.5, 1.5, count))
-
-    return [point() for _ in range(TRIES)]
-
-
 def _refuse_constant_offset(probed: Sequence[Numbers], rows: Sequence[int], level: str, names: Sequence[str]) -> None:
     """x − 1 and x − 2 have gradients in a constant ratio, and residuals that differ by a number from that ratio.
 
@@ -92,9 +82,11 @@ def _refuse_constant_offset(probed: Sequence[Numbers], rows: Sequence[int], leve
     """
     if not probed or not rows:
         return
-    kept = [rows[k] for k in linear_facts.independent_rows(probed[0].A[list(rows)])]
-    for row in (i for i in rows if i not in kept and kept):
-        ratios = [linear_facts.combination(numbers.A, kept, row) for numbers in probed]
+    chosen = list(rows)
+    found = [linear_facts.dependencies(numbers.A[chosen]) for numbers in probed]
+    for k in (k for k in found[0] if all(found_there.get(k) for found_there in found)):
+        row = chosen[k]
+        ratios = [{chosen[i]: c for i, c in found_there[k].items()} for found_there in found]
         offsets = np.array([_offset(numbers, level, row, of) for numbers, of in zip(probed, ratios, strict=True)])
         steady = all(of.keys() == ratios[0].keys() for of in ratios) and np.allclose(
             [list(of.values()) for of in ratios], list(ratios[0].values()), rtol=1e-9

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The linear equations of velocities, accelerations and forces, and whether they demand something of the state.
+
+Notation: P z = r. A row of P that depends on others demands that r depends on them in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dalembert.analysis.linear_facts import contradictions, unit_rows
+from dalembert.analysis.mass import own_units
+from dalembert.analysis.numbers import Model, Point, sizes
+from dalembert.model.values import Floats
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Linear equations P z = r whose dependent rows may demand something of the state.
+
+    matrix, right    in symbols
+    numbers          the same at a point, each coordinate in a unit of its own
+    points           where they must hold
+    kinematic        whether they follow from the constraints alone
+    """
+
+    matrix: Any
+    right: Any
+    numbers: Callable[[Point], tuple[Floats, Floats]]
+    points: list[Point]
+    kinematic: bool
+
+    def demand(self) -> bool:
+        return any(self._demand(point) for point in self.points)
+
+    def _demand(self, point: Point) -> bool:
+        matrix, right = self.numbers(point)
+        return bool(contradictions(matrix, right, sizes(lambda moved: self.numbers(moved)[1], point)))
+
+
+def demanding(model: Model, forces: int, places: list[Point], points: list[Point]) -> Iterator[Equations]:
+    """The first level at which something is demanded that was not stated: velocities, accelerations, or forces."""
+    levels = (
+        _velocity_equations(model, places),
+        _acceleration_equations(model, points),
+        _motion_equations(model, forces, points),
+    )
+    return (level for level in levels if level.demand())
+
+
+def _velocity_equations(model: Model, places: list[Point]) -> Equations:
+    """The constraints linear in the velocities, J q̇ = c, at all positions that the constraints allow."""
+    form = model.form
+    moving = set(form.symbols.qd)
+    linear = [i for i in model.velocity if not any(e.free_symbols & moving for e in form.constraint_matrix[i])]
+    at_rest = [form.velocity[i].xreplace(dict.fromkeys(form.symbols.qd, sp.S.Zero)) for i in linear]
+
+    def numbers(point: Point) -> tuple[Floats, Floats]:
+        found = model.terms(point._replace(qd=np.zeros_like(point.qd)))
+        return found.A[linear], -found.velocity[linear]
+
+    J = _matrix([form.constraint_matrix[i] for i in linear], len(form.symbols.q))
+    return Equations(J, -sp.Matrix(len(linear), 1, at_rest), numbers, places, kinematic=True)
+
+
+def _acceleration_equations(model: Model, points: list[Point]) -> Equations:
+    """A q̈ = b."""
+    form = model.form
+
+    def numbers(point: Point) -> tuple[Floats, Floats]:
+        found = model.terms(point)
+        return found.A, found.b
+
+    A = _matrix(form.constraint_matrix, len(form.symbols.q))
+    return Equations(A, sp.Matrix(A.rows, 1, form.constraint_rhs), numbers, points, kinematic=True)
+
+
+def _motion_equations(model: Model, forces: int, points: list[Point]) -> Equations:
+    """K (q̈, λ) = (Q, b), with a column for each row that has a force."""
+    form = model.form
+
+    def numbers(point: Point) -> tuple[Floats, Floats]:
+        found = model.terms(point)
+        scale = own_units(found.M)
+        A, b = unit_rows(found.A / scale, found.b)
+        M = found.M / np.outer(scale, scale)
+        K = np.block([[M, -A[:forces].T], [A, np.zeros((len(b), forces))]])
+        return K, np.concatenate([found.Q / scale, b])
+
+    A = _matrix(form.constraint_matrix, len(form.symbols.q))
+    K: Any = sp.Matrix(form.mass_matrix).row_join(-A[:forces, :].T).col_join(A.row_join(sp.zeros(A.rows, forces)))
+    right = sp.Matrix([*form.applied_force, *form.constraint_rhs])
+    return Equations(K, right, numbers, points, kinematic=False)
+
+
+def _matrix(rows: Any, columns: int) -> Any:
+    return sp.Matrix(len(rows), columns, [e for row in rows for e in row])

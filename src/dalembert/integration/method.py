@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How to integrate, and what comes out of a stretch of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.equation.formulation import Formulation
+from dalembert.integration.drift import Drift
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Method:
+    """How to integrate: everything but the system and the numbers.
+
+    solver    a diffrax solver, or None for Dormand and Prince's method of order 8: in machine code, or diffrax's own
+    step      a fixed step size, or None for an adaptive one
+    """
+
+    formulation: Formulation
+    drift: Drift
+    solver: Any
+    rtol: float
+    atol: float
+    step: float | None
+    max_steps: int
+
+
+class Stretch(NamedTuple):
+    """Some steps: times (k,) and states (k, 2n), how it ended, if the start was sound, and the ranks that were seen."""
+
+    t: Floats
+    y: Floats
+    rejected: int
+    finished: bool
+    to_be_continued: bool
+    sound: bool
+    ranks: list[int]
+    rank_changes: list[float]
+
+
+def halves(y: Any) -> tuple[Any, Any]:
+    """q and qd."""
+    n = y.shape[-1] // 2
+    return y[..., :n], y[..., n:]

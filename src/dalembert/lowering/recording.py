@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""SymPy expressions written onto a tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import sympy as sp
+
+from dalembert.native.tape import LIBRARY, Tape
+
+
+class NoMachineCodeError(Exception):
+    """An expression holds something that has no counterpart in machine code."""
+
+
+LARGEST_POWER = 32
+"""Integer powers up to this one are written out as multiplications."""
+
+NAMES = {"Abs": "fabs", "ceiling": "ceil", "gamma": "tgamma", "loggamma": "lgamma"}
+"""Where SymPy and the C library call the same function differently."""
+
+
+class Recorder:
+    """Turns expressions into values on a tape, each distinct subexpression once."""
+
+    def __init__(self, tape: Tape, inputs: Mapping[Any, Any]):
+        self.tape = tape
+        self._found: dict[Any, Any] = dict(inputs)
+
+    def __call__(self, expression: Any) -> Any:
+        if expression not in self._found:
+            self._found[expression] = self._recorded(expression)
+        return self._found[expression]
+
+    def define(self, symbol: Any, value: Any) -> None:
+        """What a symbol stands for from now on."""
+        self._found[symbol] = value
+
+    def _recorded(self, e: Any) -> Any:
+        if e.is_Number or e.is_NumberSymbol:
+            return int(e) if e.is_Integer and abs(e) < 2**53 else float(e)
+        rule = _RULES.get(type(e).__name__)
+        if rule is not None:
+            return rule(self, e)
+        name = NAMES.get(type(e).__name__, type(e).__name__)
+        if isinstance(e, sp.Function) and (name in LIBRARY or name == "fabs"):
+            return self.tape.record(name, *map(self, e.args))
+        raise NoMachineCodeError(type(e).__name__)
+
+    def _sum(self, e: Any) -> Any:
+        total: Any = 0
+        for term in e.args:
+            factor, rest = term.as_coeff_Mul()
+            taken_off = factor.is_negative and rest is not sp.S.One
+            total = total - self(-factor * rest) if taken_off else total + self(term)
+        return total
+
+    def _product(self, e: Any) -> Any:
+        top: Any = 1
+        bottom: Any = 1
+        for factor in e.args:
+            base, exponent = factor.as_base_exp()
+            if factor.is_Pow and exponent.is_number and exponent.is_negative:
+                bottom = bottom * self(sp.Pow(base, -exponent))
+            else:
+                top = top * self(factor)
+        return top if isinstance(bottom, int) and bottom == 1 else top / bottom
+
+    def _power(self, e: Any) -> Any:
+        base, exponent = e.args
+        if base is sp.S.Exp1:
+            return self.tape.record("exp", self(exponent))
+        if exponent.is_number and exponent.is_negative:
+            return 1 / self(sp.Pow(base, -exponent))
+        if exponent == sp.S.Half:
+            return self.tape.record("sqrt", self(base))
+        if exponent.is_Integer and exponent <= LARGEST_POWER:
+            return _whole_power(self(base), int(exponent))
+        if exponent.is_Rational and exponent.q == 2 and exponent.p <= LARGEST_POWER:
+            return _whole_power(self(base), int(exponent.p) // 2) * self.tape.record("sqrt", self(base))
+        return self.tape.record("pow", self(base), self(exponent))
+
+    def _choice(self, e: Any) -> Any:
+        value: Any = float("nan")  # outside all of its pieces
+        for piece, condition in reversed(e.args):
+            value = self(piece) if condition == True else self._select(self(condition), self(piece), value)  # noqa: E712
+        return value
+
+    def _select(self, condition: Any, a: Any, b: Any) -> Any:
+        return self.tape.record("select", condition, a, b)
+
+    def _extreme(self, e: Any, sign: str) -> Any:
+        first, *others = map(self, e.args)
+        for other in others:
+            smaller = self.tape.record("<", first, other)
+            first = self._select(smaller, *((first, other) if sign == "Min" else (other, first)))
+        return first
+
+    def _sign(self, e: Any) -> Any:
+        x = self(e.args[0])
+        record = self.tape.record
+        return self._select(record("<", x, 0.0), -1.0, self._select(record("<", 0.0, x), 1.0, x))
+
+    def _step(self, e: Any) -> Any:
+        x, at_zero = self(e.args[0]), self(e.args[1])
+        record = self.tape.record
+        return self._select(record("<", x, 0.0), 0.0, self._select(record("<", 0.0, x), 1.0, at_zero))
+
+    def _joined(self, e: Any, name: str) -> Any:
+        first, *others = map(self, e.args)
+        for other in others:
+            first = self.tape.record(name, first, other)
+        return first
+
+
+def _whole_power(base: Any, exponent: int) -> Any:
+    result: Any = 1
+    while exponent:
+        if exponent & 1:
+            result = result * base
+        exponent >>= 1
+        if exponent:
+            base = base * base
+    return result
+
+
+_RULES: dict[str, Callable[[Recorder, Any], Any]] = {
+    "Add": Recorder._sum,
+    "Mul": Recorder._product,
+    "Pow": Recorder._power,
+    "Piecewise": Recorder._choice,
+    "Max": lambda r, e: r._extreme(e, "Max"),
+    "Min": lambda r, e: r._extreme(e, "Min"),
+    "sign": Recorder._sign,
+    "Heaviside": Recorder._step,
+    "Mod": lambda r, e: r(e.args[0] - e.args[1] * sp.floor(e.args[0] / e.args[1])),
+    "sec": lambda r, e: 1 / r(sp.cos(*e.args)),
+    "csc": lambda r, e: 1 / r(sp.sin(*e.args)),
+    "cot": lambda r, e: 1 / r(sp.tan(*e.args)),
+    "sinc": lambda r, e: r(sp.Piecewise((sp.sin(*e.args) / e.args[0], sp.Ne(e.args[0], 0)), (1, True))),
+    "StrictLessThan": lambda r, e: r.tape.record("<", r(e.args[0]), r(e.args[1])),
+    "LessThan": lambda r, e: r.tape.record("<=", r(e.args[0]), r(e.args[1])),
+    "StrictGreaterThan": lambda r, e: r.tape.record("<", r(e.args[1]), r(e.args[0])),
+    "GreaterThan": lambda r, e: r.tape.record("<=", r(e.args[1]), r(e.args[0])),
+    "Equality": lambda r, e: r.tape.record("==", r(e.args[0]), r(e.args[1])),
+    "Unequality": lambda r, e: r.tape.record("not", r.tape.record("==", r(e.args[0]), r(e.args[1]))),
+    "And": lambda r, e: r._joined(e, "and"),
+    "Or": lambda r, e: r._joined(e, "or"),
+    "Not": lambda r, e: r.tape.record("not", r(e.args[0])),
+    "BooleanTrue": lambda r, e: True,
+    "BooleanFalse": lambda r, e: False,
+}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A symbolic system in the form that programs are made from: plain symbols, nothing left to be differentiated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from dalembert.model.placement import PlacedLaw
+from dalembert.model.standard_form import StandardForm, energy, gradient, standard_form
+from dalembert.model.symbols import plain_multiplier
+from dalembert.model.system import System
+
+
+@dataclass(frozen=True)
+class Laws:
+    """The l nonideal laws of a system.
+
+    names            (constraint or "", law), one per law
+    remarks          what was assumed about them, in sentences
+    components       l tuples of n expressions: C or z of each law; for one of the actual reaction, C for a unit normal
+                     force
+    scaled           which laws are given as z
+    actual           numbers of the laws that depend on the actual reaction
+    normals, mu      for each of these m factors of multipliers that give its normal force, and its coefficient of
+                     friction
+    multipliers      the symbols of all m multipliers
+    used             numbers of the constraints whose multipliers the laws use
+    needs_ideal      whether any depends on the ideal forces
+    """
+
+    names: tuple[tuple[str, str], ...]
+    remarks: tuple[str, ...]
+    components: tuple[tuple[Any, ...], ...]
+    scaled: tuple[bool, ...]
+    actual: tuple[int, ...]
+    normals: tuple[tuple[Any, ...], ...]
+    mu: tuple[Any, ...]
+    multipliers: tuple[sp.Symbol, ...]
+    used: tuple[int, ...]
+    needs_ideal: bool
+
+
+@dataclass(frozen=True)
+class Source:
+    """Everything that programs are made from.
+
+    form          M, Q, A, b and the residuals
+    parameters    symbols, in the order of their values
+    levels        of the constraints
+    laws          None when all constraints are ideal
+    energy        an expression, or None
+    """
+
+    form: StandardForm
+    parameters: tuple[sp.Symbol, ...]
+    levels: tuple[str, ...]
+    laws: Laws | None
+    energy: Any
+
+
+def source_of(system: System) -> Source:
+    """Differentiate what a system is given by."""
+    form = standard_form(system)
+    return Source(
+        form=form,
+        parameters=tuple(sp.Symbol(name, real=True) for name in system.parameter_names),
+        levels=tuple(constraint.level for constraint in system.constraints),
+        laws=_laws(system, form) if system.laws else None,
+        energy=None if system.lagrangian is None else energy(system.lagrangian, form.symbols),
+    )
+
+
+def _laws(system: System, form: StandardForm) -> Laws:
+    symbols = form.symbols
+    lam = tuple(plain_multiplier(name) for name in system.constraint_names)
+    components = tuple(_components(placed, system) for placed in system.laws)
+    actual = tuple(i for i, placed in enumerate(system.laws) if placed.actual)
+    normals = tuple(gradient(symbols.plain(system.laws[i].law.normal_force), lam) for i in actual)
+    mu = tuple(symbols.plain(sp.sympify(system.laws[i].law.coefficient(system.coordinates))) for i in actual)
+    found = {s for law in components for entry in law for s in entry.free_symbols}
+    used = tuple(k for k, s in enumerate(lam) if s in found or any(row[k] != 0 for row in normals))
+    return Laws(
+        names=tuple((placed.constraint, placed.kind) for placed in system.laws),
+        remarks=tuple(placed.remark for placed in system.laws if placed.remark),
+        components=components,
+        scaled=tuple(placed.law.scaled for placed in system.laws),
+        actual=actual,
+        normals=normals,
+        mu=mu,
+        multipliers=lam,
+        used=used,
+        needs_ideal=bool(used or found & set(symbols.ideal_force)),
+    )
+
+
+def _components(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
+    law = placed.law
+    given = law.per_normal_force(system.coordinates) if placed.actual else law.components(system.coordinates)
+    return tuple(system.symbols.plain(sp.sympify(component)) for component in given)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Friction that can hold: which laws can, and the system in which some of them do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sympy as sp
+
+from dalembert.model.constraint import Constraint
+from dalembert.model.friction import Friction
+from dalembert.model.placement import PlacedLaw
+from dalembert.model.standard_form import constraint_row
+from dalembert.model.symbols import t
+from dalembert.model.system import System
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A place where surfaces slide or stick.
+
+    number          of its law, among the laws of the system
+    name            of its constraint, or of the law if it belongs to the whole system
+    velocity        components of the sliding velocity; tangential ones only, where that can be told
+    normal_force    N, an expression of multipliers
+    mu_static       most that friction can hold, as a part of |N|
+    """
+
+    number: int
+    name: str
+    velocity: tuple[Any, ...]
+    normal_force: Any
+    mu_static: Any
+
+    def rows(self) -> list[Constraint]:
+        """The constraints that hold it."""
+        return [Constraint(v, name=f"{self.name}: held ({i})") for i, v in enumerate(self.velocity, start=1)]
+
+
+def contacts(system: System) -> tuple[Contact, ...]:
+    """The contacts that can stick: their laws have a static coefficient and are not smoothed."""
+    return tuple(
+        Contact(
+            number,
+            placed.constraint or placed.kind,
+            _tangential(placed, system),
+            placed.law.normal_force,
+            sp.sympify(placed.law.mu_static),
+        )
+        for number, placed in enumerate(system.laws)
+        if isinstance(placed.law, Friction) and placed.law.can_stick
+    )
+
+
+def _tangential(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
+    """The sliding velocity without its part along the constraint's own gradient, which vanishes on the motion.
+
+    To hold that part too would be to hold the normal direction twice, and the normal force could not be told from
+    friction. Where the components are not plain velocities that the gradient is written in, they are taken as they are.
+    """
+    velocity = placed.law.sliding_velocity(system.coordinates)
+    own = {str(c.name): c for c in system.constraints}.get(placed.constraint)
+    if own is None or not set(velocity) <= set(system.velocities):
+        return velocity
+    symbols = system.symbols
+    gradient = dict(
+        zip(system.velocities, (symbols.restore(e) for e in constraint_row(own, symbols).gradient), strict=True)
+    )
+    if any(gradient[v] != 0 for v in set(system.velocities) - set(velocity)):
+        return velocity
+    normal = [gradient[v] for v in velocity]
+    squared = sp.Add(*(a**2 for a in normal))
+    if len(velocity) == 2:
+        return ((normal[0] * velocity[1] - normal[1] * velocity[0]) / sp.sqrt(squared),)
+    along = sp.Add(*(a * v for a, v in zip(normal, velocity, strict=True)))
+    parts = [v - a * along / squared for a, v in zip(normal, velocity, strict=True)]
+    return tuple(part for part in parts if part != 0)
+
+
+def with_sticking(system: System, sticking: Collection[Contact]) -> System:
+    """The system while some contacts stick: held by ideal constraints, which come last, and free of their friction."""
+    dropped = {contact.number for contact in sticking}
+    number = len(system.nonideal)
+    constraints: list[Constraint] = []
+    for constraint in system.constraints:
+        mine = range(number, number + len(constraint.nonideal))
+        kept = tuple(law for i, law in zip(mine, constraint.nonideal, strict=True) if i not in dropped)
+        constraints.append(replace(constraint, nonideal=kept))
+        number += len(constraint.nonideal)
+    return replace(
+        system,
+        constraints=(*constraints, *(row for contact in sticking for row in contact.rows())),
+        nonideal=tuple(law for i, law in enumerate(system.nonideal) if i not in dropped),
+    )
+
+
+def slopes(contact: Contact, system: System) -> list[list[Any]]:
+    """∂v/∂q̇, one row per component."""
+    return [[v.diff(q.diff(t)) for q in system.coordinates] for v in contact.velocity]

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From tapes to machine code, through LLVM."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from dalembert.native.tape import LIBRARY, Operation, Program, Value
+
+DOUBLE = ir.DoubleType()
+POINTER = DOUBLE.as_pointer()
+STRAIGHT_LINE = ir.FunctionType(ir.VoidType(), (POINTER, DOUBLE, POINTER, POINTER))
+"""A program as a function of y, t and p that writes its outputs where it is told to."""
+
+
+def write_program(module: ir.Module, name: str, program: Program, *, hot: bool) -> ir.Function:
+    """Add a tape to a module as a function, optimised if it is ``hot``: else it is soon compiled, and slower."""
+    function = ir.Function(module, STRAIGHT_LINE, name)
+    function.attributes.add("noinline")  # or twelve stages would hold twelve copies
+    if not hot:
+        function.attributes.add("optnone")
+    for argument in (function.args[0], function.args[2], function.args[3]):
+        argument.add_attribute("noalias")
+    y, t, p, out = function.args
+    builder = ir.IRBuilder(function.append_basic_block())
+    places = {"y": y, "p": p}
+    values: dict[int, Any] = {}
+
+    def value(a: Any) -> Any:
+        return values[a.line] if isinstance(a, Value) else number(a)
+
+    for line in _needed(program):
+        operation = program.tape.lines[line]
+        if operation.name == "input":
+            array, place = operation.arguments
+            values[line] = t if array == "t" else load(builder, places[array], place)
+        else:
+            values[line] = _instruction(module, builder, operation, [value(a) for a in operation.arguments])
+    for i, output in enumerate(program.outputs):
+        store(builder, value(output), out, i)
+    builder.ret_void()
+    return function
+
+
+def number(a: Any) -> ir.Constant:
+    return ir.Constant(ir.IntType(1), int(a)) if isinstance(a, bool) else ir.Constant(DOUBLE, float(a))
+
+
+def element(builder: ir.IRBuilder, array: Any, place: Any) -> Any:
+    """Where an element of an array of doubles is."""
+    index = ir.Constant(ir.IntType(64), place) if isinstance(place, int) else place
+    return builder.gep(array, [index], source_etype=DOUBLE)
+
+
+def load(builder: ir.IRBuilder, array: Any, place: Any) -> Any:
+    return builder.load(element(builder, array, place), typ=DOUBLE)
+
+
+def store(builder: ir.IRBuilder, value: Any, array: Any, place: Any) -> None:
+    builder.store(value, element(builder, array, place))
+
+
+def call(module: ir.Module, builder: ir.IRBuilder, name: str, arguments: Sequence[Any]) -> Any:
+    """A function of doubles that LLVM or the C library has."""
+    if name not in module.globals:
+        ir.Function(module, ir.FunctionType(DOUBLE, [DOUBLE] * len(arguments)), name)
+    return builder.call(module.globals[name], arguments)
+
+
+def _instruction(module: ir.Module, builder: ir.IRBuilder, operation: Operation, arguments: list[Any]) -> Any:
+    name = operation.name
+    if name in ("fadd", "fsub", "fmul", "fdiv"):
+        return getattr(builder, name)(*arguments, flags=("contract",))
+    if name in ("<", "<=", "=="):
+        return builder.fcmp_ordered(name, *arguments)
+    if name in ("sqrt", "fabs"):
+        return call(module, builder, f"llvm.{name}.f64", arguments)
+    if name in LIBRARY:
+        return call(module, builder, name, arguments)
+    return {"and": builder.and_, "or": builder.or_, "not": builder.not_, "select": builder.select}[name](*arguments)
+
+
+def _needed(program: Program) -> list[int]:
+    """The lines that the outputs depend on, in order."""
+    wanted = {output.line for output in program.outputs if isinstance(output, Value)}
+    for line in reversed(range(len(program.tape.lines))):
+        if line in wanted:
+            wanted |= {a.line for a in program.tape.lines[line].arguments if isinstance(a, Value)}
+    return sorted(wanted)
+
+
+class MachineCode:
+    """A module compiled for this processor; functions are found by name."""
+
+    def __init__(self, module: ir.Module):
+        machine = _machine()
+        module.triple = machine.triple
+        parsed = llvm.parse_assembly(str(module))
+        parsed.verify()
+        tuning = llvm.create_pipeline_tuning_options(speed_level=1)  # more is no faster to run, and slower to be ready
+        passes = llvm.create_pass_builder(machine, tuning)
+        passes.getModulePassManager().run(parsed, passes)
+        self._engine = llvm.create_mcjit_compiler(parsed, machine)
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        return self._engine.get_function_address(name)
+
+
+@lru_cache
+def _prepare() -> None:
+    """Make LLVM ready for this processor and tell it where the C library's functions are."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    library = ctypes.CDLL("ucrtbase") if sys.platform == "win32" else ctypes.CDLL(None)
+    for name in LIBRARY:
+        llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+
+
+def _machine() -> Any:
+    """This processor, for one compilation: LLVM's engine takes possession of it."""
+    _prepare()
+    target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True)

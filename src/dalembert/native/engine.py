@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One system compiled to machine code for one way of integrating it."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numpy.typing import NDArray
+
+from dalembert.native.assembly import MachineCode, write_program
+from dalembert.native.stepper import Parts, write_stepper
+from dalembert.native.tape import Account, Program
+
+Floats = NDArray[np.float64]
+
+
+class Stretch(NamedTuple):
+    """Some steps: times (k,), states (k, 2n), how many were rejected, and how it ended (see ``stepper``)."""
+
+    t: Floats
+    y: Floats
+    rejected: int
+    ending: int
+
+
+class NativeEngine:
+    """Integrates by the programs it is given: see ``Parts``; ``account`` comes with how its output is divided."""
+
+    def __init__(
+        self,
+        n: int,
+        accelerate: Program,
+        project: Program | None,
+        agree: Program | None,
+        account: tuple[Program, Account],
+    ):
+        module = ir.Module()
+        told, self.account = account
+        parts = Parts(
+            n=n,
+            accelerate=write_program(module, "accelerate", accelerate, hot=True),
+            project=None if project is None else write_program(module, "project", project, hot=True),
+            agree=None if agree is None else write_program(module, "agree", agree, hot=True),
+            account=write_program(module, "account", told, hot=False),
+            told=sum(self.account),
+        )
+        write_stepper(module, parts)
+        self.parts = parts
+        self._code = MachineCode(module)
+        self._integrate = self._function("integrate", ctypes.c_int64, "aadaadddiaaaa")
+        self._sample = self._function("sample", None, "iaaaaaaaa")
+        self._accelerate = self._function("accelerate", None, "adaa")
+        self._work = np.empty(parts.workspace)
+
+    def _function(self, name: str, result: Any, kinds: str) -> Any:
+        types = {"a": ctypes.c_void_p, "d": ctypes.c_double, "i": ctypes.c_int64}
+        return ctypes.CFUNCTYPE(result, *(types[kind] for kind in kinds))(self._code.address(name))
+
+    def slope(self, y: Floats, t: float, p: Floats) -> Floats:
+        """ẏ, followed by one if it is to be trusted."""
+        found = np.empty(self.parts.stride)
+        n = self.parts.n
+        found[:n] = y[n:]
+        self._accelerate(y.ctypes.data, t, p.ctypes.data, found[n:].ctypes.data)
+        return found
+
+    def first_step(self, y: Floats, t: float, end: float, p: Floats, rtol: float, atol: float) -> float:
+        """A step to begin with, from the size of the first two derivatives, as Hairer, Nørsett and Wanner do it."""
+        scale = atol + rtol * np.abs(y)
+        slope = self.slope(y, t, p)[:-1]
+        size, speed = _rms(y / scale), _rms(slope / scale)
+        trial = min(0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6, end - t)
+        bend = _rms((self.slope(y + trial * slope, t + trial, p)[:-1] - slope) / scale) / trial
+        steepest = max(speed, bend)
+        if not np.isfinite(steepest):
+            return trial
+        guess = (0.01 / steepest) ** (1 / 8) if steepest > 1e-15 else max(1e-6, 1e-3 * trial)
+        return min(100 * trial, guess, end - t)
+
+    def stretch(
+        self, y: Floats, t: float, end: float, h: float, p: Floats, rtol: float, atol: float, room: int
+    ) -> tuple[Stretch, float]:
+        """Up to ``room`` steps from a state, and the step to try next."""
+        state, time, step, rejected = y.copy(), np.array([t]), np.array([h]), np.zeros(1)
+        times, states = np.empty(room), np.empty((room, self.parts.size))
+        shortest = 1e-14 * (end - t)
+        code = self._integrate(
+            *(state.ctypes.data, time.ctypes.data, end, step.ctypes.data, p.ctypes.data, rtol, atol, shortest, room),
+            *(times.ctypes.data, states.ctypes.data, rejected.ctypes.data, self._work.ctypes.data),
+        )
+        taken, ending = divmod(code, 3)
+        return Stretch(times[:taken], states[:taken], int(rejected[0]), ending), float(step[0])
+
+    def sample(self, t0: Floats, y0: Floats, times: Floats, p: Floats) -> tuple[Floats, dict[str, Floats], bool]:
+        """States at times reached by one step each from (t0, y0), their account by name, and whether to trust all."""
+        count = len(times)
+        states, told, trusted = np.empty((count, self.parts.size)), np.empty((count, self.parts.told)), np.empty(count)
+        self._sample(
+            *(count, t0.ctypes.data, y0.ctypes.data, times.ctypes.data, p.ctypes.data),
+            *(states.ctypes.data, told.ctypes.data, trusted.ctypes.data, self._work.ctypes.data),
+        )
+        ends = np.cumsum(self.account)
+        parts = np.split(told, ends[:-1], axis=1)
+        return states, dict(zip(Account._fields, parts, strict=True)), bool(trusted.all())
+
+
+def _rms(x: Floats) -> float:
+    return float(np.sqrt(np.mean(x**2)))

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The integrator as machine code: Dormand and Prince's method of order 8 with adaptive steps, a projection after each.
+
+Written for LLVM rather than in Python because a step of a small system takes a microsecond: any interpreter, and the
+bookkeeping of a general integrator, costs ten times the arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from dalembert.native.assembly import DOUBLE, POINTER, call, element, load, number, store
+from dalembert.native.dormand_prince import ERROR_3, ERROR_5, FROM_EARLIER, NODES, RESULT, Factors
+
+LONG = ir.IntType(64)
+STAGES = len(NODES)
+MORE, FINISHED, DECLINED = range(3)
+"""How a stretch of steps ends: no room for more of them, at the last time, or before a step that it will not take."""
+
+SHORTEST, LONGEST, CAUTION = 0.2, 10.0, 0.9
+"""Bounds for the ratio of two steps, and how much shorter than predicted to be on the safe side."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The straight-line functions that a stepper is made of; ``project`` and ``agree`` may be missing."""
+
+    n: int
+    accelerate: ir.Function
+    project: ir.Function | None
+    agree: ir.Function | None
+    account: ir.Function
+    told: int
+
+    @property
+    def size(self) -> int:
+        return 2 * self.n
+
+    @property
+    def stride(self) -> int:
+        """Doubles per stage: (q̇, q̈), and whether to trust them."""
+        return self.size + 1
+
+    @property
+    def workspace(self) -> int:
+        """Doubles of working memory: the stages, the state of a stage, the new state, one more."""
+        return STAGES * self.stride + 3 * self.stride
+
+
+class Writer:
+    """An LLVM function in the making, with loops, branches and variables."""
+
+    def __init__(self, module: ir.Module, name: str, arguments: Sequence[Any], result: Any = None):
+        self.module = module
+        self.function = ir.Function(module, ir.FunctionType(result or ir.VoidType(), arguments), name)
+        self.b: Any = ir.IRBuilder(self.function.append_basic_block())  # its stubs lack the flags of operations
+
+    def variable(self, kind: Any, start: Any) -> Any:
+        with self.b.goto_entry_block():
+            place = self.b.alloca(kind)
+        self.b.store(start, place)
+        return place
+
+    def get(self, place: Any, kind: Any = DOUBLE) -> Any:
+        return self.b.load(place, typ=kind)
+
+    @contextmanager
+    def each(self, count: Any) -> Generator[Any]:
+        """A loop over 0 … count − 1."""
+        end = ir.Constant(LONG, count) if isinstance(count, int) else count
+        before, body, after = (self.b.append_basic_block() for _ in range(3))
+        start = self.b.block
+        self.b.branch(before)
+        self.b.position_at_end(before)
+        i = self.b.phi(LONG)
+        i.add_incoming(ir.Constant(LONG, 0), start)
+        self.b.cbranch(self.b.icmp_signed("<", i, end), body, after)
+        self.b.position_at_end(body)
+        yield i
+        following = self.b.add(i, ir.Constant(LONG, 1))
+        i.add_incoming(following, self.b.block)
+        self.b.branch(before)
+        self.b.position_at_end(after)
+
+    @contextmanager
+    def forever(self) -> Generator[None]:
+        """A loop that only a return leaves."""
+        body = self.b.append_basic_block()
+        self.b.branch(body)
+        self.b.position_at_end(body)
+        yield
+        self.b.branch(body)
+
+    def intrinsic(self, name: str, *arguments: Any) -> Any:
+        return call(self.module, self.b, f"llvm.{name}.f64", arguments)
+
+
+def write_stepper(module: ir.Module, parts: Parts) -> None:
+    """Add ``integrate`` and ``sample`` to a module."""
+    step = _write_step(module, parts)
+    _write_integrate(module, parts, step)
+    _write_sample(module, parts, step)
+
+
+def _blend(w: Writer, parts: Parts, k: Any, i: Any, factors: Factors) -> Any:
+    """Component i of a combination of stages."""
+    total: Any = number(0.0)
+    for stage, factor in factors.items():
+        slope = load(w.b, k, w.b.add(i, ir.Constant(LONG, stage * parts.stride)))
+        total = w.b.fadd(total, w.b.fmul(number(factor), slope, flags=("contract",)), flags=("contract",))
+    return total
+
+
+def _evaluate(w: Writer, parts: Parts, y: Any, t: Any, p: Any, k: Any) -> None:
+    """k = (q̇, q̈, trusted) at a state."""
+    with w.each(parts.n) as i:
+        store(w.b, load(w.b, y, w.b.add(i, ir.Constant(LONG, parts.n))), k, i)
+    w.b.call(parts.accelerate, [y, t, p, element(w.b, k, parts.n)])
+
+
+def _write_step(module: ir.Module, parts: Parts) -> ir.Function:
+    """step(y, t, h, p, k, stage, y1): y1 after one step from y; k holds the first stage already."""
+    w = Writer(module, "step", (POINTER, DOUBLE, DOUBLE, POINTER, POINTER, POINTER, POINTER))
+    y, t, h, p, k, stage, y1 = w.function.args
+
+    def combine(factors: Factors, to: Any) -> None:
+        with w.each(parts.size) as i:
+            moved = w.b.fmul(h, _blend(w, parts, k, i, factors), flags=("contract",))
+            store(w.b, w.b.fadd(load(w.b, y, i), moved, flags=("contract",)), to, i)
+
+    for s in range(1, STAGES):
+        combine(FROM_EARLIER[s], stage)
+        time = w.b.fadd(t, w.b.fmul(number(NODES[s]), h))
+        _evaluate(w, parts, stage, time, p, element(w.b, k, s * parts.stride))
+    combine(RESULT, y1)
+    w.b.ret_void()
+    return w.function
+
+
+def _error(w: Writer, parts: Parts, y: Any, y1: Any, h: Any, k: Any, rtol: Any, atol: Any) -> Any:
+    """The estimated error of a step over what is allowed, as Hairer, Nørsett and Wanner combine two estimates."""
+    sums = [w.variable(DOUBLE, number(0.0)) for _ in range(2)]
+    with w.each(parts.size) as i:
+        largest = w.intrinsic("maxnum", *(w.intrinsic("fabs", load(w.b, x, i)) for x in (y, y1)))
+        allowed = w.b.fadd(atol, w.b.fmul(rtol, largest))
+        for total, factors in zip(sums, (ERROR_5, ERROR_3), strict=True):
+            share = w.b.fdiv(_blend(w, parts, k, i, factors), allowed)
+            w.b.store(w.b.fadd(w.get(total), w.b.fmul(share, share)), total)
+    fifth, third = map(w.get, sums)
+    both = w.b.fadd(fifth, w.b.fmul(number(0.01), third))
+    size = w.intrinsic("sqrt", w.b.fmul(both, number(parts.size)))
+    quotient = w.b.fdiv(w.b.fmul(w.intrinsic("fabs", h), fifth), size)
+    return w.b.select(w.b.fcmp_ordered("==", fifth, number(0.0)), number(0.0), quotient)
+
+
+def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> None:
+    """integrate(y, t, end, h, p, rtol, atol, shortest, room, times, states, rejected, work) -> steps · 3 + ending.
+
+    y, t[0] and h[0] are where to start and the step to try; they are kept up to date, for the next stretch.
+    """
+    kinds = (
+        POINTER,
+        POINTER,
+        DOUBLE,
+        POINTER,
+        POINTER,
+        DOUBLE,
+        DOUBLE,
+        DOUBLE,
+        LONG,
+        POINTER,
+        POINTER,
+        POINTER,
+        POINTER,
+    )
+    w = Writer(module, "integrate", kinds, LONG)
+    y, t, end, h, p, rtol, atol, shortest, room, times, states, rejected, work = w.function.args
+    k = work
+    stage, y1, said = (element(w.b, work, (STAGES + j) * parts.stride) for j in range(3))
+    taken = w.variable(LONG, ir.Constant(LONG, 0))
+    most = w.variable(DOUBLE, number(LONGEST))
+
+    def leave(ending: int) -> None:
+        w.b.ret(w.b.add(w.b.mul(w.get(taken, LONG), ir.Constant(LONG, 3)), ir.Constant(LONG, ending)))
+
+    def decline_unless(flag: Any) -> None:
+        with w.b.if_then(w.b.fcmp_unordered("<", flag, number(0.5)), likely=False):
+            leave(DECLINED)
+
+    def look() -> None:
+        """Find the first stage and decline where it is not to be trusted."""
+        _evaluate(w, parts, y, load(w.b, t, 0), p, k)
+        decline_unless(load(w.b, k, parts.size))
+        if parts.agree is not None:
+            w.b.call(parts.agree, [y, load(w.b, t, 0), p, said])
+            decline_unless(load(w.b, said, 0))
+
+    look()
+    with w.forever():
+        now, planned = load(w.b, t, 0), load(w.b, h, 0)
+        left = w.b.fsub(end, now)
+        last = w.b.fcmp_ordered(">=", w.b.fmul(planned, number(1 + 1e-9)), left)
+        size = w.b.select(last, left, planned)
+        with w.b.if_then(w.b.fcmp_unordered("<", planned, shortest), likely=False):
+            leave(DECLINED)
+        w.b.call(step, [y, now, size, p, k, stage, y1])
+        error = _error(w, parts, y, y1, size, k, rtol, atol)
+        root = w.intrinsic("sqrt", w.intrinsic("sqrt", w.intrinsic("sqrt", error)))
+        wanted = w.b.fdiv(number(CAUTION), root)  # NaN where the step left the domain of the equations
+        accepted = w.b.fcmp_ordered("<", error, number(1.0))
+        with w.b.if_else(accepted) as (then, otherwise):
+            with then:
+                ratio = w.intrinsic("minnum", wanted, w.get(most))
+                w.b.store(number(LONGEST), most)
+                store(w.b, w.b.fmul(size, ratio), h, 0)
+                reached = w.b.select(last, end, w.b.fadd(now, size))
+                _arrive(w, parts, y, y1, reached, p)
+                store(w.b, reached, t, 0)
+                count = w.get(taken, LONG)
+                store(w.b, reached, times, count)
+                with w.each(parts.size) as i:
+                    row = w.b.add(w.b.mul(count, ir.Constant(LONG, parts.size)), i)
+                    store(w.b, load(w.b, y, i), states, row)
+                w.b.store(w.b.add(count, ir.Constant(LONG, 1)), taken)
+                with w.b.if_then(last, likely=False):
+                    leave(FINISHED)
+                with w.b.if_then(w.b.icmp_signed(">=", w.get(taken, LONG), room), likely=False):
+                    leave(MORE)
+                look()
+            with otherwise:
+                shorter = w.intrinsic("maxnum", wanted, number(SHORTEST))
+                store(w.b, w.b.fmul(size, shorter), h, 0)
+                w.b.store(number(1.0), most)  # no growth right after a failure
+                store(w.b, w.b.fadd(load(w.b, rejected, 0), number(1.0)), rejected, 0)
+
+
+def _arrive(w: Writer, parts: Parts, y: Any, y1: Any, t: Any, p: Any) -> None:
+    """y becomes y1, on the constraints."""
+    if parts.project is not None:
+        w.b.call(parts.project, [y1, t, p, y])
+        return
+    with w.each(parts.size) as i:
+        store(w.b, load(w.b, y1, i), y, i)
+
+
+def _write_sample(module: ir.Module, parts: Parts, step: ir.Function) -> None:
+    """sample(count, t0, y0, times, p, states, told, trusted, work): the state and its account at each time.
+
+    Each time is reached by one full step from the step before it: interpolating would lose several orders.
+    """
+    w = Writer(module, "sample", (LONG, *[POINTER] * 8))
+    count, t0, y0, times, p, states, told, trusted, work = w.function.args
+    k = work
+    stage, y1, _ = (element(w.b, work, (STAGES + j) * parts.stride) for j in range(3))
+    with w.each(count) as i:
+        row = w.b.mul(i, ir.Constant(LONG, parts.size))
+        start, state = element(w.b, y0, row), element(w.b, states, row)
+        now, time = load(w.b, t0, i), load(w.b, times, i)
+        with w.b.if_else(w.b.fcmp_ordered(">", time, now)) as (later, at_once):
+            with later:
+                _evaluate(w, parts, start, now, p, k)
+                w.b.call(step, [start, now, w.b.fsub(time, now), p, k, stage, y1])
+                _arrive(w, parts, state, y1, time, p)
+            with at_once, w.each(parts.size) as j:
+                store(w.b, load(w.b, start, j), state, j)
+        _evaluate(w, parts, state, time, p, k)
+        store(w.b, load(w.b, k, parts.size), trusted, i)
+        if parts.agree is not None:
+            w.b.call(parts.agree, [state, time, p, stage])
+            both = w.b.fmul(load(w.b, trusted, i), load(w.b, stage, 0))
+            store(w.b, both, trusted, i)
+        w.b.call(parts.account, [state, time, p, element(w.b, told, w.b.mul(i, ir.Constant(LONG, parts.told)))])
+    w.b.ret_void()

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A system while certain of its contacts stick, and what has to be watched in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from dalembert.equation.dynamics import Dynamics
+from dalembert.lowering.build import build
+from dalembert.model.sticking import Contact, slopes, with_sticking
+from dalembert.model.symbols import plain_multiplier
+from dalembert.model.system import System
+
+Floats = NDArray[np.float64]
+
+HELD = 1e-12
+"""Relative rounding in the comparison of what holding takes with what friction can give."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The contacts in ``sticking`` stick, all others slide; p has the values of all parameters."""
+
+    system: System
+    contacts: tuple[Contact, ...]
+    sticking: tuple[Contact, ...]
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        return build(with_sticking(self.system, self.sticking))
+
+    @property
+    def sliding(self) -> tuple[Contact, ...]:
+        return tuple(contact for contact in self.contacts if contact not in self.sticking)
+
+    def rows(self, contact: Contact) -> slice:
+        """The numbers of the constraints that hold a contact."""
+        before = self.sticking[: self.sticking.index(contact)]
+        first = len(self.system.constraints) + sum(len(other.velocity) for other in before)
+        return slice(first, first + len(contact.velocity))
+
+    def velocity(self, contact: Contact, t: Any, y: Floats, p: dict[str, float]) -> Floats:
+        """The sliding velocity (…, c)."""
+        return _function(self.system, contact.velocity)(t, y, p)
+
+    def excess(self, contact: Contact, t: Any, y: Floats, p: dict[str, float], reactions: Floats) -> Floats:
+        """By how much holding a contact takes more than friction can give, μₛ |N|; positive where it lets go."""
+        taken = np.linalg.norm(reactions[..., self.rows(contact)], axis=-1)
+        given = _function(self.system, (contact.mu_static * sp.Abs(contact.normal_force),))(t, y, p, reactions)
+        return taken - (1 + HELD) * given[..., 0]
+
+    def holding_force(self, t: Any, y: Floats, p: dict[str, float], multipliers: Floats) -> Floats:
+        """The generalised force (…, n) of all that sticks."""
+        total = np.zeros((*np.shape(t), len(self.system.coordinates)))
+        for contact in self.sticking:
+            rows = slopes(contact, self.system)
+            flat = _function(self.system, tuple(e for row in rows for e in row))(t, y, p)
+            matrix = flat.reshape(*np.shape(t), len(rows), -1)
+            total += np.einsum("...ci,...c->...i", matrix, multipliers[..., self.rows(contact)])
+        return total
+
+
+@lru_cache(maxsize=256)
+def mode_of(system: System, contacts: tuple[Contact, ...], sticking: tuple[Contact, ...]) -> Mode:
+    """The mode, with its program if that was compiled before."""
+    return Mode(system, contacts, sticking)
+
+
+@lru_cache(maxsize=512)
+def _function(system: System, expressions: tuple[Any, ...]) -> Callable[..., Floats]:
+    """Expressions as a function of t, y, parameters and multipliers, at one time or at many; they come last."""
+    symbols = system.symbols
+    lam = [plain_multiplier(name) for name in system.constraint_names]
+    parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
+    arguments = [symbols.time, *symbols.q, *symbols.qd, *parameters, *lam]
+    compute = sp.lambdify(arguments, [symbols.plain(sp.sympify(e)) for e in expressions], modules="numpy")
+
+    def values(t: Any, y: Floats, p: dict[str, float], multipliers: Floats | None = None) -> Floats:
+        shape = np.shape(t)
+        reactions = np.zeros((*shape, len(lam))) if multipliers is None else multipliers[..., : len(lam)]
+        numbers = (p[name] for name in system.parameter_names)
+        found = compute(t, *np.moveaxis(y, -1, 0), *numbers, *np.moveaxis(reactions, -1, 0))
+        return np.stack([np.broadcast_to(np.asarray(entry, float), shape) for entry in found], axis=-1)
+
+    return values

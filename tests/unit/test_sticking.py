@@ -1,0 +1,176 @@
+"""Friction that holds: when it lets go, which way it slips, and that nothing moves that should not."""
+
+import diffrax
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+
+x, y, z = da.coordinates("x y z")
+xd, yd, zd = (q.diff(da.t) for q in (x, y, z))
+g, mu, mu_s = da.parameters("g mu mu_s")
+G = 9.81
+
+
+def block(force: object = 0) -> da.System:
+    """A block on a level floor, pulled along it."""
+    floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(mu, mu_static=mu_s))
+    return da.System((x, y), sp.eye(2), (force, -g), floor)
+
+
+def numbers(sliding: float, holding: float) -> dict[str, float]:
+    return {"g": G, "mu": sliding, "mu_s": holding}
+
+
+def incline(angle: float) -> da.System:
+    floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(mu, mu_static=mu_s))
+    return da.System((x, y), sp.eye(2), (g * sp.sin(angle), -g * sp.cos(angle)), floor)
+
+
+def test_a_block_slides_on_where_friction_cannot_hold_it() -> None:
+    """Up the incline, round, and down again; the turn is no event of sticking."""
+    run = da.simulate(incline(0.5), (0, 0), (-2, 0), (0, 3), parameters=numbers(0.2, 0.3))
+    turn = 2 / (G * (np.sin(0.5) + 0.2 * np.cos(0.5)))
+    end = -2 * turn / 2 + G * (np.sin(0.5) - 0.2 * np.cos(0.5)) * (3 - turn) ** 2 / 2
+    assert run.events == ()
+    assert run["x"][-1] == pytest.approx(end, abs=1e-8)
+
+
+@pytest.mark.parametrize("solver", [None, diffrax.Tsit5()])
+def test_a_block_at_rest_stays_at_rest(solver: object) -> None:
+    run = da.simulate(
+        incline(0.3), (0, 0), (0, 0), np.linspace(0, 100, 11), parameters=numbers(0.2, 0.4), solver=solver
+    )
+    np.testing.assert_array_equal(run.q, 0)
+    np.testing.assert_array_equal(run.qd, 0)
+    np.testing.assert_allclose(run.nonideal_force[:, 0], -G * np.sin(0.3), rtol=1e-12)
+    np.testing.assert_allclose(run.ideal_force[:, 1], G * np.cos(0.3), rtol=1e-12)
+    assert run.events == ()
+    assert (run.rank == 1).all()
+
+
+def test_a_growing_pull_makes_it_slip_when_it_is_too_strong() -> None:
+    """F = t up to μₛ m g, then ẍ = t − μ g: v and x in closed form."""
+    run = da.simulate(block(da.t), (0, 0), (0, 0), np.linspace(0, 6, 25), parameters=numbers(0.3, 0.4))
+    slip = 0.4 * G
+    later = np.maximum(run.t - slip, 0)
+    assert [(e.contact, e.kind) for e in run.events] == [("floor", "slips")]
+    assert run.events[0].t == pytest.approx(slip, abs=1e-10)
+    np.testing.assert_allclose(run.qd[:, 0], later**2 / 2 + (slip - 0.3 * G) * later, atol=1e-9)
+    np.testing.assert_allclose(run.nonideal_force[:, 0], np.where(later > 0, -0.3 * G, -run.t), atol=1e-9)
+
+
+def test_it_slips_the_other_way_too() -> None:
+    run = da.simulate(block(-da.t), (0, 0), (0, 0), (0, 6), parameters=numbers(0.3, 0.4))
+    later = 6 - 0.4 * G
+    assert run.qd[-1, 0] == pytest.approx(-(later**2) / 2 - (0.4 - 0.3) * G * later, abs=1e-9)
+
+
+def test_an_alternating_pull_holds_and_slips_in_turn() -> None:
+    """Under F = 5 sin t with μₛ g = 3.9 the block sticks for a part of every half period; momentum tells the rest."""
+    run = da.simulate(block(5 * sp.sin(da.t)), (0, 0), (0, 0), np.linspace(0, 20, 401), parameters=numbers(0.3, 0.4))
+    kinds = [event.kind for event in run.events]
+    assert kinds == ["slips", "sticks"] * (len(kinds) // 2) + ["slips"] * (len(kinds) % 2)
+    slips = [event.t for event in run.events if event.kind == "slips"]
+    np.testing.assert_allclose(5 * np.abs(np.sin(slips)), 0.4 * G, rtol=1e-9)
+    for slip, stick in zip(slips, (e.t for e in run.events if e.kind == "sticks"), strict=False):
+        push = np.sign(np.sin(slip))
+        impulse = 5 * (np.cos(slip) - np.cos(stick)) - push * 0.3 * G * (stick - slip)
+        assert impulse == pytest.approx(0, abs=1e-8)
+
+
+def plane() -> da.System:
+    """A particle on a level plane, in space."""
+    floor = da.Constraint(z, name="plane", nonideal=da.Coulomb(mu, mu_static=mu_s))
+    return da.System((x, y, z), sp.eye(3), (0, 0, -g), floor)
+
+
+def test_in_space_it_stops_along_its_own_direction() -> None:
+    run = da.simulate(plane(), (0, 0, 0), (3, 4, 0), (0, 1, 4), parameters=numbers(0.25, 0.3))
+    stop = 5 / (0.25 * G)
+    assert run.events[0].t == pytest.approx(stop, abs=1e-8)
+    np.testing.assert_allclose(run.q[-1], 5 * stop / 2 * np.array([0.6, 0.8, 0]), atol=1e-8)
+    np.testing.assert_array_equal(run.qd[-1], 0)
+
+
+def test_in_space_a_tilting_plane_lets_go_along_the_slope() -> None:
+    """The pull turns up slowly, along (3, 4): it slips when the pull is μₛ g, and in that direction."""
+    tilted = da.System((x, y, z), sp.eye(3), (0.6 * da.t, 0.8 * da.t, -g), plane().constraints)
+    run = da.simulate(tilted, (0, 0, 0), (0, 0, 0), (0, 6), parameters=numbers(0.3, 0.4))
+    assert run.events[0].t == pytest.approx(0.4 * G, abs=1e-9)
+    later = 6 - 0.4 * G
+    speed = later**2 / 2 + 0.1 * G * later
+    np.testing.assert_allclose(run.qd[-1], speed * np.array([0.6, 0.8, 0]), atol=1e-8)
+
+
+def test_a_bead_on_a_wire_comes_to_rest_off_the_lowest_point() -> None:
+    """In a parabola it stops where the slope is less than μₛ, and stays there."""
+    wire = da.Constraint(y - x**2, name="wire", nonideal=da.Coulomb(mu, mu_static=mu_s))
+    bead = da.System((x, y), sp.eye(2), (0, -g), wire)
+    run = da.simulate(bead, (-1, 1), (0, 0), np.linspace(0, 100, 201), parameters=numbers(0.2, 0.3))
+    assert run.events[-1].kind == "sticks"
+    after = run.t > run.events[-1].t
+    assert abs(2 * run["x"][-1]) < 0.3
+    np.testing.assert_allclose(run.qd[after], 0, atol=1e-15)
+    assert np.ptp(run["x"][after]) < 1e-11  # accelerations are zero to rounding, over 97 s
+    assert np.abs(run.violation).max() < 1e-12
+
+
+def test_two_blocks_each_stick_on_their_own() -> None:
+    """One on top of the other: the upper one is dragged along until the lower one is pulled too hard."""
+    a, b, u, w = da.coordinates("a b u w")
+    lower = da.Constraint(
+        u,
+        name="floor",
+        nonideal=da.Coulomb(0.1, velocity=a.diff(da.t), normal_force=da.multiplier("floor"), mu_static=0.2),
+    )
+    upper = da.Constraint(
+        w - u,
+        name="top",
+        nonideal=da.Coulomb(
+            0.3, velocity=b.diff(da.t) - a.diff(da.t), normal_force=da.multiplier("top"), mu_static=0.4
+        ),
+    )
+    system = da.System((a, b, u, w), sp.eye(4), (2 * da.t, 0, -10, -10), (lower, upper))
+    run = da.simulate(system, np.zeros(4), np.zeros(4), np.linspace(0, 6, 13))
+    # the floor holds up to 0.2 · 20; together they move at (2t − 2)/2 until that is 0.4 · 10
+    assert [(e.contact, e.kind) for e in run.events] == [("floor", "slips"), ("top", "slips")]
+    np.testing.assert_allclose([e.t for e in run.events], [2.0, 5.0], atol=1e-8)
+    at_five = (25 - 4) / 2 - 1 * 3
+    assert run.qd[-1, 1] == pytest.approx(at_five + 3.0, abs=1e-7)
+    assert run.qd[-1, 0] == pytest.approx(at_five + 11 - 2 - 3, abs=1e-7)
+
+
+def test_stribeck_sticks_as_well() -> None:
+    floor = da.Constraint(y, name="floor", nonideal=da.Stribeck(0.2, 0.4, 0.1))
+    system = da.System((x, y), sp.eye(2), (da.t, -10), floor)
+    run = da.simulate(system, (0, 0), (0, 0), (0, 3, 5))
+    assert run.events[0].t == pytest.approx(4, abs=1e-9)
+    assert run["x"][1] == 0
+    assert run["x"][2] > 0
+
+
+def test_events_are_kept_in_files(tmp_path) -> None:
+    run = da.simulate(block(da.t), (0, 0), (0, 0), (0, 6), parameters=numbers(0.3, 0.4))
+    run.save(tmp_path / "run.nc")
+    assert da.Trajectory.load(tmp_path / "run.nc").events == run.events
+
+
+def test_smoothed_friction_does_not_stick() -> None:
+    with pytest.raises(da.ModelError, match=r"either be smoothed or stick; leave out `smoothing` or `mu_static`"):
+        da.Coulomb(0.2, smoothing=0.01, mu_static=0.3)
+
+
+def test_without_a_static_coefficient_nothing_sticks() -> None:
+    system = da.System((x, y), sp.eye(2), (0, -10), da.Constraint(y, name="floor", nonideal=da.Coulomb(0.2)))
+    run = da.simulate(system, (0, 0), (0, 0), (0, 1))
+    assert run.events == ()
+
+
+def test_a_motion_that_cannot_go_on_says_so_with_what_there_is() -> None:
+    system = block(1 / sp.sqrt(2 - da.t) + 5)
+    with pytest.raises(da.SimulationError, match="ended at t =") as caught:
+        da.simulate(system, (0, 0), (0, 0), np.linspace(0, 3, 7), parameters=numbers(0.3, 0.4))
+    assert caught.value.trajectory.t[-1] <= 2
+    assert len(caught.value.trajectory.t) >= 4
