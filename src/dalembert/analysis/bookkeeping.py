@@ -82,7 +82,8 @@ def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs:
 def _gathered(values: Any, leg: Leg, entries: int) -> Any:
     """Values (k, e, …) of a leg's own entries, added up by the entries of the run."""
     total = np.zeros((len(values), entries, *values.shape[2:]))
-    np.add.at(total, (slice(None), leg.places), values)
+    for own, place in enumerate(leg.places):
+        total[:, place] += values[:, own]
     return total
 
 

@@ -159,7 +159,7 @@ def _conditions(equations: Equations, model: Model) -> list[Any]:
 def _numerator(h: Any, form: StandardForm) -> Any:
     """The part of a condition that a state can make vanish: without denominators and constant factors."""
     numerator = sp.fraction(sp.cancel(sp.together(sp.trigsimp(h))))[0]
-    _, factors = sp.factor_list(numerator)
+    factors = sp.factor_list(numerator)[1]
     about_state = [base for base, _ in factors if _has_state(base, form)]
     kept = sp.Mul(*about_state) if about_state else sp.Mul(*(base for base, _ in factors)) if factors else numerator
     kept = sp.expand(kept) if len(about_state) <= 1 else kept

@@ -76,7 +76,7 @@ def singular_places(form: StandardForm) -> tuple[Locus, ...]:
     M = sp.Matrix(form.mass_matrix)
     if sp.count_ops(M) > LONGEST or M.rows > 6:
         return ()
-    _, factors = sp.factor_list(sp.fraction(sp.cancel(sp.trigsimp(M.det(method="berkowitz"))))[0])
+    factors = sp.factor_list(sp.fraction(sp.cancel(sp.trigsimp(M.det(method="berkowitz"))))[0])[1]
     places: list[Locus] = []
     for base, power in factors:
         state = [s for s in (*form.symbols.q, form.symbols.time) if s in base.free_symbols]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.linear_facts import combination, independent_rows
+from dalembert.analysis.linear_facts import determined, independent_rows
 from dalembert.analysis.numbers import Numbers
 from dalembert.errors import ConstraintError, MassMatrixError, undetermined
 from dalembert.model.ordering import quoted
@@ -59,10 +59,9 @@ def require_determined(C: Any, names: Sequence[str], kept: Sequence[int], probed
     """The symbols of the multipliers of the rows kept; those that laws use must not depend on which rows these are."""
     lam = [plain_multiplier(name) for name in names]
     used = [i for i, symbol in enumerate(lam) if symbol in C.free_symbols]
-    for dropped in (i for i in range(len(names)) if i not in kept):
-        shares = {dropped} | {k for numbers in probed.found for k in combination(numbers.A, kept, dropped)}
-        if off := sorted(shares & set(used)):
-            raise ConstraintError(undetermined(quoted(names[i] for i in off)))
+    off = [i for i in used if not all(determined(numbers.A)[i] for numbers in probed.found)]
+    if off:
+        raise ConstraintError(undetermined(quoted(names[i] for i in off)))
     return tuple(lam[i] for i in kept)
 
 
