@@ -57,6 +57,11 @@ if TYPE_CHECKING:
     from dalembert.equation.pseudo_inverse import PseudoInverse as PseudoInverse
     from dalembert.equation.singular_mass import SingularMass as SingularMass
     from dalembert.equation.stacked_least_squares import StackedLeastSquares as StackedLeastSquares
+    from dalembert.fitting.fit import fit as fit
+    from dalembert.fitting.observation import Observation as Observation
+    from dalembert.fitting.result import Comparison as Comparison
+    from dalembert.fitting.result import Fit as Fit
+    from dalembert.fitting.result import compare as compare
     from dalembert.integration.drift import Baumgarte as Baumgarte
     from dalembert.integration.drift import Projection as Projection
     from dalembert.integration.trajectory import Trajectory as Trajectory
@@ -88,6 +93,11 @@ _LATER = {
     "PseudoInverse": "equation.pseudo_inverse",
     "SingularMass": "equation.singular_mass",
     "StackedLeastSquares": "equation.stacked_least_squares",
+    "fit": "fitting.fit",
+    "Observation": "fitting.observation",
+    "Comparison": "fitting.result",
+    "Fit": "fitting.result",
+    "compare": "fitting.result",
     "Baumgarte": "integration.drift",
     "Projection": "integration.drift",
     "Trajectory": "integration.trajectory",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
+from dalembert.table import aligned
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -132,15 +133,9 @@ class Ledger:
         rows += [(name, "change", _shown(e[-1] - e[0], scale), "") for name, e in energies.items()]
         rows.append(("energy change less all work", "audit", f"{self.audit[-1]:.1e}", ""))
         span = f"Work and energy from t = {self.t[0]:g} to {self.t[-1]:g}"
-        return "\n".join([span, *_aligned([("", "kind", "work", "largest power"), *rows]), *self.notes])
+        return "\n".join([span, *aligned([("", "kind", "work", "largest power"), *rows], words=2), *self.notes])
 
 
 def _shown(value: float, scale: float) -> str:
     """A number, or zero if it is the rounding of numbers of that scale."""
     return "0" if abs(value) <= 1e-13 * scale else f"{value:.6g}"
-
-
-def _aligned(rows: list[tuple[str, str, str, str]]) -> list[str]:
-    """Words to the left, numbers to the right."""
-    a, b, c, d = (max(map(len, column)) for column in zip(*rows, strict=True))
-    return [f"{row[0]:<{a}}  {row[1]:<{b}}  {row[2]:>{c}}  {row[3]:>{d}}".rstrip() for row in rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -39,6 +40,7 @@ class Contact:
         return [Constraint(v, name=f"{self.name}: held ({i})") for i, v in enumerate(self.velocity, start=1)]
 
 
+@lru_cache(maxsize=128)
 def contacts(system: System) -> tuple[Contact, ...]:
     """The contacts that can stick: their laws have a static coefficient and are not smoothed."""
     return tuple(
@@ -96,6 +98,7 @@ def with_sticking(system: System, sticking: Collection[Contact]) -> System:
     )
 
 
-def slopes(contact: Contact, system: System) -> list[list[Any]]:
+@lru_cache(maxsize=512)
+def slopes(contact: Contact, system: System) -> tuple[tuple[Any, ...], ...]:
     """∂v/∂q̇, one row per component."""
-    return [[v.diff(q.diff(t)) for q in system.coordinates] for v in contact.velocity]
+    return tuple(tuple(v.diff(q.diff(t)) for q in system.coordinates) for v in contact.velocity)

@@ -65,6 +65,7 @@ class Pieces:
     p: dict[str, float]
     pieces: list[Piece] = field(default_factory=list[Piece])
     changes: list[Change] = field(default_factory=list[Change])
+    _values: dict[Mode, tuple[Any, ...]] = field(default_factory=dict[Mode, tuple[Any, ...]])
 
     def run(
         self, q0: Floats, qd0: Floats, times: Floats, *, allow_violation: bool, progress: bool | None
@@ -91,7 +92,9 @@ class Pieces:
 
     def values(self, mode: Mode) -> tuple[Any, ...]:
         """The values of a mode's own parameters, in its order."""
-        return tuple(jnp.asarray(self.p[name]) for name in mode.dynamics.parameters)
+        if mode not in self._values:
+            self._values[mode] = tuple(jnp.asarray(self.p[name]) for name in mode.dynamics.parameters)
+        return self._values[mode]
 
     def _piece(self, mode: Mode, y: Floats, t: float, t1: float, bar: Progress) -> Piece:
         """Integrate until something changes, and find out when exactly."""
@@ -124,11 +127,13 @@ class Pieces:
         piece = Piece(mode, path, float(path.t[-1]))
         early, late = float(path.t[-2]), float(path.t[-1])
         start = path.y[-2]
-        for _ in range(14):
+        while late - early > 4e-16 * max(abs(early), abs(late), np.ptp(path.t)):
             times = np.linspace(early, late, 17)
             states, reactions = self._at(piece, times)
             over = self._over(mode, times, states, reactions, np.broadcast_to(start, (16, len(start))))
             first = int(np.argmax(over)) if over.any() else 16
+            if (times[first - 1], times[first]) == (early, late):
+                break  # no time in between
             early, late = float(times[first - 1]), float(times[first])
         return late
 
