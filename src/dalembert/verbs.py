@@ -168,7 +168,7 @@ def simulate(
         raise _explained(refusal, system) from None
     except SimulationError as end:
         end.trajectory = replace(end.trajectory, accounts=accounts)
-        _blame_a_law(dynamics, end, method.formulation, p)
+        _refuse_paradox(dynamics, end, method.formulation, p)
         raise
 
 
@@ -273,15 +273,13 @@ NEARLY_CRITICAL = 1e-6
 """How near to its critical value a coefficient of friction is, relatively, when steps shrink to nothing before it."""
 
 
-def _blame_a_law(dynamics: Dynamics, end: SimulationError, formulation: Formulation, p: Any) -> None:
-    """Raise another error in place of a run's own if it ended because a law has no normal force, or several."""
-    if not dynamics.law_multipliers:
-        return
-    so_far = end.trajectory
-    first, last = ((so_far.q[k], so_far.qd[k], so_far.t[k]) for k in (0, -1))
-    answer = answer_at(dynamics, *last, p, formulation)
-    refuse_paradox(dynamics, answer, *last, margin=NEARLY_CRITICAL, trajectory=so_far)
-    refuse_undetermined(dynamics, answer_at(dynamics, *first, p, formulation))  # on the way the run's own error says it
+def _refuse_paradox(dynamics: Dynamics, end: SimulationError, formulation: Formulation, p: Any) -> None:
+    """Raise the error of the paradox in place of a run's own if that is what ended it."""
+    if dynamics.contacts:
+        so_far = end.trajectory
+        last = (so_far.q[-1], so_far.qd[-1], so_far.t[-1])
+        answer = answer_at(dynamics, *last, p, formulation)
+        refuse_paradox(dynamics, answer, *last, margin=NEARLY_CRITICAL, trajectory=so_far)
 
 
 MOST_NOTES = 5
