@@ -155,6 +155,7 @@ def run(
     plot: Annotated[Path | None, typer.Option(help="Write a figure of the motion: png, pdf or svg.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Write a film of the motion: gif or html.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the trajectory as NetCDF.")] = None,
+    ledger: Annotated[bool, typer.Option("--ledger", help="Print who does what work.")] = False,
 ) -> None:
     """Simulate a case, with its own numbers or yours, and check the answer if the numbers are its own.
 
@@ -175,6 +176,8 @@ def run(
     console.print(_end_table(found))
     for note in found.notes:
         console.print(escape(note))
+    if ledger:
+        typer.echo(str(found.ledger()))
     if plot is not None:
         found.plot(units=case.units).savefig(plot, dpi=160)
     if animate is not None:

@@ -277,9 +277,9 @@ def _refuse_paradox(dynamics: Dynamics, end: SimulationError, formulation: Formu
     """Raise the error of the paradox in place of a run's own if that is what ended it."""
     if dynamics.contacts:
         so_far = end.trajectory
-        q, qd, t = so_far.q[-1], so_far.qd[-1], so_far.t[-1]
-        answer = answer_at(dynamics, q, qd, t, p, formulation)
-        refuse_paradox(dynamics, answer, q, qd, t, margin=NEARLY_CRITICAL, trajectory=so_far)
+        last = (so_far.q[-1], so_far.qd[-1], so_far.t[-1])
+        answer = answer_at(dynamics, *last, p, formulation)
+        refuse_paradox(dynamics, answer, *last, margin=NEARLY_CRITICAL, trajectory=so_far)
 
 
 MOST_NOTES = 5

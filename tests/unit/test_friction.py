@@ -1,5 +1,7 @@
 """Laws of single constraints: sliding velocity, normal force, and what must not be guessed."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from helpers import ALL_FORMULATIONS, STYLES, label, null_space
+from helpers import ALL_FORMULATIONS, CHAIN_NUMBERS, STYLES, chain, chain_state, label, null_space
 
 x, y, z = da.coordinates("x y z")
 xd, yd, zd = (q.diff(da.t) for q in (x, y, z))
@@ -80,6 +82,45 @@ def test_stribeck_falls_from_static_to_sliding_friction() -> None:
 def test_smoothing_is_the_width_that_was_asked_for() -> None:
     point = da.motion(bead(da.Coulomb(0.2, smoothing=4.0)), (0, 0), (3, 0))
     np.testing.assert_allclose(point.nonideal_force, [-0.2 * 28 * 3 / 5, 0], atol=1e-13)
+
+
+def test_friction_in_a_pin_that_two_constraints_hold() -> None:
+    """A physical pendulum as a free body pinned at the origin, against its equation in the angle alone."""
+    length, mass, inertia, radius, mu, g = 0.7, 2.0, 0.3, 0.05, 0.4, 9.81
+    rate = theta.diff(da.t)
+    pull = sp.sqrt(da.multiplier("pin x") ** 2 + da.multiplier("pin y") ** 2)
+    pin = (
+        da.Constraint(x - length * sp.sin(theta), name="pin x"),
+        da.Constraint(
+            y + length * sp.cos(theta), name="pin y", nonideal=da.Coulomb(mu, radius * rate, normal_force=pull)
+        ),
+    )
+    body = da.System((x, y, theta), sp.diag(mass, mass, inertia), (0, -mass * g, 0), pin)
+    angle, turn = 0.8, -1.5
+    s, c = np.sin(angle), np.cos(angle)
+    point = da.motion(body, (length * s, -length * c, angle), (length * c * turn, length * s * turn, turn))
+    whole = inertia + mass * length**2
+    smooth = -mass * g * length * s / whole
+    normal = mass * (length * smooth * np.array([c, s]) + length * turn**2 * np.array([-s, c]) + np.array([0, g]))
+    expected = smooth - mu * radius * np.linalg.norm(normal) * np.sign(turn) / whole
+    np.testing.assert_allclose(point.acceleration[2], expected, rtol=1e-12)
+
+
+def test_formulas_left_in_letters_know_the_multipliers() -> None:
+    system = chain(4)
+    q = system.coordinates
+    turning = q[0] * q[1].diff(da.t) - q[1] * q[0].diff(da.t)
+    rods = list(system.constraints)
+    pull = sp.sqrt(da.multiplier("rod 1") ** 2 + da.multiplier("rod 2") ** 2)
+    rods[0] = replace(rods[0], nonideal=da.Coulomb(0.3, turning, normal_force=da.multiplier("rod 0")))
+    rods[2] = replace(rods[2], nonideal=da.Coulomb(0.2, turning + q[3].diff(da.t), normal_force=pull))
+    rough = replace(system, constraints=rods)
+    derivation = da.derive(rough)
+    assert not derivation.expanded
+    assert any("is its multiplier in the ideal problem" in note for note in derivation.notes)
+    state = (*chain_state(4), 0.0, CHAIN_NUMBERS)
+    point = da.motion(rough, *state[:3], parameters=CHAIN_NUMBERS)
+    np.testing.assert_allclose(derivation.at(*state).nonideal_force, point.nonideal_force, atol=1e-12)
 
 
 LAWS = {
@@ -157,7 +198,7 @@ def test_a_normal_force_that_redundancy_leaves_open_is_refused() -> None:
     open_ = double_rod(da.Coulomb(0.1), twice="sphere")
     with pytest.raises(da.ConstraintError, match=message):
         da.motion(open_, **start)
-    with pytest.raises(da.SimulationError, match=message):
+    with pytest.raises(da.ConstraintError, match=message):
         da.simulate(open_, *start.values(), (0, 0.1))
     with pytest.raises(da.ConstraintError, match=message):
         da.derive(open_)
@@ -216,6 +257,7 @@ def test_velocity_of_one_particle_among_others_is_found_by_its_mass() -> None:
     wire = da.Constraint(z - x**2, name="wire", nonideal=da.Coulomb(0.2))
     system = da.System((x, z, y), sp.diag(m, m, M), (0, -10 * m, 0), wire)
     assert system.laws[0].law.velocity == (xd, zd)
+    assert system.laws[0].remark == "Coulomb of `wire` takes `x`, `z` for the Cartesian coordinates of one particle."
     with pytest.raises(da.ModelError, match="must be given its `velocity`") as caught:
         da.System((x, z, y, r), m * sp.eye(4), (0, 0, 0, 0), wire)
     assert "must be given its `normal_force`" in caught.value.problems[1]

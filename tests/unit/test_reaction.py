@@ -155,6 +155,12 @@ def test_ladder_with_friction_at_both_ends(formulation: da.Factored) -> None:
     np.testing.assert_allclose(point.acceleration, [*force, -3 * moment], atol=1e-11)
 
 
+def test_a_run_does_not_start_in_the_paradox() -> None:
+    q, qd = rod_state(np.arctan(2.0), 1.0, 0.0)
+    with pytest.raises(da.PainleveError, match=r"at t = 2, .*there are 2.*critical there is 1.33333"):
+        da.simulate(painleve_system(), q, qd, (2, 3), parameters=NUMBERS | {"mu": 1.4})
+
+
 def test_a_run_that_meets_the_paradox_says_so_and_keeps_the_motion() -> None:
     """The rod falls onto angles where its coefficient is past the critical one."""
     numbers = NUMBERS | {"mu": 1.4}

@@ -130,6 +130,11 @@ def test_energy_is_kept_and_reported_where_a_lagrangian_is_known() -> None:
     assert da.simulate(plain, [0], [1], (0, 1)).energy is None
 
 
+def test_many_outputs_of_a_system_without_constraints() -> None:
+    run = da.simulate(angle_pendulum(), [1], [0], np.linspace(0, 1, 300), parameters={"g": 9.81})
+    assert run.violation.shape == (300, 0)
+
+
 def test_starting_time_is_the_first_of_times() -> None:
     system = da.System((x,), [[1]], [da.t])
     run = da.simulate(system, [0], [0], (2, 3, 4), rtol=1e-12, atol=1e-12)

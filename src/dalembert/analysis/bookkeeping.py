@@ -145,7 +145,7 @@ def _entries(dynamics: Dynamics, method: Method) -> tuple[Entry, ...]:
 
 
 def _notes(dynamics: Dynamics, method: Method, unique: Any) -> tuple[str, ...]:
-    notes: list[str] = []
+    notes = list(dynamics.law_remarks)
     shared = [name for name, column in zip(dynamics.constraints, unique.T, strict=True) if not column.all()]
     if shared:
         names = ", ".join(f"`{name}`" for name in shared)

@@ -36,8 +36,8 @@ class ConstrainedMotion:
     laws                                    the l nonideal laws, each as (name of its constraint, name of the law); the
                                             former is empty for a law of the whole system
     law_natures, law_forces (l, n)          C and the nonideal constraint force of each law
-    normals                                 of the laws that depend on the actual reaction: their normal ``forces`` and
-                                            the number of ``solutions``; None if there are no such laws
+    normals                                 of the laws that depend on the actual reaction, in their order: their
+                                            normal ``forces`` and the number of ``solutions``; None if there are none
     residuals, acceleration_covariance, force_covariance    only from ``StackedLeastSquares``: residual of the n
                                             equations of motion and m constraints, and covariances (n, n)
     """

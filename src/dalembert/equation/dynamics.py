@@ -105,6 +105,7 @@ class Dynamics:
                                             machine code never wants them
     native                                  the same system for machine code, where it has a symbolic form, or None
     laws                                    (name of the constraint or "", name of the law), one per nonideal law
+    law_remarks                             what was assumed about them, in sentences
     law_multipliers                         numbers of the constraints whose multipliers the laws use
     contacts                                numbers of the laws that depend on the actual reaction
     """
@@ -116,6 +117,7 @@ class Dynamics:
     compile: Callable[[], Compiled]
     native: Any = None
     laws: tuple[tuple[str, str], ...] = ()
+    law_remarks: tuple[str, ...] = ()
     law_multipliers: tuple[int, ...] = ()
     contacts: tuple[int, ...] = ()
 

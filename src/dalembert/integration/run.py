@@ -15,6 +15,7 @@ from dalembert.equation.array_engine import array_engine
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation
+from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import refuse_trouble, require_fit
 from dalembert.errors import SimulationError
@@ -68,7 +69,9 @@ def run(
 def refuse_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> None:
     """Raise if there is no sound acceleration at the start."""
     answer = answer_at(dynamics, q0, qd0, t0, p, method.formulation)
+    refuse_paradox(dynamics, answer, q0, qd0, t0)
     refuse_trouble(answer, method.formulation, dynamics.constraints)
+    refuse_undetermined(dynamics, answer)
 
 
 def suited_to(dynamics: Dynamics, formulation: Formulation) -> Dynamics:

@@ -196,6 +196,7 @@ class Trajectory:
         floor: Coulomb               nonideal      -12             40
         kinetic energy               change        -12
         energy change less all work  audit     ...
+        Coulomb of `floor` takes `x`, `y` for the Cartesian coordinates of one particle.
         """
         if self.accounts is None:
             raise InputError(

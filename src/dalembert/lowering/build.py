@@ -63,6 +63,7 @@ def _build_symbolic(system: System, style: Style | None) -> Dynamics:
         compile=lambda: _compiled(source, style),
         native=NativeSystem(source),
         laws=() if laws is None else laws.names,
+        law_remarks=() if laws is None else laws.remarks,
         law_multipliers=() if laws is None else laws.used,
         contacts=() if laws is None else laws.actual,
     )

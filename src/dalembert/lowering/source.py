@@ -19,6 +19,7 @@ class Laws:
     """The l nonideal laws of a system.
 
     names            (constraint or "", law), one per law
+    remarks          what was assumed about them, in sentences
     components       l tuples of n expressions: C or z of each law; for one of the actual reaction, C for a unit normal
                      force
     scaled           which laws are given as z
@@ -31,6 +32,7 @@ class Laws:
     """
 
     names: tuple[tuple[str, str], ...]
+    remarks: tuple[str, ...]
     components: tuple[tuple[Any, ...], ...]
     scaled: tuple[bool, ...]
     actual: tuple[int, ...]
@@ -82,6 +84,7 @@ def _laws(system: System, form: StandardForm) -> Laws:
     used = tuple(k for k, s in enumerate(lam) if s in found or any(row[k] != 0 for row in normals))
     return Laws(
         names=tuple((placed.constraint, placed.kind) for placed in system.laws),
+        remarks=tuple(placed.remark for placed in system.laws if placed.remark),
         components=components,
         scaled=tuple(placed.law.scaled for placed in system.laws),
         actual=actual,

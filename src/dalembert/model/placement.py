@@ -23,16 +23,25 @@ MOST_ACTUAL = 10
 class PlacedLaw:
     """A law with nothing left to be known: of one constraint, or of the whole system if ``constraint`` is empty.
 
-    kind    the name of the law as it was given
+    kind       the name of the law as it was given
+    assumed    the coordinates that were taken for the Cartesian ones of a particle, for what was left out
     """
 
     constraint: str
     kind: str
     law: Any
+    assumed: tuple[str, ...] = ()
 
     @property
     def described(self) -> str:
         return f"{self.kind} of `{self.constraint}`" if self.constraint else self.kind
+
+    @property
+    def remark(self) -> str:
+        """What was assumed, in a sentence; empty if nothing was."""
+        if not self.assumed:
+            return ""
+        return f"{self.described} takes {quoted(self.assumed)} for the Cartesian coordinates of one particle."
 
     @property
     def actual(self) -> bool:
@@ -86,7 +95,8 @@ def _placed(law: Law, constraint: Constraint | None, system: Any) -> tuple[Place
     if problems or not known:
         return placed, problems or _sliding_problems(law, placed.described, system)
     law = replace(law, **known)  # pyright: ignore  (all sliding laws are dataclasses)
-    return replace(placed, law=law), _sliding_problems(law, placed.described, system)
+    assumed = tuple(name_of(q) for q in row.particle)
+    return replace(placed, law=law, assumed=assumed), _sliding_problems(law, placed.described, system)
 
 
 @dataclass(frozen=True)
