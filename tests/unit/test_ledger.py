@@ -143,6 +143,8 @@ def test_messages(tmp_path: object) -> None:
         ledger["rood"]
     with pytest.raises(da.InputError, match=r"`units` must name `t`, `power` or `energy`; got `force`"):
         ledger.plot({"force": "N"})
+    with pytest.raises(da.InputError, match="a ledger needs a run of at least two times; this one has 1"):
+        run.until(1).ledger()
     run.save(f"{tmp_path}/run.nc")
     for copy in (da.Trajectory.load(f"{tmp_path}/run.nc"), pickle.loads(pickle.dumps(run))):
         with pytest.raises(da.InputError, match=r"a ledger needs a run that `da.simulate` has just returned"):

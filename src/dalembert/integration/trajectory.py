@@ -179,7 +179,7 @@ class Trajectory:
 
         Raises
         ------
-        InputError    if the run was read from a file, or obeys another mechanics than d'Alembert's
+        InputError    if the run was read from a file, obeys another mechanics than d'Alembert's, or has one time only
 
         Examples
         --------
@@ -203,6 +203,8 @@ class Trajectory:
                 "a ledger needs a run that `da.simulate` has just returned; this one was read from a file, or obeys "
                 "another mechanics than d'Alembert's. Simulate it again."
             )
+        if len(self) < 2:
+            raise InputError(f"a ledger needs a run of at least two times; this one has {len(self)}.")
         return self.accounts(self)
 
     def plot(self, units: Mapping[Any, str] | None = None) -> Figure:
