@@ -335,6 +335,11 @@ def checked_solver(solver: Any, step: float | None) -> Any:
 
     if not isinstance(solver, diffrax.AbstractSolver):
         raise InputError(f"`solver` must be a diffrax solver such as `diffrax.Dopri8()`; got {solver!r}.")
+    if solver.term_structure is not diffrax.AbstractTerm:
+        raise InputError(
+            f"`solver` must be one for ordinary differential equations; {type(solver).__name__} is for equations in "
+            f"several parts. Take one such as `diffrax.Dopri8()`, or `diffrax.Kvaerno5()` for stiff systems."
+        )
     if step is None and not isinstance(solver, diffrax.AbstractAdaptiveSolver):
         raise InputError(
             f"`solver` must estimate its error; {type(solver).__name__} does not. Wrap it in `diffrax.HalfSolver`, "

@@ -21,7 +21,25 @@ STRETCH = 512
 
 def solver_of(method: Method) -> diffrax.AbstractSolver[Any]:
     """The solver asked for, or diffrax's own method of order 8."""
-    return diffrax.Dopri8() if method.solver is None else method.solver
+    return diffrax.Dopri8() if method.solver is None else _with_tolerances(method.solver, method)
+
+
+def _with_tolerances(solver: Any, method: Method) -> Any:
+    """The solver with its root finder's tolerances filled in, which ``diffeqsolve`` does only for adaptive steps."""
+    if isinstance(solver, diffrax.AbstractWrappedSolver):
+        return eqx.tree_at(lambda s: s.solver, solver, _with_tolerances(solver.solver, method))
+    if not isinstance(solver, diffrax.AbstractImplicitSolver):
+        return solver
+    controller = diffrax.PIDController(rtol=method.rtol, atol=method.atol)
+    for attribute in ("rtol", "atol", "norm"):
+        value = getattr(solver.root_finder, attribute)
+        if not isinstance(value, (int, float)) and not callable(value):
+
+            def place(s: Any, attribute: str = attribute) -> Any:
+                return getattr(s.root_finder, attribute)
+
+            solver = eqx.tree_at(place, solver, getattr(controller, attribute))
+    return solver
 
 
 def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, t1: float, p: Any) -> Stretch:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -55,7 +54,7 @@ def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Ar
     its steps. Outputs do not shorten the steps, and being independent of one another they are computed side by side.
     """
     term = vector_field(dynamics, method.formulation, method.drift)
-    solver = _with_tolerances(method)
+    solver = solver_of(method)
 
     def advance(t0: Array, y0: Array, t: Array) -> Array:
         # at the start itself there is no step to take; any length will do for the branch that is thrown away
@@ -67,23 +66,6 @@ def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Ar
         return jnp.where(t > t0, y1, y0)
 
     return advance
-
-
-def _with_tolerances(method: Method) -> diffrax.AbstractSolver[Any]:
-    """The solver with its root finder's tolerances filled in, as ``diffeqsolve`` does for its own copy."""
-    solver = solver_of(method)
-    if not isinstance(solver, diffrax.AbstractImplicitSolver):
-        return solver
-    controller = diffrax.PIDController(rtol=method.rtol, atol=method.atol)
-    for attribute in ("rtol", "atol", "norm"):
-        value = getattr(solver.root_finder, attribute)
-        if not isinstance(value, (int, float)) and not callable(value):
-
-            def place(s: Any, attribute: str = attribute) -> Any:
-                return getattr(s.root_finder, attribute)
-
-            solver = eqx.tree_at(place, solver, getattr(controller, attribute))
-    return solver
 
 
 def _described(dynamics: Dynamics, method: Method, state: Array, t: Array, p: Any) -> dict[str, Array]:

@@ -105,10 +105,16 @@ class System:
             sp.zeros(len(coordinates), 1) if applied_force is None else _column(coordinates, applied_force, problems)
         )
         if problems:
-            raise ModelError(problems)
+            extra = sp.zeros(len(coordinates), 1)  # so that what else is wrong comes to light as well
         lagrangian = sp.sympify(lagrangian).doit()
         mass_matrix, force = euler_lagrange(lagrangian, StateSymbols(coordinates))
-        return cls(coordinates, mass_matrix, force + extra, constraints, nonideal, lagrangian)
+        try:
+            system = cls(coordinates, mass_matrix, force + extra, constraints, nonideal, lagrangian)
+        except ModelError as error:
+            raise ModelError([*problems, *error.problems]) from None
+        if problems:
+            raise ModelError(problems)
+        return system
 
     def constrain(self, *constraints: Constraint) -> System:
         """The same system under further constraints."""
