@@ -156,6 +156,9 @@ INPUTS = {
     r"`solver` must estimate its error; Euler does not. Wrap it in `diffrax.HalfSolver`": lambda: start(
         solver=diffrax.Euler()
     ),
+    r"`solver` must be one for ordinary differential equations; SemiImplicitEuler is for": lambda: start(
+        solver=diffrax.SemiImplicitEuler(), step=0.1
+    ),
     r"`alpha` must be positive": lambda: da.Baumgarte(0, 1),
     r"`iterations` must be at least 1": lambda: da.Projection(0),
     r"`mass_matrix` must have shape \(..., 2, 2\).*got \(3, 3\)": lambda: da.constrained_motion(

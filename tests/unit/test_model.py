@@ -135,3 +135,12 @@ def test_an_unnamed_constraint_never_takes_the_name_of_a_coordinate() -> None:
 def test_laws_and_expressions_may_be_mixed() -> None:
     system = da.System((x, y), sp.eye(2), (0, 0), nonideal=[da.Viscous(k), (1, 0)])
     assert len(system.nonideal) == 2
+
+
+def test_all_problems_with_a_lagrangian_system_come_together() -> None:
+    theta, stranger = da.coordinates("theta stranger")
+    with pytest.raises(da.ModelError) as caught:
+        da.System.from_lagrangian(
+            theta.diff(da.t) ** 2, (theta,), applied_force=(1, 2), constraints=da.Constraint(stranger - 1)
+        )
+    assert len(caught.value.problems) == 2

@@ -60,6 +60,18 @@ def test_any_solver_with_projection(solver: diffrax.AbstractSolver) -> None:
     assert np.abs(run.violation).max() < 1e-12
 
 
+def test_implicit_solvers_take_fixed_steps_and_can_be_halved() -> None:
+    """Their root finders get the tolerances of the run, which diffrax asks for in so many words."""
+    times = np.linspace(0, 0.5, 3)
+    settings = {"parameters": G, "rtol": 1e-5, "atol": 1e-7}
+    fixed = da.simulate(pendulum(), (-1, 0), (0, 0), times, solver=diffrax.ImplicitEuler(), step=1e-3, **settings)
+    halved = diffrax.HalfSolver(diffrax.ImplicitEuler())
+    adaptive = da.simulate(pendulum(), (-1, 0), (0, 0), times, solver=halved, **settings)
+    for run in (fixed, adaptive):
+        np.testing.assert_allclose(run.q, swing(times), atol=5e-3)
+        assert np.abs(run.violation).max() < 1e-12
+
+
 @pytest.mark.parametrize(
     ("solver", "order"), [(diffrax.Heun(), 2), (diffrax.Bosh3(), 3), (diffrax.Dopri5(), 5)], ids=str
 )
