@@ -16,8 +16,12 @@ jax.config.update("jax_compilation_cache_dir", str(CACHE))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
 
+MAPS = Path("/proc/self/maps")
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _forget_compiled_programs() -> Iterator[None]:
     """Every program of JAX's takes some ten memory maps, and Linux gives a process 65530 before it lets it crash."""
     yield
-    jax.clear_caches()
+    if MAPS.exists() and MAPS.read_text().count("\n") > 30_000:
+        jax.clear_caches()

@@ -16,6 +16,9 @@ from dalembert.native.tape import Account, Program, Tape
 
 LEVELS = ("position", "velocity", "acceleration")
 
+CLEARLY_UNIQUE = 0.999
+"""Largest |G| in u − G |u| = u₀ at which machine code answers for there being one solution; at one there is not."""
+
 
 class Programs:
     """Records programs for a choice of constraint rows and, optionally, stabilising rates."""
@@ -136,6 +139,7 @@ class _Sheet:
         inputs[symbols.time] = self.tape.input("t", 0)
         inputs |= {symbol: self.tape.input("p", i) for i, symbol in enumerate(self.source.parameters)}
         self.read = Recorder(self.tape, inputs)
+        self.conditions: list[tuple[Any, Any]] = []  # pairs of which the first must be the larger one
 
     def at(self, q: Any, qd: Any) -> _Sheet:
         return _Sheet(self.programs, self.tape, q, qd)
@@ -167,7 +171,7 @@ class _Sheet:
 
     def trusted(self) -> Any:
         fine: Any = True
-        for larger, smaller in self.elimination.margins():
+        for larger, smaller in (*self.elimination.margins(), *self.conditions):
             fine = self.tape.record("and", fine, self.tape.record("<", smaller, larger))
         return self.tape.record("select", fine, 1.0, 0.0)
 
@@ -202,17 +206,32 @@ class _Sheet:
 
     def _law(self, laws: Laws, ideal_force: sl.Vector, multipliers: sl.Vector) -> sl.Vector:
         """C, all laws together."""
-        if laws.actual:
-            raise NoMachineCodeError("friction by the actual reaction")
         for symbol, value in zip(self.source.form.symbols.ideal_force, ideal_force, strict=True):
             self.read.define(symbol, value)
         for k, value in zip(self.programs.rows, multipliers, strict=True):
             self.read.define(laws.multipliers[k], value)
         total: sl.Vector = [0] * self.programs.n
-        for components, scaled in zip(laws.components, laws.scaled, strict=True):
+        for i, (components, scaled) in enumerate(zip(laws.components, laws.scaled, strict=True)):
             share = [self.read(e) for e in components]
-            total = sl.plus(total, sl.times(self._roots(), share) if scaled else share)
-        return total
+            if i not in laws.actual:
+                total = sl.plus(total, sl.times(self._roots(), share) if scaled else share)
+        return self._with_actual(laws, total, multipliers) if laws.actual else total
+
+    def _with_actual(self, laws: Laws, others: sl.Vector, multipliers: sl.Vector) -> sl.Vector:
+        """C with friction by the actual reaction: u − G |u| = u₀ for its normal force u (``equation/reaction.py``)."""
+        (law, *further), (factors, *_) = laws.actual, laws.normals
+        if further:
+            raise NoMachineCodeError("friction by the actual reaction of several contacts")
+        unit = [self.read(e) for e in laws.components[law]]
+        normal = [self.read(factors[k]) for k in self.programs.rows]
+        nothing = [0] * len(multipliers)
+        before = sl.plus(multipliers, self.elimination.solve(others, nothing).multipliers)
+        offset = sl.dot(normal, before)
+        G = sl.dot(normal, self.elimination.solve(unit, nothing).multipliers)
+        self.conditions.append((CLEARLY_UNIQUE, self.absolute(G)))
+        pressed = self.tape.record("<=", 0.0, offset)
+        size = self.tape.record("select", pressed, offset / sl.sub(1, G), sl.sub(0, offset) / sl.add(1, G))
+        return sl.plus(others, unit, size)
 
     def _roots(self) -> sl.Vector:
         """M^(1/2), by its diagonal."""

@@ -158,6 +158,14 @@ def _error(w: Writer, parts: Parts, y: Any, y1: Any, h: Any, k: Any, rtol: Any, 
     return w.b.select(w.b.fcmp_ordered("==", fifth, number(0.0)), number(0.0), quotient)
 
 
+def _all_trusted(w: Writer, parts: Parts, k: Any) -> Any:
+    """Whether every stage of a step is to be trusted."""
+    least: Any = number(1.0)
+    for stage in range(STAGES):
+        least = w.intrinsic("minnum", least, load(w.b, k, stage * parts.stride + parts.size))
+    return w.b.fcmp_ordered(">", least, number(0.5))
+
+
 def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> None:
     """integrate(y, t, end, h, p, rtol, atol, shortest, room, times, states, rejected, work) -> steps · 3 + ending.
 
@@ -209,9 +217,11 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> None
         with w.b.if_then(w.b.fcmp_unordered("<", planned, shortest), likely=False):
             leave(DECLINED)
         w.b.call(step, [y, now, size, p, k, stage, y1])
-        error = _error(w, parts, y, y1, size, k, rtol, atol)
+        error = w.b.select(
+            _all_trusted(w, parts, k), _error(w, parts, y, y1, size, k, rtol, atol), number(float("nan"))
+        )
         root = w.intrinsic("sqrt", w.intrinsic("sqrt", w.intrinsic("sqrt", error)))
-        wanted = w.b.fdiv(number(CAUTION), root)  # NaN where the step left the domain of the equations
+        wanted = w.b.fdiv(number(CAUTION), root)  # NaN where a stage left the domain of the equations
         accepted = w.b.fcmp_ordered("<", error, number(1.0))
         with w.b.if_else(accepted) as (then, otherwise):
             with then:
