@@ -169,7 +169,8 @@ def simulate(
     except SimulationError as end:
         end.trajectory = replace(end.trajectory, accounts=accounts)
         _refuse_paradox(dynamics, end, method.formulation, p)
-        raise
+        said = _hidden_behind(system)
+        raise SimulationError(f"{end}{said}", end.time, end.trajectory) if said else end from None
 
 
 def consistent_state(system: AnySystem, q0: Any, qd0: Any, t: float = 0.0, *, parameters: Any = None) -> State:
@@ -305,17 +306,23 @@ def _redundancies(dynamics: Dynamics, found: Trajectory, p: Any) -> list[str]:
 
 def _explained(refusal: MassMatrixError | ConstraintError, system: AnySystem) -> Exception:
     """The refusal of a start, with the hidden constraints that are behind it if there are any."""
+    said = _hidden_behind(system)
+    return type(refusal)(f"{refusal}{said}") if said else refusal
+
+
+def _hidden_behind(system: AnySystem) -> str:
+    """What to add to a message where a system has hidden constraints: nothing where it has none."""
     if not isinstance(system, System):
-        return refusal
+        return ""
     from dalembert.analysis.hidden import hidden_constraints
 
     found = hidden_constraints(system).constraints
     if not found:
-        return refusal
+        return ""
     said = ", ".join(f"`{system.symbols.readable(constraint.expression)} = 0`" for constraint in found)
-    return type(refusal)(
-        f"{refusal} The motion must also satisfy {said}, hidden in the equations: simulate `da.reduce(system)`, "
-        f"from a start that does."
+    return (
+        f" The motion must also satisfy {said}, hidden in the equations: simulate `da.reduce(system)`, from a start "
+        f"that does."
     )
 
 

@@ -10,7 +10,7 @@ from dalembert.analysis.linear_facts import dependencies, determined, independen
 
 q = q1, q2, q3 = da.coordinates("q1 q2 q3")
 v1, v2, v3 = (c.diff(da.t) for c in q)
-x, y, u = da.coordinates("x y u")
+x, y, z, u = da.coordinates("x y z u")
 
 
 def example_1() -> da.System:
@@ -212,3 +212,49 @@ def test_one_criterion_tells_rank_redundancy_and_unique_multipliers(small: float
         shared = {k for row, parts in dependencies(A).items() for k in (row, *parts)}
         assert determined(A) == tuple(k not in shared for k in range(3))
         assert determined(A).count(True) == (3 if len(independent_rows(A)) == 3 else 1)
+
+
+def test_a_state_without_any_acceleration_is_a_conflict_there() -> None:
+    """y = 0 and y = x z at x = z = 0 with ẋ = ż = 1: ÿ = 0 and ÿ = 2; elsewhere they would agree."""
+    rows = (da.Constraint(y, name="flat"), da.Constraint(y - x * z, name="saddle"))
+    verdict = da.check(da.System((x, y, z), sp.eye(3), (0, 0, 0), rows), q=(0, 0, 0), qd=(1, 0, 1))
+    assert [(c.level, set(c.names)) for c in verdict.conflicts] == [("acceleration", {"flat", "saddle"})]
+    assert not verdict.well_posed
+
+
+@pytest.mark.parametrize(
+    ("mass", "said"),
+    [
+        ([[2, sp.cos(x - y)], [sp.cos(x - y), 1]], ""),
+        ([[2 + sp.sin(x), 0], [0, 1]], ""),
+        ([[x**2 - 2 * x + 2, 0], [0, 1]], ""),
+        ([[x - 100, 0], [0, 1]], "It changes its sign where x = 100."),
+        ([[(x - 1) ** 2, 0], [0, 1]], "It is singular where x = 1."),
+    ],
+)
+def test_places_where_the_mass_matrix_fails_are_real(mass: list, said: str) -> None:
+    text = str(da.check(da.System((x, y), mass, (0, 0))))
+    assert said in text
+    assert bool(said) == ("where" in text)
+
+
+@pytest.mark.parametrize("start", [((1, 2, 1), (-1, 1, -1)), ((0.1, 0.2, 0.3), (-0.3, 0.3, 0)), ((1, 1, 0), (0, 0, 1))])
+def test_the_papers_first_example_is_refused_from_any_start(start: tuple) -> None:
+    system = da.gallery.case("hidden-constraint").system
+    rows = [c for c in system.constraints if c.name in ("first", "second")] or system.constraints[:2]
+    first = da.System.from_lagrangian(system.lagrangian, system.coordinates, constraints=rows)
+    with pytest.raises(da.MassMatrixError, match=r"The motion must also satisfy `.*q3.* = 0`"):
+        da.simulate(first, *start, (0, 1))
+
+
+def test_a_run_that_ends_for_a_hidden_constraint_names_it() -> None:
+    rows = (da.Constraint(x, name="wall"), da.Constraint(x.diff(da.t) - y, name="tie"))
+    system = da.System((x, y), sp.eye(2), (0, -9.81), rows)
+    with pytest.raises(da.SimulationError, match=r"must also satisfy `y = 0`, hidden in the equations"):
+        da.simulate(system, (0, 0), (0, 0), (0, 1))
+
+
+def test_singular_mass_takes_no_indefinite_one() -> None:
+    system = da.System((x, y), sp.diag(1, -1), (0, 1), da.Constraint(x - y / 2))
+    with pytest.raises(da.MassMatrixError, match=r"no negative eigenvalue for `SingularMass`; the smallest is -1"):
+        da.motion(system, (0, 0), (0, 0), formulation=da.SingularMass())

@@ -157,7 +157,9 @@ def _verdict(subject: _Subject, *, allow_violation: bool) -> Verdict:
 
 
 def _conflicts(subject: _Subject, whole: Model, findings: list[Finding]) -> tuple[Conflict, ...]:
-    rows = feasibility.conflicts(subject.model, subject.point, whole, random=subject.free_parameters)
+    rows = feasibility.conflicts(
+        subject.model, subject.point, whole, random=subject.free_parameters, given=subject.given
+    )
     found = tuple(Conflict(level, tuple(subject.names[i] for i in core)) for level, core in rows)
     for level, names in found:
         if len(names) == 1:

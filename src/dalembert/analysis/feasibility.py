@@ -17,17 +17,21 @@ from dalembert.analysis.linear_facts import contradictions, minimal_conflicts
 from dalembert.analysis.numbers import Model, Point, finite, own_scale, sizes
 from dalembert.analysis.states import Rows, jointly, moved, settled
 from dalembert.analysis.verdict import Level
+from dalembert.violation import violated
 
 STARTS = 12
 FEW = 4
 """Starts of the longer search for all unknowns together."""
 
 
-def conflicts(model: Model, point: Point, whole: Model, *, random: bool) -> list[tuple[Level, tuple[int, ...]]]:
+def conflicts(
+    model: Model, point: Point, whole: Model, *, random: bool, given: bool
+) -> list[tuple[Level, tuple[int, ...]]]:
     """Smallest sets of rows in conflict, by level.
 
     whole     the model with what was found hidden in it as further rows: accelerations are judged where that holds
     random    whether the parameters are random and may change
+    given     whether the point is the user's: where it satisfies all, accelerations are asked for there alone
     """
     starts = [point, *_moved_starts(point, random=random)]
     found: list[tuple[Level, tuple[int, ...]]] = []
@@ -52,8 +56,11 @@ def conflicts(model: Model, point: Point, whole: Model, *, random: bool) -> list
     velocity = agreeing("velocity", model.velocity, velocities)
     position = _both(position, velocity)
     there = settled(whole, places[0]) or settled(model, places[0], Rows(position, velocity))
+    fixed = given and _satisfied(whole, point)
 
     def accelerations(rows: list[int]) -> bool:
+        if fixed:
+            return _consistent(model, point, rows)
         if there is not None and _consistent(model, there.point, rows):
             return True
         chosen = Rows(_both(position, rows), _both(velocity, rows), rows)
@@ -61,6 +68,14 @@ def conflicts(model: Model, point: Point, whole: Model, *, random: bool) -> list
 
     agreeing("acceleration", range(len(model.form.constraint_rhs)), accelerations)
     return found
+
+
+def _satisfied(model: Model, point: Point) -> bool:
+    numbers = model.terms(point)
+    if not finite(numbers):
+        return False
+    off = violated(numbers.position, numbers.A, point.q, point.q)
+    return not (off.any() or violated(numbers.velocity, numbers.A, point.qd, point.q).any())
 
 
 def velocities_exist(model: Model, point: Point, rows: Sequence[int]) -> bool:

@@ -80,8 +80,9 @@ def singular_places(form: StandardForm) -> tuple[Locus, ...]:
     places: list[Locus] = []
     for base, power in factors:
         state = [s for s in (*form.symbols.q, form.symbols.time) if s in base.free_symbols]
-        if state and not _never_zero(base, form):
-            places.append(Locus(_equation(base, state, form), power % 2 == 1 and _takes_both_signs(base)))
+        signs = _signs_about_zeros(base, state) if state and not _never_zero(base, form) else set()
+        if signs:
+            places.append(Locus(_equation(base, state, form), power % 2 == 1 and {1.0, -1.0} <= signs))
     return tuple(places)
 
 
@@ -92,15 +93,31 @@ def _never_zero(base: Any, form: StandardForm) -> bool:
     return bool(positive.is_positive or positive.is_negative)
 
 
-def _takes_both_signs(base: Any) -> bool:
-    """Whether a factor is positive at some random points and negative at others; parameters are positive."""
-    symbols = sorted(base.free_symbols, key=str)
-    function = sp.lambdify(symbols, base, modules=["numpy", "scipy"])
+def _signs_about_zeros(base: Any, state: Sequence[Any]) -> set[float]:
+    """The signs that a factor takes about zeros of its own, looked for from random points; none if it has no zero.
+
+    Parameters are positive. Only states move: a factor that parameters alone could make vanish is no place.
+    """
+    import scipy.optimize
+
+    others = sorted(base.free_symbols - set(state), key=str)
+    function = sp.lambdify([*state, *others], base, modules=["numpy", "scipy"])
+    least_squares: Any = scipy.optimize.least_squares
     rng = np.random.default_rng(26)
-    draws = [[rng.normal() if "." in s.name else rng.uniform(0.5, 1.5) for s in symbols] for _ in range(200)]
+    signs: set[float] = set()
     with np.errstate(all="ignore"):
-        signs = {float(np.sign(function(*draw))) for draw in draws}
-    return {1.0, -1.0} <= signs
+        for _ in range(12):
+            values = rng.uniform(0.5, 1.5, len(others))
+            start = rng.normal(size=len(state))
+
+            def miss(x: Any, values: Any = values) -> Any:
+                return np.nan_to_num(np.atleast_1d(np.asarray(function(*x, *values), float)), nan=1e9, posinf=1e9)
+
+            found = least_squares(miss, start, xtol=1e-15, ftol=1e-15, gtol=1e-15)
+            if abs(float(found.fun[0])) <= 1e-8 * abs(float(miss(start)[0])):
+                near = found.x + 1e-3 * (1 + np.abs(found.x)) * rng.normal(size=(40, len(state)))
+                signs |= {float(np.sign(miss(x)[0])) for x in near}
+    return signs
 
 
 def _equation(base: Any, state: Sequence[Any], form: StandardForm) -> str:

@@ -44,6 +44,8 @@ class Formulation(ABC):
 
     positive_mass: bool = True
     """Whether M must be positive definite."""
+    semidefinite_mass: bool = False
+    """Whether M may be singular, but not indefinite."""
     independent_rows: bool = False
     """Whether A must have full row rank."""
     compromises: bool = False

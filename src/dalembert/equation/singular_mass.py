@@ -18,12 +18,14 @@ class SingularMass(Formulation):
     """q̈ = [[(I − A⁺A) M], [A]]⁺ (Q + C, b): M may be singular, as with massless coordinates.
 
     The acceleration is unique exactly when [M; A] has full column rank, that is when no direction is both massless and
-    unconstrained. The constraint force is M q̈ − Q; its ideal part is the one for C = 0.
+    unconstrained. This needs M without negative eigenvalues: else ``da.Multipliers`` is the one to take. The constraint
+    force is M q̈ − Q; its ideal part is the one for C = 0.
 
     Reference: Udwadia & Phohomsiri 2006.
     """
 
     positive_mass = False
+    semidefinite_mass = True
 
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
         n = len(M)

@@ -22,6 +22,8 @@ def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: S
     require_symmetric(M)
     if formulation.positive_mass:
         require_positive(M)
+    if formulation.semidefinite_mass:
+        _require_semidefinite(M, formulation)
     rank, m = np.asarray(answer.rank), A.shape[-2]
     if formulation.independent_rows and (rank < m).any():
         raise ConstraintError(
@@ -67,6 +69,15 @@ def require_positive(M: Any) -> None:
         raise MassMatrixError(
             f"`mass_matrix` must be positive definite; it is {kind}, with eigenvalue {smallest[where]:.3g} along "
             f"({direction}). If that is meant, pass `formulation={remedy}`."
+        )
+
+
+def _require_semidefinite(M: Any, formulation: Formulation) -> None:
+    values = np.linalg.eigvalsh(M)
+    if (values.min(axis=-1) < -1e-12 * np.abs(values).max(axis=-1)).any():
+        raise MassMatrixError(
+            f"`mass_matrix` must have no negative eigenvalue for `{type(formulation).__name__}`; the smallest is "
+            f"{values.min():.3g}. If that is meant, pass `formulation=da.Multipliers()`."
         )
 
 

@@ -13,7 +13,9 @@ from dalembert.equation.dynamics import Dynamics, damping
 from dalembert.equation.factored import Factored
 from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.integration.drift import Baumgarte, Drift, NoCure, Projection
+from dalembert.native.engine import Stretch
 from dalembert.native.rows import independent_rows
+from dalembert.native.stepper import DECLINED
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +64,8 @@ class NativeSteps:
         return found if len(found.t) else None
 
     def _stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
+        if self.engine.slope(y, t, self.p)[-1] != 1.0:
+            return Stretch(np.empty(0), np.empty((0, len(y))), 0, DECLINED)
         if self.step == 0.0:
             self.step = self.engine.first_step(y, t, end, self.p, self.rtol, self.atol)
         found, self.step = self.engine.stretch(y, t, end, self.step, self.p, self.rtol, self.atol, room)

@@ -72,6 +72,8 @@ class NativeEngine:
         scale = atol + rtol * np.abs(y)
         slope = self.slope(y, t, p)[:-1]
         size, speed = _rms(y / scale), _rms(slope / scale)
+        if not np.isfinite(speed):
+            return min(1e-6, end - t)
         trial = min(0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6, end - t)
         bend = _rms((self.slope(y + trial * slope, t + trial, p)[:-1] - slope) / scale) / trial
         steepest = max(speed, bend)
