@@ -509,3 +509,10 @@ def test_linear_in_disguise() -> None:
     """(ẋ² − ẏ²)/(ẋ − ẏ) = ẋ + ẏ, though at rest it cannot be computed."""
     (row,) = classified((x, y), (xd**2 - yd**2) / (xd - yd)).constraints
     assert row.holonomic and row.linear_in_velocity and row.integral == x + y
+
+
+@pytest.mark.parametrize("expression", [sp.besselj(0, x) * x.diff(da.t) - y.diff(da.t), sp.floor(x) - y])
+def test_what_cannot_be_followed_is_refused_in_words(expression: sp.Expr) -> None:
+    system = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(expression, name="odd"))
+    with pytest.raises(da.ModelError, match="needs functions whose derivatives SymPy can follow"):
+        da.classify(system)

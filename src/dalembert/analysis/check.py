@@ -13,6 +13,7 @@ from dalembert.analysis.hidden import hidden_constraints
 from dalembert.analysis.linear_facts import dependencies, determined, independent_rows, rank_gap
 from dalembert.analysis.mass import mass_kind, singular_places, spoken
 from dalembert.analysis.numbers import Model, Numbers, Point, computable, finite, model_of
+from dalembert.analysis.refusal import in_words
 from dalembert.analysis.saddle import determinant, hidden_findings, open_directions
 from dalembert.analysis.states import Settled, gradients, powerless, random_starts, random_states, states_near
 from dalembert.analysis.verdict import Conflict, Finding, FreeData, Verdict
@@ -47,6 +48,7 @@ class _Subject:
         return self.system.constraint_names
 
 
+@in_words
 def check(
     system: System,
     q: Any = None,

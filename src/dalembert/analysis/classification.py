@@ -15,6 +15,7 @@ from dalembert.analysis.kinds import ConstraintKind, Kind, kind_of
 from dalembert.analysis.linear_facts import independent_rows
 from dalembert.analysis.numbers import Model, Point, model_of
 from dalembert.analysis.rational import NotRationalError, exact
+from dalembert.analysis.refusal import in_words
 from dalembert.analysis.states import Generic, generic_points
 from dalembert.errors import ConstraintError, InputError
 from dalembert.model.ordering import quoted
@@ -64,6 +65,7 @@ class Classification:
         return "\n".join([*_table(self), *_joint_facts(self), *(f"Note: {note}" for note in self.notes)])
 
 
+@in_words
 def classify(system: System) -> Classification:
     """What kind of constraints a system has, one by one and together.
 

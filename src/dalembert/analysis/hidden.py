@@ -20,6 +20,7 @@ import sympy as sp
 from dalembert.analysis.demands import Equations, demanding
 from dalembert.analysis.linear_facts import independent_rows
 from dalembert.analysis.numbers import Model, Point, model_of, sizes
+from dalembert.analysis.refusal import in_words
 from dalembert.analysis.states import ENOUGH, moved, powerless, random_starts, random_states, state_slopes, states_near
 from dalembert.errors import ConstraintError, InputError
 from dalembert.model.constraint import Constraint
@@ -52,6 +53,7 @@ class Hidden:
     decided: bool
 
 
+@in_words
 def reduce(system: System) -> System:
     """The system with its hidden constraints added, ready to simulate.
 
