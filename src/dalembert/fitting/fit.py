@@ -29,8 +29,9 @@ STEP = 1e-4
 UNREACHABLE = 1e8
 """Residual, in units of the data, where numbers on trial allow no motion: the search turns back."""
 
-INDISTINCT = 1e-10
-"""Smallest singular value of the scaled derivatives, over the largest, below which unknowns cannot be told apart."""
+INDISTINCT = 1e-6
+"""Smallest singular value of the scaled derivatives, over the largest, below which unknowns cannot be told apart:
+differences of runs show no less."""
 
 
 def fit(
@@ -106,7 +107,8 @@ def fit(
         unknowns=found.x,
         residuals=found.fun,
         jacobian=jacobian,
-        known_noise=noise is not None,
+        known_noise=None if noise is None else problem.noise,
+        indistinct=INDISTINCT,
         runs=problem.runs(found.x),
         observations=problem.observations,
         notes=_notes(problem, found, jacobian),
@@ -115,6 +117,11 @@ def fit(
 
 def _notes(problem: _Problem, found: Any, jacobian: Floats) -> tuple[str, ...]:
     notes: list[str] = []
+    if problem.failures:
+        notes.append(
+            f"{len(problem.failures)} simulations on the way failed, which may have led the search astray; the last "
+            f"one said: {problem.failures[-1]}"
+        )
     if found.status <= 0:
         notes.append("The search was given up before it had settled; the numbers are where it had come to.")
     scaled = jacobian / np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
@@ -141,6 +148,7 @@ class _Problem:
     noise: dict[str, float]
     starts: tuple[FreeStart, ...]
     settings: dict[str, Any]
+    failures: list[str]
 
     @classmethod
     def of(
@@ -174,6 +182,7 @@ class _Problem:
             noise=_noise(noise, seen),
             starts=(),
             settings={"rtol": rtol, "atol": atol},
+            failures=[],
         )
         return problem.with_starts()
 
@@ -248,9 +257,10 @@ class _Problem:
         """Motion less measurement, in units of the noise where that is known."""
         try:
             runs = self.runs(unknowns)
-        except DalembertError:
+        except DalembertError as refusal:
             if refuse:
                 raise
+            self.failures.append(str(refusal))
             return np.full(self.count, UNREACHABLE * self._scale())
         parts = [
             (run[name] - column)[mask] / self.noise[name]

@@ -33,6 +33,7 @@ class Fit:
     runs                          the motions with these parameters
     observations                  what they were found from
     count, unknowns               numbers that were seen, and that were found, free starts included
+    known_noise                   by coordinate, as it was given; None where it was estimated
     aic, bic                      Akaike's criterion, corrected for few data, and the Bayesian one: lower is better
     notes                         what a reader should know, one sentence each
 
@@ -50,6 +51,7 @@ class Fit:
     unknowns: int
     aic: float
     bic: float
+    known_noise: dict[str, float] | None
     notes: tuple[str, ...]
 
     @classmethod
@@ -59,18 +61,22 @@ class Fit:
         unknowns: Floats,
         residuals: Floats,
         jacobian: Floats,
-        known_noise: bool,
+        known_noise: dict[str, float] | None,
+        indistinct: float,
         runs: tuple[Trajectory, ...],
         observations: tuple[Observation, ...],
         notes: tuple[str, ...],
     ) -> Fit:
-        """From the unknowns found, residuals and derivatives in units of the noise."""
+        """From the unknowns found, residuals and derivatives in units of the noise.
+
+        ``indistinct`` is the smallest singular value, over the largest, at which unknowns can be told apart.
+        """
         count, k = jacobian.shape
         squares = float(residuals @ residuals)
-        noise = 1.0 if known_noise else float(np.sqrt(squares / (count - k)))
-        covariance: Any = noise**2 * np.linalg.pinv(jacobian.T @ jacobian, hermitian=True)[: len(names), : len(names)]
-        found = k + (not known_noise)
-        misfit = squares if known_noise else count * np.log(squares / count)
+        noise = float(np.sqrt(squares / (count - k))) if known_noise is None else 1.0
+        covariance = noise**2 * _inverse(jacobian, indistinct)[: len(names), : len(names)]
+        found = k + (known_noise is None)
+        misfit = count * np.log(squares / count) if known_noise is None else squares
         few = 2 * found * (found + 1) / (count - found - 1) if count > found + 1 else np.inf
         return cls(
             estimates=dict(zip(names, map(float, unknowns), strict=False)),
@@ -87,6 +93,7 @@ class Fit:
             unknowns=k,
             aic=float(misfit + 2 * found + few),
             bic=float(misfit + found * np.log(count)),
+            known_noise=known_noise,
             notes=notes,
         )
 
@@ -180,6 +187,8 @@ def compare(fits: Mapping[str, Fit], criterion: str = "aic") -> Comparison:
     off = [name for name, fit in fits.items() if fit.count != first.count or not _same_data(fit, first)]
     if off:
         raise InputError(f"`fits` must be to the same data; {quoted(off)} is not.")
+    if any(fit.known_noise != first.known_noise for fit in fits.values()):
+        raise InputError("`fits` must take the noise for known in the same way, or none of them; these do not.")
     values = {name: float(getattr(fit, criterion)) for name, fit in fits.items()}
     order = sorted(fits, key=lambda name: values[name])
     differences = {name: values[name] - values[order[0]] for name in order}
@@ -191,6 +200,19 @@ def compare(fits: Mapping[str, Fit], criterion: str = "aic") -> Comparison:
         differences=differences,
         weights={name: float(value / total) for name, value in support.items()},
     )
+
+
+def _inverse(jacobian: Floats, indistinct: float) -> Any:
+    """(JᵀJ)⁻¹, infinite along what the data do not determine."""
+    scale = np.linalg.norm(jacobian, axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    _, values, rows = np.linalg.svd(jacobian / scale, full_matrices=False)
+    open_ = values <= indistinct * values.max(initial=0.0)
+    inside = rows[~open_].T / values[~open_]
+    covariance = inside @ inside.T
+    lost = (np.abs(rows[open_]) > 1e-3).any(axis=0)
+    covariance[np.ix_(lost, lost)] = np.inf
+    return covariance / np.outer(scale, scale)
 
 
 def _same_data(one: Fit, other: Fit) -> bool:

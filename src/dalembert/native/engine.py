@@ -53,7 +53,6 @@ class NativeEngine:
         self._integrate = self._function("integrate", ctypes.c_int64, "aadaadddiaaaa")
         self._sample = self._function("sample", None, "iaaaaaaaa")
         self._accelerate = self._function("accelerate", None, "adaa")
-        self._work = np.empty(parts.workspace)
 
     def _function(self, name: str, result: Any, kinds: str) -> Any:
         types = {"a": ctypes.c_void_p, "d": ctypes.c_double, "i": ctypes.c_int64}
@@ -88,10 +87,11 @@ class NativeEngine:
         """Up to ``room`` steps from a state, and the step to try next."""
         state, time, step, rejected = y.copy(), np.array([t]), np.array([h]), np.zeros(1)
         times, states = np.empty(room), np.empty((room, self.parts.size))
+        work = np.empty(self.parts.workspace)  # of this call alone: another thread may be in the same code
         shortest = 1e-14 * (end - t)
         code = self._integrate(
             *(state.ctypes.data, time.ctypes.data, end, step.ctypes.data, p.ctypes.data, rtol, atol, shortest, room),
-            *(times.ctypes.data, states.ctypes.data, rejected.ctypes.data, self._work.ctypes.data),
+            *(times.ctypes.data, states.ctypes.data, rejected.ctypes.data, work.ctypes.data),
         )
         taken, ending = divmod(code, 3)
         return Stretch(times[:taken], states[:taken], int(rejected[0]), ending), float(step[0])
@@ -100,9 +100,10 @@ class NativeEngine:
         """States at times reached by one step each from (t0, y0), their account by name, and whether to trust all."""
         count = len(times)
         states, told, trusted = np.empty((count, self.parts.size)), np.empty((count, self.parts.told)), np.empty(count)
+        work = np.empty(self.parts.workspace)
         self._sample(
             *(count, t0.ctypes.data, y0.ctypes.data, times.ctypes.data, p.ctypes.data),
-            *(states.ctypes.data, told.ctypes.data, trusted.ctypes.data, self._work.ctypes.data),
+            *(states.ctypes.data, told.ctypes.data, trusted.ctypes.data, work.ctypes.data),
         )
         ends = np.cumsum(self.account)
         parts = np.split(told, ends[:-1], axis=1)

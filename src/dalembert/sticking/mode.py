@@ -48,12 +48,12 @@ class Mode:
 
     def velocity(self, contact: Contact, t: Any, y: Floats, p: dict[str, float]) -> Floats:
         """The sliding velocity (…, c)."""
-        return _function(self.system, contact.velocity)(t, y, p)
+        return values_of(self.system, contact.velocity)(t, y, p)
 
     def excess(self, contact: Contact, t: Any, y: Floats, p: dict[str, float], reactions: Floats) -> Floats:
         """By how much holding a contact takes more than friction can give, μₛ |N|; positive where it lets go."""
         taken = np.linalg.norm(reactions[..., self.rows(contact)], axis=-1)
-        given = _function(self.system, (contact.mu_static * sp.Abs(contact.normal_force),))(t, y, p, reactions)
+        given = values_of(self.system, (contact.mu_static * sp.Abs(contact.normal_force),))(t, y, p, reactions)
         return taken - (1 + HELD) * given[..., 0]
 
     def holding_force(self, t: Any, y: Floats, p: dict[str, float], multipliers: Floats) -> Floats:
@@ -61,7 +61,7 @@ class Mode:
         total = np.zeros((*np.shape(t), len(self.system.coordinates)))
         for contact in self.sticking:
             rows = slopes(contact, self.system)
-            flat = _function(self.system, tuple(e for row in rows for e in row))(t, y, p)
+            flat = values_of(self.system, tuple(e for row in rows for e in row))(t, y, p)
             matrix = flat.reshape(*np.shape(t), len(rows), -1)
             total += np.einsum("...ci,...c->...i", matrix, multipliers[..., self.rows(contact)])
         return total
@@ -74,7 +74,7 @@ def mode_of(system: System, contacts: tuple[Contact, ...], sticking: tuple[Conta
 
 
 @lru_cache(maxsize=512)
-def _function(system: System, expressions: tuple[Any, ...]) -> Callable[..., Floats]:
+def values_of(system: System, expressions: tuple[Any, ...]) -> Callable[..., Floats]:
     """Expressions as a function of t, y, parameters and multipliers, at one time or at many; they come last."""
     symbols = system.symbols
     lam = [plain_multiplier(name) for name in system.constraint_names]
