@@ -151,7 +151,7 @@ def simulate(
         rtol=tolerance_value(rtol, "rtol"),
         atol=tolerance_value(atol, "atol"),
         step=None if step is None else tolerance_value(step, "step"),
-        max_steps=max_steps,
+        max_steps=_checked_count(max_steps),
     )
     times = time_values(times, "times", increasing=True)
     _refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
@@ -259,12 +259,14 @@ def _accounts(dynamics: Dynamics, method: Method, p: Any, pieces: Pieces | None)
     def ledger(run: Trajectory) -> Ledger:
         from dalembert.analysis.bookkeeping import Leg, ledger_of
 
-        starts = [] if pieces is None else [float(run.t[0]), *(piece.end for piece in pieces.pieces)]
-        legs = [
-            Leg(piece.mode.dynamics, pieces.values(piece.mode), piece.path, start, piece.end, pieces.places(piece.mode))
-            for piece, start in zip([] if pieces is None else pieces.pieces, starts, strict=False)
-            if pieces is not None and piece.end > start
-        ]
+        legs: list[Leg] = []
+        start, last = float(run.t[0]), float(run.t[-1])
+        for piece in [] if pieces is None else pieces.pieces:
+            end = min(piece.end, last)
+            if pieces is not None and end > start:
+                values, places = pieces.values(piece.mode), pieces.places(piece.mode)
+                legs.append(Leg(piece.mode.dynamics, values, piece.path, start, end, places))
+                start = end
         return ledger_of(dynamics, method, p, run, legs)
 
     return ledger
@@ -353,3 +355,9 @@ def checked_solver(solver: Any, step: float | None) -> Any:
             f"or pass a fixed `step`."
         )
     return solver
+
+
+def _checked_count(max_steps: Any) -> int:
+    if not isinstance(max_steps, (int, np.integer)) or max_steps < 1:
+        raise InputError(f"`max_steps` must be a whole number, at least 1; got {max_steps!r}.")
+    return int(max_steps)

@@ -159,6 +159,7 @@ INPUTS = {
     r"`solver` must be one for ordinary differential equations; SemiImplicitEuler is for": lambda: start(
         solver=diffrax.SemiImplicitEuler(), step=0.1
     ),
+    r"`max_steps` must be a whole number, at least 1; got 10.5": lambda: start(max_steps=10.5),
     r"`alpha` must be positive": lambda: da.Baumgarte(0, 1),
     r"`iterations` must be at least 1": lambda: da.Projection(0),
     r"`mass_matrix` must have shape \(..., 2, 2\).*got \(3, 3\)": lambda: da.constrained_motion(

@@ -284,3 +284,16 @@ def test_values_combine_with_numbers_from_either_side() -> None:
     assert 0 / value == 0
     assert isinstance(2 - value, Value)
     assert isinstance(-value, Value)
+
+
+def test_threads_do_not_meet() -> None:
+    """Two threads in the same machine code, each with its own numbers."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def end(gravity: float) -> np.ndarray:
+        return da.simulate(pendulum(), (1, 0), (0, 0), (0, 50), parameters={"g": gravity}).q[-1]
+
+    alone = {gravity: end(gravity) for gravity in (5.0, 20.0)}
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(end, [5.0, 20.0] * 15))
+    np.testing.assert_array_equal(found, [alone[5.0], alone[20.0]] * 15)

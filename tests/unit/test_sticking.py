@@ -174,3 +174,70 @@ def test_a_motion_that_cannot_go_on_says_so_with_what_there_is() -> None:
         da.simulate(system, (0, 0), (0, 0), np.linspace(0, 3, 7), parameters=numbers(0.3, 0.4))
     assert caught.value.trajectory.t[-1] <= 2
     assert len(caught.value.trajectory.t) >= 4
+
+
+def test_a_slip_between_two_long_steps_is_not_missed() -> None:
+    """While nothing moves, steps grow as long as the run; the pull of 3.2 sin t beats 3 at asin(3/3.2) all the same."""
+    system = da.System((x, y), sp.eye(2), (sp.Rational(16, 5) * sp.sin(da.t), -10), block().constraints)
+    for end in (6.28, 20.0):
+        run = da.simulate(system, (0, 0), (0, 0), (0, end), parameters={"mu": 0.2, "mu_s": 0.3})
+        assert run.events[0].t == pytest.approx(np.arcsin(3 / 3.2), abs=1e-9)
+
+
+def test_friction_of_what_has_just_let_go_counts() -> None:
+    """Both at the same instant: with the floor's friction the stack is held, without it it would not be."""
+    a, b, c, d = da.coordinates("a b c d")
+    floor = da.Coulomb(0.1, velocity=a.diff(da.t), normal_force=da.multiplier("floor"), mu_static=0.2)
+    stack = da.Coulomb(0.3, velocity=c.diff(da.t) - a.diff(da.t), normal_force=da.multiplier("stack"), mu_static=0.4)
+    rows = (da.Constraint(b, name="floor", nonideal=floor), da.Constraint(d - b - 1, name="stack", nonideal=stack))
+    run = da.simulate(da.System((a, b, c, d), sp.eye(4), (9.5, -10, 0, -10), rows), (0, 0, 0, 1), (0, 0, 0, 0), (0, 1))
+    np.testing.assert_allclose(run.q[-1], [1.875, 0, 1.875, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize(("speed", "sliding", "stiffness"), [(1.7, 0.37, 83.0), (2.7, 0.6, 86.0), (4.9, 0.05, 3.0)])
+def test_a_block_on_a_spring_comes_to_rest(speed: float, sliding: float, stiffness: float) -> None:
+    """Half swings about ±μg/k, each of which the velocity ends; the last one ends where the spring can be held."""
+    system = da.System((x, y), sp.eye(2), (-stiffness * x, -10), block().constraints)
+    run = da.simulate(system, (0, 0), (speed, 0), (0, 60), parameters={"mu": sliding, "mu_s": 1.2 * sliding})
+    shift, side = 10 * sliding / stiffness, 1
+    place = -shift + np.hypot(shift, speed / np.sqrt(stiffness))
+    while abs(place) * stiffness > 12 * sliding:
+        side = -side
+        place = 2 * side * -shift - place
+    assert run["x"][-1] == pytest.approx(place, abs=1e-6)
+    assert run.events[-1].kind == "sticks"
+
+
+def test_contacts_that_hold_the_same_motion_are_refused() -> None:
+    theta = da.coordinates("theta")
+    rows = [
+        da.Constraint(
+            y + sign * sp.sin(theta),
+            name=name,
+            nonideal=da.Coulomb(0.3, velocity=xd, normal_force=da.multiplier(name), mu_static=0.4),
+        )
+        for name, sign in (("left", -1), ("right", 1))
+    ]
+    system = da.System((x, y, theta), sp.eye(3), (1, -10, 0), rows)
+    with pytest.raises(da.ConstraintError, match=r"must hold different motions; `left` and `right` hold the same"):
+        da.simulate(system, (0, 0, 0), (0, 0, 0), (0, 1))
+
+
+def test_static_friction_is_not_less_than_sliding_friction() -> None:
+    with pytest.raises(da.InputError, match=r"static coefficient of `floor` must not be less .*; got 0.3 and 0.5"):
+        da.simulate(block(), (0, 0), (1, 0), (0, 1), parameters=numbers(0.5, 0.3))
+
+
+def test_slow_motion_without_load_does_not_stop() -> None:
+    run = da.simulate(block(), (0, 0), (1e-9, 0), (0, 5), parameters={"g": 0.0, "mu": 0.2, "mu_s": 0.3})
+    assert run["x"][-1] == pytest.approx(5e-9)
+
+
+def test_steps_are_counted_over_all_pieces() -> None:
+    case = da.gallery.case("belt")
+    with pytest.raises(da.SimulationError, match="the limit of 60 steps was reached"):
+        da.simulate(case.system, case.q0, case.qd0, case.times, parameters=case.parameters, max_steps=60)
+
+
+def test_part_of_a_run_has_books_too() -> None:
+    assert da.gallery.case("belt").simulate(times=np.linspace(0, 10, 6)).until(3).ledger().closure < 10

@@ -90,7 +90,7 @@ def _euclidean(dynamics: Dynamics) -> Dynamics:
 
 def recorded(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> dict[str, Any]:
     """The motion along a path, at any times on it, by the names of ``Trajectory``."""
-    before = np.maximum(np.searchsorted(path.t, times, side="left") - 1, 0)
+    before = np.searchsorted(path.t, times, side="right") - 1  # a step's own time needs no step
     return told(dynamics, method, path.native, path.t[before], path.y[before], times, p)
 
 

@@ -37,7 +37,9 @@ class Contact:
 
     def rows(self) -> list[Constraint]:
         """The constraints that hold it."""
-        return [Constraint(v, name=f"{self.name}: held ({i})") for i, v in enumerate(self.velocity, start=1)]
+        return [
+            Constraint(v, name=f"{self.name}: held {self.number}.{i}") for i, v in enumerate(self.velocity, start=1)
+        ]
 
 
 @lru_cache(maxsize=128)

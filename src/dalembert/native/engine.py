@@ -88,7 +88,8 @@ class NativeEngine:
         state, time, step, rejected = y.copy(), np.array([t]), np.array([h]), np.zeros(1)
         times, states = np.empty(room), np.empty((room, self.parts.size))
         work = np.empty(self.parts.workspace)  # of this call alone: another thread may be in the same code
-        shortest = 1e-14 * (end - t)
+        # time itself must still resolve a step
+        shortest = max(4 * np.spacing(abs(t)), 1e-18 * (end - t))
         code = self._integrate(
             *(state.ctypes.data, time.ctypes.data, end, step.ctypes.data, p.ctypes.data, rtol, atol, shortest, room),
             *(times.ctypes.data, states.ctypes.data, rejected.ctypes.data, work.ctypes.data),

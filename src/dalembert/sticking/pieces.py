@@ -272,11 +272,17 @@ class Pieces:
                 self.changes.append(Change(t, contact.name, "sticks" if is_ else "slips"))
 
     def _give_up(self, piece: Piece, times: Floats, t1: float) -> None:
-        so_far = self._trajectory(times[times <= piece.end])
+        so_far = self._trajectory(np.unique(np.append(times[times <= piece.end], piece.end)))
         if piece.path.stopped:
             message = (
                 f"sticking and sliding must not change without end; they did {MOST_CHANGES} times before "
                 f"t = {piece.end:.6g}. Look for friction that neither holds nor lets go."
+            )
+        elif sum(one.path.steps for one in self.pieces) >= self.method.max_steps:
+            message = (
+                f"the motion must be continued to t = {t1:.6g}; it ended at t = {piece.end:.6g}: the limit of "
+                f"{self.method.max_steps} steps was reached. Raise `max_steps` or loosen `rtol` and `atol`. The motion "
+                f"so far is in `error.trajectory`."
             )
         else:
             message = why(piece.mode.dynamics, self.method, piece.path, self.values(piece.mode), t1)
