@@ -11,7 +11,6 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
-from dalembert.equation.constrained_motion import checked_formulation
 from dalembert.equation.formulation import Formulation
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, Projection
@@ -24,8 +23,8 @@ from dalembert.model.function_system import FunctionSystem
 from dalembert.model.ordering import name_of, name_problems
 from dalembert.model.sticking import contacts
 from dalembert.model.system import System
-from dalembert.model.values import time_values, tolerance_value
-from dalembert.verbs import checked_drift, checked_solver
+from dalembert.model.values import time_values
+from dalembert.settings import method_of
 
 Flow = Callable[[Any, Any, Mapping[Any, Any]], tuple[Array, Array]]
 """From q0, qd0 and parameters by name: coordinates and velocities (T, n)."""
@@ -74,15 +73,7 @@ def flow(
             "a flow must be one smooth motion; this system has friction that sticks. Leave out `mu_static`, or use "
             "`da.simulate`."
         )
-    method = Method(
-        formulation=checked_formulation(formulation),
-        drift=checked_drift(drift),
-        solver=checked_solver(solver, step),
-        rtol=tolerance_value(rtol, "rtol"),
-        atol=tolerance_value(atol, "atol"),
-        step=None if step is None else tolerance_value(step, "step"),
-        max_steps=max_steps,
-    )
+    method = method_of(formulation, drift, solver, rtol, atol, step, max_steps)
     dynamics = suited_to(build(system), method.formulation)
     outputs = jnp.asarray(time_values(times, "times", increasing=True))
     field = vector_field(dynamics, method.formulation, method.drift)
@@ -103,7 +94,7 @@ def flow(
             args=(p, watch),
             stepsize_controller=_controller(method, outputs),
             saveat=diffrax.SaveAt(ts=outputs),
-            max_steps=max_steps,
+            max_steps=method.max_steps,
             adjoint=diffrax.DirectAdjoint(),
         )
         assert solution.ys is not None

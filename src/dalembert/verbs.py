@@ -19,7 +19,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.verdict import require_fit
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError, StateError
-from dalembert.integration.drift import Drift, NoCure, Projection
+from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.failure import answer_at
 from dalembert.integration.method import Method
 from dalembert.integration.run import run
@@ -30,7 +30,8 @@ from dalembert.model.function_system import FunctionSystem
 from dalembert.model.ordering import name_of, quoted
 from dalembert.model.sticking import contacts
 from dalembert.model.system import System
-from dalembert.model.values import parameter_values, scalar_value, state_values, time_values, tolerance_value
+from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
+from dalembert.settings import method_of
 from dalembert.sticking.pieces import Pieces
 
 if TYPE_CHECKING:
@@ -144,15 +145,7 @@ def simulate(
     True
     """
     dynamics, q0, qd0, p = _prepared(system, q0, qd0, parameters, ("q0", "qd0"))
-    method = Method(
-        formulation=checked_formulation(formulation),
-        drift=checked_drift(drift),
-        solver=checked_solver(solver, step),
-        rtol=tolerance_value(rtol, "rtol"),
-        atol=tolerance_value(atol, "atol"),
-        step=None if step is None else tolerance_value(step, "step"),
-        max_steps=_checked_count(max_steps),
-    )
+    method = method_of(formulation, drift, solver, rtol, atol, step, max_steps)
     times = time_values(times, "times", increasing=True)
     _refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     pieces = _pieces(system, dynamics, method, p)
@@ -261,12 +254,13 @@ def _accounts(dynamics: Dynamics, method: Method, p: Any, pieces: Pieces | None)
 
         legs: list[Leg] = []
         start, last = float(run.t[0]), float(run.t[-1])
-        for piece in [] if pieces is None else pieces.pieces:
-            end = min(piece.end, last)
-            if pieces is not None and end > start:
-                values, places = pieces.values(piece.mode), pieces.places(piece.mode)
-                legs.append(Leg(piece.mode.dynamics, values, piece.path, start, end, places))
-                start = end
+        if pieces is not None:
+            for mode, path, end in pieces.pieces:
+                if min(end, last) > start:
+                    legs.append(
+                        Leg(mode.dynamics, pieces.values(mode), path, start, min(end, last), pieces.places(mode))
+                    )
+                    start = legs[-1].end
         return ledger_of(dynamics, method, p, run, legs)
 
     return ledger
@@ -326,38 +320,3 @@ def _hidden_behind(system: AnySystem) -> str:
         f" The motion must also satisfy {said}, hidden in the equations: simulate `da.reduce(system)`, from a start "
         f"that does."
     )
-
-
-def checked_drift(drift: Any) -> Drift:
-    """A drift cure, None being that of doing nothing."""
-    drift = NoCure() if drift is None else drift
-    if not isinstance(drift, Drift):
-        raise InputError(f"`drift` must be a cure such as `da.Projection()`, or None; got {drift!r}.")
-    return drift
-
-
-def checked_solver(solver: Any, step: float | None) -> Any:
-    """A diffrax solver that can do what is asked of it, or None for the default one."""
-    if solver is None:
-        return None
-    import diffrax
-
-    if not isinstance(solver, diffrax.AbstractSolver):
-        raise InputError(f"`solver` must be a diffrax solver such as `diffrax.Dopri8()`; got {solver!r}.")
-    if solver.term_structure is not diffrax.AbstractTerm:
-        raise InputError(
-            f"`solver` must be one for ordinary differential equations; {type(solver).__name__} is for equations in "
-            f"several parts. Take one such as `diffrax.Dopri8()`, or `diffrax.Kvaerno5()` for stiff systems."
-        )
-    if step is None and not isinstance(solver, diffrax.AbstractAdaptiveSolver):
-        raise InputError(
-            f"`solver` must estimate its error; {type(solver).__name__} does not. Wrap it in `diffrax.HalfSolver`, "
-            f"or pass a fixed `step`."
-        )
-    return solver
-
-
-def _checked_count(max_steps: Any) -> int:
-    if not isinstance(max_steps, (int, np.integer)) or max_steps < 1:
-        raise InputError(f"`max_steps` must be a whole number, at least 1; got {max_steps!r}.")
-    return int(max_steps)

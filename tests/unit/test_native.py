@@ -104,6 +104,7 @@ def test_unknown_functions_are_left_to_the_general_integrator() -> None:
 
 def test_special_functions_have_one_value_everywhere() -> None:
     forces = (sp.erf(x), sp.erfc(x), sp.gamma(x), sp.loggamma(x + 3), sp.factorial(x))
+    forces += (sp.sec(x), sp.csc(x), sp.cot(x), sp.Heaviside(x - 1) + sp.Heaviside(x - 2))
     for force in forces:
         expected = float(force.subs(x, sp.Rational(7, 5)).evalf())
         found = da.motion(da.System((x,), [[1]], (force,)), (1.4,), (0,)).acceleration[0]

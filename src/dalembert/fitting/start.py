@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.integration.start import terms_at
 
 Floats = NDArray[np.float64]
@@ -18,23 +19,26 @@ RANK = 1e-9
 """Singular values below this part of the largest one count as zero."""
 
 
+_LEVELS = {"position": ("position",), "velocity": ("position", "velocity")}
+"""Constraints of which levels ask for something at a level."""
+
+
 def on_constraints(dynamics: Dynamics, q: Any, qd: Any, t: float, p: Any) -> tuple[Floats, Floats]:
     """A state near by that satisfies the constraints, positions before velocities; exact ones stay as they are."""
-    at_position = np.array([level == "position" for level in dynamics.levels], bool)
-    at_velocity = np.array([level != "acceleration" for level in dynamics.levels], bool)
+    q = _solved(dynamics, "position", q, lambda x: terms_at(dynamics, x, qd, t, p))
+    return q, _solved(dynamics, "velocity", qd, lambda x: terms_at(dynamics, q, x, t, p))
+
+
+def _solved(dynamics: Dynamics, level: str, x: Floats, terms: Callable[[Floats], Terms]) -> Floats:
+    """The nearest x, positions or velocities, at which the constraints hold at a level; Gauss and Newton's method."""
+    rows = np.array([own in _LEVELS[level] for own in dynamics.levels], bool)
     for _ in range(10):
-        terms = terms_at(dynamics, q, qd, t, p)
-        off = np.asarray(terms.position)[at_position]
+        at = terms(x)
+        off = np.asarray(getattr(at, level))[rows]
         if not np.abs(off).max(initial=0.0) > 1e-15:
             break
-        q = q - np.linalg.pinv(np.asarray(terms.A)[at_position], rcond=RANK) @ off
-    for _ in range(10):
-        terms = terms_at(dynamics, q, qd, t, p)
-        off = np.asarray(terms.velocity)[at_velocity]
-        if not np.abs(off).max(initial=0.0) > 1e-15:
-            break
-        qd = qd - np.linalg.pinv(np.asarray(terms.A)[at_velocity], rcond=RANK) @ off
-    return q, qd
+        x = x - np.linalg.pinv(np.asarray(at.A)[rows], rcond=RANK) @ off
+    return x
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +60,7 @@ class FreeStart:
             return cls(q, qd, np.zeros((n, 0)), np.zeros((n, 0)))
         q, qd = on_constraints(dynamics, q, qd, t, p)
         A = np.asarray(terms_at(dynamics, q, qd, t, p).A)
-        rows = [np.array([level in levels for level in dynamics.levels], bool) for levels in _LEVELS]
+        rows = [np.array([own in levels for own in dynamics.levels], bool) for levels in _LEVELS.values()]
         return cls(q, qd, _null_space(A[rows[0]]), _null_space(A[rows[1]]))
 
     @property
@@ -66,9 +70,6 @@ class FreeStart:
     def state(self, numbers: Floats) -> tuple[Floats, Floats]:
         k = self.directions_q.shape[1]
         return self.q + self.directions_q @ numbers[:k], self.qd + self.directions_qd @ numbers[k:]
-
-
-_LEVELS = (("position",), ("position", "velocity"))
 
 
 def _null_space(A: Floats) -> Floats:

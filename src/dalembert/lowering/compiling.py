@@ -37,8 +37,12 @@ SPECIAL_FUNCTIONS = {
     "gamma": jsp.gamma,
     "loggamma": jsp.gammaln,
     "factorial": lambda x: jsp.gamma(x + 1),
+    "sec": lambda x: 1 / jnp.cos(x),
+    "csc": lambda x: 1 / jnp.sin(x),
+    "cot": lambda x: 1 / jnp.tan(x),
+    "Heaviside": jnp.heaviside,
 }
-"""What SymPy would take from Python's own library, which cannot be traced."""
+"""What SymPy would take from Python's own library, which cannot be traced, or does not print for JAX at all."""
 
 
 def compiled(arguments: Any, expressions: Any) -> Callable[..., Any]:
@@ -57,9 +61,10 @@ def refuse_unknown_functions(source: Source) -> None:
 
 def _refuse_unknown_functions(expressions: Any, where: str) -> None:
     printer = JaxPrinter()
+    known = {*SPECIAL_FUNCTIONS, *printer.known_functions}
     for function in sorted({f for e in flat(expressions) for f in e.atoms(sp.Function)}, key=str):
         name = type(function).__name__
-        if name not in printer.known_functions and not callable(getattr(printer, f"_print_{name}", None)):
+        if name not in known and not callable(getattr(printer, f"_print_{name}", None)):
             raise ModelError([f"the {where} must use functions that can be computed; `{name}` has no numerical form."])
 
 

@@ -171,22 +171,8 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> None
 
     y, t[0] and h[0] are where to start and the step to try; they are kept up to date, for the next stretch.
     """
-    kinds = (
-        POINTER,
-        POINTER,
-        DOUBLE,
-        POINTER,
-        POINTER,
-        DOUBLE,
-        DOUBLE,
-        DOUBLE,
-        LONG,
-        POINTER,
-        POINTER,
-        POINTER,
-        POINTER,
-    )
-    w = Writer(module, "integrate", kinds, LONG)
+    P, D = POINTER, DOUBLE
+    w = Writer(module, "integrate", (P, P, D, P, P, D, D, D, LONG, P, P, P, P), LONG)
     y, t, end, h, p, rtol, atol, shortest, room, times, states, rejected, work = w.function.args
     k = work
     stage, y1, said = (element(w.b, work, (STAGES + j) * parts.stride) for j in range(3))
@@ -231,12 +217,7 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> None
                 reached = w.b.select(last, end, w.b.fadd(now, size))
                 _arrive(w, parts, y, y1, reached, p)
                 store(w.b, reached, t, 0)
-                count = w.get(taken, LONG)
-                store(w.b, reached, times, count)
-                with w.each(parts.size) as i:
-                    row = w.b.add(w.b.mul(count, ir.Constant(LONG, parts.size)), i)
-                    store(w.b, load(w.b, y, i), states, row)
-                w.b.store(w.b.add(count, ir.Constant(LONG, 1)), taken)
+                _keep(w, parts, y, reached, times, states, taken)
                 with w.b.if_then(last, likely=False):
                     leave(FINISHED)
                 with w.b.if_then(w.b.icmp_signed(">=", w.get(taken, LONG), room), likely=False):
@@ -247,6 +228,15 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> None
                 store(w.b, w.b.fmul(size, shorter), h, 0)
                 w.b.store(number(1.0), most)  # no growth right after a failure
                 store(w.b, w.b.fadd(load(w.b, rejected, 0), number(1.0)), rejected, 0)
+
+
+def _keep(w: Writer, parts: Parts, y: Any, t: Any, times: Any, states: Any, taken: Any) -> None:
+    """One more step in the record."""
+    count = w.get(taken, LONG)
+    store(w.b, t, times, count)
+    with w.each(parts.size) as i:
+        store(w.b, load(w.b, y, i), states, w.b.add(w.b.mul(count, ir.Constant(LONG, parts.size)), i))
+    w.b.store(w.b.add(count, ir.Constant(LONG, 1)), taken)
 
 
 def _arrive(w: Writer, parts: Parts, y: Any, y1: Any, t: Any, p: Any) -> None:

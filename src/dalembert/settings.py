@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How to integrate, as the user says it: checked, and put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.equation.constrained_motion import checked_formulation
+from dalembert.errors import InputError
+from dalembert.integration.drift import Drift, NoCure
+from dalembert.integration.method import Method
+from dalembert.model.values import tolerance_value
+
+
+def method_of(formulation: Any, drift: Any, solver: Any, rtol: Any, atol: Any, step: Any, max_steps: Any) -> Method:
+    """The method that the arguments of ``da.simulate`` ask for."""
+    return Method(
+        formulation=checked_formulation(formulation),
+        drift=_drift(drift),
+        solver=_solver(solver, step),
+        rtol=tolerance_value(rtol, "rtol"),
+        atol=tolerance_value(atol, "atol"),
+        step=None if step is None else tolerance_value(step, "step"),
+        max_steps=_count(max_steps),
+    )
+
+
+def _drift(drift: Any) -> Drift:
+    """A drift cure, None being that of doing nothing."""
+    drift = NoCure() if drift is None else drift
+    if not isinstance(drift, Drift):
+        raise InputError(f"`drift` must be a cure such as `da.Projection()`, or None; got {drift!r}.")
+    return drift
+
+
+def _solver(solver: Any, step: float | None) -> Any:
+    """A diffrax solver that can do what is asked of it, or None for the default one."""
+    if solver is None:
+        return None
+    import diffrax
+
+    if not isinstance(solver, diffrax.AbstractSolver):
+        raise InputError(f"`solver` must be a diffrax solver such as `diffrax.Dopri8()`; got {solver!r}.")
+    if solver.term_structure is not diffrax.AbstractTerm:
+        raise InputError(
+            f"`solver` must be one for ordinary differential equations; {type(solver).__name__} is for equations in "
+            f"several parts. Take one such as `diffrax.Dopri8()`, or `diffrax.Kvaerno5()` for stiff systems."
+        )
+    if step is None and not isinstance(solver, diffrax.AbstractAdaptiveSolver):
+        raise InputError(
+            f"`solver` must estimate its error; {type(solver).__name__} does not. Wrap it in `diffrax.HalfSolver`, "
+            f"or pass a fixed `step`."
+        )
+    return solver
+
+
+def _count(max_steps: Any) -> int:
+    if not isinstance(max_steps, (int, np.integer)) or max_steps < 1:
+        raise InputError(f"`max_steps` must be a whole number, at least 1; got {max_steps!r}.")
+    return int(max_steps)
