@@ -66,6 +66,34 @@ if TYPE_CHECKING:
     from dalembert.integration.drift import Baumgarte as Baumgarte
     from dalembert.integration.drift import Projection as Projection
     from dalembert.integration.trajectory import Trajectory as Trajectory
+    from dalembert.mechanisms.couplings import Drive as Drive
+    from dalembert.mechanisms.couplings import Gear as Gear
+    from dalembert.mechanisms.couplings import PointOnCurve as PointOnCurve
+    from dalembert.mechanisms.forces import Drag as Drag
+    from dalembert.mechanisms.forces import Force as Force
+    from dalembert.mechanisms.forces import Gravity as Gravity
+    from dalembert.mechanisms.forces import Spring as Spring
+    from dalembert.mechanisms.forces import Torque as Torque
+    from dalembert.mechanisms.forces import TorsionSpring as TorsionSpring
+    from dalembert.mechanisms.frames import ground as ground
+    from dalembert.mechanisms.joints import Prismatic as Prismatic
+    from dalembert.mechanisms.joints import Revolute as Revolute
+    from dalembert.mechanisms.joints import Rod as Rod
+    from dalembert.mechanisms.joints import Weld as Weld
+    from dalembert.mechanisms.mechanism import Mechanism as Mechanism
+    from dalembert.mechanisms.particle import Particle as Particle
+    from dalembert.mechanisms.planar_body import PlanarBody as PlanarBody
+    from dalembert.mechanisms.reactions import Reactions as Reactions
+    from dalembert.mechanisms.rolling import KnifeEdge as KnifeEdge
+    from dalembert.mechanisms.rolling import RollingBall as RollingBall
+    from dalembert.mechanisms.rolling import RollingDisc as RollingDisc
+    from dalembert.mechanisms.rolling import RollingEllipsoid as RollingEllipsoid
+    from dalembert.mechanisms.rolling import RollingOnLine as RollingOnLine
+    from dalembert.mechanisms.spatial_body import Body as Body
+    from dalembert.mechanisms.spatial_joints import Cylindrical as Cylindrical
+    from dalembert.mechanisms.spatial_joints import Spherical as Spherical
+    from dalembert.mechanisms.spatial_joints import Universal as Universal
+    from dalembert.mechanisms.vectors import quaternion as quaternion
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derivation import derive as derive
     from dalembert.report.geometry import plot_geometry as plot_geometry
@@ -103,6 +131,34 @@ _LATER = {
     "Baumgarte": "integration.drift",
     "Projection": "integration.drift",
     "Trajectory": "integration.trajectory",
+    "Drive": "mechanisms.couplings",
+    "Gear": "mechanisms.couplings",
+    "PointOnCurve": "mechanisms.couplings",
+    "Drag": "mechanisms.forces",
+    "Force": "mechanisms.forces",
+    "Gravity": "mechanisms.forces",
+    "Spring": "mechanisms.forces",
+    "Torque": "mechanisms.forces",
+    "TorsionSpring": "mechanisms.forces",
+    "ground": "mechanisms.frames",
+    "Prismatic": "mechanisms.joints",
+    "Revolute": "mechanisms.joints",
+    "Rod": "mechanisms.joints",
+    "Weld": "mechanisms.joints",
+    "Mechanism": "mechanisms.mechanism",
+    "Particle": "mechanisms.particle",
+    "PlanarBody": "mechanisms.planar_body",
+    "Reactions": "mechanisms.reactions",
+    "KnifeEdge": "mechanisms.rolling",
+    "RollingBall": "mechanisms.rolling",
+    "RollingDisc": "mechanisms.rolling",
+    "RollingEllipsoid": "mechanisms.rolling",
+    "RollingOnLine": "mechanisms.rolling",
+    "Body": "mechanisms.spatial_body",
+    "Cylindrical": "mechanisms.spatial_joints",
+    "Spherical": "mechanisms.spatial_joints",
+    "Universal": "mechanisms.spatial_joints",
+    "quaternion": "mechanisms.vectors",
     "Derivation": "report.derivation",
     "derive": "report.derivation",
     "plot_geometry": "report.geometry",

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Gears, guides and drives: joints that tie motions to one another or to time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from dalembert.errors import ModelError
+from dalembert.mechanisms.frames import Marker
+from dalembert.mechanisms.joint import Joint, Rows, as_marker
+from dalembert.mechanisms.joints import pair_of_axes
+from dalembert.mechanisms.vectors import dot, number
+from dalembert.model.constraint import Constraint
+
+
+@dataclass(frozen=True)
+class Gear(Joint):
+    """Two wheels in mesh: ratio × (rate of the first) + (rate of the second) = 0, both against a carrier.
+
+    Parameters
+    ----------
+    first, second    the wheels
+    ratio            turns of the second per turn of the first; positive for wheels that turn opposite ways
+    carrier          the body that bears both; the ground when left out
+    axis             in space: the axle in the axes of both wheels, or a pair of directions, one for each
+    """
+
+    ratio: Any = 1
+    carrier: Any = None
+    axis: Any = None
+
+    def __post_init__(self) -> None:
+        Joint.__post_init__(self)
+        object.__setattr__(self, "ratio", number(self.ratio))
+        object.__setattr__(self, "axis", pair_of_axes(self.axis, self))
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        borne = () if self.carrier is None else (as_marker(self.carrier, self.name),)
+        return (self.first, self.second, *borne)
+
+    def rows(self) -> Rows:
+        bodies = [marker.body for marker in self.markers]
+        borne = bodies[2].turning if len(bodies) > 2 else (sp.S.Zero if self.dimension == 2 else sp.zeros(3, 1))
+        rates = [body.turning - borne for body in bodies[:2]]
+        if self.dimension == 3:
+            axles = [body.turn(axis) for body, axis in zip(bodies, self.axis, strict=False)]
+            rates = [dot(rate, axle) for rate, axle in zip(rates, axles, strict=True)]
+        return [("mesh", self.ratio * rates[0] + rates[1])]
+
+
+@dataclass(frozen=True)
+class PointOnCurve(Joint):
+    """A point of the second body stays on a curve, in space on a surface, fixed in the first body.
+
+    Parameters
+    ----------
+    curve    a function of the point's coordinates in the first body's axes, counted from the first point, that
+             vanishes on the curve: ``lambda x, y: y - x**2``
+    """
+
+    curve: Any = None
+
+    def __post_init__(self) -> None:
+        Joint.__post_init__(self)
+        if not callable(self.curve):
+            raise ModelError(
+                [f"joint `{self.name}` must be given its `curve`, such as `lambda x, y: y - x**2`; got {self.curve!r}."]
+            )
+
+    def rows(self) -> Rows:
+        away = self.second.position - self.first.position
+        axes = sp.eye(self.dimension)
+        own = [dot(self.first.body.turn(axes[:, k]), away) for k in range(self.dimension)]
+        return [("on the curve", sp.sympify(self.curve(*own)))]
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A motor: a revolute or prismatic joint moves as a given function of time.
+
+    Parameters
+    ----------
+    name      of the drive
+    joint     the joint that it drives
+    motion    an expression of ``da.t``: the angle or displacement of the second body against the first, counted from
+              the poses that the bodies are given with (an angle) or from the first point (a displacement)
+    """
+
+    name: str
+    joint: Any
+    motion: Any
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        return self.joint.markers
+
+    @property
+    def dimension(self) -> int:
+        return self.joint.dimension
+
+    def constraints(self) -> tuple[Constraint, ...]:
+        motion = number(self.motion)
+        return tuple(Constraint(row, name=f"{self.name}: {about}") for about, row in self.joint.driven(motion))

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Forces on bodies: gravity, springs and dampers, drag, and whatever a user writes down."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import sympy as sp
+
+from dalembert.errors import ModelError
+from dalembert.mechanisms.frames import Marker, MovingBody
+from dalembert.mechanisms.joint import as_marker, relative_rotation
+from dalembert.mechanisms.joints import Revolute, relative_angle
+from dalembert.mechanisms.vectors import across, dot, number, vector
+from dalembert.model.laws import length
+
+
+class Load(NamedTuple):
+    """A force at a point and a torque, in world axes; either may be None."""
+
+    marker: Marker
+    force: Any
+    torque: Any
+
+
+class Applied(ABC):
+    """Something that pushes bodies."""
+
+    @property
+    @abstractmethod
+    def markers(self) -> tuple[Marker, ...]:
+        """Where it acts; none for what acts on all bodies."""
+
+    @abstractmethod
+    def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
+        """Its forces on the bodies of a mechanism."""
+
+    @abstractmethod
+    def potential(self, bodies: Sequence[MovingBody]) -> Any:
+        """Its potential energy; zero where it has none."""
+
+
+@dataclass(frozen=True)
+class Gravity(Applied):
+    """The same acceleration for all bodies: ``da.Gravity((0, -9.81))`` in the plane, three components in space."""
+
+    acceleration: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "acceleration", vector(self.acceleration, "acceleration of gravity"))
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        return ()
+
+    def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
+        return [Load(body.center_of_mass, body.mass * self.acceleration, None) for body in bodies]
+
+    def potential(self, bodies: Sequence[MovingBody]) -> Any:
+        return -sp.Add(*(body.mass * dot(self.acceleration, body.center_of_mass.position) for body in bodies))
+
+
+@dataclass(frozen=True)
+class Force(Applied):
+    """A force at a point.
+
+    Parameters
+    ----------
+    at       ``body.at(...)``, or a body for its reference point
+    force    numbers or expressions of time, of the bodies' coordinates and velocities
+    axes     "world", or "body" for components along the body's own axes
+    """
+
+    at: Any
+    force: Any
+    axes: str = "world"
+
+    def __post_init__(self) -> None:
+        marker = as_marker(self.at, "force")
+        object.__setattr__(self, "at", marker)
+        object.__setattr__(self, "force", vector(self.force, "force", (marker.dimension,)))
+        _check_axes(self.axes)
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        return (self.at,)
+
+    def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
+        return [Load(self.at, self.at.body.turn(self.force) if self.axes == "body" else self.force, None)]
+
+    def potential(self, bodies: Sequence[MovingBody]) -> Any:
+        return sp.S.Zero
+
+
+@dataclass(frozen=True)
+class Torque(Applied):
+    """A torque on a body, and the opposite one on another if there is one.
+
+    Parameters
+    ----------
+    body       the body that it turns
+    torque     one number or expression in the plane, three in space
+    against    the body that takes the reaction; the ground when left out
+    axes       "world", or "body" for components along the first body's own axes
+    """
+
+    body: Any
+    torque: Any
+    against: Any = None
+    axes: str = "world"
+
+    def __post_init__(self) -> None:
+        marker = as_marker(self.body, "torque")
+        object.__setattr__(self, "body", marker)
+        given = self.torque if marker.dimension == 3 else [self.torque]
+        found = vector(given, "torque", (3,) if marker.dimension == 3 else (1,))
+        object.__setattr__(self, "torque", found if marker.dimension == 3 else found[0])
+        object.__setattr__(self, "against", None if self.against is None else as_marker(self.against, "torque"))
+        _check_axes(self.axes)
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        return (self.body,) if self.against is None else (self.body, self.against)
+
+    def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
+        turned = self.axes == "body" and self.body.dimension == 3
+        torque = self.body.body.turn(self.torque) if turned else self.torque
+        return [Load(marker, None, sign * torque) for marker, sign in zip(self.markers, (1, -1), strict=False)]
+
+    def potential(self, bodies: Sequence[MovingBody]) -> Any:
+        return sp.S.Zero
+
+
+@dataclass(frozen=True)
+class Spring(Applied):
+    """A spring between two points, with a damper beside it if there is one.
+
+    Parameters
+    ----------
+    first, second    points of bodies or of the ground
+    stiffness        force per stretch
+    length           where it pulls and pushes nothing
+    damping          force per rate of stretch
+    """
+
+    first: Any
+    second: Any
+    stiffness: Any
+    length: Any = 0
+    damping: Any = 0
+
+    def __post_init__(self) -> None:
+        for place in ("first", "second"):
+            object.__setattr__(self, place, as_marker(getattr(self, place), "spring"))
+        for value in ("stiffness", "length", "damping"):
+            object.__setattr__(self, value, number(getattr(self, value)))
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        return self.first, self.second
+
+    @property
+    def _away(self) -> Any:
+        return self.second.position - self.first.position
+
+    def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
+        away = self._away
+        if self.length == 0 and self.damping == 0:
+            pull = self.stiffness * away  # no division by a length that may vanish
+        else:
+            far = sp.sqrt(dot(away, away))
+            rate = dot(away, self.second.velocity - self.first.velocity) / far
+            pull = (self.stiffness * (far - self.length) + self.damping * rate) / far * away
+        return [Load(self.first, pull, None), Load(self.second, -pull, None)]
+
+    def potential(self, bodies: Sequence[MovingBody]) -> Any:
+        away = self._away
+        stretch = sp.sqrt(dot(away, away)) - self.length
+        return self.stiffness * (dot(away, away) if self.length == 0 else stretch**2) / 2
+
+
+@dataclass(frozen=True)
+class TorsionSpring(Applied):
+    """A spring in a revolute joint, with a damper beside it if there is one.
+
+    Parameters
+    ----------
+    joint        the revolute joint
+    stiffness    torque per angle
+    angle        where it is at rest: the angle of the second body against the first, counted from the poses that the
+                 bodies are given with. In space the angle is known within ± half a turn
+    damping      torque per rate
+    """
+
+    joint: Any
+    stiffness: Any
+    angle: Any = 0
+    damping: Any = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.joint, Revolute):
+            raise ModelError([f"`joint` of a torsion spring must be a `da.Revolute`; got {self.joint!r}."])
+        for value in ("stiffness", "angle", "damping"):
+            object.__setattr__(self, value, number(getattr(self, value)))
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        return self.joint.markers
+
+    @property
+    def _turned(self) -> Any:
+        joint = self.joint
+        if joint.dimension == 2:
+            return relative_angle(joint) - self.angle
+        one, other = (marker.body for marker in joint.markers)
+        u, v = across(joint.axis[0])
+        side = other.turn(relative_rotation(*joint.markers).T * u)
+        return sp.atan2(dot(side, one.turn(v)), dot(side, one.turn(u))) - self.angle
+
+    def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
+        joint = self.joint
+        torque = -self.stiffness * self._turned - self.damping * joint.rate
+        if joint.dimension == 3:
+            torque = torque * joint.first.body.turn(joint.axis[0])
+        return [Load(joint.first, None, -torque), Load(joint.second, None, torque)]
+
+    def potential(self, bodies: Sequence[MovingBody]) -> Any:
+        return self.stiffness * self._turned**2 / 2
+
+
+@dataclass(frozen=True)
+class Drag(Applied):
+    """Resistance of a medium at rest, at a point: −linear v − quadratic |v| v.
+
+    Parameters
+    ----------
+    at                   ``body.at(...)``, or a body for its reference point
+    linear, quadratic    coefficients
+    """
+
+    at: Any
+    linear: Any = 0
+    quadratic: Any = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", as_marker(self.at, "drag"))
+        for value in ("linear", "quadratic"):
+            object.__setattr__(self, value, number(getattr(self, value)))
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        return (self.at,)
+
+    def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
+        v = self.at.velocity
+        return [Load(self.at, -(self.linear + self.quadratic * length(tuple(v))) * v, None)]
+
+    def potential(self, bodies: Sequence[MovingBody]) -> Any:
+        return sp.S.Zero
+
+
+def _check_axes(axes: Any) -> None:
+    if axes not in ("world", "body"):
+        raise ModelError([f'`axes` must be "world" or "body"; got {axes!r}.'])

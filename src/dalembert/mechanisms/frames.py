@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where points and directions are fixed: bodies, and the ground, which does not move."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dalembert.mechanisms.vectors import vector
+from dalembert.model.constraint import Constraint
+from dalembert.model.symbols import coordinates, t
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A point fixed in a body, or on the ground: where joints and forces attach."""
+
+    body: Any
+    point: Any
+
+    @property
+    def dimension(self) -> int:
+        return len(self.point)
+
+    @property
+    def position(self) -> Any:
+        """In world axes."""
+        return self.body.place(self.point)
+
+    @property
+    def velocity(self) -> Any:
+        """In world axes."""
+        return self.body.velocity_of(self.point)
+
+
+class Frame(ABC):
+    """Something that points and directions can be fixed in."""
+
+    name: str
+
+    @abstractmethod
+    def at(self, *point: Any) -> Marker:
+        """The point with these coordinates in the body's own axes, counted from its reference point."""
+
+    @abstractmethod
+    def place(self, point: Any) -> Any:
+        """Where a point of the body is, in world axes."""
+
+    @abstractmethod
+    def turn(self, direction: Any) -> Any:
+        """A direction fixed in the body, in world axes."""
+
+    @abstractmethod
+    def velocity_of(self, point: Any) -> Any:
+        """The velocity of a point of the body, in world axes."""
+
+    @property
+    @abstractmethod
+    def turning(self) -> Any:
+        """The angular velocity: a vector in world axes; a number in the plane."""
+
+
+@dataclass(frozen=True)
+class Ground(Frame):
+    """What does not move: ``da.ground.at(0, 0)`` in the plane, ``da.ground.at(0, 0, 0)`` in space."""
+
+    dimension: int | None = None
+    name: str = "ground"
+
+    def at(self, *point: Any) -> Marker:
+        place = vector(point, "point of the ground")
+        return Marker(Ground(len(place)), place)
+
+    def place(self, point: Any) -> Any:
+        return point
+
+    def turn(self, direction: Any) -> Any:
+        return direction
+
+    def velocity_of(self, point: Any) -> Any:
+        return sp.zeros(len(point), 1)
+
+    @property
+    def turning(self) -> Any:
+        return sp.zeros(3, 1) if self.dimension == 3 else sp.S.Zero
+
+    @property
+    def orientation(self) -> Any:
+        return (1.0, 0.0, 0.0, 0.0) if self.dimension == 3 else 0.0
+
+
+ground = Ground()
+
+
+class MovingBody(Frame):
+    """A body with mass: its share of a system's mass matrix and forces.
+
+    coordinates      k of them
+    mass_matrix      (k, k)
+    inertia_force    k components: what of the inertia is not M q̈
+    kinetic          its kinetic energy
+    constraints      of the coordinates themselves
+    start            where it is given to be: k coordinates and k velocities
+    """
+
+    mass: Any
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def coordinates(self) -> tuple[Any, ...]: ...
+
+    @property
+    @abstractmethod
+    def mass_matrix(self) -> Any: ...
+
+    @property
+    @abstractmethod
+    def inertia_force(self) -> tuple[Any, ...]: ...
+
+    @property
+    @abstractmethod
+    def kinetic(self) -> Any: ...
+
+    @property
+    @abstractmethod
+    def constraints(self) -> tuple[Constraint, ...]: ...
+
+    @property
+    @abstractmethod
+    def start(self) -> tuple[list[float], list[float]]: ...
+
+    @property
+    @abstractmethod
+    def center_of_mass(self) -> Marker: ...
+
+    @abstractmethod
+    def generalised(self, force: Any, point: Any, torque: Any) -> tuple[Any, ...]:
+        """k generalised forces of a force at a point and a torque, both in world axes."""
+
+    @abstractmethod
+    def wrench(self, q: Any, generalised: Any) -> tuple[Any, Any]:
+        """The force (T, d) and the torque about the reference point (T,) or (T, 3), in world axes, from (T, k)."""
+
+    @abstractmethod
+    def axes_along(self, q: Any) -> Any:
+        """From body to world axes, (T, d, d), where its coordinates are (T, k)."""
+
+    def place_along(self, q: Any, point: Any) -> Any:
+        """Where a point of the body is, (T, d), in world axes, where its coordinates are (T, k)."""
+        return q[:, : self.dimension] + self.lever_along(q, point)
+
+    def lever_along(self, q: Any, point: Any) -> Any:
+        """From the reference point to a point of the body, (T, d), in world axes."""
+        return self.axes_along(q) @ np.asarray(point, float).ravel()
+
+    def at(self, *point: Any) -> Marker:
+        return Marker(self, vector(point, f"point of {self.name}", (self.dimension,)))
+
+    def _named(self, letters: str) -> tuple[Any, ...]:
+        return coordinates([f"{letter}_{self.name}" for letter in letters.split()])
+
+
+def rates(q: Any) -> Any:
+    return sp.ImmutableMatrix([x.diff(t) for x in q])

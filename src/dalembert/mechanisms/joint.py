@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a joint is: a named group of constraints between two bodies, or a body and the ground."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dalembert.errors import ModelError
+from dalembert.mechanisms.frames import Frame, Marker
+from dalembert.mechanisms.vectors import rotation
+from dalembert.model.constraint import Constraint
+from dalembert.model.friction import Friction
+from dalembert.model.laws import SlidingLaw, as_laws
+from dalembert.model.symbols import multiplier
+
+Rows = list[tuple[str, Any]]
+"""What each equation of a joint is about, and the expression that vanishes."""
+
+
+@dataclass(frozen=True)
+class Joint(ABC):
+    """A named group of constraints between a point of one body and a point of another, or of the ground.
+
+    Where a body stands for a point, its reference point is meant.
+    """
+
+    name: str
+    first: Any
+    second: Any
+    nonideal: Any = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ModelError([f"a joint's name must be a text that is not empty; got {self.name!r}."])
+        for place in ("first", "second"):
+            object.__setattr__(self, place, as_marker(getattr(self, place), self.name))
+        first, second = self.first, self.second
+        if first.body == second.body:
+            raise ModelError(
+                [f"joint `{self.name}` must join two bodies; both of its points are of `{first.body.name}`."]
+            )
+        if first.dimension != second.dimension:
+            raise ModelError(
+                [f"joint `{self.name}` must join points of the plane or points of space, not one of each."]
+            )
+
+    @property
+    def dimension(self) -> int:
+        return self.first.dimension
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        return self.first, self.second
+
+    @abstractmethod
+    def rows(self) -> Rows:
+        """The equations of the joint."""
+
+    @property
+    def rate(self) -> Any:
+        """How fast the joint moves: the velocity that laws of the joint depend on; None if they must be told."""
+        return None
+
+    @property
+    def sliding(self) -> Any:
+        """The velocity at which its surfaces slide; None if friction must be told."""
+        return self.rate
+
+    @property
+    def normal_force(self) -> Any:
+        """The force between its surfaces; None if friction must be told."""
+        return None
+
+    def driven(self, motion: Any) -> Rows:
+        """The equations that make the joint move as a given function of time."""
+        raise ModelError(
+            [f"joint `{self.name}` has no one motion to be driven; drive a revolute or a prismatic joint."]
+        )
+
+    def row_name(self, about: str) -> str:
+        return f"{self.name}: {about}"
+
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The constraints of the joint; laws go with the first of them."""
+        laws = [self._told(law) for law in self._laws()]
+        rows = self.rows()
+        return tuple(
+            Constraint(expression, name=self.row_name(about), nonideal=laws if k == 0 else ())
+            for k, (about, expression) in enumerate(rows)
+        )
+
+    def force_of(self, *about: str) -> Any:
+        """The length of the force with these multipliers for components."""
+        parts = [multiplier(self.row_name(part)) for part in about]
+        return parts[0] if len(parts) == 1 else sp.sqrt(sp.Add(*(part**2 for part in parts)))
+
+    def _laws(self) -> Sequence[SlidingLaw]:
+        problems: list[str] = []
+        laws = as_laws(self.nonideal, problems)
+        problems += [
+            f"laws of a joint must be `da.Viscous`, `da.Quadratic`, `da.Coulomb` or `da.Stribeck`; got {law!r}."
+            for law in laws
+            if not isinstance(law, SlidingLaw)
+        ]
+        if problems:
+            raise ModelError([f"joint `{self.name}`: {problem}" for problem in problems])
+        return [law for law in laws if isinstance(law, SlidingLaw)]
+
+    def _told(self, law: SlidingLaw) -> SlidingLaw:
+        """A law that knows its velocity and its normal force."""
+        velocity = self.sliding if isinstance(law, Friction) else self.rate
+        known = {"velocity": velocity} if law.velocity is None else {}
+        if isinstance(law, Friction) and law.normal_force is None:
+            known["normal_force"] = self.normal_force
+        missing = [name for name, value in known.items() if value is None]
+        if missing:
+            names = " and ".join(f"`{name}`" for name in missing)
+            raise ModelError([f"{type(law).__name__} of joint `{self.name}` must be given its {names}. {self.advice}"])
+        return replace(law, **known)  # pyright: ignore  (all sliding laws are dataclasses)
+
+    @property
+    def advice(self) -> str:
+        """What to give where a law must be told something."""
+        return "They are not known for this kind of joint."
+
+
+def as_marker(given: Any, name: str) -> Marker:
+    """A point; of a body, its reference point."""
+    if isinstance(given, Marker):
+        return given
+    dimension = getattr(given, "dimension", None)
+    if isinstance(given, Frame) and dimension:
+        return Marker(given, sp.zeros(dimension, 1).as_immutable())
+    raise ModelError(
+        [
+            f"`{name}` must be attached to points such as `body.at(...)` or `da.ground.at(...)`, or to bodies; "
+            f"got {given!r}."
+        ]
+    )
+
+
+def relative_rotation(first: Marker, second: Marker) -> Any:
+    """From the second body's axes to the first's, as the bodies are given."""
+    one, other = (np.asarray(rotation(marker.body.orientation)) for marker in (first, second))
+    turned = one.T @ other
+    nearly = np.round(turned)
+    # bodies given along one another's axes are meant to be exactly so
+    return sp.ImmutableMatrix(nearly.astype(int) if np.abs(turned - nearly).max() < 1e-12 else turned)

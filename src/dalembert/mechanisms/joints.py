@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Joints that bodies in the plane and in space have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from dalembert.errors import ModelError
+from dalembert.mechanisms.joint import Joint, Rows, relative_rotation
+from dalembert.mechanisms.vectors import across, dot, number, quarter_turn, unit, vector
+
+AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class Revolute(Joint):
+    """A hinge: the two points stay together and, in space, the axis is one direction for both bodies.
+
+    Parameters
+    ----------
+    name             of the joint
+    first, second    points such as ``body.at(0.5, 0)`` or ``da.ground.at(0, 0)``
+    axis             in space: a direction in the axes of both bodies, or a pair of directions, one for each
+    radius           of the pin, for friction: it slides at the radius times the relative rate
+    nonideal         laws of the joint: ``da.Viscous(c)`` brakes it by the torque −c times the relative rate,
+                     ``da.Coulomb(mu)`` by μ times the force on the pin, at its radius
+    """
+
+    axis: Any = None
+    radius: Any = None
+
+    def __post_init__(self) -> None:
+        Joint.__post_init__(self)
+        object.__setattr__(self, "axis", pair_of_axes(self.axis, self))
+
+    def rows(self) -> Rows:
+        return [*together(self), *(aligned(self) if self.dimension == 3 else [])]
+
+    @property
+    def rate(self) -> Any:
+        relative = self.second.body.turning - self.first.body.turning
+        return relative if self.dimension == 2 else dot(relative, self.first.body.turn(self.axis[0]))
+
+    @property
+    def sliding(self) -> Any:
+        return None if self.radius is None else number(self.radius) * self.rate
+
+    @property
+    def normal_force(self) -> Any:
+        return self.force_of(*AXES[: self.dimension])
+
+    @property
+    def advice(self) -> str:
+        return "Give the joint the `radius` of its pin."
+
+    def driven(self, motion: Any) -> Rows:
+        if self.dimension == 2:
+            return [("angle", relative_angle(self) - motion)]
+        one, other = (marker.body for marker in self.markers)
+        (u, v), turned = across(self.axis[0]), relative_rotation(*self.markers)
+        side = other.turn(turned.T * u)
+        return [("angle", dot(side, sp.cos(motion) * one.turn(v) - sp.sin(motion) * one.turn(u)))]
+
+
+@dataclass(frozen=True)
+class Prismatic(Joint):
+    """A slide: the second body moves along an axis of the first and does not turn against it.
+
+    Parameters
+    ----------
+    axis        the direction in the axes of the first body
+    nonideal    laws of the joint: the velocity is that along the axis; the normal force that across it, without what
+                a moment between the bodies adds
+
+    The bodies keep the angle, in space the orientation, that they are given with.
+    """
+
+    axis: Any = None
+
+    def __post_init__(self) -> None:
+        Joint.__post_init__(self)
+        given = (1, 0, 0)[: self.dimension] if self.axis is None else self.axis
+        object.__setattr__(self, "axis", direction(given, self))
+
+    def rows(self) -> Rows:
+        return [*on_axis(self, self.axis), *same_orientation(self)]
+
+    @property
+    def rate(self) -> Any:
+        relative = self.second.velocity - self.first.body.velocity_of(self._met)
+        return dot(self.first.body.turn(self.axis), relative)
+
+    @property
+    def _met(self) -> Any:
+        """The point of the first body where the second's point is, in the first body's axes."""
+        away = self.second.position - self.first.position
+        return self.first.point + sp.ImmutableMatrix(
+            [dot(self.first.body.turn(e), away) for e in _basis(self.dimension)]
+        )
+
+    @property
+    def normal_force(self) -> Any:
+        return self.force_of(*(about for about, _ in on_axis(self, self.axis)))
+
+    def driven(self, motion: Any) -> Rows:
+        away = self.second.position - self.first.position
+        return [("displacement", dot(self.first.body.turn(self.axis), away) - motion)]
+
+
+@dataclass(frozen=True)
+class Weld(Joint):
+    """Two bodies made one: the points stay together and nothing turns against one another.
+
+    The bodies keep the angle, in space the orientation, that they are given with.
+    """
+
+    def rows(self) -> Rows:
+        return [*together(self), *same_orientation(self)]
+
+
+@dataclass(frozen=True)
+class Rod(Joint):
+    """A massless rod between two points.
+
+    Parameters
+    ----------
+    length    a positive number, a parameter, or an expression of ``da.t``
+    """
+
+    length: Any = None
+
+    def __post_init__(self) -> None:
+        Joint.__post_init__(self)
+        length = None if self.length is None else number(self.length)
+        if length is None or length.is_positive is False:
+            raise ModelError([f"rod `{self.name}` must be given a positive `length`; got {self.length!r}."])
+        object.__setattr__(self, "length", length)
+
+    def rows(self) -> Rows:
+        away = self.second.position - self.first.position
+        # halved and divided, the multiplier is the force in the rod, compression positive
+        return [("length", (dot(away, away) - self.length**2) / (2 * self.length))]
+
+
+def together(joint: Any) -> Rows:
+    """The second point less the first, in world axes: multipliers are the force on the second body."""
+    away = joint.second.position - joint.first.position
+    return list(zip(AXES, away, strict=False))
+
+
+def aligned(joint: Any) -> Rows:
+    """The axis of the second body is square to two directions across that of the first."""
+    one, other = (marker.body for marker in joint.markers)
+    axis = other.turn(joint.axis[1])
+    return [(f"axis {k}", dot(one.turn(side), axis)) for k, side in enumerate(across(joint.axis[0]), start=1)]
+
+
+def on_axis(joint: Any, axis: Any) -> Rows:
+    """The second point lies on a line through the first, fixed in the first body."""
+    away = joint.second.position - joint.first.position
+    sides = [quarter_turn(axis)] if joint.dimension == 2 else across(axis)
+    turn = joint.first.body.turn
+    return [(f"across {k}" if len(sides) > 1 else "across", dot(turn(side), away)) for k, side in enumerate(sides, 1)]
+
+
+def same_orientation(joint: Any) -> Rows:
+    """Nothing turns against one another."""
+    if joint.dimension == 2:
+        return [("angle", relative_angle(joint))]
+    one, other = (marker.body for marker in joint.markers)
+    turned = relative_rotation(*joint.markers).T
+    x, y, z = (one.turn(e) for e in _basis(3))
+    a, b, c = (other.turn(turned * e) for e in _basis(3))
+    return [("turn x", dot(z, b)), ("turn y", dot(x, c)), ("turn z", dot(y, a))]
+
+
+def relative_angle(joint: Any) -> Any:
+    """The angle of the second body against the first, less what it is given with."""
+    angles = [getattr(marker.body, "coordinates", (0, 0, 0))[2] for marker in joint.markers]
+    given = [marker.body.orientation for marker in joint.markers]
+    return angles[1] - angles[0] - number(given[1] - given[0])
+
+
+def _basis(dimension: int) -> list[Any]:
+    return [sp.ImmutableMatrix([int(i == k) for i in range(dimension)]) for k in range(dimension)]
+
+
+def direction(given: Any, joint: Any) -> Any:
+    """A unit vector in the plane or in space."""
+    argument = f"axis of joint {joint.name}"
+    if joint.dimension == 3:
+        return unit(given, argument)
+    found = unit((*vector(given, argument, (2,)), 0), argument)
+    return sp.ImmutableMatrix(found[:2])
+
+
+def pair_of_axes(given: Any, joint: Any) -> Any:
+    """A direction for each body; none in the plane."""
+    if joint.dimension == 2:
+        if given is not None:
+            raise ModelError([f"joint `{joint.name}` is in the plane and has no `axis`; got {given!r}."])
+        return None
+    if given is None:
+        raise ModelError([f"joint `{joint.name}` must be given its `axis`, a direction in the axes of both bodies."])
+    each = given if len(given) == 2 else (given, given)
+    return tuple(unit(axis, f"axis of joint {joint.name}") for axis in each)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A mechanism: bodies, joints and forces, and the system they make."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+
+from dalembert.errors import InputError, ModelError, StateError
+from dalembert.integration.start import State
+from dalembert.integration.trajectory import Trajectory
+from dalembert.mechanisms.couplings import Drive
+from dalembert.mechanisms.forces import Applied
+from dalembert.mechanisms.frames import Ground, MovingBody
+from dalembert.mechanisms.joint import Joint
+from dalembert.mechanisms.reactions import Reactions, reactions_of
+from dalembert.model.constraint import Constraint
+from dalembert.model.ordering import quoted, unknown_names
+from dalembert.model.symbols import t as time
+from dalembert.model.system import System
+from dalembert.verbs import consistent_state
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Bodies, joints between them, and forces: an immutable value that makes an ordinary ``da.System``.
+
+    Parameters
+    ----------
+    bodies         ``da.Particle``, ``da.PlanarBody`` or ``da.Body``; all in the plane or all in space
+    joints         ``da.Revolute`` and the like, and ``da.Drive``; loops and redundant joints are fine
+    forces         ``da.Gravity``, ``da.Spring`` and the like
+    constraints    further ``da.Constraint`` objects, in the coordinates of the bodies
+
+    Raises
+    ------
+    ModelError     listing every problem: names given twice, joints of bodies that are not there, plane mixed with space
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> bar = da.PlanarBody("bar", mass=2, inertia=2 / 12, position=(0.5, 0))
+    >>> pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-0.5, 0))
+    >>> pendulum = da.Mechanism((bar,), (pin,), (da.Gravity((0, -9.81)),))
+    >>> run = da.simulate(pendulum.system, *pendulum.assemble(), times=[0, 0.1])
+    >>> print(pendulum.reactions(run)["pin"].force[0].round(6))
+    [0.    4.905]
+    """
+
+    bodies: Any
+    joints: Any = ()
+    forces: Any = ()
+    constraints: Any = ()
+
+    def __post_init__(self) -> None:
+        kinds = {"bodies": MovingBody, "joints": (Joint, Drive), "forces": Applied, "constraints": Constraint}
+        problems: list[str] = []
+        for field, kind in kinds.items():
+            given = getattr(self, field)
+            parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+            strangers = [part for part in parts if not isinstance(part, kind)]
+            problems += [f"`{field}` must hold {_WANTED[field]}; got {part!r}." for part in strangers]
+            object.__setattr__(self, field, tuple(part for part in parts if part not in strangers))
+        problems += _problems(self)
+        if problems:
+            raise ModelError(problems)
+
+    @property
+    def dimension(self) -> int:
+        """2 in the plane, 3 in space."""
+        return self.bodies[0].dimension
+
+    @cached_property
+    def system(self) -> System:
+        """The system that the mechanism makes."""
+        coordinates = tuple(q for body in self.bodies for q in body.coordinates)
+        rows = [c for part in (*self.bodies, *self.joints) for c in _constraints(part)]
+        potential = sp.Add(*(force.potential(self.bodies) for force in self.forces))
+        return System(
+            coordinates,
+            sp.diag(*(body.mass_matrix for body in self.bodies)),
+            self._force(),
+            (*rows, *self.constraints),
+            lagrangian=sp.Add(*(body.kinetic for body in self.bodies)) - potential,
+        )
+
+    def _force(self) -> list[Any]:
+        shares = {body.name: list(body.inertia_force) for body in self.bodies}
+        for force in self.forces:
+            for marker, push, torque in force.loads(self.bodies):
+                if isinstance(marker.body, Ground):
+                    continue
+                nothing = sp.zeros(marker.dimension, 1)
+                still = sp.S.Zero if marker.dimension == 2 else nothing
+                share = marker.body.generalised(
+                    nothing if push is None else push, marker.point, still if torque is None else torque
+                )
+                shares[marker.body.name] = [a + b for a, b in zip(shares[marker.body.name], share, strict=True)]
+        return [component for body in self.bodies for component in shares[body.name]]
+
+    def assemble(self, *, keep: Sequence[str] = (), t: float = 0.0, parameters: Any = None) -> State:
+        """The state nearest to the poses and velocities that the bodies are given with, all joints closed.
+
+        Parameters
+        ----------
+        keep          names of coordinates, such as ``"theta_crank"``, whose given values and velocities must stay
+        t             time, for drives
+        parameters    a value for every constant of the model
+
+        Raises
+        ------
+        StateError    if no state near by closes all joints, naming those that stay open
+        """
+        q, qd = self._given()
+        names = self.system.coordinate_names
+        problems = unknown_names(names, keep, "keep", "coordinate")
+        if problems:
+            raise InputError(" ".join(problems))
+        kept = [names.index(name) for name in keep]
+        coordinates = self.system.coordinates
+        held = [Constraint(coordinates[i] - q[i] - qd[i] * (time - t), name=f"kept {names[i]}") for i in kept]
+        system = self.system.constrain(*held) if held else self.system
+        try:
+            return consistent_state(system, q, qd, t, parameters=parameters)
+        except StateError as trouble:
+            raise StateError(
+                f"the mechanism cannot be assembled from the poses that its bodies are given with: {trouble}"
+            ) from None
+
+    def reactions(self, run: Trajectory, axes: str = "world") -> Reactions:
+        """Force and torque of every joint along a run, on its second body at its second point.
+
+        Parameters
+        ----------
+        run     a run of the mechanism's ``system``
+        axes    "world", or "body" for the axes of the second body
+
+        Raises
+        ------
+        InputError    if the run is of another system
+        """
+        return reactions_of(self, run, axes)
+
+    def _given(self) -> tuple[list[float], list[float]]:
+        starts = [body.start for body in self.bodies]
+        return [x for q, _ in starts for x in q], [x for _, qd in starts for x in qd]
+
+
+_WANTED = {
+    "bodies": "`da.Particle`, `da.PlanarBody` or `da.Body` objects",
+    "joints": "joints such as `da.Revolute`, or `da.Drive`",
+    "forces": "forces such as `da.Gravity` or `da.Spring`",
+    "constraints": "`da.Constraint` objects",
+}
+
+
+def _constraints(part: Any) -> tuple[Constraint, ...]:
+    return part.constraints if isinstance(part, MovingBody) else part.constraints()
+
+
+def _problems(mechanism: Mechanism) -> list[str]:
+    if not mechanism.bodies:
+        return ["`bodies` must hold at least one body."]
+    problems: list[str] = []
+    for noun, parts in (("body", mechanism.bodies), ("joint", mechanism.joints)):
+        twice = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
+        plural = {"body": "bodies", "joint": "joints"}[noun]
+        problems += [f"{plural} must differ in name; given twice: {quoted(twice)}."] if twice else []
+    if len({body.dimension for body in mechanism.bodies}) > 1:
+        problems.append("bodies must be all in the plane or all in space; got some of each.")
+    attached = [(f"joint `{joint.name}`", joint.markers) for joint in mechanism.joints]
+    attached += [(f"a {type(force).__name__}", force.markers) for force in mechanism.forces]
+    for what, markers in attached:
+        strangers = [m.body.name for m in markers if not isinstance(m.body, Ground) and m.body not in mechanism.bodies]
+        if strangers:
+            problems.append(
+                f"{what} must be of bodies of the mechanism; {quoted(strangers)} is not among its `bodies`."
+            )
+    for joint in mechanism.joints:
+        if joint.dimension != mechanism.dimension:
+            problems.append(
+                f"joint `{joint.name}` must have points of {mechanism.dimension} coordinates, as the bodies have."
+            )
+        driven = getattr(joint, "joint", None)
+        if driven is not None and driven not in mechanism.joints:
+            problems.append(
+                f"drive `{joint.name}` must drive a joint of the mechanism; `{driven.name}` is not among its `joints`."
+            )
+    return problems

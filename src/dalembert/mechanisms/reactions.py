@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What joints do to bodies: force and torque of each, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from dalembert.errors import InputError
+from dalembert.integration.start import terms_at
+from dalembert.integration.trajectory import Trajectory
+from dalembert.lowering.build import build
+from dalembert.mechanisms.frames import Ground, Marker
+from dalembert.model.ordering import quoted
+from dalembert.model.standard_form import gradient
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+CLEARLY_ZERO = 1e-9
+"""How little of a joint's force, relatively, redundant constraints may exchange with others for it to be unique."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reaction:
+    """What a joint does to its second body at the second point, at T times; the first body feels the opposite.
+
+    force (T, d)
+    torque (T,) in the plane, (T, 3) in space
+    unique (T,)    whether the motion determines them: redundant joints share their forces in more than one way, and
+                   then these are those of the shortest multipliers
+    """
+
+    force: Floats
+    torque: Floats
+    unique: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Reactions(Mapping[str, Reaction]):
+    """The reaction of every joint along a run, by name of the joint: ``reactions["crank pin"].force``."""
+
+    t: Floats
+    by_name: dict[str, Reaction]
+
+    def __getitem__(self, name: str) -> Reaction:
+        if name not in self.by_name:
+            raise InputError(f"`{name}` must be a joint of the mechanism; it has {quoted(self.by_name)}.")
+        return self.by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_name)
+
+    def __len__(self) -> int:
+        return len(self.by_name)
+
+    def __repr__(self) -> str:
+        lines = [f"Largest reactions from t = {self.t[0]:g} to {self.t[-1]:g}"]
+        width = max(map(len, self.by_name), default=0)
+        for name, reaction in self.by_name.items():
+            torque = np.abs(reaction.torque) if reaction.torque.ndim == 1 else np.linalg.norm(reaction.torque, axis=1)
+            force = np.linalg.norm(reaction.force, axis=1)
+            shared = "" if reaction.unique.all() else "  (not unique)"
+            lines.append(f"  {name:{width}}  force {force.max():10.4g}  torque {torque.max():10.4g}{shared}")
+        return "\n".join(lines)
+
+    def to_xarray(self) -> xr.Dataset:
+        """The reactions as a labelled dataset with dimensions time, joint and axis."""
+        import xarray as xr
+
+        parts = list(self.by_name.values())
+        force = np.stack([part.force for part in parts], axis=1)
+        torque = np.stack([part.torque for part in parts], axis=1)
+        about = ("time", "joint", "axis")
+        return xr.Dataset(
+            {
+                "force": (about, force),
+                "torque": (about[: torque.ndim], torque),
+                "unique": (("time", "joint"), np.stack([part.unique for part in parts], axis=1)),
+            },
+            {"time": self.t, "joint": list(self.by_name), "axis": list("xyz"[: force.shape[2]])},
+        )
+
+
+def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
+    """The reaction of each joint, from the multipliers of a run."""
+    if axes not in ("world", "body"):
+        raise InputError(f'`axes` must be "world" or "body"; got {axes!r}.')
+    system = mechanism.system
+    if run.coordinates != system.coordinate_names or run.constraints != system.constraint_names:
+        raise InputError("`run` must be a run of the mechanism's own `system`; its coordinates or constraints differ.")
+    rows = _rows(mechanism, run)
+    given = run.reactions[:, :, None] * rows  # (T, m, n): what each constraint does to each coordinate
+    friction = _friction(mechanism, run, run.constraint_force - given.sum(axis=1))
+    free = _exchangeable(rows)
+    found: dict[str, Reaction] = {}
+    for joint in mechanism.joints:
+        mine = [k for k, name in enumerate(run.constraints) if name in {c.name for c in joint.constraints()}]
+        share = given[:, mine].sum(axis=1) + friction.get(joint.name, 0.0)
+        force, torque = _wrench(mechanism, joint.markers[:2], run.q, share, axes)
+        found[joint.name] = Reaction(force, torque, _unique(rows[:, mine], free[:, mine]))
+    return Reactions(run.t, found)
+
+
+def _rows(mechanism: Any, run: Trajectory) -> Floats:
+    """A (T, m, n) along the run."""
+    dynamics = build(mechanism.system)
+    p = tuple(run.parameters[name] for name in dynamics.parameters)
+    states = zip(run.q, run.qd, run.t, strict=True)
+    return np.stack([np.asarray(terms_at(dynamics, q, qd, t, p).A) for q, qd, t in states])
+
+
+def _exchangeable(rows: Floats) -> Floats:
+    """The multipliers (T, m, k) that make no force at all: null vectors of Aᵀ, zero where there are fewer than k."""
+    sizes = np.linalg.norm(rows, axis=2, keepdims=True)
+    scaled = rows / np.where(sizes > 0, sizes, 1)
+    left, singular, _ = np.linalg.svd(scaled)
+    count, m = rows.shape[:2]
+    full = np.zeros((count, m))
+    full[:, : singular.shape[1]] = singular
+    nothing = full <= CLEARLY_ZERO * np.maximum(full[:, :1], 1e-300)
+    return left * nothing[:, None, :] / np.where(sizes > 0, sizes, 1)
+
+
+def _unique(rows: Floats, free: Floats) -> NDArray[np.bool_]:
+    """Whether no exchange of forces among redundant constraints changes what these rows do."""
+    exchanged = np.abs(np.einsum("tmn,tmk->tnk", rows, free)).max(axis=(1, 2), initial=0.0)
+    return exchanged <= 1e-6
+
+
+def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str, Floats]:
+    """What the laws of the joints do, by joint: each acts along its own sliding directions, which tells them apart."""
+    system, symbols = mechanism.system, mechanism.system.symbols
+    owners: list[str] = []
+    directions: list[Sequence[Any]] = []
+    for joint in mechanism.joints:
+        for law in (law for constraint in joint.constraints() for law in constraint.nonideal):
+            for component in law.sliding_velocity(system.coordinates):
+                owners.append(joint.name)
+                directions.append(gradient(symbols.plain(component), symbols.qd))
+    if not owners:
+        return {}
+    p = [sp.Symbol(name, real=True) for name in run.parameters]
+    function: Any = sp.lambdify([symbols.q, symbols.time, p], sp.Matrix(directions), cse=True)
+    values = list(run.parameters.values())
+    shares: dict[str, Floats] = {name: np.zeros_like(total) for name in owners}
+    for k, (q, t) in enumerate(zip(run.q, run.t, strict=True)):
+        along = np.asarray(function(q, t, values), float)
+        sizes = np.linalg.lstsq(along.T, total[k], rcond=None)[0]
+        for owner, size, direction in zip(owners, sizes, along, strict=True):
+            shares[owner][k] += size * direction
+    return shares
+
+
+def _wrench(mechanism: Any, markers: Sequence[Marker], q: Floats, share: Floats, axes: str) -> tuple[Floats, Floats]:
+    """Force and torque on the second body at the second point."""
+    moving = 1 if not isinstance(markers[1].body, Ground) else 0
+    body, sign = markers[moving].body, 1.0 if moving else -1.0
+    names = list(mechanism.system.coordinates)
+    mine = [names.index(coordinate) for coordinate in body.coordinates]
+    force, torque = body.wrench(q[:, mine], share[:, mine])
+    arm = body.lever_along(q[:, mine], markers[moving].point)
+    if arm.shape[1] == 2:
+        torque = torque - (arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0])
+    else:
+        torque = torque - np.cross(arm, force)
+    if axes == "body" and moving:
+        turned = body.axes_along(q[:, mine])
+        force = np.einsum("tji,tj->ti", turned, force)
+        torque = torque if torque.ndim == 1 else np.einsum("tji,tj->ti", turned, torque)
+    return sign * force, sign * torque

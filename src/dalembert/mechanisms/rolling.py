@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rolling without slipping, and blades that do not slip sideways: constraints on velocities."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from dalembert.errors import ModelError
+from dalembert.mechanisms.joint import Joint, Rows
+from dalembert.mechanisms.joints import direction
+from dalembert.mechanisms.spatial_joints import SpatialJoint
+from dalembert.mechanisms.vectors import across, dot, number, quarter_turn, unit, vector
+
+
+@dataclass(frozen=True)
+class RollingOnLine(Joint):
+    """A wheel that rolls on a line, in the plane.
+
+    Parameters
+    ----------
+    first      a point of the line, ``da.ground.at(0, 0)`` or of a body that carries it
+    second     the centre of the wheel
+    radius     of the wheel
+    along      the direction of the line in the axes of the first body; the wheel is on its left
+    """
+
+    radius: Any = None
+    along: Any = (1, 0)
+
+    def __post_init__(self) -> None:
+        Joint.__post_init__(self)
+        object.__setattr__(self, "radius", _radius(self.radius, self.name))
+        if self.dimension != 2:
+            raise ModelError([f"joint `{self.name}` is of the plane; in space use `da.RollingDisc`."])
+        object.__setattr__(self, "along", direction(self.along, self))
+
+    def rows(self) -> Rows:
+        line, wheel = self.first.body, self.second
+        up = line.turn(quarter_turn(self.along))
+        away = wheel.position - self.first.position
+        touching = wheel.velocity - self.radius * wheel.body.turning * quarter_turn(up)
+        below = line.velocity_of(self.first.point) + line.turning * quarter_turn(away - self.radius * up)
+        return [("contact", dot(up, away) - self.radius), ("rolling", dot(line.turn(self.along), touching - below))]
+
+
+@dataclass(frozen=True)
+class KnifeEdge(Joint):
+    """A blade, a skate or a wheel: a point of the second body does not move sideways over the first.
+
+    Parameters
+    ----------
+    first       the ground or the body it moves over, such as ``da.ground.at(0, 0)``
+    second      the point of the blade
+    sideways    the direction across the blade, in the axes of the second body
+    """
+
+    sideways: Any = None
+
+    def __post_init__(self) -> None:
+        Joint.__post_init__(self)
+        given = (0, 1, 0)[: self.dimension] if self.sideways is None else self.sideways
+        object.__setattr__(self, "sideways", direction(given, self))
+
+    def rows(self) -> Rows:
+        return [("sideways", dot(self.second.body.turn(self.sideways), self._relative))]
+
+    @property
+    def _relative(self) -> Any:
+        return self.second.velocity - self._below(self.second.position)
+
+    def _below(self, place: Any) -> Any:
+        """The velocity of the first body at a place in world axes."""
+        return carried(self.first, place)
+
+    @property
+    def rate(self) -> Any:
+        if self.dimension == 2:
+            return dot(self.second.body.turn(-quarter_turn(self.sideways)), self._relative)
+        return None
+
+    @property
+    def normal_force(self) -> Any:
+        return self.force_of("sideways")
+
+
+@dataclass(frozen=True)
+class Rolling(SpatialJoint):
+    """A round body that rolls on a plane without slipping; the plane may belong to a moving body.
+
+    One equation keeps the two in touch, two forbid slipping. Give the plane by a point and its normal.
+
+    Parameters
+    ----------
+    first     a point of the plane, ``da.ground.at(0, 0, 0)`` or of a body that carries it
+    second    the centre of the round body
+    normal    out of the plane, in the axes of the first body
+    """
+
+    normal: Any = (0, 0, 1)
+
+    def __post_init__(self) -> None:
+        SpatialJoint.__post_init__(self)
+        object.__setattr__(self, "normal", unit(self.normal, f"normal of joint {self.name}"))
+        self._settle()
+
+    @abstractmethod
+    def _settle(self) -> None:
+        """Check what describes the shape."""
+
+    @abstractmethod
+    def offset(self, up: Any) -> Any:
+        """From the centre to the lowest point, in world axes, where ``up`` is the normal."""
+
+    @abstractmethod
+    def height(self, up: Any) -> Any:
+        """The centre's height over the plane."""
+
+    def rows(self) -> Rows:
+        plane, ball = self.first.body, self.second
+        up = plane.turn(self.normal)
+        down = self.offset(up)
+        touching = ball.velocity + sp.Matrix(ball.body.turning).cross(sp.Matrix(down))
+        slip = touching - carried(self.first, ball.position + down)
+        away = ball.position - self.first.position
+        sides = enumerate(across(self.normal), start=1)
+        return [
+            ("contact", dot(up, away) - self.height(up)),
+            *((f"rolling {k}", dot(plane.turn(side), slip)) for k, side in sides),
+        ]
+
+
+@dataclass(frozen=True)
+class RollingBall(Rolling):
+    """A ball that rolls on a plane; see ``Rolling``. ``radius`` is its radius."""
+
+    radius: Any = None
+
+    def _settle(self) -> None:
+        object.__setattr__(self, "radius", _radius(self.radius, self.name))
+
+    def offset(self, up: Any) -> Any:
+        return -self.radius * up
+
+    def height(self, up: Any) -> Any:
+        return self.radius
+
+
+@dataclass(frozen=True)
+class RollingDisc(Rolling):
+    """A thin disc that rolls on a plane on its edge; see ``Rolling``.
+
+    ``radius`` is its radius, ``axle`` the direction of its axle in the axes of the second body.
+    """
+
+    radius: Any = None
+    axle: Any = (0, 1, 0)
+
+    def _settle(self) -> None:
+        object.__setattr__(self, "radius", _radius(self.radius, self.name))
+        object.__setattr__(self, "axle", unit(self.axle, f"axle of joint {self.name}"))
+
+    def _upright(self, up: Any) -> tuple[Any, Any]:
+        """The normal less its part along the axle, and the length of that."""
+        axle = self.second.body.turn(self.axle)
+        along = dot(up, axle)
+        return up - along * axle, sp.sqrt(1 - along**2)
+
+    def offset(self, up: Any) -> Any:
+        steepest, length = self._upright(up)
+        return -self.radius * steepest / length
+
+    def height(self, up: Any) -> Any:
+        return self.radius * self._upright(up)[1]
+
+
+@dataclass(frozen=True)
+class RollingEllipsoid(Rolling):
+    """An ellipsoid that rolls on a plane; see ``Rolling``.
+
+    ``axes`` are its three half axes, along the axes of the second body.
+    """
+
+    axes: Any = None
+
+    def _settle(self) -> None:
+        object.__setattr__(self, "axes", vector(self.axes or (), f"axes of joint {self.name}", (3,)))
+
+    def _support(self, up: Any) -> tuple[Any, Any]:
+        """The squared half axes times the normal, in body axes, and the height of the centre."""
+        basis = sp.eye(3)
+        own = [dot(self.second.body.turn(basis[:, k]), up) for k in range(3)]
+        scaled = sp.ImmutableMatrix([a**2 * n for a, n in zip(self.axes, own, strict=True)])
+        return scaled, sp.sqrt(dot(scaled, own))
+
+    def offset(self, up: Any) -> Any:
+        scaled, height = self._support(up)
+        return -self.second.body.turn(scaled) / height
+
+    def height(self, up: Any) -> Any:
+        return self._support(up)[1]
+
+
+def carried(marker: Any, place: Any) -> Any:
+    """The velocity of a marker's body at a place in world axes."""
+    away = place - marker.position
+    body = marker.body
+    if marker.dimension == 2:
+        return marker.velocity + body.turning * quarter_turn(away)
+    return marker.velocity + sp.Matrix(body.turning).cross(sp.Matrix(away))
+
+
+def _radius(given: Any, name: str) -> Any:
+    radius = None if given is None else number(given)
+    if radius is None or radius.is_positive is False:
+        raise ModelError([f"joint `{name}` must be given a positive `radius`; got {given!r}."])
+    return radius

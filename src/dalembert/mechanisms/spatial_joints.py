@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Joints that only bodies in space have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert.errors import ModelError
+from dalembert.mechanisms.joint import Joint, Rows
+from dalembert.mechanisms.joints import aligned, on_axis, pair_of_axes, together
+from dalembert.mechanisms.vectors import dot
+
+
+@dataclass(frozen=True)
+class SpatialJoint(Joint):
+    """A joint that has no counterpart in the plane."""
+
+    def __post_init__(self) -> None:
+        Joint.__post_init__(self)
+        if self.dimension != 3:
+            raise ModelError([f"joint `{self.name}` must join points of space; in the plane use `da.Revolute`."])
+
+
+@dataclass(frozen=True)
+class Spherical(SpatialJoint):
+    """A ball and socket: two points stay together."""
+
+    def rows(self) -> Rows:
+        return together(self)
+
+
+@dataclass(frozen=True)
+class Cylindrical(SpatialJoint):
+    """A sleeve: the second body moves along an axis and turns about it.
+
+    Parameters
+    ----------
+    axis    a direction in the axes of both bodies, or a pair of directions, one for each
+    """
+
+    axis: Any = None
+
+    def __post_init__(self) -> None:
+        SpatialJoint.__post_init__(self)
+        object.__setattr__(self, "axis", pair_of_axes(self.axis, self))
+
+    def rows(self) -> Rows:
+        return [*on_axis(self, self.axis[0]), *aligned(self)]
+
+
+@dataclass(frozen=True)
+class Universal(SpatialJoint):
+    """Cardan's joint: two points stay together, and an axis of one body stays square to an axis of the other.
+
+    Parameters
+    ----------
+    axis    a pair of directions: one in the axes of the first body, one in those of the second
+    """
+
+    axis: Any = None
+
+    def __post_init__(self) -> None:
+        SpatialJoint.__post_init__(self)
+        object.__setattr__(self, "axis", pair_of_axes(self.axis, self))
+
+    def rows(self) -> Rows:
+        one, other = (marker.body.turn(axis) for marker, axis in zip(self.markers, self.axis, strict=True))
+        return [*together(self), ("square", dot(one, other))]

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Vectors of two and three expressions, and rotations by unit quaternions.
+
+Vectors are columns in world or body axes. Nothing is expanded or simplified: expressions stay as small as they are
+written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dalembert.errors import ModelError
+
+
+def number(given: Any) -> Any:
+    """An expression; whole floats become integers, so that zeros vanish and ones are not multiplied by."""
+    value = sp.sympify(given)
+    return sp.Integer(int(value)) if value.is_Float and value == int(value) else value
+
+
+def vector(given: Any, argument: str, sizes: Sequence[int] = (2, 3)) -> Any:
+    """A column of expressions."""
+    try:
+        entries = [number(entry) for entry in given]
+    except (TypeError, sp.SympifyError):
+        entries = []
+    if len(entries) not in sizes or not all(isinstance(entry, sp.Expr) for entry in entries):
+        counts = " or ".join(map(str, sizes))
+        raise ModelError([f"`{argument}` must be {counts} numbers or expressions; got {given!r}."])
+    return sp.ImmutableMatrix(entries)
+
+
+def numbers(given: Any, argument: str, sizes: Sequence[int]) -> tuple[float, ...]:
+    """Finite numbers."""
+    try:
+        values = tuple(float(value) for value in given)
+    except (TypeError, ValueError):
+        values = ()
+    if len(values) not in sizes or not np.isfinite(values).all():
+        counts = " or ".join(map(str, sizes))
+        raise ModelError([f"`{argument}` must be {counts} finite number{'s' * (sizes[-1] > 1)}; got {given!r}."])
+    return values
+
+
+def dot(a: Any, b: Any) -> Any:
+    return sp.Add(*(x * y for x, y in zip(a, b, strict=True)))
+
+
+def cross(a: Any, b: Any) -> Any:
+    """a × b in space."""
+    return sp.ImmutableMatrix(
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]],
+    )
+
+
+def quarter_turn(a: Any) -> Any:
+    """A vector of the plane turned by a quarter, counterclockwise."""
+    return sp.ImmutableMatrix([-a[1], a[0]])
+
+
+def skew(a: Any) -> Any:
+    """The matrix [a]× of a cross product from the left."""
+    return sp.ImmutableMatrix([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
+
+
+def rotation(e: Sequence[Any]) -> Any:
+    """From body to world axes, by a unit quaternion, scalar part first; works on arrays too."""
+    a, b, c, d = e
+    return [
+        [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
+        [2 * (b * c + a * d), a * a - b * b + c * c - d * d, 2 * (c * d - a * b)],
+        [2 * (b * d - a * c), 2 * (c * d + a * b), a * a - b * b - c * c + d * d],
+    ]
+
+
+def half_turning(e: Sequence[Any]) -> Any:
+    """H with ω = 2 H ė, the angular velocity in body axes; works on arrays too."""
+    a, b, c, d = e
+    return [[-b, a, d, -c], [-c, -d, a, b], [-d, c, -b, a]]
+
+
+def unit(given: Any, argument: str) -> Any:
+    """A direction in space, of length one."""
+    direction = vector(given, argument, (3,))
+    length = sp.sqrt(dot(direction, direction))
+    if length == 0:
+        raise ModelError([f"`{argument}` must point somewhere; got a vector of length zero."])
+    return direction / number(length)
+
+
+def across(direction: Any) -> tuple[Any, Any]:
+    """Two directions that make a right-handed system with the given one: (u, v, direction)."""
+    axes = [sp.ImmutableMatrix([int(i == k) for i in range(3)]) for k in range(3)]
+    candidates = [cross(axis, direction) for axis in axes]
+    sizes = [dot(c, c) for c in candidates]
+    known = [float(size) if size.is_number else float(size != 0) for size in sizes]
+    k = max(range(3), key=lambda i: round(known[i], 6))
+    u = candidates[k] / number(sp.sqrt(sizes[k]))
+    return u, cross(direction, u)
+
+
+def quaternion(axis: Any, angle: float) -> tuple[float, float, float, float]:
+    """The unit quaternion of a turn by an angle about an axis, scalar part first.
+
+    >>> import dalembert as da
+    >>> da.quaternion((0, 0, 2), 0.0)
+    (1.0, 0.0, 0.0, 0.0)
+    """
+    direction = np.asarray([float(x) for x in axis])
+    if direction.shape != (3,) or not np.linalg.norm(direction) > 0:
+        raise ModelError([f"`axis` must be a direction in space; got {axis!r}."])
+    a, b, c = direction / np.linalg.norm(direction) * np.sin(angle / 2)
+    return float(np.cos(angle / 2)), float(a), float(b), float(c)
