@@ -50,12 +50,10 @@ def test_baumgarte_lets_a_violation_decay_at_its_rate() -> None:
     np.testing.assert_allclose(run.violation[:, 0], 0.3 * np.exp(-2 * times), atol=1e-11)
 
 
-@pytest.mark.parametrize(
-    "solver", [diffrax.Tsit5(), diffrax.Heun(), diffrax.Kvaerno5(), diffrax.HalfSolver(diffrax.Midpoint())], ids=label
-)
-def test_any_solver_with_projection(solver: diffrax.AbstractSolver) -> None:
+def test_another_solver_with_projection() -> None:
     times = np.linspace(0, 1, 7)
-    run = da.simulate(pendulum(), (-1, 0), (0, 0), times, parameters=G, rtol=1e-6, atol=1e-8, solver=solver)
+    settings = {"parameters": G, "rtol": 1e-6, "atol": 1e-8}
+    run = da.simulate(pendulum(), (-1, 0), (0, 0), times, solver=diffrax.Tsit5(), **settings)
     np.testing.assert_allclose(run.q, swing(times), atol=1e-4)
     assert np.abs(run.violation).max() < 1e-12
 

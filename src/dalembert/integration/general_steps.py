@@ -13,7 +13,7 @@ from jax import Array
 
 from dalembert.equation.dynamics import Dynamics, Watch
 from dalembert.integration.guarded_solver import GuardedSolver, Record, vector_field
-from dalembert.integration.method import Floats, Method, Stretch, halves
+from dalembert.integration.method import Floats, Method, Numbers, Stretch, divided, halves, reunited
 
 STRETCH = 512
 """Steps in one stretch; a longer run goes on with the next one, showing progress in between."""
@@ -44,7 +44,7 @@ def _with_tolerances(solver: Any, method: Method) -> Any:
 
 def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, t1: float, p: Any) -> Stretch:
     """Up to ``STRETCH`` steps from a state."""
-    watch, solution = _solve(dynamics, method, jnp.asarray(y), jnp.asarray(t), jnp.asarray(t1), p)
+    watch, solution = _solve(dynamics, *divided(method), jnp.asarray(y), jnp.asarray(t), jnp.asarray(t1), p)
     record: Record = solution.solver_state[1]
     accepted = int(solution.stats["num_accepted_steps"])
     changed_at = float(record.changed_at)
@@ -61,7 +61,10 @@ def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, t1:
 
 
 @eqx.filter_jit
-def _solve(dynamics: Dynamics, method: Method, y0: Array, t0: Any, t1: Any, p: Any) -> tuple[Watch, Any]:
+def _solve(
+    dynamics: Dynamics, shape: Method, numbers: Numbers, y0: Array, t0: Any, t1: Any, p: Any
+) -> tuple[Watch, Any]:
+    method = reunited(shape, numbers)
     watch = dynamics.engine.watch(*halves(y0), t0, p)
     solution = diffrax.diffeqsolve(
         vector_field(dynamics, method.formulation, method.drift),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,24 @@ class Method:
     atol: float
     step: float | None
     max_steps: int
+
+
+class Numbers(NamedTuple):
+    """What of a method may change without anything being compiled anew."""
+
+    rtol: Any
+    atol: Any
+    step: Any
+
+
+def divided(method: Method) -> tuple[Method, Numbers]:
+    """A method without its numbers, which compiled programs are kept by, and these; ``reunited`` undoes it."""
+    numbers = Numbers(*(None if x is None else np.float64(x) for x in (method.rtol, method.atol, method.step)))
+    return replace(method, rtol=0.0, atol=0.0, step=None if method.step is None else 0.0, max_steps=0), numbers
+
+
+def reunited(method: Method, numbers: Numbers) -> Method:
+    return replace(method, **numbers._asdict())
 
 
 class Stretch(NamedTuple):

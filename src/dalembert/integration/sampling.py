@@ -15,7 +15,7 @@ from jax import Array, lax
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.general_steps import solver_of
 from dalembert.integration.guarded_solver import vector_field
-from dalembert.integration.method import Method, halves
+from dalembert.integration.method import Method, Numbers, divided, halves, reunited
 from dalembert.integration.native_steps import at_own_level
 
 BATCH = 256
@@ -27,14 +27,17 @@ def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: 
     # Padded to a power of two: what is compiled does not depend on the exact number of times and serves the next run.
     more = 2 ** int(np.ceil(np.log2(len(times)))) - len(times)
     t0, y0, padded = (jnp.asarray(np.concatenate([x, np.repeat(x[-1:], more, axis=0)])) for x in (t0, y0, times))
-    found = _sample(dynamics, method, t0, y0, padded, p)
+    found = _sample(dynamics, *divided(method), t0, y0, padded, p)
     return {name: np.asarray(values)[: len(times)] for name, values in found.items()}
 
 
 # It runs once, and compiling is nearly all that it costs: little optimisation makes it twice as quick to be ready.
 # pyright: ignore is for equinox, whose types know no options of JAX's own.
 @eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})  # pyright: ignore
-def _sample(dynamics: Dynamics, method: Method, t0: Array, y0: Array, times: Array, p: Any) -> dict[str, Array]:
+def _sample(
+    dynamics: Dynamics, shape: Method, numbers: Numbers, t0: Array, y0: Array, times: Array, p: Any
+) -> dict[str, Array]:
+    method = reunited(shape, numbers)
     advance = _one_step(dynamics, method, p)
 
     def at(t0: Array, y0: Array, t: Array) -> dict[str, Array]:

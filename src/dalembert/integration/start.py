@@ -7,9 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import numpy as np
-from jax import Array
 from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics, Terms
@@ -67,46 +65,25 @@ def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any) -
     at_position = np.array([level == "position" for level in dynamics.levels], bool)
     at_velocity = np.array([level != "acceleration" for level in dynamics.levels], bool)
 
-    def positions(q: Floats, weights: Floats) -> Equations:
-        found = _bent(dynamics, "position", q, q, qd0, t, p, _spread(weights, at_position))
-        return Equations(*(np.asarray(part) for part in found)).of(at_position)
+    def positions(q: Floats) -> Equations:
+        terms = terms_at(dynamics, q, qd0, t, p)
+        return Equations(np.asarray(terms.position)[at_position], np.asarray(terms.A)[at_position])
 
     q = _nearest(positions, q0, _metric(dynamics, q0, qd0, t, p), _names(dynamics, at_position), "q0")
 
-    def velocities(qd: Floats, weights: Floats) -> Equations:
-        found = _bent(dynamics, "velocity", qd, q, qd, t, p, _spread(weights, at_velocity))
-        return Equations(*(np.asarray(part) for part in found)).of(at_velocity)
+    def velocities(qd: Floats) -> Equations:
+        terms = terms_at(dynamics, q, qd, t, p)
+        return Equations(np.asarray(terms.velocity)[at_velocity], np.asarray(terms.A)[at_velocity])
 
     qd = _nearest(velocities, qd0, _metric(dynamics, q, qd0, t, p), _names(dynamics, at_velocity), "qd0", q)
     return State(q, qd)
 
 
 class Equations(NamedTuple):
-    """Residuals (k,), their Jacobian (k, n), and the Hessian (n, n) of the residuals' weighted sum."""
+    """Residuals (k,) and their Jacobian (k, n)."""
 
     residual: Floats
     jacobian: Floats
-    curvature: Floats
-
-    def of(self, rows: NDArray[np.bool_]) -> Equations:
-        return Equations(self.residual[rows], self.jacobian[rows], self.curvature)
-
-
-@eqx.filter_jit
-def _bent(dynamics: Dynamics, level: str, x: Any, q: Any, qd: Any, t: Any, p: Any, weights: Any) -> Any:
-    """The equations of one level as functions of x, which is q or qd."""
-
-    def terms(x: Array) -> Terms:
-        return dynamics.terms(x, qd, t, p) if level == "position" else dynamics.terms(q, x, t, p)
-
-    at = terms(x)
-    return getattr(at, level), at.A, jax.jacfwd(lambda x: weights @ terms(x).A)(x)
-
-
-def _spread(weights: Floats, rows: NDArray[np.bool_]) -> Floats:
-    whole = np.zeros(len(rows))
-    whole[rows] = weights
-    return whole
 
 
 def _names(dynamics: Dynamics, rows: NDArray[np.bool_]) -> list[str]:
@@ -125,7 +102,7 @@ def _metric(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any) -> Floats
 
 
 def _nearest(
-    equations: Callable[[Floats, Floats], Equations],
+    equations: Callable[[Floats], Equations],
     x0: Floats,
     steps: Floats,
     names: list[str],
@@ -140,23 +117,22 @@ def _nearest(
     """
     if not names:
         return x0
-    none = np.zeros(len(names))
-    scale = np.maximum(np.linalg.norm(equations(x0, none).jacobian @ steps, axis=1), 1e-12)
+    scale = np.maximum(np.linalg.norm(equations(x0).jacobian @ steps, axis=1), 1e-12)
 
-    def at(y: Floats, weights: Floats = none) -> Equations:
-        f, J, H = equations(x0 + steps @ y, weights / scale)
-        return Equations(f / scale, J @ steps / scale[:, None], steps.T @ H @ steps)
+    def at(y: Floats) -> Equations:
+        f, J = equations(x0 + steps @ y)
+        return Equations(f / scale, J @ steps / scale[:, None])
 
     y = _some_solution(at, np.zeros_like(x0))
     x = x0 + steps @ y
-    _require_solution(equations(x, none), x, coordinates, names, argument)
+    _require_solution(equations(x), x, coordinates, names, argument)
     for _ in range(100):
         J = at(y).jacobian
         tangent, J_plus = _tangent(J), np.linalg.pinv(J, rcond=SPAN_TOLERANCE)
         slope = tangent.T @ y
         if np.linalg.norm(slope) <= 1e-13 * (1 + np.linalg.norm(y)):
             break
-        bend = tangent.T @ at(y, -J_plus.T @ y).curvature @ tangent + np.eye(len(slope))
+        bend = np.eye(len(slope)) - _curvature(at, y, J_plus.T @ y, tangent)
         values, vectors = np.linalg.eigh(bend)
         # away from the minimum the bend may have any sign: go downhill all the same
         step = -tangent @ (vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), 1e-3)))
@@ -165,6 +141,17 @@ def _nearest(
             break
         y = shorter
     return x0 + steps @ y
+
+
+def _curvature(at: Callable[[Floats], Equations], y: Floats, weights: Floats, tangent: Floats) -> Floats:
+    """The Hessian of the residuals' weighted sum along tangent directions.
+
+    Differences are good enough: they tell only how long the steps towards the nearest point should be.
+    """
+    h = 1e-5 * (1 + np.linalg.norm(y))
+    across = [weights @ (at(y + h * d).jacobian - at(y - h * d).jacobian) / (2 * h) for d in tangent.T]
+    bend = np.array(across) @ tangent
+    return (bend + bend.T) / 2
 
 
 SPAN_TOLERANCE = 1e-7
@@ -190,10 +177,10 @@ def _some_solution(at: Callable[[Floats], Equations], y: Floats) -> Floats:
 
 def _retracted(at: Callable[[Floats], Equations], y: Floats) -> Floats:
     """Back onto the equations by the shortest way, a few Gauss–Newton steps, as long as they help."""
-    f, J, _ = at(y)
+    f, J = at(y)
     for _ in range(20):
         new = y - np.linalg.pinv(J, rcond=SPAN_TOLERANCE) @ f
-        f_new, J_new, _ = at(new)
+        f_new, J_new = at(new)
         if not np.linalg.norm(f_new) < np.linalg.norm(f):
             break
         y, f, J = new, f_new, J_new
