@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from dalembert.integration.drift import Baumgarte as Baumgarte
     from dalembert.integration.drift import Projection as Projection
     from dalembert.integration.trajectory import Trajectory as Trajectory
+    from dalembert.linearization import Linearization as Linearization
+    from dalembert.linearization import linearize as linearize
     from dalembert.mechanisms.couplings import Drive as Drive
     from dalembert.mechanisms.couplings import Gear as Gear
     from dalembert.mechanisms.couplings import PointOnCurve as PointOnCurve
@@ -131,6 +133,8 @@ _LATER = {
     "Baumgarte": "integration.drift",
     "Projection": "integration.drift",
     "Trajectory": "integration.trajectory",
+    "Linearization": "linearization",
+    "linearize": "linearization",
     "Drive": "mechanisms.couplings",
     "Gear": "mechanisms.couplings",
     "PointOnCurve": "mechanisms.couplings",

@@ -80,7 +80,7 @@ def motion(
     >>> print(da.motion(pendulum, q=(0, -1), qd=(2, 0)).ideal_force)
     [ 0. 14.]
     """
-    dynamics, q, qd, p = _prepared(system, q, qd, parameters, ("q", "qd"))
+    dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
     answer = answer_at(dynamics, q, qd, scalar_value(t, "t"), p, formulation)
@@ -144,7 +144,7 @@ def simulate(
     >>> bool(abs(run.violation).max() < 1e-12)
     True
     """
-    dynamics, q0, qd0, p = _prepared(system, q0, qd0, parameters, ("q0", "qd0"))
+    dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps)
     times = time_values(times, "times", increasing=True)
     _refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
@@ -186,11 +186,11 @@ def consistent_state(system: AnySystem, q0: Any, qd0: Any, t: float = 0.0, *, pa
     >>> print(q.round(9), qd.round(9))
     [ 0. -1.] [1. 0.]
     """
-    dynamics, q0, qd0, p = _prepared(system, q0, qd0, parameters, ("q0", "qd0"))
+    dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     return nearest_state(dynamics, q0, qd0, scalar_value(t, "t"), p)
 
 
-def _prepared(
+def prepared(
     system: AnySystem, q: Any, qd: Any, parameters: Any, arguments: tuple[str, str]
 ) -> tuple[Dynamics, Any, Any, tuple[Array, ...]]:
     """Compiled dynamics and checked numbers, q and qd in coordinate order."""

@@ -16,6 +16,7 @@ from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.lowering.source import Source
 from dalembert.native.assembly import MachineCode, write_program
+from dalembert.native.duals import differentiated
 from dalembert.native.engine import NativeEngine
 
 Floats = NDArray[np.float64]
@@ -63,6 +64,13 @@ class NativeSystem:
         function(y.ctypes.data, float(t), p.ctypes.data, found.ctypes.data)
         parts = np.split(found, np.cumsum([_count(shape) for shape in shapes])[:-1])
         return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
+
+    def small_changes(self, rows: Sequence[int], y: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
+        """q̈ (n,) by these rows, its derivatives (n, 2n) by the state y, and those of all residuals (2m, 2n)."""
+        p, everything = np.array([float(value) for value in p]), range(len(self.source.levels))
+        moved, slopes = differentiated(Programs(self.source, rows, None).acceleration(), y, t, p)
+        _, across = differentiated(Programs(self.source, everything, None).residuals(), y, t, p)
+        return moved[:-1], slopes[:-1], across
 
     @cached_property
     def _terms(self) -> tuple[Any, MachineCode, tuple[tuple[int, ...], ...]]:

@@ -41,6 +41,12 @@ class Programs:
         vectors = (*nested, form.constraint_rhs, form.position, form.velocity)
         return Program(sheet.tape, [sheet.read(e) for vector in vectors for e in vector])
 
+    def residuals(self) -> Program:
+        """The residuals of all constraints at position and velocity level."""
+        sheet, everything = _Sheet(self), range(self.m)
+        levels = ("position", "velocity")
+        return Program(sheet.tape, [r for level in levels for r in sheet.residuals(level, everything)])
+
     def acceleration(self) -> Program:
         """q̈, and one if the elimination may be trusted here, zero if not."""
         sheet = _Sheet(self)

@@ -12,9 +12,9 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.mechanisms.frames import Marker, MovingBody
-from dalembert.mechanisms.joint import as_marker, relative_rotation
-from dalembert.mechanisms.joints import Revolute, relative_angle
-from dalembert.mechanisms.vectors import across, dot, number, vector
+from dalembert.mechanisms.joint import as_marker
+from dalembert.mechanisms.joints import Revolute
+from dalembert.mechanisms.vectors import dot, number, vector
 from dalembert.model.laws import length
 
 
@@ -212,13 +212,7 @@ class TorsionSpring(Applied):
 
     @property
     def _turned(self) -> Any:
-        joint = self.joint
-        if joint.dimension == 2:
-            return relative_angle(joint) - self.angle
-        one, other = (marker.body for marker in joint.markers)
-        u, v = across(joint.axis[0])
-        side = other.turn(relative_rotation(*joint.markers).T * u)
-        return sp.atan2(dot(side, one.turn(v)), dot(side, one.turn(u))) - self.angle
+        return self.joint.angle - self.angle
 
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
         joint = self.joint

@@ -56,13 +56,27 @@ class Revolute(Joint):
     def advice(self) -> str:
         return "Give the joint the `radius` of its pin."
 
+    @property
+    def angle(self) -> Any:
+        """The angle of the second body against the first, counted from the poses that they are given with.
+
+        In space it is known within ± half a turn.
+        """
+        return relative_angle(self) if self.dimension == 2 else sp.atan2(*reversed(self._side))
+
+    @property
+    def _side(self) -> tuple[Any, Any]:
+        """Cosine and sine of the angle, in space."""
+        one, other = (marker.body for marker in self.markers)
+        u, v = across(self.axis[0])
+        side = other.turn(relative_rotation(*self.markers).T * u)
+        return dot(side, one.turn(u)), dot(side, one.turn(v))
+
     def driven(self, motion: Any) -> Rows:
         if self.dimension == 2:
-            return [("angle", relative_angle(self) - motion)]
-        one, other = (marker.body for marker in self.markers)
-        (u, v), turned = across(self.axis[0]), relative_rotation(*self.markers)
-        side = other.turn(turned.T * u)
-        return [("angle", dot(side, sp.cos(motion) * one.turn(v) - sp.sin(motion) * one.turn(u)))]
+            return [("angle", self.angle - motion)]
+        cosine, sine = self._side
+        return [("angle", sp.cos(motion) * sine - sp.sin(motion) * cosine)]
 
 
 @dataclass(frozen=True)

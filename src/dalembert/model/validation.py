@@ -22,11 +22,11 @@ def problems_of(system: Any) -> list[str]:
     """The problems of a ``System``; an empty list when it is sound."""
     problems = _mass_problems(system)
     for component in system.applied_force:
-        problems += _expression_problems(system, component, "`applied_force`")
+        problems += expression_problems(system, component, "`applied_force`")
     problems += _constraint_problems(system)
     problems += _law_problems(system)
     if system.lagrangian is not None:
-        problems += _expression_problems(system, system.lagrangian, "the Lagrangian")
+        problems += expression_problems(system, system.lagrangian, "the Lagrangian")
     return problems + _name_problems(system)
 
 
@@ -52,7 +52,7 @@ def _mass_problems(system: Any) -> list[str]:
         return [f"`mass_matrix` must have shape ({n}, {n}), one row per coordinate; got {matrix.shape}."]
     problems: list[str] = []
     for entry in dict.fromkeys(matrix):
-        problems += _expression_problems(system, entry, "`mass_matrix`")
+        problems += expression_problems(system, entry, "`mass_matrix`")
     if problems:
         return problems  # foreign symbols cannot be compared
     for i in range(n):
@@ -65,7 +65,7 @@ def _mass_problems(system: Any) -> list[str]:
     return problems
 
 
-def _expression_problems(
+def expression_problems(
     system: Any, expression: Any, where: str, *, accelerations: bool = False, forces: bool = False
 ) -> list[str]:
     """Strange functions, high derivatives and misplaced accelerations in one expression."""
@@ -98,7 +98,7 @@ def _constraint_problems(system: Any) -> list[str]:
             problems.append(f"`constraints` must hold `da.Constraint` objects; got {constraint!r}.")
             continue
         where = f"constraint `{constraint.name}`"
-        found = _expression_problems(system, constraint.expression, where, accelerations=True)
+        found = expression_problems(system, constraint.expression, where, accelerations=True)
         problems += found
         if constraint.level == "acceleration" and not found:
             symbols = system.symbols
@@ -121,7 +121,7 @@ def _law_problems(system: Any) -> list[str]:
             problems += error.problems
             continue
         for component in components:
-            problems += _expression_problems(system, component, where, forces=True)
+            problems += expression_problems(system, component, where, forces=True)
             names = sorted(m.name for m in component.atoms(multiplier))
             known = [str(constraint.name) for constraint in system.constraints]
             problems += unknown_names(known, names, "da.multiplier", "constraint")

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Small motions about an equilibrium or a steady motion, on the constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+import sympy as sp
+from numpy.typing import NDArray
+
+from dalembert.analysis.linear_facts import independent_rows
+from dalembert.equation.dynamics import Dynamics
+from dalembert.errors import InputError, StateError
+from dalembert.integration.start import require_start, terms_at
+from dalembert.model.function_system import FunctionSystem
+from dalembert.model.ordering import quoted, unknown_names
+from dalembert.model.symbols import free_parameters
+from dalembert.model.system import System
+from dalembert.model.validation import expression_problems
+from dalembert.table import aligned
+from dalembert.verbs import prepared
+
+Floats = NDArray[np.float64]
+
+STEADY = 1e-8
+"""How fast a state may change, relative to the size of its rates, and still count as steady."""
+
+CLOSED = 1e-9
+"""How much the rates of outputs may depend, relatively, on something that the outputs do not tell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """Small motions ż = matrix · z about a steady state.
+
+    names          what the k components of z are: deviations of coordinates, velocities or outputs
+    matrix         (k, k)
+    eigenvalues    (k,), the fastest growing first
+    modes          (k, k), one column per eigenvalue, of length one
+    """
+
+    names: tuple[str, ...]
+    matrix: Floats
+    eigenvalues: NDArray[np.complex128]
+    modes: NDArray[np.complex128]
+
+    @property
+    def growth(self) -> float:
+        """The largest real part of an eigenvalue: positive for an unstable motion."""
+        return float(self.eigenvalues.real.max(initial=-np.inf))
+
+    def __repr__(self) -> str:
+        head = ("eigenvalue", *self.names)
+        rows = [
+            (f"{value:.6g}", *(f"{abs(part):.3f}" for part in mode))
+            for value, mode in zip(self.eigenvalues, self.modes.T, strict=True)
+        ]
+        title = f"Small motions in {quoted(self.names)}, with the share of each in the modes"
+        return "\n".join([title, *aligned([head, *rows])])
+
+
+def linearize(
+    system: System | FunctionSystem,
+    q: Any,
+    qd: Any = None,
+    t: float = 0.0,
+    *,
+    parameters: Any = None,
+    outputs: Mapping[str, Any] | None = None,
+) -> Linearization:
+    """The linear dynamics of small motions that satisfy the constraints, by automatic differentiation.
+
+    Parameters
+    ----------
+    q, qd         the state, on the constraints; at rest when ``qd`` is left out
+    parameters    a value for every constant of the model
+    outputs       expressions of coordinates and velocities by name, for a steady motion that is no equilibrium, such
+                  as a wheel that rolls: they must stay constant in it, and tell their own rates of change. Left out,
+                  the state must be an equilibrium, and as many coordinates and velocities as are free are used
+
+    Raises
+    ------
+    InputError    for numbers that do not fit, and for outputs that depend on one another or do not suffice
+    StateError    if the state is off the constraints, or not steady
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+    >>> pendulum = da.System((x, y), [[1, 0], [0, 1]], (0, -9), rod)
+    >>> print(da.linearize(pendulum, q=(0, -1)).eigenvalues.imag.round(9))
+    [ 3. -3.]
+    """
+    at_rest = np.zeros(len(q)) if qd is None else qd
+    dynamics, q, qd, p = prepared(system, q, at_rest, parameters, ("q", "qd"))
+    require_start(dynamics, q, qd, t, p, allow_violation=False)
+    x = np.concatenate([q, qd])
+    slope, jacobian, tangent = _along(dynamics, x, float(t), p)
+    if outputs is None:
+        return _about_equilibrium(dynamics, slope, jacobian, tangent)
+    if isinstance(system, FunctionSystem):
+        raise InputError("`outputs` must be left out for a `da.FunctionSystem`, which has no symbols for them.")
+    return _of_outputs(system, dict(outputs), x, float(t), p, slope, jacobian, tangent)
+
+
+def _along(dynamics: Dynamics, x: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
+    """ẋ (2n,), its Jacobian (2n, 2n), and directions (2n, d) that stay on the constraints."""
+    n = len(x) // 2
+    if dynamics.native is not None and dynamics.native.possible:
+        rows = independent_rows(np.asarray(terms_at(dynamics, x[:n], x[n:], t, p).A))
+        acceleration, slopes, across = dynamics.native.small_changes(rows, x, t, p)
+        jacobian = np.vstack([np.eye(2 * n)[n:], slopes])
+        slope = np.concatenate([x[n:], acceleration])
+    else:
+        slope, jacobian, across = _by_jax(dynamics, x, t, p)
+    across = across[np.abs(across).max(axis=1, initial=0.0) > 0]
+    return slope, jacobian, _kernel(across, len(x))
+
+
+def _by_jax(dynamics: Dynamics, x: Floats, t: float, p: Any) -> tuple[Floats, ...]:
+    """ẋ, its Jacobian and that of the residuals, for systems that are not known in symbols."""
+    n = len(x) // 2
+    rows = dynamics.engine.watch(jnp.asarray(x[:n]), jnp.asarray(x[n:]), t, p).rows
+
+    def rates(x: Any) -> Any:
+        return jnp.concatenate([x[n:], dynamics.engine.acceleration(x[:n], x[n:], t, p, rows, None)])
+
+    def residuals(x: Any) -> Any:
+        terms = dynamics.terms(x[:n], x[n:], t, p)
+        return jnp.concatenate([terms.position, terms.velocity])
+
+    def everything(x: Any) -> Any:
+        return rates(x), jax.jacfwd(rates)(x), jax.jacfwd(residuals)(x)
+
+    # it runs once: little optimisation makes it sooner ready
+    compiled: Any = jax.jit(everything, compiler_options={"xla_backend_optimization_level": 0})
+    return tuple(np.asarray(part, float) for part in compiled(jnp.asarray(x)))
+
+
+def _kernel(rows: Floats, size: int) -> Floats:
+    if not len(rows):
+        return np.eye(size)
+    scaled = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    _, values, directions = np.linalg.svd(scaled)
+    rank = int((values > 1e-9 * values[0]).sum())
+    return directions[rank:].T
+
+
+def _about_equilibrium(dynamics: Dynamics, slope: Floats, jacobian: Floats, tangent: Floats) -> Linearization:
+    n = len(slope) // 2
+    names = [*dynamics.coordinates, *(f"{name}'" for name in dynamics.coordinates)]
+    moving = np.flatnonzero(np.abs(slope) > STEADY * (1 + np.abs(jacobian).sum(axis=1)))
+    if len(moving):
+        fast = quoted(names[k] for k in moving[:3])
+        raise StateError(
+            f"the state must be an equilibrium; {fast} {'changes' if len(moving) == 1 else 'change'} in time. "
+            f"Find one first, or pass `outputs` that stay constant in a steady motion."
+        )
+    # as few coordinates and velocities as describe all directions, the best conditioned ones
+    _, _, order = scipy.linalg.qr(tangent.T, pivoting=True)  # pyright: ignore  (its stubs know no third part)
+    chosen = sorted(order[: tangent.shape[1]], key=lambda k: (k >= n, k))
+    basis = tangent @ np.linalg.inv(tangent[chosen])
+    return _solved([names[k] for k in chosen], (jacobian @ basis)[chosen])
+
+
+def _of_outputs(
+    system: System,
+    outputs: dict[str, Any],
+    x: Floats,
+    t: float,
+    p: Any,
+    slope: Floats,
+    jacobian: Floats,
+    tangent: Floats,
+) -> Linearization:
+    values = _compiled(system, outputs, t, p)
+
+    def rates(x: Any, xdot: Any) -> Any:
+        return jax.jvp(values, (x,), (xdot,))[1]
+
+    first = np.asarray(jax.jacfwd(values)(jnp.asarray(x)), float)
+    # d/dx of y_x(x) ẋ(x): the first factor by differentiation, the second by the Jacobian of ẋ
+    bend = np.asarray(jax.jacfwd(rates)(jnp.asarray(x), jnp.asarray(slope)), float)
+    known, wanted = first @ tangent, (bend + first @ jacobian) @ tangent
+    names = list(outputs)
+    drift = first @ slope
+    moving = np.abs(drift) > STEADY * (1 + np.abs(first) @ np.abs(slope))
+    if moving.any():
+        fast = quoted(name for name, off in zip(names, moving, strict=True) if off)
+        raise StateError(f"`outputs` must stay constant in a steady motion; {fast} changes in time.")
+    if np.linalg.matrix_rank(known) < len(names):
+        raise InputError(f"`outputs` must be independent of one another on the constraints; {quoted(names)} are not.")
+    matrix = wanted @ np.linalg.pinv(known)
+    missed = np.abs(wanted - matrix @ known).max(axis=1)
+    open_ = missed > CLOSED * (1 + np.abs(wanted).max())
+    if open_.any():
+        loose = quoted(name for name, off in zip(names, open_, strict=True) if off)
+        raise InputError(
+            f"`outputs` must tell their own rates; the rate of {loose} depends on something else. Add what is missing, "
+            f"such as the velocities that go with the coordinates."
+        )
+    return _solved(names, matrix)
+
+
+def _compiled(system: System, outputs: dict[str, Any], t: float, p: Any) -> Any:
+    """The outputs as a JAX function of the state."""
+    problems = [
+        problem
+        for name, expression in outputs.items()
+        for problem in expression_problems(system, sp.sympify(expression), f"output `{name}`")
+    ]
+    used = free_parameters([sp.sympify(expression) for expression in outputs.values()])
+    problems += unknown_names(system.parameter_names, sorted(s.name for s in used), "outputs", "parameter")
+    if problems or not outputs:
+        raise InputError(" ".join(problems) or "`outputs` must name at least one expression; got none.")
+    symbols = system.symbols
+    parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
+    expressions = [symbols.plain(sp.sympify(expression)) for expression in outputs.values()]
+    function: Any = sp.lambdify([[*symbols.q, *symbols.qd], symbols.time, parameters], expressions, modules="jax")
+    return lambda x: jnp.stack([jnp.asarray(value, float) for value in function(x, t, p)])
+
+
+def _solved(names: Any, matrix: Floats) -> Linearization:
+    values, modes = np.linalg.eig(matrix)
+    values, modes = np.asarray(values, complex), np.asarray(modes, complex)
+    order = np.lexsort((-np.imag(values), -np.real(values).round(12)))
+    return Linearization(tuple(names), matrix, values[order], modes[:, order])
