@@ -32,6 +32,8 @@ CLEARLY_ZERO = 1e-9
 class Reaction:
     """What a joint does to its second body at the second point, at T times; the first body feels the opposite.
 
+    A gear is the exception: its wheels feel torques in proportion to their rates, and the carrier what is left.
+
     force (T, d)
     torque (T,) in the plane, (T, 3) in space
     unique (T,)    whether the motion determines them: redundant joints share their forces in more than one way, and
