@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.leap import Leap, leap
 from dalembert.integration.method import Floats, Method, Stretch
 from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.progress import Progress
@@ -32,6 +33,7 @@ class Path:
 
     native    the machine code that all of it was done with, or None
     stopped   whether a watch ended it
+    leaps     across singular positions
     """
 
     t: Any
@@ -45,6 +47,7 @@ class Path:
     rank_changes: list[float] = field(default_factory=list[float])
     native: NativeSteps | None = None
     stopped: bool = False
+    leaps: list[Leap] = field(default_factory=list[Leap])
 
 
 def integrate(
@@ -72,6 +75,8 @@ def integrate(
         stretch = (
             None if native is None else _native_stretch(native, y, t, t1, min(method.max_steps - path.steps, room))
         )
+        if stretch is None and native is not None and path.native is not None:
+            stretch = _leap(native, path, np.concatenate(ts), np.concatenate(ys), t1)
         if stretch is None:
             # diffrax takes long to import, and most runs do without it
             from dalembert.integration.general_steps import general_stretch
@@ -106,6 +111,20 @@ def integrate(
     path.ranks = (min(seen), max(seen)) if seen else (0, 0)
     path.seconds = time.perf_counter() - began
     return path
+
+
+def _leap(native: NativeSteps, path: Path, ts: Floats, ys: Floats, t1: float) -> Stretch | None:
+    """Across a singular position, as one step."""
+    found = leap(native, ts, ys, t1)
+    if found is None:
+        return None
+    path.leaps.append(found)
+    landed = found.states(found.end)[0]
+    if native.trusts(landed, found.end):
+        landed = native.engine.projected(landed, found.end, native.p)
+    native.step = 0.0
+    finished = found.end == t1
+    return Stretch(np.array([found.end]), landed[None], 0, finished, not finished, True, [len(native.rows)], [])
 
 
 def _native_stretch(native: NativeSteps, y: Floats, t: float, t1: float, most: int) -> Stretch | None:

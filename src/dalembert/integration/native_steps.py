@@ -64,21 +64,23 @@ class NativeSteps:
         return found if len(found.t) else None
 
     def _stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
-        if self.engine.slope(y, t, self.p)[-1] != 1.0:
+        if not self.trusts(y, t):
             return Stretch(np.empty(0), np.empty((0, len(y))), 0, DECLINED)
         if self.step == 0.0:
             self.step = self.engine.first_step(y, t, end, self.p, self.rtol, self.atol)
         found, self.step = self.engine.stretch(y, t, end, self.step, self.p, self.rtol, self.atol, room)
         return found
 
-    def sample(self, t0: Floats, y0: Floats, times: Floats) -> dict[str, Any] | None:
+    def trusts(self, y: Floats, t: float) -> bool:
+        """Whether it answers for the acceleration at a state."""
+        return self.engine.slope(y, t, self.p)[-1] == 1.0
+
+    def sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         """States and all that follows from them at times reached by one step each, by the names of ``Trajectory``.
 
-        None where the machine code will not answer for one of them.
+        And which of them the machine code answers for.
         """
         y, told, trusted = self.engine.sample(t0, y0, times, self.p)
-        if not (trusted and np.isfinite(y).all()):
-            return None
         n, count = y.shape[1] // 2, len(times)
         kept = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
         found: dict[str, Any] = {name: told[name] for name in kept}
@@ -88,7 +90,7 @@ class NativeSteps:
             found["reactions"] = _shortest(A, told["ideal_force"] + told["nonideal_force"] - told["nature"])
         if told["energy"].size:
             found["energy"] = told["energy"][:, 0]
-        return found | {
+        found |= {
             "q": y[:, :n],
             "qd": y[:, n:],
             "rank": np.full(count, len(self.rows)),
@@ -96,6 +98,7 @@ class NativeSteps:
             "violation": at_own_level(self.dynamics.levels, told["position"], told["velocity"], told["residual"]),
             "velocity_violation": told["velocity"],
         }
+        return found, trusted & np.isfinite(y).all(axis=1)
 
     def _independent(self, y: Floats, t: float) -> tuple[int, ...]:
         native: Any = self.dynamics.native

@@ -91,7 +91,11 @@ def _euclidean(dynamics: Dynamics) -> Dynamics:
 def recorded(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> dict[str, Any]:
     """The motion along a path, at any times on it, by the names of ``Trajectory``."""
     before = np.searchsorted(path.t, times, side="right") - 1  # a step's own time needs no step
-    return told(dynamics, method, path.native, path.t[before], path.y[before], times, p)
+    t0, y0 = path.t[before], path.y[before]
+    for leap in path.leaps:
+        within = (times > leap.start) & (times < leap.end)
+        t0[within], y0[within] = times[within], leap.states(times[within])
+    return told(dynamics, method, path.native, t0, y0, times, p)
 
 
 def told(
@@ -100,13 +104,26 @@ def told(
     """The motion at times reached by one step each from states at t0, or at these themselves, if times are t0."""
     if native is None:
         native = native_steps(dynamics, method, p)
-    found = None if native is None else native.sample(t0, y0, times)
-    if found is None:
+    found: dict[str, Any] = {}
+    open_ = np.ones(len(times), bool)
+    if native is not None:
+        found, trusted = native.sample(t0, y0, times)
+        open_ = ~trusted
+    if open_.any():
         # as in ``integrate``: diffrax only where it is needed
         from dalembert.integration.sampling import sample
 
-        found = sample(dynamics, method, t0, y0, times, p)
+        general = sample(dynamics, method, t0[open_], y0[open_], times[open_], p)
+        found = {name: _filled(found.get(name), open_, values) for name, values in general.items()}
     return {"energy": None} | found
+
+
+def _filled(values: Any, places: Any, others: Any) -> Any:
+    """Values with some of them replaced, all of them if there are none yet."""
+    if values is None:
+        return others
+    values[places] = others
+    return values
 
 
 def statistics(dynamics: Dynamics, method: Method, path: Path) -> dict[str, Any]:
@@ -138,11 +155,20 @@ def _sampled(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: A
 
 
 def _notes(path: Path, ranks: Any) -> tuple[str, ...]:
+    notes: list[str] = []
+    if path.leaps:
+        times = [f"{leap.singular:.6g}" for leap in path.leaps]
+        shown = ", ".join(times[:MOST_TIMES]) + (f" and {len(times) - MOST_TIMES} more" * (len(times) > MOST_TIMES))
+        notes.append(f"The constraints lose rank about t = {shown}; the motion is continued smoothly through there.")
     lowest, highest = min(path.ranks[0], int(ranks.min())), max(path.ranks[1], int(ranks.max()))
-    if lowest == highest:
-        return ()
-    last = f", last at t = {path.rank_changes[-1]:.6g}" if path.rank_changes else ""
-    return (f"The rank of the constraints changed on the way, between {lowest} and {highest}{last}.",)
+    if lowest != highest:
+        last = f", last at t = {path.rank_changes[-1]:.6g}" if path.rank_changes else ""
+        notes.append(f"The rank of the constraints changed on the way, between {lowest} and {highest}{last}.")
+    return tuple(notes)
+
+
+MOST_TIMES = 5
+"""Singular positions that are named one by one."""
 
 
 def _first_trouble(trajectory: Trajectory, method: Method) -> int | None:

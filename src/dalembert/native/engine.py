@@ -53,6 +53,7 @@ class NativeEngine:
         self._integrate = self._function("integrate", ctypes.c_int64, "aadaadddiaaaa")
         self._sample = self._function("sample", None, "iaaaaaaaa")
         self._accelerate = self._function("accelerate", None, "adaa")
+        self._project = None if project is None else self._function("project", None, "adaa")
 
     def _function(self, name: str, result: Any, kinds: str) -> Any:
         types = {"a": ctypes.c_void_p, "d": ctypes.c_double, "i": ctypes.c_int64}
@@ -64,6 +65,14 @@ class NativeEngine:
         n = self.parts.n
         found[:n] = y[n:]
         self._accelerate(y.ctypes.data, t, p.ctypes.data, found[n:].ctypes.data)
+        return found
+
+    def projected(self, y: Floats, t: float, p: Floats) -> Floats:
+        """A state put back on the constraints, if that is done at all."""
+        if self._project is None:
+            return y
+        found = np.empty(self.parts.size)
+        self._project(y.ctypes.data, t, p.ctypes.data, found.ctypes.data)
         return found
 
     def first_step(self, y: Floats, t: float, end: float, p: Floats, rtol: float, atol: float) -> float:
@@ -97,8 +106,10 @@ class NativeEngine:
         taken, ending = divmod(code, 3)
         return Stretch(times[:taken], states[:taken], int(rejected[0]), ending), float(step[0])
 
-    def sample(self, t0: Floats, y0: Floats, times: Floats, p: Floats) -> tuple[Floats, dict[str, Floats], bool]:
-        """States at times reached by one step each from (t0, y0), their account by name, and whether to trust all."""
+    def sample(
+        self, t0: Floats, y0: Floats, times: Floats, p: Floats
+    ) -> tuple[Floats, dict[str, Floats], NDArray[np.bool_]]:
+        """States at times reached by one step each from (t0, y0), their account by name, and which of them to trust."""
         count = len(times)
         states, told, trusted = np.empty((count, self.parts.size)), np.empty((count, self.parts.told)), np.empty(count)
         work = np.empty(self.parts.workspace)
@@ -108,7 +119,7 @@ class NativeEngine:
         )
         ends = np.cumsum(self.account)
         parts = np.split(told, ends[:-1], axis=1)
-        return states, dict(zip(Account._fields, parts, strict=True)), bool(trusted.all())
+        return states, dict(zip(Account._fields, parts, strict=True)), trusted == 1.0
 
 
 def _rms(x: Floats) -> float:
