@@ -33,7 +33,7 @@ KEPT_OFF = 0.1
 FARTHEST = 0.5
 """How far it may be followed, as a part of that stretch: beyond, what polynomials say grows uncertain quickly."""
 
-SURE = 1e-9
+SURE = 1e-8
 """Uncertainty that is always allowed; it is that of a polynomial through one time less, which is far less certain."""
 
 LOOKS = 200
@@ -44,11 +44,16 @@ EXACT = 1e-13
 
 
 class Leap(NamedTuple):
-    """From a time to another; ``states`` tells q and q̇ (k, 2n) at k times; rank was lost about ``singular``."""
+    """From a time to another; ``states`` tells q and q̇ (k, 2n) at k times.
+
+    singular     when rank was lost, about
+    uncertain    how much a polynomial through one time less differs in the end
+    """
 
     start: float
     end: float
     singular: float
+    uncertain: float
     states: Callable[[Any], Floats]
 
 
@@ -93,7 +98,8 @@ def _across(
     landed = curve(end)[0]
     allowed = 100 * (native.atol + native.rtol * np.abs(landed)) + SURE * (1 + np.abs(landed))
     singular = float((places[lost[0]] + places[first]) / 2)
-    return [(float((np.abs(landed - rough(end)[0]) / allowed).max()), Leap(brink, end, singular, curve))]
+    off = np.abs(landed - rough(end)[0])
+    return [(float((off / allowed).max()), Leap(brink, end, singular, float(off.max()), curve))]
 
 
 def _exactly(native: NativeSteps, t: float, y: Floats, last: float) -> tuple[Floats, Floats] | None:

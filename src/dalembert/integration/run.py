@@ -159,7 +159,10 @@ def _notes(path: Path, ranks: Any) -> tuple[str, ...]:
     if path.leaps:
         times = [f"{leap.singular:.6g}" for leap in path.leaps]
         shown = ", ".join(times[:MOST_TIMES]) + (f" and {len(times) - MOST_TIMES} more" * (len(times) > MOST_TIMES))
-        notes.append(f"The constraints lose rank about t = {shown}; the motion is continued smoothly through there.")
+        notes.append(
+            f"The constraints lose rank about t = {shown}; the motion is continued smoothly through there, to within "
+            f"{max(leap.uncertain for leap in path.leaps):.0e}."
+        )
     lowest, highest = min(path.ranks[0], int(ranks.min())), max(path.ranks[1], int(ranks.max()))
     if lowest != highest:
         last = f", last at t = {path.rank_changes[-1]:.6g}" if path.rank_changes else ""
