@@ -14,10 +14,15 @@ import numpy as np
 from jax import Array, lax
 
 from dalembert.analysis.ledger import Entry, Ledger
+from dalembert.analysis.linear_facts import independent_rows
 from dalembert.analysis.quadrature import Leg, nodes_along, whole_run
-from dalembert.equation.dynamics import Dynamics, stabilised
-from dalembert.equation.formulation import solve
+from dalembert.equation.dynamics import Dynamics, damping_rates, stabilised
+from dalembert.equation.factored import Factored
+from dalembert.equation.formulation import Formulation, solve
+from dalembert.integration.drift import Drift
 from dalembert.integration.method import Method
+from dalembert.integration.native_steps import shortest
+from dalembert.integration.start import terms_at
 from dalembert.integration.trajectory import Trajectory
 
 BATCH = 256
@@ -70,7 +75,7 @@ def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs:
         power=powers,
         work=work,
         kinetic=kinetic,
-        potential=None if dynamics.energy is None else energy - kinetic,
+        potential=energy - kinetic if dynamics.knows_energy else None,
         audit=energy - energy[0] - work.sum(axis=1),
         turnover=turnover,
         rtol=method.rtol,
@@ -88,31 +93,62 @@ def _gathered(values: Any, leg: Leg, entries: int) -> Any:
 
 
 def _accounts(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p: Any) -> Any:
-    """The accounts at k states as NumPy arrays."""
+    """The accounts at k states as NumPy arrays: by machine code where it answers for all of them, else by JAX."""
+    known = dynamics.native is not None and dynamics.native.possible
+    if known and isinstance(method.formulation, Factored):
+        found = _by_machine_code(dynamics, method, q, qd, t, p)
+        if found is not None:
+            return found
     size = BATCH * max(1, 2 ** int(np.ceil(np.log2(len(t) / BATCH))))  # few sizes, so that programs are found again
 
     def padded(x: Any) -> Array:
         return jnp.asarray(np.concatenate([x, np.repeat(x[-1:], size - len(x), axis=0)]))
 
-    found = _computed(dynamics, method, padded(q), padded(qd), padded(t), p)
+    how = (method.formulation, method.drift)
+    found = _computed(dynamics, *how, padded(q), padded(qd), padded(t), p)
     return jax.tree.map(lambda x: np.asarray(x)[: len(t)], found)
+
+
+def _by_machine_code(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p: Any) -> Accounts | None:
+    """The accounts, or None where the rows that are independent at the first state are not clearly so throughout."""
+    count, n = q.shape
+    A = np.asarray(terms_at(dynamics, q[0], qd[0], t[0], p).A)
+    rows, m = independent_rows(A), len(A)
+    rates = damping_rates(dynamics.levels, method.drift.gains())
+    books = dynamics.native.books(tuple(rows), rates, np.concatenate([q, qd], axis=1), t, p)
+    if not (books["trusted"] == 1.0).all():
+        return None
+    A, multipliers = books["constraint_matrix"].reshape(count, m, n), books["multipliers"]
+    unique = np.ones((count, m), bool)
+    if len(rows) < m:
+        multipliers = shortest(A, books["ideal_force"])
+        # the shortest multipliers of a row's own force are that row alone only if no others can make it
+        unique = np.stack([shortest(A, A[:, k])[:, k] > 1 - 1e-9 for k in range(m)], axis=1)
+    forces = np.concatenate(
+        [books["applied_force"][:, None], multipliers[..., None] * A, books["law_forces"].reshape(count, -1, n)], axis=1
+    )
+    powers = np.einsum("ken,kn->ke", forces, qd)
+    powers[:, :1] += books["transport"]
+    return Accounts(forces, powers, books["kinetic"][:, 0], books["energy"][:, 0], unique)  # pyright: ignore
 
 
 # it runs once or twice: little optimisation makes it sooner ready
 @eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})  # pyright: ignore
-def _computed(dynamics: Dynamics, method: Method, q: Array, qd: Array, t: Array, p: Any) -> Accounts:
+def _computed(
+    dynamics: Dynamics, formulation: Formulation, drift: Drift, q: Array, qd: Array, t: Array, p: Any
+) -> Accounts:
     batches = jax.tree.map(lambda x: x.reshape(-1, BATCH, *x.shape[1:]), (q, qd, t))
-    at = jax.vmap(lambda q, qd, t: _at(dynamics, method, q, qd, t, p))
+    at = jax.vmap(lambda q, qd, t: _at(dynamics, formulation, drift, q, qd, t, p))
     found = lax.map(lambda batch: at(*batch), batches)
     return jax.tree.map(lambda x: x.reshape(len(t), *x.shape[2:]), found)
 
 
-def _at(dynamics: Dynamics, method: Method, q: Array, qd: Array, t: Array, p: Any) -> Accounts:
+def _at(dynamics: Dynamics, formulation: Formulation, drift: Drift, q: Array, qd: Array, t: Array, p: Any) -> Accounts:
     terms = dynamics.terms(q, qd, t, p)
-    b = stabilised(terms, dynamics.levels, method.drift.gains())
-    motion = solve(method.formulation, terms.M, terms.Q, terms.A, b, dynamics.law_at(q, qd, t, p))
+    b = stabilised(terms, dynamics.levels, drift.gains())
+    motion = solve(formulation, terms.M, terms.Q, terms.A, b, dynamics.law_at(q, qd, t, p))
     forces = [terms.Q[None], motion.multipliers[:, None] * terms.A, motion.law_forces]
-    if method.formulation.compromises:
+    if formulation.compromises:
         forces.append((terms.M @ motion.acceleration - terms.Q - jnp.sum(jnp.concatenate(forces[1:]), axis=0))[None])
 
     def kinetic(q: Array, t: Array) -> Array:

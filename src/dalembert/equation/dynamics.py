@@ -138,6 +138,13 @@ class Dynamics:
         return self.compiled.energy
 
     @property
+    def knows_energy(self) -> bool:
+        """Whether there is a Lagrangian; does not compile anything where that is known without."""
+        if self.native is not None and self.native.possible:
+            return self.native.source.energy is not None
+        return self.energy is not None
+
+    @property
     def engine(self) -> Engine:
         return self.compiled.engine
 
@@ -173,6 +180,11 @@ def damping(level: str, gains: Gains) -> tuple[Any, Any]:
     φ̈ + 2α φ̇ + β² φ = 0 and ψ̇ + α ψ = 0: both decay at the rate α when β = α.
     """
     return {"position": (2.0 * gains.alpha, gains.beta**2), "velocity": (gains.alpha, 0.0)}.get(level, (0.0, 0.0))
+
+
+def damping_rates(levels: tuple[str, ...], gains: Gains | None) -> tuple[tuple[Any, Any], ...] | None:
+    """These factors for all constraints; None without stabilising terms."""
+    return None if gains is None else tuple(damping(level, gains) for level in levels)
 
 
 def stabilised(terms: Terms, levels: tuple[str, ...], gains: Gains | None) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.equation.dynamics import Dynamics, damping
+from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.equation.factored import Factored
 from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.integration.drift import Baumgarte, Drift, NoCure, Projection
@@ -37,18 +37,22 @@ class NativeSteps:
     rows: tuple[int, ...] = ()
     step: float = 0.0
 
-    def __post_init__(self) -> None:
-        self._use(tuple(range(len(self.dynamics.levels))))
+    def _begin(self, y: Floats, t: float) -> None:
+        """Choose rows where none are in use yet."""
+        if self.engine is None:
+            self.rows = tuple(range(len(self.dynamics.levels)))
+            native: Any = self.dynamics.native
+            self._use(self.rows if native.needs_multipliers else self._independent(y, t))
 
     def _use(self, rows: tuple[int, ...]) -> None:
-        gains = self.drift.gains()
-        rates = None if gains is None else tuple(damping(level, gains) for level in self.dynamics.levels)
+        rates = damping_rates(self.dynamics.levels, self.drift.gains())
         iterations = self.drift.iterations if isinstance(self.drift, Projection) else None
         native: Any = self.dynamics.native
         self.rows, self.engine = rows, native.engine(rows, iterations, rates)
 
     def stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
         """Up to ``room`` steps, or None if not even one can be taken."""
+        self._begin(y, t)
         found = self._stretch(y, t, end, room)
         if len(found.t):
             return found
@@ -80,14 +84,15 @@ class NativeSteps:
 
         And which of them the machine code answers for.
         """
+        self._begin(y0[0], float(t0[0]))
         y, told, trusted = self.engine.sample(t0, y0, times, self.p)
         n, count = y.shape[1] // 2, len(times)
         kept = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
         found: dict[str, Any] = {name: told[name] for name in kept}
         if len(self.rows) < len(self.dynamics.levels):
             A = told["constraint_matrix"].reshape(count, -1, n)
-            found["multipliers"] = _shortest(A, told["ideal_force"])
-            found["reactions"] = _shortest(A, told["ideal_force"] + told["nonideal_force"] - told["nature"])
+            found["multipliers"] = shortest(A, told["ideal_force"])
+            found["reactions"] = shortest(A, told["ideal_force"] + told["nonideal_force"] - told["nature"])
         if told["energy"].size:
             found["energy"] = told["energy"][:, 0]
         found |= {
@@ -112,7 +117,7 @@ class NativeSteps:
         return independent_rows(B, levels, RANK_TOLERANCE) if np.isfinite(B).all() else self.rows
 
 
-def _shortest(A: Floats, force: Floats) -> Floats:
+def shortest(A: Floats, force: Floats) -> Floats:
     """The shortest λ with Aᵀλ equal to an ideal force, at many states."""
     return np.einsum("...ij,...j->...i", np.linalg.pinv(np.swapaxes(A, -1, -2), rcond=RANK_TOLERANCE), force)
 

@@ -16,8 +16,9 @@ from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.lowering.source import Source
 from dalembert.native.assembly import MachineCode, write_program
-from dalembert.native.duals import differentiated
+from dalembert.native.derivatives import differentiated
 from dalembert.native.engine import NativeEngine
+from dalembert.native.tape import Books, Program
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +29,7 @@ class NativeSystem:
     def __init__(self, source: Source):
         self.source = source
         self.engine = lru_cache(maxsize=16)(self._engine)
+        self._books = lru_cache(maxsize=16)(self._written_books)
 
     @cached_property
     def possible(self) -> bool:
@@ -65,6 +67,20 @@ class NativeSystem:
         parts = np.split(found, np.cumsum([_count(shape) for shape in shapes])[:-1])
         return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
 
+    def _written_books(self, rows: tuple[int, ...], rates: Any) -> tuple[Any, MachineCode, Books]:
+        program, books = Programs(self.source, rows, rates).books()
+        function, code = _function(program)
+        return function, code, books
+
+    def books(self, rows: tuple[int, ...], rates: Any, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
+        """What a ledger is made of, at k states y (k, 2n), by the names of ``Books``: (k, length of the part)."""
+        function, _, books = self._books(rows, rates)
+        y, p = np.ascontiguousarray(y, float), np.array([float(value) for value in p])
+        found = np.empty((len(t), sum(books)))
+        for state, time, out in zip(y, t, found, strict=True):
+            function(state.ctypes.data, float(time), p.ctypes.data, out.ctypes.data)
+        return dict(zip(Books._fields, np.split(found, np.cumsum(books)[:-1], axis=1), strict=True))
+
     def small_changes(self, rows: Sequence[int], y: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
         """q̈ (n,) by these rows, its derivatives (n, 2n) by the state y, and those of all residuals (2m, 2n)."""
         p, everything = np.array([float(value) for value in p]), range(len(self.source.levels))
@@ -76,11 +92,16 @@ class NativeSystem:
     def _terms(self) -> tuple[Any, MachineCode, tuple[tuple[int, ...], ...]]:
         programs = Programs(self.source, range(len(self.source.levels)), None)
         n, m = programs.n, programs.m
-        module = ir.Module()
-        write_program(module, "terms", programs.terms(), hot=False)
-        code = MachineCode(module)
-        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
-        return kind(code.address("terms")), code, ((n, n), (n,), (m, n), (m,), (m,), (m,))
+        return *_function(programs.terms()), ((n, n), (n,), (m, n), (m,), (m,), (m,))
+
+
+def _function(program: Program) -> tuple[Any, MachineCode]:
+    """A program that runs now and then as a function of addresses, and the code that must be kept for it."""
+    module = ir.Module()
+    write_program(module, "program", program, hot=False)
+    code = MachineCode(module)
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
+    return kind(code.address("program")), code
 
 
 def _count(shape: tuple[int, ...]) -> int:

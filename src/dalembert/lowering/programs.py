@@ -11,8 +11,9 @@ from dalembert.equation import straight_line as sl
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.lowering.source import Laws, Source
+from dalembert.native.derivatives import along
 from dalembert.native.elimination import CLEARLY_DEPENDENT, Elimination, eliminate, sparse_order
-from dalembert.native.tape import Account, Program, Tape
+from dalembert.native.tape import Account, Books, Program, Tape
 
 LEVELS = ("position", "velocity", "acceleration")
 
@@ -114,6 +115,30 @@ class Programs:
         )
         return Program(sheet.tape, [x for part in parts for x in part]), Account(*map(len, parts))
 
+    def books(self) -> tuple[Program, Books]:
+        """Everything that a ledger is made of at a state, and how long each part of it is.
+
+        The kinetic energy and the energy change with q and t, at a given q̇, at the rate that comes last.
+        """
+        sheet = _Sheet(self)
+        motion = sheet.motion()
+        half = [sl.dot(row, sheet.qd) for row in sheet.mass_matrix]
+        kinetic = sl.mul(0.5, sl.dot(sheet.qd, half))
+        energy = kinetic if self.source.energy is None else sheet.read(self.source.energy)
+        rates = {("y", i): rate for i, rate in enumerate(sheet.qd)} | {("t", 0): 1.0}
+        parts = (
+            [sheet.read(e) for e in self.source.form.applied_force],
+            motion.ideal_force,
+            self._by_number(motion.multipliers),
+            [entry for share in motion.shares for entry in sheet.nonideal(share)],
+            [entry for k in range(self.m) for entry in sheet.row(k)],
+            [kinetic],
+            [energy],
+            along(sheet.tape, [energy], rates),
+            [sheet.trusted()],
+        )
+        return Program(sheet.tape, [x for part in parts for x in part]), Books(*map(len, parts))
+
     def _by_number(self, multipliers: sl.Vector) -> list[Any]:
         """Multipliers of the rows in use, in the order of all constraints, zero for the others."""
         found: list[Any] = [0.0] * self.m
@@ -129,6 +154,7 @@ class _Motion(NamedTuple):
     multipliers: sl.Vector
     reactions: sl.Vector
     nature: sl.Vector
+    shares: list[sl.Vector]  # of the laws in C, one by one
 
 
 class _Sheet:
@@ -187,8 +213,11 @@ class _Sheet:
         ideal_force = _push(rows, ideal.multipliers, self.programs.n)
         if self.source.laws is None:
             nothing = [0.0] * self.programs.n
-            return _Motion(ideal.acceleration, ideal_force, nothing, ideal.multipliers, ideal.multipliers, nothing)
-        C = self._law(self.source.laws, ideal_force, ideal.multipliers)
+            return _Motion(ideal.acceleration, ideal_force, nothing, ideal.multipliers, ideal.multipliers, nothing, [])
+        shares = self._law(self.source.laws, ideal_force, ideal.multipliers)
+        C: sl.Vector = [0] * self.programs.n
+        for share in shares:
+            C = sl.plus(C, share)
         working = self.elimination.solve(C, [0] * len(rows))
         return _Motion(
             sl.plus(ideal.acceleration, working.acceleration),
@@ -197,7 +226,13 @@ class _Sheet:
             ideal.multipliers,
             sl.plus(ideal.multipliers, working.multipliers),
             C,
+            shares,
         )
+
+    def nonideal(self, C: sl.Vector) -> sl.Vector:
+        """The nonideal constraint force of a law: C, and what the constraints add to keep to themselves."""
+        rows = [self.row(k) for k in self.programs.rows]
+        return sl.plus(C, _push(rows, self.elimination.solve(C, [0] * len(rows)).multipliers, self.programs.n))
 
     def _targets(self) -> list[Any]:
         rows, rates = self.programs.rows, self.programs.rates
@@ -210,22 +245,28 @@ class _Sheet:
             for k, b, v, x in zip(rows, targets, velocity, position, strict=True)
         ]
 
-    def _law(self, laws: Laws, ideal_force: sl.Vector, multipliers: sl.Vector) -> sl.Vector:
-        """C, all laws together."""
+    def _law(self, laws: Laws, ideal_force: sl.Vector, multipliers: sl.Vector) -> list[sl.Vector]:
+        """C of every law."""
         for symbol, value in zip(self.source.form.symbols.ideal_force, ideal_force, strict=True):
             self.read.define(symbol, value)
         for k, value in zip(self.programs.rows, multipliers, strict=True):
             self.read.define(laws.multipliers[k], value)
-        total: sl.Vector = [0] * self.programs.n
-        for i, (components, scaled) in enumerate(zip(laws.components, laws.scaled, strict=True)):
-            share = [self.read(e) for e in components]
-            if i not in laws.actual:
-                total = sl.plus(total, sl.times(self._roots(), share) if scaled else share)
-        return self._with_actual(laws, total, multipliers) if laws.actual else total
+        shares = [[self.read(e) for e in components] for components in laws.components]
+        shares = [
+            sl.times(self._roots(), share) if scaled else share
+            for share, scaled in zip(shares, laws.scaled, strict=True)
+        ]
+        if laws.actual:
+            (law, *_) = laws.actual
+            shares[law] = self._actual(laws, [s for i, s in enumerate(shares) if i != law], multipliers)
+        return shares
 
-    def _with_actual(self, laws: Laws, others: sl.Vector, multipliers: sl.Vector) -> sl.Vector:
-        """C with friction by the actual reaction: u − G |u| = u₀ for its normal force u (``equation/reaction.py``)."""
+    def _actual(self, laws: Laws, shares: list[sl.Vector], multipliers: sl.Vector) -> sl.Vector:
+        """C of friction by the actual reaction: u − G |u| = u₀ for its normal force u (``equation/reaction.py``)."""
         (law, *further), (factors, *_) = laws.actual, laws.normals
+        others: sl.Vector = [0] * self.programs.n
+        for share in shares:
+            others = sl.plus(others, share)
         if further:
             raise NoMachineCodeError("friction by the actual reaction of several contacts")
         unit = [self.read(e) for e in laws.components[law]]
@@ -237,7 +278,7 @@ class _Sheet:
         self.conditions.append((CLEARLY_UNIQUE, self.absolute(G)))
         pressed = self.tape.record("<=", 0.0, offset)
         size = self.tape.record("select", pressed, offset / sl.sub(1, G), sl.sub(0, offset) / sl.add(1, G))
-        return sl.plus(others, unit, size)
+        return sl.plus([0] * self.programs.n, unit, size)
 
     def _roots(self) -> sl.Vector:
         """M^(1/2), by its diagonal."""

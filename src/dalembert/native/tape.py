@@ -124,6 +124,20 @@ class Program(NamedTuple):
     outputs: list[Any]
 
 
+class Books(NamedTuple):
+    """How the output of ``books`` is divided: forces, multipliers, forces of each law, A, energies, and trust."""
+
+    applied_force: int
+    ideal_force: int
+    multipliers: int
+    law_forces: int
+    constraint_matrix: int
+    kinetic: int
+    energy: int
+    transport: int
+    trusted: int
+
+
 class Account(NamedTuple):
     """How the output of ``account`` is divided: acceleration, forces, multipliers, residuals, energy, C, A.
 
