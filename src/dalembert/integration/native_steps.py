@@ -86,6 +86,8 @@ class NativeSteps:
         """
         self._begin(y0[0], float(t0[0]))
         y, told, trusted = self.engine.sample(t0, y0, times, self.p)
+        trusted &= np.isfinite(y).all(axis=1)
+        told = {name: np.where(trusted[:, None], values, 0.0) for name, values in told.items()}
         n, count = y.shape[1] // 2, len(times)
         kept = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
         found: dict[str, Any] = {name: told[name] for name in kept}
@@ -103,7 +105,7 @@ class NativeSteps:
             "violation": at_own_level(self.dynamics.levels, told["position"], told["velocity"], told["residual"]),
             "velocity_violation": told["velocity"],
         }
-        return found, trusted & np.isfinite(y).all(axis=1)
+        return found, trusted
 
     def _independent(self, y: Floats, t: float) -> tuple[int, ...]:
         native: Any = self.dynamics.native

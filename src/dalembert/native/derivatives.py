@@ -89,9 +89,11 @@ def differentiated(program: Program, y: Floats, t: float, p: Floats) -> tuple[Fl
         a = [of(values, argument, argument) for argument in arguments]
         values.append(_number(name, *a))
         slopes.append(_derivative(_number, name, values[-1], a, [of(slopes, argument, 0) for argument in arguments]))
-    nothing = np.zeros(len(y))
-    results = [float(of(values, output, output)) for output in program.outputs]
-    return np.array(results), np.array([nothing + of(slopes, output, 0) for output in program.outputs])
+    outputs = program.outputs
+    jacobian = np.zeros((len(outputs), len(y)))
+    for row, output in zip(jacobian, outputs, strict=True):
+        row += of(slopes, output, 0)
+    return np.array([float(of(values, output, output)) for output in outputs]), jacobian
 
 
 def _number(name: str, *arguments: Any) -> Any:
