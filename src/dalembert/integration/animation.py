@@ -58,9 +58,17 @@ start();
 """
 
 
-def film(run: Trajectory, path: Path, points: Points | None, links: Any, fps: float, trace: float | None) -> Path:
-    """Write the film and return its path; see ``Trajectory.animate``."""
-    _check_path(path)
+def film(
+    run: Trajectory,
+    path: Path,
+    points: Points | None,
+    links: Any,
+    fps: float,
+    trace: float | None,
+    bare: frozenset[str] = frozenset(),
+) -> Path:
+    """Write the film and return its path; see ``Trajectory.animate``. Points that are ``bare`` show only as links."""
+    check_path(path)
     delay, stretch = _delay(_number(fps, "fps", above=True)), math.inf if trace is None else _number(trace, "trace")
     if len(run) < 2:
         raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
@@ -69,7 +77,7 @@ def film(run: Trajectory, path: Path, points: Points | None, links: Any, fps: fl
     joined = _checked_links(links, places)
     times = frame_times(run.t, 1000 / delay)
     axis = _stage(np.concatenate(list(places.values())), points, run.mark)
-    frames = _in_few_colours(list(_frames(axis, run.t, places, times, joined, stretch)))
+    frames = _in_few_colours(list(_frames(axis, run.t, places, times, joined, stretch, bare)))
     {".gif": _write_gif, ".html": _write_page}[path.suffix.lower()](frames, path, delay)
     return path
 
@@ -123,7 +131,7 @@ def _place(run: Trajectory, name: str, pair: Any) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _check_path(path: Path) -> None:
+def check_path(path: Path) -> None:
     if path.suffix.lower() not in (".gif", ".html"):
         raise InputError(f"`path` must end in `.gif` or `.html`; got {path.name!r}.")
     if not path.parent.is_dir():
@@ -175,14 +183,16 @@ def _axis_name(points: Points, side: int) -> str:
     return ", ".join(names) if len(names) <= 4 else ""
 
 
-def _frames(axis: Any, t: Floats, places: Places, times: Floats, links: Links, trace: float) -> Iterator[Image]:
+def _frames(
+    axis: Any, t: Floats, places: Places, times: Floats, links: Links, trace: float, bare: frozenset[str]
+) -> Iterator[Image]:
     """The pictures, one for each of ``times``. Axis and grid are drawn once: they would be most of the work."""
     from PIL.Image import fromarray
 
     canvas = axis.figure.canvas
     canvas.draw()
     empty = canvas.copy_from_bbox(axis.figure.bbox)
-    artists, show = _scene(axis, t, places, links, trace)
+    artists, show = _scene(axis, t, places, links, trace, bare)
     digits = max(0, math.ceil(-math.log10(times[1] - times[0])))
     clock = axis.text(1, 1.02, "", ha="right", transform=axis.transAxes)
     for now in times:
@@ -194,13 +204,16 @@ def _frames(axis: Any, t: Floats, places: Places, times: Floats, links: Links, t
         yield fromarray(np.array(canvas.buffer_rgba())[..., :3])
 
 
-def _scene(axis: Any, t: Floats, places: Places, links: Links, trace: float) -> tuple[list[Any], Show]:
+def _scene(
+    axis: Any, t: Floats, places: Places, links: Links, trace: float, bare: frozenset[str]
+) -> tuple[list[Any], Show]:
     """All that moves, from back to front, and what puts it where it is at a time."""
-    moving = [name for name, place in places.items() if np.ptp(place, axis=0).any()]
+    marked = [name for name in places if name not in bare]
+    moving = [name for name in marked if np.ptp(places[name], axis=0).any()]
     colours = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(moving)}
     traces = {name: axis.plot([], [], color=colours[name], linewidth=1, alpha=0.5)[0] for name in moving}
     bars = {link: axis.plot([], [], color="0.35", linewidth=1.8)[0] for link in links}
-    marks = {name: axis.plot([], [], **_mark(colours.get(name)))[0] for name in places}
+    marks = {name: axis.plot([], [], **_mark(colours.get(name)))[0] for name in marked}
 
     def show(now: float) -> None:
         first, last = np.searchsorted(t, (now - trace, now))

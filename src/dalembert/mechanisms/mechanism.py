@@ -7,15 +7,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sympy as sp
 
 from dalembert.errors import InputError, ModelError, StateError
 from dalembert.integration.start import State
 from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.couplings import Drive
-from dalembert.mechanisms.forces import Applied
+from dalembert.mechanisms.forces import Applied, Gravity
 from dalembert.mechanisms.frames import Ground, MovingBody
 from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.reactions import Reactions, reactions_of
@@ -24,6 +26,9 @@ from dalembert.model.ordering import quoted, unknown_names
 from dalembert.model.symbols import t as time
 from dalembert.model.system import System
 from dalembert.verbs import consistent_state
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -145,6 +150,46 @@ class Mechanism:
         InputError    if the run is of another system
         """
         return reactions_of(self, run, axes)
+
+    @property
+    def upwards(self) -> Any:
+        """The direction (3,) that pictures show upwards: against gravity, or z where there is none; y in the plane."""
+        pulls = [force.acceleration for force in self.forces if isinstance(force, Gravity)]
+        numbers = [np.asarray(pull, float).ravel() for pull in pulls if not pull.free_symbols and any(pull)]
+        if self.dimension == 3 and numbers:
+            return -numbers[0] / np.linalg.norm(numbers[0])
+        return np.eye(3)[self.dimension - 1]
+
+    def plot(self, run: Trajectory, positions: int = 5, view: tuple[float, float] = (30, 20)) -> Figure:
+        """A figure of some positions along a run, the last one darkest, and of the paths of the joints.
+
+        ``view`` is where one looks from in space, as azimuth and elevation in degrees. The figure is not shown; call
+        ``.savefig(path)`` on it or show it with matplotlib.
+        """
+        from dalembert.mechanisms.drawing import figure
+
+        return figure(self, run, positions, view)
+
+    def animate(
+        self,
+        run: Trajectory,
+        path: str | Path,
+        fps: float = 25,
+        view: tuple[float, float] = (30, 20),
+        trace: float | None = None,
+    ) -> Path:
+        """Write a film of a run (a path that ends in ``.gif``) or a page to play and turn it by hand (``.html``).
+
+        ``trace`` is how long a stretch of its path a joint draws behind it in a film, all of it when left out. The
+        path is returned.
+
+        Raises
+        ------
+        InputError    if the path has another ending or no folder, or the run has fewer than two times
+        """
+        from dalembert.mechanisms.drawing import animation
+
+        return animation(self, run, Path(path), fps, view, trace)
 
     def _given(self) -> tuple[list[float], list[float]]:
         starts = [body.start for body in self.bodies]

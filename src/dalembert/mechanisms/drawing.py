@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a mechanism looks like: points that move and lines between them, seen from somewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import InputError
+from dalembert.integration.animation import check_path, film, frame_times
+from dalembert.integration.plotting import COLOURS, plain_axis
+from dalembert.integration.trajectory import Trajectory
+from dalembert.mechanisms.frames import Ground
+from dalembert.mechanisms.joints import Rod
+from dalembert.mechanisms.page import write_page
+from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingOnLine
+from dalembert.mechanisms.vectors import across
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+
+AROUND = 24
+"""Points on the rim of a wheel."""
+
+
+@dataclass
+class Drawing:
+    """Points by name, (T, d) each; lines as lists of names, by the body they belong to; joints as names of points."""
+
+    points: dict[str, Floats]
+    lines: list[tuple[str, list[str]]]
+    joints: list[str]
+
+    def add(self, name: str, place: Floats) -> str:
+        self.points[name] = place
+        return name
+
+
+def drawn(mechanism: Any, run: Trajectory) -> Drawing:
+    """All that there is to be seen of a mechanism along a run."""
+    drawing = Drawing({}, [], [])
+    markers = [m for part in (*mechanism.joints, *mechanism.forces) for m in part.markers]
+    for body in mechanism.bodies:
+        own = list(dict.fromkeys(m.point for m in markers if m.body == body))
+        ends = own if len(own) == 2 else [body.center_of_mass.point, *own]
+        names = [drawing.add(f"{body.name} {k}", _place(mechanism, run, body, p)) for k, p in enumerate(ends)]
+        if len(own) == 2:
+            drawing.lines.append((body.name, names))
+        drawing.lines += [(body.name, [names[0], name]) for name in names[1:]] if len(own) != 2 else []
+    for joint in mechanism.joints:
+        places = [_place(mechanism, run, m.body, m.point) for m in joint.markers[:2]]
+        drawing.joints.append(drawing.add(f"joint {joint.name}", places[1]))
+        if isinstance(joint, Rod):
+            drawing.lines.append(("", [drawing.joints[-1], drawing.add(f"end of {joint.name}", places[0])]))
+        if isinstance(joint, (RollingBall, RollingDisc, RollingOnLine)):
+            _add_rim(drawing, mechanism, run, joint)
+    for k, force in enumerate(mechanism.forces):
+        if len(force.markers) == 2 and not hasattr(force, "joint"):
+            ends = [
+                drawing.add(f"force {k} {j}", _place(mechanism, run, m.body, m.point))
+                for j, m in enumerate(force.markers)
+            ]
+            drawing.lines.append(("", ends))
+    return drawing
+
+
+def _add_rim(drawing: Drawing, mechanism: Any, run: Trajectory, joint: Any) -> None:
+    """A circle about the second point, with a spoke that shows how it turns."""
+    marker = joint.second
+    radius, center = _number(joint.radius, run), np.asarray(marker.point, float).ravel()
+    angles = np.linspace(0, 2 * np.pi, AROUND + 1)
+    if joint.dimension == 2:
+        rim = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    else:
+        u, v = across(getattr(joint, "axle", joint.normal))
+        u, v = (np.asarray(side, float).ravel() for side in (u, v))
+        rim = np.outer(np.cos(angles), u) + np.outer(np.sin(angles), v)
+    places = [_place(mechanism, run, marker.body, center + radius * point) for point in rim]
+    names = [drawing.add(f"rim of {joint.name} {k}", place) for k, place in enumerate(places)]
+    drawing.lines.append((marker.body.name, [f"joint {joint.name}", *names]))
+
+
+def _number(expression: Any, run: Trajectory) -> float:
+    known = {symbol: run.parameters[symbol.name] for symbol in expression.free_symbols}
+    return float(expression.subs(known))
+
+
+def _place(mechanism: Any, run: Trajectory, body: Any, point: Any) -> Floats:
+    values = [_number(entry, run) if hasattr(entry, "free_symbols") else float(entry) for entry in point]
+    if isinstance(body, Ground):
+        return np.broadcast_to(np.array(values), (len(run), len(values)))
+    names = list(mechanism.system.coordinates)
+    return body.place_along(run.q[:, [names.index(c) for c in body.coordinates]], np.array(values))
+
+
+def seen(mechanism: Any, drawing: Drawing, view: tuple[float, float]) -> dict[str, Floats]:
+    """The points in the plane of the picture, (T, 2): from an azimuth and an elevation in degrees, up being up."""
+    if mechanism.dimension == 2:
+        return drawing.points
+    towards = looking(mechanism, view)
+    return {name: place @ towards.T for name, place in drawing.points.items()}
+
+
+def looking(mechanism: Any, view: tuple[float, float]) -> Floats:
+    """The directions (2, 3) of the picture's two axes."""
+    if mechanism.dimension == 2:
+        return np.eye(2, 3)
+    up = mechanism.upwards
+    level = np.eye(3)[int(np.argmin(np.abs(up)))]
+    level = level - up * (up @ level)
+    level /= np.linalg.norm(level)
+    azimuth, elevation = np.radians(view)
+    ahead = np.cos(azimuth) * level + np.sin(azimuth) * np.cross(up, level)
+    right = np.cross(ahead, up)
+    return np.stack([right, np.cos(elevation) * up + np.sin(elevation) * ahead])
+
+
+def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float]) -> Figure:
+    """Some positions of the mechanism, the last one dark, with the paths of its joints."""
+    from matplotlib.figure import Figure
+
+    drawing = drawn(mechanism, run)
+    places = seen(mechanism, drawing, view)
+    picture = Figure(figsize=(6, 5), layout="constrained")
+    axis: Any = picture.subplots()
+    moving = [name for name in drawing.joints if np.ptp(places[name], axis=0).max() > 0]
+    for k, name in enumerate(moving):
+        label = name.removeprefix("joint ")
+        axis.plot(*places[name].T, color=COLOURS[k % len(COLOURS)], linewidth=0.9, alpha=0.7, label=label)
+    shown = np.linspace(0, len(run) - 1, count).round().astype(int)
+    for rank, k in enumerate(shown, start=1):
+        shade = str(0.85 - 0.7 * rank / count)
+        for _, names in drawing.lines:
+            axis.plot(*np.array([places[name][k] for name in names]).T, color=shade, linewidth=1.6, zorder=2)
+    last = np.array([places[name][-1] for name in drawing.joints])
+    if len(last):
+        axis.plot(*last.T, "o", color="black", markersize=4, zorder=3)
+    axis.set_aspect("equal")
+    if mechanism.dimension == 2:
+        axis.set(xlabel="x", ylabel="y")
+    else:
+        axis.set(xticks=[], yticks=[])
+    plain_axis(axis)
+    if moving:
+        axis.legend(fontsize="small", title="paths of joints", title_fontsize="small")
+    return picture
+
+
+def animation(
+    mechanism: Any, run: Trajectory, path: Path, fps: float, view: tuple[float, float], trace: float | None
+) -> Path:
+    """A film (GIF), or a page that is turned and played by hand (HTML)."""
+    check_path(path)
+    if len(run) < 2:
+        raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
+    drawing = drawn(mechanism, run)
+    if path.suffix.lower() == ".html":
+        return write_page(mechanism, run, drawing, frame_times(run.t, fps), looking(mechanism, view), path)
+    places = seen(mechanism, drawing, view)
+    links = [pair for _, names in drawing.lines for pair in pairwise(names)]
+    bare = frozenset(places) - frozenset(drawing.joints)
+    columns = {name: (place[:, 0], place[:, 1]) for name, place in places.items()}
+    return film(run, path, columns, links, fps, trace, bare)
