@@ -32,6 +32,7 @@ from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
 from dalembert.settings import method_of
+from dalembert.sticking.joining import places
 from dalembert.sticking.pieces import Pieces
 
 if TYPE_CHECKING:
@@ -255,12 +256,11 @@ def _accounts(dynamics: Dynamics, method: Method, p: Any, pieces: Pieces | None)
         legs: list[Leg] = []
         start, last = float(run.t[0]), float(run.t[-1])
         if pieces is not None:
-            for mode, path, end in pieces.pieces:
-                if min(end, last) > start:
-                    legs.append(
-                        Leg(mode.dynamics, pieces.values(mode), path, start, min(end, last), pieces.places(mode))
-                    )
-                    start = legs[-1].end
+            for piece in pieces.pieces:
+                phase, end = piece.phase, min(piece.end, last)
+                if end > start:
+                    legs.append(Leg(phase.mode.dynamics, phase.values, piece.path, start, end, places(phase.mode)))
+                    start = end
         return ledger_of(dynamics, method, p, run, legs)
 
     return ledger

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import diffrax
@@ -44,6 +45,7 @@ def _with_tolerances(solver: Any, method: Method) -> Any:
 
 def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, t1: float, p: Any) -> Stretch:
     """Up to ``STRETCH`` steps from a state."""
+    method = replace(method, max_steps=STRETCH)  # how many are left must not decide what is compiled
     watch, solution = _solve(dynamics, method, jnp.asarray(y), jnp.asarray(t), jnp.asarray(t1), p)
     record: Record = solution.solver_state[1]
     accepted = int(solution.stats["num_accepted_steps"])
@@ -73,7 +75,7 @@ def _solve(dynamics: Dynamics, method: Method, y0: Array, t0: Any, t1: Any, p: A
         args=(p, watch),
         stepsize_controller=_controller(method, t1 - t0),
         saveat=diffrax.SaveAt(steps=True, solver_state=True),
-        max_steps=STRETCH,
+        max_steps=method.max_steps,
         throw=False,
     )
     return watch, solution

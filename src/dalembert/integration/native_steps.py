@@ -50,18 +50,19 @@ class NativeSteps:
     def stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
         """Up to ``room`` steps, or None if not even one can be taken."""
         found = self._stretch(y, t, end, room)
-        if len(found.t):
-            return found
-        native: Any = self.dynamics.native
-        if native.needs_multipliers:
-            return None
-        rows = self._independent(y, t)
-        if rows == self.rows:
-            return None
-        self._use(rows)
-        self.step = 0.0
-        found = self._stretch(y, t, end, room)
+        if not len(found.t) and self._chosen_anew(y, t):
+            self.step = 0.0
+            found = self._stretch(y, t, end, room)
         return found if len(found.t) else None
+
+    def _chosen_anew(self, y: Floats, t: float) -> bool:
+        """Whether there are other rows that will do better at a state; they are then in use."""
+        native: Any = self.dynamics.native
+        rows = self.rows if native.needs_multipliers else self._independent(y, t)
+        if rows == self.rows:
+            return False
+        self._use(rows)
+        return True
 
     def _stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
         if self.engine.slope(y, t, self.p)[-1] != 1.0:
@@ -76,6 +77,12 @@ class NativeSteps:
 
         None where the machine code will not answer for one of them.
         """
+        found = self._sample(t0, y0, times)
+        if found is None and self._chosen_anew(y0[0], float(t0[0])):
+            found = self._sample(t0, y0, times)
+        return found
+
+    def _sample(self, t0: Floats, y0: Floats, times: Floats) -> dict[str, Any] | None:
         y, told, trusted = self.engine.sample(t0, y0, times, self.p)
         if not (trusted and np.isfinite(y).all()):
             return None
