@@ -6,6 +6,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -59,10 +61,10 @@ class NativeSystem:
         """M, Q, A, b and the residuals at position and velocity level, at one state."""
         function, _, shapes = self._terms
         y, p = np.concatenate([q, qd]).astype(float), np.array([float(value) for value in p])
-        found = np.empty(sum(map(_count, shapes)))
+        ends = [*accumulate(map(prod, shapes), initial=0)]
+        found = np.empty(ends[-1])
         function(y.ctypes.data, float(t), p.ctypes.data, found.ctypes.data)
-        parts = np.split(found, np.cumsum([_count(shape) for shape in shapes])[:-1])
-        return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
+        return tuple(found[i:j].reshape(shape) for (i, j), shape in zip(pairwise(ends), shapes, strict=True))
 
     @cached_property
     def _terms(self) -> tuple[Any, MachineCode, tuple[tuple[int, ...], ...]]:
@@ -73,7 +75,3 @@ class NativeSystem:
         code = MachineCode(module)
         kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
         return kind(code.address("terms")), code, ((n, n), (n,), (m, n), (m,), (m,), (m,))
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    return int(np.prod(shape))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,8 +107,8 @@ class NativeEngine:
             *(count, t0.ctypes.data, y0.ctypes.data, times.ctypes.data, p.ctypes.data),
             *(states.ctypes.data, told.ctypes.data, trusted.ctypes.data, work.ctypes.data),
         )
-        ends = np.cumsum(self.account)
-        parts = np.split(told, ends[:-1], axis=1)
+        ends = [*accumulate(self.account, initial=0)]
+        parts = [told[:, i:j] for i, j in pairwise(ends)]
         return states, dict(zip(Account._fields, parts, strict=True)), bool(trusted.all())
 
 
