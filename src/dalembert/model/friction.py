@@ -125,6 +125,8 @@ class Stribeck(Friction):
 
     def __post_init__(self) -> None:
         _check(self)
+        if sp.sympify(self.speed).is_positive is False:
+            raise ModelError([f"`speed` must be positive, a speed about which friction falls; got {self.speed}."])
 
     def friction_coefficient(self, speed_squared: Any) -> Any:
         mu, mu_static, speed = map(sp.sympify, (self.mu, self.mu_static, self.speed))

@@ -69,6 +69,10 @@ class NativeEngine:
 
     def first_step(self, y: Floats, t: float, end: float, p: Floats, rtol: float, atol: float) -> float:
         """A step to begin with, from the size of the first two derivatives, as Hairer, Nørsett and Wanner do it."""
+        with np.errstate(over="ignore", invalid="ignore"):  # huge numbers are told by their not being finite
+            return self._first_step(y, t, end, p, rtol, atol)
+
+    def _first_step(self, y: Floats, t: float, end: float, p: Floats, rtol: float, atol: float) -> float:
         scale = atol + rtol * np.abs(y)
         slope = self.slope(y, t, p)[:-1]
         size, speed = _rms(y / scale), _rms(slope / scale)
