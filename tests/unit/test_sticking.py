@@ -215,6 +215,16 @@ def test_a_slip_between_two_long_steps_is_not_missed() -> None:
         assert run.events[0].t == pytest.approx(np.arcsin(3 / 3.2), abs=1e-9)
 
 
+def test_a_short_slip_in_a_long_run_is_not_missed() -> None:
+    """3.1 sin t e^(−t/100) beats 3 once, for a third of a second in a thousand; nothing moves before that."""
+    pull = sp.Rational(31, 10) * sp.sin(da.t) * sp.exp(-da.t / 100)
+    system = da.System((x, y), sp.eye(2), (pull, -10), block().constraints)
+    run = da.simulate(system, (0, 0), (0, 0), (0, 1000), parameters={"mu": 0.2, "mu_s": 0.3})
+    assert [event.kind for event in run.events] == ["slips", "sticks"]
+    assert 3.1 * np.sin(run.events[0].t) * np.exp(-run.events[0].t / 100) == pytest.approx(3, abs=1e-9)
+    assert run.events[0].t < np.pi / 2
+
+
 def test_friction_of_what_has_just_let_go_counts() -> None:
     """Both at the same instant: with the floor's friction the stack is held, without it it would not be."""
     a, b, c, d = da.coordinates("a b c d")

@@ -35,6 +35,13 @@ class Load(NamedTuple):
         """Positive where it lets go."""
         return np.linalg.norm(self.taken, axis=-1) - (1 + HELD) * self.given
 
+    @property
+    def margin(self) -> Floats:
+        """One where nothing is taken, zero where all is, less where it lets go; never below minus one."""
+        taken = np.linalg.norm(self.taken, axis=-1)
+        whole = taken + self.given
+        return np.where(whole > 0, self.given - taken, 1.0) / np.where(whole > 0, whole, 1.0)
+
 
 @dataclass(frozen=True)
 class Mode:

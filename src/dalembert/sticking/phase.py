@@ -67,6 +67,16 @@ class Phase:
         """What holding a contact takes, and what friction can give."""
         return self.mode.load(contact, self.helpers.get(contact, ()), t, y, self.p, reactions)
 
+    def margins(self, t: Floats, y: Floats, reactions: Floats) -> Floats:
+        """How far each contact is from a change, (contacts, k): one at most, zero where it changes, or less."""
+        sliding = [self.velocity(c, t, y) @ along for c, along in self.directions.items()]
+        return np.stack(
+            [
+                *(v / max(np.abs(v).max(), 1e-300) for v in sliding),
+                *(self.load(c, t, y, reactions).margin for c in self.mode.sticking),
+            ]
+        )
+
     def over(self, t: Floats, y: Floats, reactions: Floats) -> NDArray[np.bool_]:
         """At which times (k,) something has changed."""
         found = np.zeros(len(t), bool)

@@ -32,6 +32,13 @@ ever faster before it comes to rest: piece by piece the steps keep up with that.
 LOOKS = 4
 """How often at least within a step it is asked whether something has changed: it may change to and fro in one."""
 
+MOST_LOOKS = 2**15
+"""And how often at most."""
+
+ROUGH, CLOSE = 0.05, 1e-4
+"""By how much a margin may bend between two looks, anywhere, and where it comes near to a change. Steps alone do not
+see how the forces change on what is held: nothing moves."""
+
 SECTIONS = 64
 """Into how many parts the time of a change is narrowed down at once."""
 
@@ -82,19 +89,30 @@ def next_piece(phase: Phase, y: Floats, t: float, t1: float, look: float, most: 
 
     turning = [c for c in phase.directions if len(c.velocity) > 1]
     fastest = dict.fromkeys(turning, 0.0)
+    finest = [SECTIONS]
 
     def watch(times: Floats, states: Floats, native: NativeSteps | None) -> int | None:
         counts = np.maximum(np.ceil(np.diff(times) / look), LOOKS).astype(int)
-        step = np.repeat(np.arange(len(counts)), counts)
-        place = np.concatenate([np.arange(1, count + 1) / count for count in counts])
-        between = np.where(place == 1, times[step + 1], times[step] + place * (times[step + 1] - times[step]))
-        y, reactions = phase.at(native, times[step], states[step], between)
-        over = phase.over(between, y, reactions)
+        while True:
+            step, between = _looks(times, counts)
+            y, reactions = phase.at(native, times[step], states[step], between)
+            over = phase.over(between, y, reactions)
+            rough = _rough(phase.margins(between, y, reactions), step, counts)
+            if over.any():
+                rough[step[np.argmax(over)] + 1 :] = False  # what comes later does not matter
+            if not rough.any():
+                break
+            counts[rough] *= 2
+            counts = counts[: int(step[np.argmax(over)]) + 1] if over.any() else counts
         for contact in turning:
             speeds = np.maximum.accumulate(phase.speed(contact, times, states)).clip(fastest[contact])
             over |= phase.speed(contact, between, y) < SLOWED * speeds[step]
             fastest[contact] = speeds[int(step[np.argmax(over)]) if over.any() else -1]
-        return int(step[np.argmax(over)]) + 1 if over.any() else None
+        if not over.any():
+            return None
+        last = int(step[np.argmax(over)])
+        finest[0] = int(counts[last])
+        return last + 1
 
     dynamics = phase.mode.dynamics
     method = replace(phase.method, max_steps=max(most, 0))
@@ -102,13 +120,32 @@ def next_piece(phase: Phase, y: Floats, t: float, t1: float, look: float, most: 
     if not path.sound_start:
         q, qd = np.split(y, 2)
         refuse_start(dynamics, phase.method, q, qd, t, phase.values)
-    return Piece(phase, path, _located(phase, path, fastest, look) if path.stopped else float(path.t[-1]))
+    return Piece(phase, path, _located(phase, path, fastest, finest[0]) if path.stopped else float(path.t[-1]))
 
 
-def _located(phase: Phase, path: Path, fastest: dict[Contact, float], look: float) -> float:
-    """The first time at which something has changed, in the last step of a path; ``fastest`` are speeds before it."""
+def _looks(times: Floats, counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
+    """Times within steps, so many in each, the last one its end; and the number of the step of each."""
+    step = np.repeat(np.arange(len(counts)), counts)
+    place = np.concatenate([np.arange(1, count + 1) / count for count in counts])
+    return step, np.where(place == 1, times[step + 1], times[step] + place * (times[step + 1] - times[step]))
+
+
+def _rough(margins: Floats, step: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """In which steps margins (contacts, k) bend so much from look to look that a change may go by unseen."""
+    found = np.zeros(len(counts), bool)
+    bend = np.abs(margins[:, 1:-1] - (margins[:, :-2] + margins[:, 2:]) / 2)
+    near = (margins[:, 1:-1] > 0) & (margins[:, 1:-1] <= 2 * bend)
+    alike = (step[:-2] == step[2:]) & (counts[step[2:]] < MOST_LOOKS)
+    found[step[1:-1][(((bend > ROUGH) | near & (bend > CLOSE)) & alike).any(axis=0)]] = True
+    return found
+
+
+def _located(phase: Phase, path: Path, fastest: dict[Contact, float], count: int) -> float:
+    """The first time at which something has changed, in the last step of a path.
+
+    ``fastest`` are speeds before it, ``count`` how often to look at first.
+    """
     early, late = start, end = float(path.t[-2]), float(path.t[-1])
-    count = max(SECTIONS, int(np.ceil((late - early) / look)))
     while late - early > 4e-16 * max(abs(start), abs(end), np.ptp(path.t)):
         times = np.linspace(early, late, count + 1)[1:]
         ones = np.ones(count)
