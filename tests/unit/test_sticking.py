@@ -135,6 +135,20 @@ def test_in_space_a_tilting_plane_lets_go_along_the_slope() -> None:
     np.testing.assert_allclose(run.qd[-1], speed * np.array([0.6, 0.8, 0]), atol=1e-8)
 
 
+def test_it_starts_the_way_it_moves_not_the_way_it_is_pushed() -> None:
+    """With masses that differ by direction: M v̇ = F − μN v/|v| has v̇ along v at the start; machine code does it."""
+    M = sp.Matrix([[2, 1, 0], [1, 3, 0], [0, 0, 1]])
+    law = da.Coulomb(mu, velocity=(xd, yd), normal_force=da.multiplier("plane"), mu_static=mu_s)
+    system = da.System((x, y, z), M, (da.t, 0, -g), da.Constraint(z, name="plane", nonideal=law))
+    run = da.simulate(
+        system, (0, 0, 0), (0, 0, 0), (0, 3 + 1e-6, 4), parameters={"g": 10, "mu": 0.2, "mu_s": 0.3}, max_steps=60
+    )
+    d = run.qd[1, :2] / np.linalg.norm(run.qd[1, :2])
+    rate = np.linalg.solve(np.array([[2, 1], [1, 3]]), np.array([3, 0]) - 2 * d)
+    assert rate[1] / rate[0] == pytest.approx(d[1] / d[0], abs=1e-5)
+    assert run.statistics["program"] == "machine code"
+
+
 def test_a_bead_on_a_wire_comes_to_rest_off_the_lowest_point() -> None:
     """In a parabola it stops where the slope is less than μₛ, and stays there."""
     wire = da.Constraint(y - x**2, name="wire", nonideal=da.Coulomb(mu, mu_static=mu_s))

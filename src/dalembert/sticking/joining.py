@@ -36,7 +36,8 @@ def joined(pieces: Sequence[Piece], times: Floats, events: tuple[Any, ...]) -> T
     first = pieces[0].phase
     dynamics = build(first.mode.system)
     paths = [piece.path for piece in pieces]
-    total = statistics(dynamics, first.method, paths[0]) | {
+    slowest = next((path for path in paths if path.native is None), paths[0])
+    total = statistics(dynamics, first.method, slowest) | {
         name: sum(getattr(path, name) for path in paths) for name in ("steps", "rejected", "seconds")
     }
     return Trajectory(

@@ -9,6 +9,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.equation.dynamics import Terms
+from dalembert.integration.run import told
 from dalembert.integration.start import terms_at
 from dalembert.model.sticking import Contact
 from dalembert.sticking.helpers import helpers_of
@@ -16,6 +18,12 @@ from dalembert.sticking.mode import mode_of
 from dalembert.sticking.phase import Phase
 
 Floats = NDArray[np.float64]
+
+MOST_TURNS = 200
+"""Attempts to find the direction in which a contact starts to slide; what is left to do, small steps will."""
+
+NUDGE = 1e-13
+"""Sliding velocity, relative to all velocities, with which a contact that can turn aside starts to slide."""
 
 
 def settled(
@@ -47,8 +55,52 @@ def settled(
         excess = {c: np.inf if c in freed else float(load.excess) for c, load in loads.items()}
         worst = max(excess, key=lambda c: excess[c], default=None)
         if worst is None or excess[worst] <= 0:
-            return trial, y
+            return _aligned(trial, pushed, y, t)
         pushed[worst] = _unit(-loads[worst].taken)
+
+
+def _aligned(phase: Phase, pushed: Collection[Contact], y: Floats, t: float) -> tuple[Phase, Floats]:
+    """The phase with contacts that let go sliding the way they start to move, friction being against that.
+
+    It need not be the way they are pushed, where masses differ by direction. From d to a + γd, a being how the sliding
+    velocity changes under friction along d and γ what friction has to do with that, one comes to a along d.
+    """
+    turning = [contact for contact in pushed if len(contact.velocity) > 1]
+    for contact in turning:
+        for _ in range(MOST_TURNS):
+            d = phase.directions[contact]
+            back = replace(phase, directions={**phase.directions, contact: -d})
+            ahead, behind = (_rate(one, contact, turning, y, t) for one in (phase, back))
+            new = _unit(ahead + np.linalg.norm(behind - ahead) / 2 * d)
+            phase = replace(phase, directions={**phase.directions, contact: new})
+            if np.linalg.norm(new - d) < 1e-13:
+                break
+    return phase, _nudged(phase, turning, y, t)[0]
+
+
+def _rate(phase: Phase, contact: Contact, turning: Collection[Contact], y: Floats, t: float) -> Floats:
+    """How the sliding velocity of a contact that lets go changes with time."""
+    y, whole, terms = _nudged(phase, turning, y, t)
+    here = np.array([t])
+    found = told(phase.mode.dynamics, phase.method, None, here, y[None], here, phase.values)
+    rows = whole.mode.rows(contact)
+    return np.asarray(terms.A)[rows] @ found["acceleration"][0] - np.asarray(terms.b)[rows]
+
+
+def _nudged(phase: Phase, turning: Collection[Contact], y: Floats, t: float) -> tuple[Floats, Phase, Terms]:
+    """The state with a very small sliding velocity where a contact lets go, more than rounding: friction is against it.
+
+    With it come the phase in which these contacts were still held, and its terms.
+    """
+    sliding = {c: d for c, d in phase.directions.items() if c not in turning}
+    whole = _phase(phase, (*phase.mode.sticking, *turning), sliding)
+    q, qd = np.split(y, 2)
+    terms = terms_at(whole.mode.dynamics, q, qd, t, whole.values)
+    wanted = np.zeros(len(terms.A))
+    for contact in turning:
+        wanted[whole.mode.rows(contact)] = NUDGE * (1 + np.abs(qd).max()) * phase.directions[contact]
+    moved = np.linalg.lstsq(np.asarray(terms.A), wanted)[0] if turning else 0 * qd
+    return np.concatenate([q, qd + moved]), whole, terms
 
 
 def _phase(before: Phase, sticking: Collection[Contact], directions: dict[Contact, Floats]) -> Phase:
