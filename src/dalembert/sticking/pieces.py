@@ -119,8 +119,9 @@ class Pieces:
             message = (
                 f"sticking and sliding must not change without end; by t = {piece.end:.6g} the motion is in "
                 f"{len(self.pieces)} pieces, the last {MOST_AT_ONCE} of which end within "
-                f"{piece.end - self.pieces[-MOST_AT_ONCE].end:.1e}. Friction of {quoted(c.name for c in self.contacts)} "
-                f"can neither hold nor let go there; look at its normal force and its coefficients."
+                f"{piece.end - self.pieces[-MOST_AT_ONCE].end:.1e}. Friction of "
+                f"{quoted(c.name for c in self.contacts)} can neither hold nor let go there; look at its normal force "
+                f"and its coefficients."
             )
         elif steps >= self.method.max_steps:
             message = (
