@@ -8,23 +8,31 @@ from typing import Any
 
 import diffrax
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
+import sympy as sp
 from jax import Array
+from jax.core import Tracer
 
+from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
-from dalembert.errors import InputError
+from dalembert.equation.verdict import require_fit
+from dalembert.errors import InputError, SimulationError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.general_steps import solver_of
 from dalembert.integration.guarded_solver import GuardedSolver, vector_field
 from dalembert.integration.method import Method, halves
-from dalembert.integration.run import suited_to
+from dalembert.integration.run import run, suited_to
 from dalembert.lowering.build import build
+from dalembert.lowering.compiling import compiled
+from dalembert.model.friction import Friction
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.ordering import name_of, name_problems
+from dalembert.model.ordering import in_order, name_of, name_problems
 from dalembert.model.sticking import contacts
 from dalembert.model.system import System
-from dalembert.model.values import time_values
-from dalembert.settings import method_of
+from dalembert.model.values import parameter_values, state_values, time_values
+from dalembert.settings import method_of, require_system
 
 Flow = Callable[[Any, Any, Mapping[Any, Any]], tuple[Array, Array]]
 """From q0, qd0 and parameters by name: coordinates and velocities (T, n)."""
@@ -45,7 +53,9 @@ def flow(
     """The motion of a system as a function (q0, qd0, parameters) -> (q, qd) for JAX to differentiate, map and compile.
 
     Forward and reverse mode both work, through every step and its projection. The start is taken as it is: where it
-    does not satisfy the constraints, projection puts the end of the first step on them.
+    does not satisfy the constraints, projection puts the end of the first step on them. Where sliding under dry
+    friction turns round between two of the times, friction jumps, and derivatives, which do not know how that instant
+    moves, are NaN: smooth it, or take differences of runs.
 
     Parameters
     ----------
@@ -56,6 +66,9 @@ def flow(
     Raises
     ------
     InputError    for numbers that do not fit, and for a system whose friction sticks: its motion is made of pieces
+    others        as ``da.simulate`` does, where the numbers are known. Within JAX's transformations they are not: names
+                  and lengths are checked all the same, and a motion that does not reach the last time is an error of
+                  equinox
 
     Examples
     --------
@@ -68,6 +81,7 @@ def flow(
     >>> print(f"{end(4.0):.6f} {jax.grad(end)(4.0):.6f}")  # cos 2 and −sin(2)/4
     -0.416147 -0.227324
     """
+    require_system(system)
     if isinstance(system, System) and contacts(system):
         raise InputError(
             "a flow must be one smooth motion; this system has friction that sticks. Leave out `mu_static`, or use "
@@ -75,32 +89,92 @@ def flow(
         )
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps)
     dynamics = suited_to(build(system), method.formulation)
-    outputs = jnp.asarray(time_values(times, "times", increasing=True))
+    require_fit(method.formulation, len(dynamics.coordinates), len(dynamics.constraints))
+    moments = time_values(times, "times", increasing=True)
+    outputs = jnp.asarray(moments)
     field = vector_field(dynamics, method.formulation, method.drift)
     solver = _both_ways(solver_of(method))
     guarded = GuardedSolver(solver, dynamics, method.drift, not method.formulation.compromises)
+    turned = _turned(system) if isinstance(system, System) else None
 
     def motion(q0: Any, qd0: Any, parameters: Mapping[Any, Any]) -> tuple[Array, Array]:
-        p = _ordered(dynamics.parameters, parameters)
-        y0 = jnp.concatenate([jnp.asarray(q0, float), jnp.asarray(qd0, float)])
-        watch = dynamics.engine.watch(*halves(y0), outputs[0], p)
+        known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((q0, qd0, parameters)))
+        q, qd = (_state(dynamics.coordinates, x, name, known) for x, name in ((q0, "q0"), (qd0, "qd0")))
+        p = _ordered(dynamics.parameters, parameters, known)
+        watch = dynamics.engine.watch(q, qd, outputs[0], p)
         solution = diffrax.diffeqsolve(
             field,
             guarded,
             t0=outputs[0],
             t1=outputs[-1],
             dt0=method.step,
-            y0=y0,
+            y0=jnp.concatenate([q, qd]),
             args=(p, watch),
             stepsize_controller=_controller(method, outputs),
             saveat=diffrax.SaveAt(ts=outputs),
             max_steps=method.max_steps,
             adjoint=diffrax.DirectAdjoint(),
+            throw=False,
         )
-        assert solution.ys is not None
-        return halves(solution.ys)
+        failed = solution.result != diffrax.RESULTS.successful
+        if known and bool(failed):
+            _explain(dynamics, method, np.asarray(q), np.asarray(qd), moments, p)
+        y = eqx.error_if(solution.ys, failed, UNFINISHED)
+        if turned is not None:
+            y = _with_slope(y, jnp.where(turned(y, outputs, p), jnp.nan, 1.0))
+        return halves(y)
 
     return motion
+
+
+UNFINISHED = (
+    "the motion must be continued to the last time; it ended before. Raise `max_steps`, or call the flow, or "
+    "`da.simulate`, with these numbers outside of JAX's transformations, which tells why."
+)
+
+
+def _explain(dynamics: Dynamics, method: Method, q: Any, qd: Any, times: Any, p: Any) -> None:
+    """Raise what ``da.simulate`` would, or that it would not."""
+    found = run(dynamics, method, q, qd, times, p, allow_violation=True, progress=False)
+    raise SimulationError(
+        f"the motion must be continued to t = {times[-1]:.6g}; {method.max_steps} steps that end at all `times` did "
+        f"not get there. Raise `max_steps`. `da.simulate` does get there: the motion is in `error.trajectory`.",
+        float(times[-1]),
+        found,
+    )
+
+
+def _turned(system: System) -> Callable[[Array, Array, Any], Array] | None:
+    """Whether friction that jumps where sliding turns round has done so between two outputs; None if none jumps."""
+    laws = [placed.law for placed in system.laws if isinstance(placed.law, Friction) and placed.law.smoothing is None]
+    if not laws:
+        return None
+    symbols = system.symbols
+    parameters = tuple(sp.Symbol(name, real=True) for name in system.parameter_names)
+    velocities = tuple(tuple(map(symbols.plain, law.sliding_velocity(system.coordinates))) for law in laws)
+    sliding = compiled((symbols.q, symbols.qd, symbols.time, parameters), velocities)
+
+    def turned(y: Array, times: Array, p: Any) -> Array:
+        def along(y: Array, t: Array) -> Any:
+            q, qd = halves(y)
+            return [jnp.stack([jnp.asarray(c, float) for c in v]) for v in sliding(tuple(q), tuple(qd), t, tuple(p))]
+
+        found = jax.vmap(along)(y, times)
+        return jnp.stack([jnp.any(jnp.sum(v[1:] * v[:-1], axis=1) < 0) for v in found]).any()
+
+    return turned
+
+
+@jax.custom_jvp
+def _with_slope(x: Array, factor: Array) -> Array:
+    """x itself, with its derivatives times a factor."""
+    return x
+
+
+@_with_slope.defjvp
+def _(primals: Any, tangents: Any) -> tuple[Array, Array]:
+    x, factor = primals
+    return x, factor * tangents[0]
 
 
 def _both_ways(solver: Any) -> Any:
@@ -119,8 +193,20 @@ def _controller(method: Method, outputs: Array) -> diffrax.AbstractStepSizeContr
     return diffrax.ClipStepSizeController(steady, step_ts=outputs)
 
 
-def _ordered(names: tuple[str, ...], given: Mapping[Any, Any]) -> tuple[Array, ...]:
-    values = {name_of(key): value for key, value in given.items()}
+def _state(names: tuple[str, ...], given: Any, argument: str, known: bool) -> Array:
+    """q or qd in order; their numbers are checked where they are known."""
+    if known:
+        return jnp.asarray(state_values(names, given, argument))
+    values, problems = in_order(names, given, argument, "coordinate")
+    if problems:
+        raise InputError(" ".join(problems))
+    return jnp.stack([jnp.asarray(value, float) for value in values])
+
+
+def _ordered(names: tuple[str, ...], given: Any, known: bool) -> tuple[Array, ...]:
+    if known:
+        return tuple(jnp.asarray(value) for value in parameter_values(names, given))
+    values = {name_of(key): value for key, value in (given or {}).items()}
     problems = name_problems(names, values, "parameters", "parameter")
     if problems:
         raise InputError(" ".join(problems))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How to integrate, as the user says it: checked, and put together."""
+"""What to integrate and how, as the user says it: checked, and put together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from dalembert.equation.constrained_motion import checked_formulation
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, NoCure
 from dalembert.integration.method import Method
+from dalembert.model.function_system import FunctionSystem
+from dalembert.model.system import System
 from dalembert.model.values import tolerance_value
+
+
+def require_system(system: Any) -> None:
+    """Raise unless it is one."""
+    if not isinstance(system, (System, FunctionSystem)):
+        raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {type(system).__name__}.")
 
 
 def method_of(formulation: Any, drift: Any, solver: Any, rtol: Any, atol: Any, step: Any, max_steps: Any) -> Method:

@@ -18,7 +18,7 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.verdict import require_fit
-from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError, StateError
+from dalembert.errors import ConstraintError, MassMatrixError, SimulationError, StateError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.failure import answer_at
 from dalembert.integration.method import Method
@@ -31,7 +31,8 @@ from dalembert.model.ordering import name_of, quoted
 from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
-from dalembert.settings import method_of
+from dalembert.settings import method_of, require_system
+from dalembert.sticking.joining import places
 from dalembert.sticking.pieces import Pieces
 
 if TYPE_CHECKING:
@@ -194,8 +195,7 @@ def prepared(
     system: AnySystem, q: Any, qd: Any, parameters: Any, arguments: tuple[str, str]
 ) -> tuple[Dynamics, Any, Any, tuple[Array, ...]]:
     """Compiled dynamics and checked numbers, q and qd in coordinate order."""
-    if not isinstance(system, (System, FunctionSystem)):
-        raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {type(system).__name__}.")
+    require_system(system)
     if isinstance(system, FunctionSystem):
         size = len(q) if isinstance(q, Sized) else 1
         system = system.sized(size, [name_of(key) for key in parameters] if isinstance(parameters, Mapping) else [])
@@ -255,12 +255,11 @@ def _accounts(dynamics: Dynamics, method: Method, p: Any, pieces: Pieces | None)
         legs: list[Leg] = []
         start, last = float(run.t[0]), float(run.t[-1])
         if pieces is not None:
-            for mode, path, end in pieces.pieces:
-                if min(end, last) > start:
-                    legs.append(
-                        Leg(mode.dynamics, pieces.values(mode), path, start, min(end, last), pieces.places(mode))
-                    )
-                    start = legs[-1].end
+            for piece in pieces.pieces:
+                phase, end = piece.phase, min(piece.end, last)
+                if end > start:
+                    legs.append(Leg(phase.mode.dynamics, phase.values, piece.path, start, end, places(phase.mode)))
+                    start = end
         return ledger_of(dynamics, method, p, run, legs)
 
     return ledger

@@ -7,6 +7,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.fitting.problem import Problem
 
 x, y = da.coordinates("x y")
 xd, yd = x.diff(da.t), y.diff(da.t)
@@ -75,9 +76,53 @@ def test_many_motions_at_once() -> None:
     np.testing.assert_allclose(ends, np.cos(np.sqrt(gs)), atol=1e-8)
 
 
+def test_a_fit_takes_the_same_derivatives() -> None:
+    """Central differences of machine code beside JAX's own."""
+    damped = da.System((x,), [[1]], (-g * x - a0 * xd,))
+    at, times = np.array([4.0, 0.3]), np.linspace(0, 2, 4)
+    motion = da.flow(damped, times, rtol=1e-11, atol=1e-13)
+    slopes = jax.jacfwd(lambda p: motion([1.0], [0.5], {"g": p[0], "a0": p[1]})[0][:, 0])(jnp.asarray(at))
+    settings = {"rtol": 1e-11, "atol": 1e-13, "max_steps": 1000}
+    seen = da.Observation(times, {"x": np.zeros(4)}, (1,), (0.5,))
+    problem = Problem.of(damped, seen, ("g", "a0"), {"g": 4, "a0": 0.3}, None, None, settings)
+    np.testing.assert_allclose(problem.jacobian(at), slopes, atol=1e-8)
+
+
+def test_where_friction_turns_round_there_are_no_derivatives() -> None:
+    """Pulled back, a block turns at t = 1/(1 + μ); JAX would not see how that instant moves with μ."""
+    law = da.Coulomb(mu, velocity=xd, normal_force=1)
+    motion = da.flow(da.System((x,), [[1]], (-1,), nonideal=law), (0, 0.5, 1.5))
+    (_, qd), (slope, _) = jax.jvp(lambda mu: motion([0.0], [1.0], {"mu": mu}), (0.5,), (1.0,))
+    np.testing.assert_allclose(qd[:, 0], [1, 1 - 1.5 / 2, -0.5 * (1.5 - 1 / 1.5)], atol=1e-6)
+    assert np.isnan(slope).all()
+    _, (slope, _) = jax.jvp(lambda mu: motion([0.0], [5.0], {"mu": mu}), (0.5,), (1.0,))
+    np.testing.assert_allclose(slope[:, 0], -(np.array([0, 0.5, 1.5]) ** 2) / 2, atol=1e-9)
+
+
 def test_refusals() -> None:
     floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(0.2, mu_static=0.3))
     with pytest.raises(da.InputError, match=r"one smooth motion; this system has friction that sticks"):
         da.flow(da.System((x, y), sp.eye(2), (0, -1), floor), (0, 1))
-    with pytest.raises(da.InputError, match=r"missing: `g`"):
-        da.flow(da.System((x,), [[1]], (-g * x,)), (0, 1))([1.0], [0.0], {})
+    with pytest.raises(da.InputError, match=r"`system` must be a `da.System`"):
+        da.flow(3, (0, 1))
+    motion = da.flow(da.System((x,), [[1]], (-g * x,)), (0, 1), max_steps=2)
+    for numbers, message in {
+        ((1.0,), (0.0,), None): "missing: `g`",
+        ((1.0, 2.0), (0.0,), g): r"`q0` must have one entry per coordinate \(1: `x`\); got 2",
+        ((1.0,), (np.nan,), g): "`qd0` must be finite; `x` is not",
+    }.items():
+        with pytest.raises(da.InputError, match=message):
+            motion(*numbers[:2], None if numbers[2] is None else {g: 4.0})
+    with pytest.raises(da.InputError, match=r"`q0` must have one entry per coordinate"):
+        jax.jacfwd(lambda q: motion(q, [0.0], {g: 1.0})[0])(jnp.zeros(2))
+    with pytest.raises(da.SimulationError, match=r"continued to t = 1; it ended .* limit of 2 steps") as caught:
+        motion([1.0], [0.0], {g: 4.0})
+    assert 0 < caught.value.trajectory.t[-1] < 1
+    with pytest.raises(Exception, match=r"continued to the last time; it ended before. Raise `max_steps`"):
+        jax.jit(motion)(jnp.ones(1), jnp.zeros(1), {"g": 4.0})
+
+
+def test_contradictions_are_refused_as_by_simulate() -> None:
+    rows = (da.Constraint(xd - 1, name="one"), da.Constraint(xd - 2 * da.t, name="two"))
+    with pytest.raises(da.ConstraintError, match="`one`, `two` contradict one another"):
+        da.flow(da.System((x,), [[1]], (0,), rows), (0, 1))([0.0], [1.0], {})

@@ -275,6 +275,12 @@ def test_leaving_the_domain_of_the_equations_ends_in_words() -> None:
         da.simulate(system, (1,), (0,), (0, 5))
 
 
+def test_huge_forces_are_no_trouble_by_themselves() -> None:
+    x, g = da.coordinates("x"), da.parameters("g")
+    run = da.simulate(da.System((x,), [[1]], (-g,)), (0,), (0,), (0, 1), parameters={"g": 1e200})
+    np.testing.assert_allclose(run["x"][-1], -0.5e200)
+
+
 def test_values_combine_with_numbers_from_either_side() -> None:
     tape = Tape()
     value = tape.input("y", 0)

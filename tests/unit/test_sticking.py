@@ -1,5 +1,7 @@
 """Friction that holds: when it lets go, which way it slips, and that nothing moves that should not."""
 
+from dataclasses import replace
+
 import diffrax
 import numpy as np
 import pytest
@@ -37,17 +39,46 @@ def test_a_block_slides_on_where_friction_cannot_hold_it() -> None:
     assert run["x"][-1] == pytest.approx(end, abs=1e-8)
 
 
-@pytest.mark.parametrize("solver", [None, diffrax.Tsit5()])
-def test_a_block_at_rest_stays_at_rest(solver: object) -> None:
-    run = da.simulate(
-        incline(0.3), (0, 0), (0, 0), np.linspace(0, 100, 11), parameters=numbers(0.2, 0.4), solver=solver
-    )
+def test_a_block_at_rest_stays_at_rest() -> None:
+    run = da.simulate(incline(0.3), (0, 0), (0, 0), np.linspace(0, 100, 11), parameters=numbers(0.2, 0.4))
     np.testing.assert_array_equal(run.q, 0)
     np.testing.assert_array_equal(run.qd, 0)
     np.testing.assert_allclose(run.nonideal_force[:, 0], -G * np.sin(0.3), rtol=1e-12)
     np.testing.assert_allclose(run.ideal_force[:, 1], G * np.cos(0.3), rtol=1e-12)
     assert run.events == ()
     assert (run.rank == 1).all()
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-9])
+def test_the_instant_of_rest_is_as_exact_as_the_motion(rtol: float) -> None:
+    """Under a constant force any step is exact, and so is where it ends; friction does not jump on the way."""
+    run = da.simulate(block(), (0, 0), (0.6, 0), (0, 1), parameters=numbers(0.3, 0.4), rtol=rtol, atol=rtol)
+    assert run.events[0].t == pytest.approx(0.6 / (0.3 * G), abs=1e-13)
+    assert run["x"][-1] == pytest.approx(0.6**2 / 2 / (0.3 * G), abs=1e-13)
+
+
+def test_fixed_steps_do_not_chatter() -> None:
+    """Down to rest, which no step ends at, and at rest ever after; with a solver of one's own."""
+    run = da.simulate(
+        incline(-0.1),
+        *((0, 0), (0.6, 0), np.linspace(0, 1, 6)),
+        parameters=numbers(0.3, 0.4),
+        solver=diffrax.Tsit5(),
+        step=0.07,
+    )
+    stop = 0.6 / (G * (np.sin(0.1) + 0.3 * np.cos(0.1)))
+    assert [(event.kind, event.t) for event in run.events] == [("sticks", pytest.approx(stop, abs=1e-12))]
+    np.testing.assert_array_equal(run.qd[2:], 0)
+    np.testing.assert_allclose(run.nonideal_force[2:, 0], G * np.sin(0.1), rtol=1e-12)
+
+
+def test_rest_within_a_single_step_is_not_missed() -> None:
+    """Under F = 4t the velocity 1 − 3t + 2t² of sliding on is negative from 1/2 to 1: it rests, held up to 4.4."""
+    parameters = {"g": 10.0, "mu": 0.3, "mu_s": 0.44}
+    run = da.simulate(block(4 * da.t), (0, 0), (1, 0), (0, 2), parameters=parameters, rtol=1e-2, atol=1e-2)
+    assert [event.kind for event in run.events] == ["sticks", "slips"]
+    np.testing.assert_allclose([event.t for event in run.events], [0.5, 1.1], atol=1e-9)
+    assert run.qd[-1, 0] == pytest.approx(2 * (4 - 1.21) - 3 * 0.9, abs=1e-9)
 
 
 def test_a_growing_pull_makes_it_slip_when_it_is_too_strong() -> None:
@@ -102,6 +133,20 @@ def test_in_space_a_tilting_plane_lets_go_along_the_slope() -> None:
     later = 6 - 0.4 * G
     speed = later**2 / 2 + 0.1 * G * later
     np.testing.assert_allclose(run.qd[-1], speed * np.array([0.6, 0.8, 0]), atol=1e-8)
+
+
+def test_it_starts_the_way_it_moves_not_the_way_it_is_pushed() -> None:
+    """With masses that differ by direction: M v̇ = F − μN v/|v| has v̇ along v at the start; machine code does it."""
+    M = sp.Matrix([[2, 1, 0], [1, 3, 0], [0, 0, 1]])
+    law = da.Coulomb(mu, velocity=(xd, yd), normal_force=da.multiplier("plane"), mu_static=mu_s)
+    system = da.System((x, y, z), M, (da.t, 0, -g), da.Constraint(z, name="plane", nonideal=law))
+    run = da.simulate(
+        system, (0, 0, 0), (0, 0, 0), (0, 3 + 1e-6, 4), parameters={"g": 10, "mu": 0.2, "mu_s": 0.3}, max_steps=60
+    )
+    d = run.qd[1, :2] / np.linalg.norm(run.qd[1, :2])
+    rate = np.linalg.solve(np.array([[2, 1], [1, 3]]), np.array([3, 0]) - 2 * d)
+    assert rate[1] / rate[0] == pytest.approx(d[1] / d[0], abs=1e-5)
+    assert run.statistics["program"] == "machine code"
 
 
 def test_a_bead_on_a_wire_comes_to_rest_off_the_lowest_point() -> None:
@@ -184,6 +229,16 @@ def test_a_slip_between_two_long_steps_is_not_missed() -> None:
         assert run.events[0].t == pytest.approx(np.arcsin(3 / 3.2), abs=1e-9)
 
 
+def test_a_short_slip_in_a_long_run_is_not_missed() -> None:
+    """3.1 sin t e^(−t/100) beats 3 once, for a third of a second in a thousand; nothing moves before that."""
+    pull = sp.Rational(31, 10) * sp.sin(da.t) * sp.exp(-da.t / 100)
+    system = da.System((x, y), sp.eye(2), (pull, -10), block().constraints)
+    run = da.simulate(system, (0, 0), (0, 0), (0, 1000), parameters={"mu": 0.2, "mu_s": 0.3})
+    assert [event.kind for event in run.events] == ["slips", "sticks"]
+    assert 3.1 * np.sin(run.events[0].t) * np.exp(-run.events[0].t / 100) == pytest.approx(3, abs=1e-9)
+    assert run.events[0].t < np.pi / 2
+
+
 def test_friction_of_what_has_just_let_go_counts() -> None:
     """Both at the same instant: with the floor's friction the stack is held, without it it would not be."""
     a, b, c, d = da.coordinates("a b c d")
@@ -208,19 +263,79 @@ def test_a_block_on_a_spring_comes_to_rest(speed: float, sliding: float, stiffne
     assert run.events[-1].kind == "sticks"
 
 
-def test_contacts_that_hold_the_same_motion_are_refused() -> None:
+def test_what_turns_aside_while_it_stops_is_followed_to_rest() -> None:
+    """A steady pull of 1 across against 3 of friction: with r the speed along, Δt = (r₀ (μg + cos θ₀))/(μ²g² − 1)."""
+    pulled = da.System((x, y, z), sp.eye(3), (1, 0, -g), plane().constraints)
+    for rtol, error in ((1e-3, 1e-5), (1e-9, 1e-9)):
+        run = da.simulate(
+            pulled, (0, 0, 0), (0.3, 0.4, 0), (0, 1), parameters={"g": 10, "mu": 0.3, "mu_s": 0.4}, rtol=rtol, atol=rtol
+        )
+        assert run.events[0].t == pytest.approx(0.5 * (3 + 0.6) / 8, abs=error)
+        np.testing.assert_array_equal(run.qd[-1], 0)
+
+
+def on_two_feet(pull: object) -> da.System:
+    """A block on two feet of different roughness, one before the other, that move as one."""
     theta = da.coordinates("theta")
     rows = [
         da.Constraint(
             y + sign * sp.sin(theta),
             name=name,
-            nonideal=da.Coulomb(0.3, velocity=xd, normal_force=da.multiplier(name), mu_static=0.4),
+            nonideal=da.Coulomb(0.1, velocity=xd, normal_force=da.multiplier(name), mu_static=most),
         )
-        for name, sign in (("left", -1), ("right", 1))
+        for name, sign, most in (("rear", -1, sp.Rational(2, 5)), ("front", 1, sp.Rational(1, 5)))
     ]
-    system = da.System((x, y, theta), sp.eye(3), (1, -10, 0), rows)
-    with pytest.raises(da.ConstraintError, match=r"must hold different motions; `left` and `right` hold the same"):
-        da.simulate(system, (0, 0, 0), (0, 0, 0), (0, 1))
+    return da.System((x, y, theta), sp.eye(3), (pull, -10, 0), rows)
+
+
+def test_contacts_that_hold_the_same_motion_hold_it_together() -> None:
+    """2 + 1 is what the feet can hold; how they share it does not matter, since none can slip without the other."""
+    run = da.simulate(on_two_feet(da.t), (0, 0, 0), (0, 0, 0), (0, 2, 5))
+    assert [(e.contact, e.kind) for e in run.events] == [("rear", "slips"), ("front", "slips")]
+    np.testing.assert_allclose([e.t for e in run.events], 3, atol=1e-9)
+    assert run.qd[-1, 0] == pytest.approx((25 - 9) / 2 - 2, abs=1e-9)
+    np.testing.assert_allclose(run.nonideal_force[:, 0], [0, -2, -1], atol=1e-9)
+    assert "`rear`, `front` hold the same motion: they let go together" in run.notes[0]
+
+
+def test_they_stop_together_too() -> None:
+    run = da.simulate(on_two_feet(0), (0, 0, 0), (2, 0, 0), (0, 3))
+    assert [(e.contact, e.t) for e in run.events] == [("rear", pytest.approx(2)), ("front", pytest.approx(2))]
+    assert run["x"][-1] == pytest.approx(2)
+
+
+def test_forces_of_sticking_that_cannot_be_known_are_refused() -> None:
+    """A corner, whose walls hold what friction would; and a lift, whose floor does."""
+    rough = da.Coulomb(0.3, mu_static=0.4)
+    corner = da.System(
+        (x, y),
+        *(sp.eye(2), (-5, -10)),
+        (da.Constraint(y, name="floor", nonideal=rough), da.Constraint(x, name="wall", nonideal=rough)),
+    )
+    with pytest.raises(da.ConstraintError, match=r"must be determined; at t = 0 those of `floor`, `wall` are not: .*"):
+        da.simulate(corner, (0, 0), (0, 0), (0, 1))
+    across = da.Coulomb(0.3, velocity=(xd, yd - 1), mu_static=0.4)
+    lift = da.System((x, y), sp.eye(2), (0, -10), da.Constraint(y - da.t, name="lift", nonideal=across))
+    with pytest.raises(
+        da.SimulationError, match=r"at t = 0.5 those of `lift` are not: .* take out of .* `velocity`"
+    ) as e:
+        da.simulate(lift, (0, 0), (1.5, 1), np.linspace(0, 1, 11))
+    assert e.value.trajectory["x"][-1] == pytest.approx(1.5**2 / 6)
+
+
+def test_friction_that_neither_holds_nor_lets_go_is_given_up_at_once() -> None:
+    """Painlevé's rod, its friction by the ideal normal force: it slides off one way by that, the other by its own."""
+    rod = da.gallery.case("painleve-rod")
+    law = da.gallery.friction.painleve_system("ideal").constraints[0].nonideal[0]
+    floor = replace(rod.system.constraints[0], nonideal=replace(law, mu_static=mu))
+    start = (0, 0.5 * np.sin(1.1), 1.1)
+    with pytest.raises(
+        da.SimulationError, match=r"without end; by t = 0.239\d+ .* `floor` can neither hold nor let go"
+    ) as e:
+        da.simulate(
+            replace(rod.system, constraints=floor), start, (1, 0, 0), (0, 0.5), parameters={**rod.parameters, "mu": 1.5}
+        )
+    assert e.value.trajectory.t[-1] == pytest.approx(0.2394, abs=1e-3)
 
 
 def test_static_friction_is_not_less_than_sliding_friction() -> None:

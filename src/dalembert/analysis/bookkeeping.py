@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -24,6 +25,10 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import shortest
 from dalembert.integration.start import terms_at
 from dalembert.integration.trajectory import Trajectory
+from dalembert.violation import violated
+
+OPEN = 1e3
+"""From how many tolerances on the books are said not to close."""
 
 BATCH = 256
 """States computed side by side; more would only take more memory."""
@@ -67,7 +72,7 @@ def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs:
             at.append(here._replace(forces=forces, powers=powers, unique=unique))
     forces, powers, kinetic, energy, unique = (np.concatenate(parts) for parts in zip(*at, strict=True))
     work = np.cumsum(increments, axis=0)
-    return Ledger(
+    ledger = Ledger(
         t=run.t,
         entries=entries,
         coordinates=dynamics.coordinates,
@@ -82,6 +87,8 @@ def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs:
         atol=method.atol,
         notes=_notes(dynamics, method, unique),
     )
+    more = _start_notes(dynamics, run, p) or _end_notes(ledger)
+    return replace(ledger, notes=(*ledger.notes, *more))
 
 
 def _gathered(values: Any, leg: Leg, entries: int) -> Any:
@@ -178,6 +185,30 @@ def _entries(dynamics: Dynamics, method: Method) -> tuple[Entry, ...]:
     if method.formulation.compromises:
         entries.append(Entry("compromise", "compromise", ""))
     return tuple(entries)
+
+
+def _end_notes(ledger: Ledger) -> list[str]:
+    """What to say where the books do not close."""
+    if ledger.closure <= OPEN:
+        return []
+    return [
+        f"Energy and work differ by {ledger.closure:.1e} tolerances: the steps did not follow the motion so well, as "
+        f"where it grows without bound or forces jump."
+    ]
+
+
+def _start_notes(dynamics: Dynamics, run: Trajectory, p: Any) -> list[str]:
+    """What to say of a start that does not satisfy the constraints."""
+    q, qd = run.q[0], run.qd[0]
+    A = np.asarray(terms_at(dynamics, q, qd, run.t[0], p).A)
+    off = violated(run.violation[0], A, q) | violated(run.velocity_violation[0], A, qd, q)
+    if not off.any():
+        return []
+    names = ", ".join(f"`{name}`" for name, is_off in zip(dynamics.constraints, off, strict=True) if is_off)
+    return [
+        f"The start violates {names}: what brings the motion onto the constraints is the work of no force, so that the "
+        f"audit need not vanish."
+    ]
 
 
 def _notes(dynamics: Dynamics, method: Method, unique: Any) -> tuple[str, ...]:

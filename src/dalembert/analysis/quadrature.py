@@ -62,5 +62,5 @@ def nodes_along(leg: Leg, method: Method, times: Floats) -> Nodes:
     widths = np.diff(grid)[:, None]
     t = (grid[:-1, None] + widths * (1 + place) / 2).ravel()
     found = recorded(suited_to(leg.dynamics, method.formulation), method, leg.path, t, leg.p)
-    interval = np.searchsorted(times, t, side="right") - 1
+    interval = np.minimum(np.searchsorted(times, t, side="right") - 1, len(times) - 2)  # tiny steps round to the end
     return Nodes(t, (widths * weight / 2).ravel(), interval, found["q"], found["qd"])

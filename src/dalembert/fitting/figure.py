@@ -38,7 +38,7 @@ def seen_and_found(fit: Fit, units: Mapping[str, str]) -> Figure:
     unit = units.get(names[0]) if len({units.get(name) for name in names}) == 1 else None
     axes[0][0].set_ylabel(with_unit("coordinates", unit))
     axes[1][0].set_ylabel(with_unit("residual", unit))
-    largest = max(np.nanmax(np.abs(column)) for left in fit.residuals for column in left.values())
+    largest = max(np.nanmax(np.abs(column)) for left in fit.residuals for column in left.values()) or 1.0
     axes[1][0].set_ylim(-1.2 * largest, 1.2 * largest)
     axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
     figure.align_ylabels(axes[:, 0])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dalembert.errors import InputError
 from dalembert.model.ordering import name_of, quoted
-from dalembert.model.values import time_values
+from dalembert.model.values import column_values, named_values, time_values
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class Observation:
         times = time_values(self.times, "times", increasing=True)
         if not isinstance(self.values, Mapping) or not self.values:
             raise InputError(f"`values` must map coordinates to what was seen of them; got {self.values!r}.")
-        values = {name_of(key): np.asarray(column, float) for key, column in self.values.items()}
+        values = {name_of(key): column_values(column, f"values[{name_of(key)}]") for key, column in self.values.items()}
         for name, column in values.items():
             if column.shape != times.shape:
                 raise InputError(
@@ -61,7 +61,7 @@ class Observation:
                 )
         if not any(np.isfinite(column).any() for column in values.values()):
             raise InputError("`values` must hold something that was seen; all of it is NaN.")
-        parameters = {name_of(key): float(value) for key, value in dict(self.parameters).items()}
+        parameters = named_values(self.parameters, "parameters")
         for name, value in (("times", times), ("values", values), ("parameters", parameters)):
             object.__setattr__(self, name, value)
 
@@ -74,8 +74,13 @@ class Observation:
         """How many numbers were seen."""
         return int(sum(mask.sum() for mask in self.seen.values()))
 
-    def require_known(self, coordinates: tuple[str, ...]) -> None:
-        """Raise if something was seen that the system does not have."""
+    def require_known(self, coordinates: tuple[str, ...], parameters: tuple[str, ...]) -> None:
+        """Raise if something was seen, or is known of it, that the system does not have."""
+        foreign = [name for name in self.parameters if name not in parameters]
+        if foreign:
+            raise InputError(
+                f"`parameters` of an observation must be of the system ({quoted(parameters)}); got {quoted(foreign)}."
+            )
         unknown = [name for name in self.values if name not in coordinates]
         if unknown:
             raise InputError(

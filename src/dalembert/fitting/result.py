@@ -26,7 +26,8 @@ Floats = NDArray[np.float64]
 class Fit:
     """Parameters found from measurements.
 
-    estimates, standard_errors    by name
+    estimates, standard_errors    by name; an error is NaN where a bound holds the estimate, infinite where nothing
+                                  that was seen determines it
     covariance (k, k)             of the parameters, in the order of ``estimates``
     noise                         estimated standard deviation of a measurement; one where it was known, in its units
     residuals                     for each observation, by coordinate: motion less measurement, NaN where not seen
@@ -61,6 +62,7 @@ class Fit:
         unknowns: Floats,
         residuals: Floats,
         jacobian: Floats,
+        bound: NDArray[np.bool_],
         known_noise: dict[str, float] | None,
         indistinct: float,
         runs: tuple[Trajectory, ...],
@@ -69,15 +71,19 @@ class Fit:
     ) -> Fit:
         """From the unknowns found, residuals and derivatives in units of the noise.
 
-        ``indistinct`` is the smallest singular value, over the largest, at which unknowns can be told apart.
+        ``bound`` are the unknowns that their bounds hold, for which there are no errors. ``indistinct`` is the smallest
+        singular value, over the largest, at which unknowns can be told apart.
         """
         count, k = jacobian.shape
         squares = float(residuals @ residuals)
         noise = float(np.sqrt(squares / (count - k))) if known_noise is None else 1.0
-        covariance = noise**2 * _inverse(jacobian, indistinct)[: len(names), : len(names)]
+        covariance = _covariance(jacobian, bound, indistinct, noise)[: len(names), : len(names)]
         found = k + (known_noise is None)
-        misfit = count * np.log(squares / count) if known_noise is None else squares
-        few = 2 * found * (found + 1) / (count - found - 1) if count > found + 1 else np.inf
+        if known_noise is None:
+            misfit = count * np.log(squares / count) if squares > 0 else -np.inf
+            few = 2 * found * (found + 1) / (count - found - 1) if count > found + 1 else np.inf
+        else:
+            misfit, few = squares, 0.0  # Akaike's own criterion needs no correction where the noise is known
         return cls(
             estimates=dict(zip(names, map(float, unknowns), strict=False)),
             standard_errors=dict(zip(names, map(float, np.sqrt(np.diag(covariance))), strict=True)),
@@ -104,14 +110,16 @@ class Fit:
         return self.estimates[key]
 
     def interval(self, name: Any, level: float = 0.95) -> tuple[float, float]:
-        """The confidence interval of a parameter, by Student's distribution."""
+        """The confidence interval of a parameter, by Student's distribution, or the normal one for known noise."""
+        from scipy.stats import norm
         from scipy.stats import t as student
 
         if not 0 < level < 1:
             raise InputError(f"`level` must lie between 0 and 1; got {level!r}.")
         value, error = self[name], self.standard_errors[name_of(name)]
-        width = float(student.ppf((1 + level) / 2, self.count - self.unknowns)) * error
-        return value - width, value + width
+        share = (1 + level) / 2
+        times = norm.ppf(share) if self.known_noise is not None else student.ppf(share, self.count - self.unknowns)
+        return value - float(times) * error, value + float(times) * error
 
     def plot(self, units: Mapping[str, str] | None = None) -> Figure:
         """A figure of what was seen beside the motions found, with the residuals beneath."""
@@ -190,6 +198,12 @@ def compare(fits: Mapping[str, Fit], criterion: str = "aic") -> Comparison:
     if any(fit.known_noise != first.known_noise for fit in fits.values()):
         raise InputError("`fits` must take the noise for known in the same way, or none of them; these do not.")
     values = {name: float(getattr(fit, criterion)) for name, fit in fits.items()}
+    off = [name for name, value in values.items() if not np.isfinite(value)]
+    if off:
+        raise InputError(
+            f"`fits` must leave something to compare by; the {criterion.upper()} of {quoted(off)} is not finite: the "
+            f"data are too few, or met exactly."
+        )
     order = sorted(fits, key=lambda name: values[name])
     differences = {name: values[name] - values[order[0]] for name in order}
     support = {name: np.exp(-difference / 2) for name, difference in differences.items()}
@@ -200,6 +214,16 @@ def compare(fits: Mapping[str, Fit], criterion: str = "aic") -> Comparison:
         differences=differences,
         weights={name: float(value / total) for name, value in support.items()},
     )
+
+
+def _covariance(jacobian: Floats, bound: NDArray[np.bool_], indistinct: float, noise: float) -> Floats:
+    """Of the unknowns (k, k), those at a bound taken as they are; NaN for these themselves."""
+    k = len(bound)
+    covariance = np.full((k, k), np.nan)
+    inverse = _inverse(jacobian[:, ~bound], indistinct)
+    # what is open stays open, even where no noise is left
+    covariance[np.ix_(~bound, ~bound)] = np.where(np.isinf(inverse), np.inf, noise**2 * np.nan_to_num(inverse))
+    return covariance
 
 
 def _inverse(jacobian: Floats, indistinct: float) -> Any:

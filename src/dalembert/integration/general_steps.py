@@ -76,7 +76,7 @@ def _solve(
         args=(p, watch),
         stepsize_controller=_controller(method, t1 - t0),
         saveat=diffrax.SaveAt(steps=True, solver_state=True),
-        max_steps=STRETCH,
+        max_steps=method.max_steps,
         throw=False,
     )
     return watch, solution

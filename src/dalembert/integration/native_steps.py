@@ -54,18 +54,19 @@ class NativeSteps:
         """Up to ``room`` steps, or None if not even one can be taken."""
         self._begin(y, t)
         found = self._stretch(y, t, end, room)
-        if len(found.t):
-            return found
-        native: Any = self.dynamics.native
-        if native.needs_multipliers:
-            return None
-        rows = self._independent(y, t)
-        if rows == self.rows:
-            return None
-        self._use(rows)
-        self.step = 0.0
-        found = self._stretch(y, t, end, room)
+        if not len(found.t) and self._chosen_anew(y, t):
+            self.step = 0.0
+            found = self._stretch(y, t, end, room)
         return found if len(found.t) else None
+
+    def _chosen_anew(self, y: Floats, t: float) -> bool:
+        """Whether there are other rows that will do better at a state; they are then in use."""
+        native: Any = self.dynamics.native
+        rows = self.rows if native.needs_multipliers else self._independent(y, t)
+        if rows == self.rows:
+            return False
+        self._use(rows)
+        return True
 
     def _stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
         if not self.trusts(y, t):
@@ -85,6 +86,12 @@ class NativeSteps:
         And which of them the machine code answers for.
         """
         self._begin(y0[0], float(t0[0]))
+        found, trusted = self._sample(t0, y0, times)
+        if not trusted.all() and self._chosen_anew(y0[0], float(t0[0])):
+            return self._sample(t0, y0, times)
+        return found, trusted
+
+    def _sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         y, told, trusted = self.engine.sample(t0, y0, times, self.p)
         trusted &= np.isfinite(y).all(axis=1)
         told = {name: np.where(trusted[:, None], values, 0.0) for name, values in told.items()}

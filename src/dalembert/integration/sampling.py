@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.general_steps import solver_of
@@ -24,11 +24,15 @@ BATCH = 256
 
 def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: Any) -> dict[str, Any]:
     """States and all that follows from them at T times reached by one step each, by the names of ``Trajectory``."""
-    # Padded to a power of two: what is compiled does not depend on the exact number of times and serves the next run.
-    more = 2 ** int(np.ceil(np.log2(len(times)))) - len(times)
-    t0, y0, padded = (jnp.asarray(np.concatenate([x, np.repeat(x[-1:], more, axis=0)])) for x in (t0, y0, times))
-    found = _sample(dynamics, *divided(method), t0, y0, padded, p)
-    return {name: np.asarray(values)[: len(times)] for name, values in found.items()}
+    parts: list[dict[str, Any]] = []
+    for first in range(0, len(times), BATCH):
+        mine = slice(first, first + BATCH)
+        # filled up to one size: what is compiled does not depend on the number of times and serves the next run
+        more = BATCH - len(times[mine])
+        filled = [jnp.asarray(np.concatenate([x[mine], np.repeat(x[-1:], more, axis=0)])) for x in (t0, y0, times)]
+        found = _sample(dynamics, *divided(method), filled[0], filled[1], filled[2], p)
+        parts.append({name: np.asarray(values)[: BATCH - more] for name, values in found.items()})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 # It runs once, and compiling is nearly all that it costs: little optimisation makes it twice as quick to be ready.
@@ -43,11 +47,7 @@ def _sample(
     def at(t0: Array, y0: Array, t: Array) -> dict[str, Array]:
         return _described(dynamics, method, advance(t0, y0, t), t, p)
 
-    if len(times) <= BATCH:
-        return jax.vmap(at)(t0, y0, times)
-    batches = jax.tree.map(lambda x: x.reshape(-1, BATCH, *x.shape[1:]), (t0, y0, times))
-    found = lax.map(lambda batch: jax.vmap(at)(*batch), batches)
-    return jax.tree.map(lambda x: x.reshape(len(times), *x.shape[2:]), found)
+    return jax.vmap(at)(t0, y0, times)
 
 
 def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Array, Array], Array]:

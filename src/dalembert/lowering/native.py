@@ -6,6 +6,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -62,10 +64,10 @@ class NativeSystem:
         """M, Q, A, b and the residuals at position and velocity level, at one state."""
         function, _, shapes = self._terms
         y, p = np.concatenate([q, qd]).astype(float), np.array([float(value) for value in p])
-        found = np.empty(sum(map(_count, shapes)))
+        ends = [*accumulate(map(prod, shapes), initial=0)]
+        found = np.empty(ends[-1])
         function(y.ctypes.data, float(t), p.ctypes.data, found.ctypes.data)
-        parts = np.split(found, np.cumsum([_count(shape) for shape in shapes])[:-1])
-        return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
+        return tuple(found[i:j].reshape(shape) for (i, j), shape in zip(pairwise(ends), shapes, strict=True))
 
     def _written_books(self, rows: tuple[int, ...], rates: Any) -> tuple[Any, MachineCode, Books]:
         program, books = Programs(self.source, rows, rates).books()
@@ -102,7 +104,3 @@ def _function(program: Program) -> tuple[Any, MachineCode]:
     code = MachineCode(module)
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
     return kind(code.address("program")), code
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    return int(np.prod(shape))

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import sympy as sp
 
 from dalembert.errors import ModelError
-from dalembert.model.laws import SlidingLaw, as_velocity, length, squared
+from dalembert.model.laws import SlidingLaw, as_velocity, at_rest, length, squared
 
 Normal = Literal["ideal", "actual"]
 
@@ -36,13 +36,17 @@ class Friction(SlidingLaw):
     def friction_coefficient(self, speed_squared: Any) -> Any:
         """μ, from the square of the sliding speed."""
 
+    @abstractmethod
+    def direction(self, v: Sequence[Any]) -> tuple[Any, ...]:
+        """What takes the place of v/|v|."""
+
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(sp.Abs(self.normal_force) * component for component in self.per_normal_force(coordinates))
 
     def per_normal_force(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         """The force C for |N| = 1."""
         mu, v = self.coefficient(coordinates), self.sliding_velocity(coordinates)
-        return self.generalised([-mu * component for component in _direction(v, self.smoothing)], coordinates)
+        return self.generalised([-mu * component for component in self.direction(v)], coordinates)
 
     def coefficient(self, coordinates: Sequence[Any]) -> Any:
         """μ at the present sliding speed."""
@@ -96,6 +100,9 @@ class Coulomb(Friction):
     def friction_coefficient(self, speed_squared: Any) -> Any:
         return sp.sympify(self.mu)
 
+    def direction(self, v: Sequence[Any]) -> tuple[Any, ...]:
+        return _along(v, self.smoothing)
+
 
 @dataclass(frozen=True)
 class Stribeck(Friction):
@@ -118,10 +125,52 @@ class Stribeck(Friction):
 
     def __post_init__(self) -> None:
         _check(self)
+        if sp.sympify(self.speed).is_positive is False:
+            raise ModelError([f"`speed` must be positive, a speed about which friction falls; got {self.speed}."])
 
     def friction_coefficient(self, speed_squared: Any) -> Any:
         mu, mu_static, speed = map(sp.sympify, (self.mu, self.mu_static, self.speed))
         return mu + (mu_static - mu) * sp.exp(-speed_squared / speed**2)
+
+    def direction(self, v: Sequence[Any]) -> tuple[Any, ...]:
+        return _along(v, self.smoothing)
+
+
+@dataclass(frozen=True)
+class Continued(Friction):
+    """A law of sliding that goes on smoothly where v passes through zero, for as long as it slides one way.
+
+    That way is d, of unit length. With one component, d is the direction of v/|v|, whatever v does. With several, it
+    is ±v/|v|, with the sign that makes it point along d: where v comes to rest along a smooth path, that turns smoothly
+    into what lies ahead. At v = 0 it is d itself.
+
+    law                     the one that is continued
+    velocity                v
+    along                   d, as symbols
+    normal_force, normal    as those of the law
+    """
+
+    law: Friction
+    velocity: Any
+    along: tuple[Any, ...]
+    normal_force: Any
+    normal: Normal
+    smoothing = None
+    mu_static = None
+
+    @property
+    def kind(self) -> str:
+        return self.law.kind
+
+    def friction_coefficient(self, speed_squared: Any) -> Any:
+        return self.law.friction_coefficient(speed_squared)
+
+    def direction(self, v: Sequence[Any]) -> tuple[Any, ...]:
+        if len(v) == 1:
+            return self.along
+        side = sp.sign(sp.Add(*(a * b for a, b in zip(self.along, v, strict=True))))
+        rest = at_rest(squared(v))
+        return tuple(side * component / length(v) + rest * d for component, d in zip(v, self.along, strict=True))
 
 
 def _check(law: Friction) -> None:
@@ -137,7 +186,7 @@ def _check(law: Friction) -> None:
         object.__setattr__(law, "normal_force", sp.sympify(law.normal_force))
 
 
-def _direction(v: Sequence[Any], width: Any) -> tuple[Any, ...]:
+def _along(v: Sequence[Any], width: Any) -> tuple[Any, ...]:
     """v/|v|, smoothed if that was asked for; zero, with finite derivatives, where v vanishes."""
     if width is not None:
         return tuple(component / sp.sqrt(squared(v) + width**2) for component in v)

@@ -25,6 +25,11 @@ class Law(ABC):
 
     scaled: bool = False
 
+    @property
+    def kind(self) -> str:
+        """What it is called where it is reported."""
+        return type(self).__name__
+
     @abstractmethod
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         """The n components, in the order of the coordinates."""

@@ -77,7 +77,7 @@ def _strangers(system: Any, constraints: list[Constraint]) -> set[Any]:
 
 def _placed(law: Law, constraint: Constraint | None, system: Any) -> tuple[PlacedLaw, list[str]]:
     name = "" if constraint is None else str(constraint.name)
-    placed = PlacedLaw(name, type(law).__name__, law)
+    placed = PlacedLaw(name, law.kind, law)
     if constraint is None:
         return placed, _missing(law, placed.described) or _sliding_problems(law, placed.described, system)
     row = _Contact.of(constraint, system)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model.constraint import Constraint
-from dalembert.model.friction import Friction
+from dalembert.model.friction import Continued, Friction
 from dalembert.model.placement import PlacedLaw
 from dalembert.model.standard_form import constraint_row
 from dalembert.model.symbols import t
@@ -34,6 +34,11 @@ class Contact:
     velocity: tuple[Any, ...]
     normal_force: Any
     mu_static: Any
+
+    @property
+    def along(self) -> tuple[sp.Symbol, ...]:
+        """The parameters that say which way it slides: a unit vector with components like those of the velocity."""
+        return tuple(sp.Symbol(f"{self.name}: along {self.number}.{i}") for i, _ in enumerate(self.velocity, start=1))
 
     def rows(self) -> list[Constraint]:
         """The constraints that hold it."""
@@ -83,20 +88,30 @@ def _tangential(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
     return tuple(part for part in parts if part != 0)
 
 
-def with_sticking(system: System, sticking: Collection[Contact]) -> System:
-    """The system while some contacts stick: held by ideal constraints, which come last, and free of their friction."""
-    dropped = {contact.number for contact in sticking}
-    number = len(system.nonideal)
+def with_sticking(system: System, contacts: Collection[Contact], sticking: Collection[Contact]) -> System:
+    """The system while some contacts stick, held by ideal constraints, which come last; the others slide one way."""
+    changed = {contact.number: None if contact in sticking else contact for contact in contacts}
+
+    def in_place(laws: Sequence[Any], first: int) -> tuple[Any, ...]:
+        kept: list[Any] = []
+        for number, law in enumerate(laws, start=first):
+            contact = changed.get(number)
+            if contact is not None:
+                law = system.laws[number].law
+                kept.append(Continued(law, contact.velocity, contact.along, law.normal_force, law.normal))
+            elif number not in changed:
+                kept.append(law)
+        return tuple(kept)
+
+    first = len(system.nonideal)
     constraints: list[Constraint] = []
     for constraint in system.constraints:
-        mine = range(number, number + len(constraint.nonideal))
-        kept = tuple(law for i, law in zip(mine, constraint.nonideal, strict=True) if i not in dropped)
-        constraints.append(replace(constraint, nonideal=kept))
-        number += len(constraint.nonideal)
+        constraints.append(replace(constraint, nonideal=in_place(constraint.nonideal, first)))
+        first += len(constraint.nonideal)
     return replace(
         system,
         constraints=(*constraints, *(row for contact in sticking for row in contact.rows())),
-        nonideal=tuple(law for i, law in enumerate(system.nonideal) if i not in dropped),
+        nonideal=in_place(system.nonideal, 0),
     )
 
 

@@ -35,6 +35,22 @@ def parameter_values(names: Sequence[str], given: Any) -> tuple[float, ...]:
     return tuple(float(x) for x in _finite([by_name[name] for name in names], names, "parameters"))
 
 
+def named_values(given: Any, argument: str) -> dict[str, float]:
+    """Finite numbers by name, from a mapping by name or symbol."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"`{argument}` must be a mapping from names to numbers; got {given!r}.")
+    by_name = {name_of(key): value for key, value in given.items()}
+    return dict(zip(by_name, map(float, _finite(list(by_name.values()), list(by_name), argument)), strict=True))
+
+
+def column_values(given: Any, argument: str) -> Floats:
+    """Numbers, NaN among them where there are none."""
+    values = _numbers(given, argument)
+    if np.isinf(values).any():
+        raise InputError(f"`{argument}` must be finite, or NaN where nothing was seen; it holds an infinity.")
+    return values
+
+
 def time_values(given: Any, argument: str, *, increasing: bool = False) -> Floats:
     """Finite times; at least two and strictly increasing where that is asked for."""
     times = _numbers(given, argument)

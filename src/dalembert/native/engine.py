@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,6 +78,10 @@ class NativeEngine:
 
     def first_step(self, y: Floats, t: float, end: float, p: Floats, rtol: float, atol: float) -> float:
         """A step to begin with, from the size of the first two derivatives, as Hairer, Nørsett and Wanner do it."""
+        with np.errstate(over="ignore", invalid="ignore"):  # huge numbers are told by their not being finite
+            return self._first_step(y, t, end, p, rtol, atol)
+
+    def _first_step(self, y: Floats, t: float, end: float, p: Floats, rtol: float, atol: float) -> float:
         scale = atol + rtol * np.abs(y)
         slope = self.slope(y, t, p)[:-1]
         size, speed = _rms(y / scale), _rms(slope / scale)
@@ -117,8 +122,8 @@ class NativeEngine:
             *(count, t0.ctypes.data, y0.ctypes.data, times.ctypes.data, p.ctypes.data),
             *(states.ctypes.data, told.ctypes.data, trusted.ctypes.data, work.ctypes.data),
         )
-        ends = np.cumsum(self.account)
-        parts = np.split(told, ends[:-1], axis=1)
+        ends = [*accumulate(self.account, initial=0)]
+        parts = [told[:, i:j] for i, j in pairwise(ends)]
         return states, dict(zip(Account._fields, parts, strict=True)), trusted == 1.0
 
 

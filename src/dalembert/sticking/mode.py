@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
@@ -24,9 +24,28 @@ HELD = 1e-12
 """Relative rounding in the comparison of what holding takes with what friction can give."""
 
 
+class Load(NamedTuple):
+    """What holding a contact takes (…, c), in components of its sliding velocity, and the most that there is (…,)."""
+
+    taken: Floats
+    given: Floats
+
+    @property
+    def excess(self) -> Floats:
+        """Positive where it lets go."""
+        return np.linalg.norm(self.taken, axis=-1) - (1 + HELD) * self.given
+
+    @property
+    def margin(self) -> Floats:
+        """One where nothing is taken, zero where all is, less where it lets go; never below minus one."""
+        taken = np.linalg.norm(self.taken, axis=-1)
+        whole = taken + self.given
+        return np.where(whole > 0, self.given - taken, 1.0) / np.where(whole > 0, whole, 1.0)
+
+
 @dataclass(frozen=True)
 class Mode:
-    """The contacts in ``sticking`` stick, all others slide; p has the values of all parameters."""
+    """The contacts in ``sticking`` stick, all others slide one way; p has the values of the system's own parameters."""
 
     system: System
     contacts: tuple[Contact, ...]
@@ -34,7 +53,7 @@ class Mode:
 
     @cached_property
     def dynamics(self) -> Dynamics:
-        return build(with_sticking(self.system, self.sticking))
+        return build(with_sticking(self.system, self.contacts, self.sticking))
 
     @property
     def sliding(self) -> tuple[Contact, ...]:
@@ -50,20 +69,39 @@ class Mode:
         """The sliding velocity (…, c)."""
         return values_of(self.system, contact.velocity)(t, y, p)
 
-    def excess(self, contact: Contact, t: Any, y: Floats, p: dict[str, float], reactions: Floats) -> Floats:
-        """By how much holding a contact takes more than friction can give, μₛ |N|; positive where it lets go."""
-        taken = np.linalg.norm(reactions[..., self.rows(contact)], axis=-1)
-        given = values_of(self.system, (contact.mu_static * sp.Abs(contact.normal_force),))(t, y, p, reactions)
-        return taken - (1 + HELD) * given[..., 0]
+    def load(
+        self, contact: Contact, helpers: Collection[Contact], t: Any, y: Floats, p: dict[str, float], reactions: Floats
+    ) -> Load:
+        """What holding a contact takes, and what friction can give.
+
+        ``helpers`` stick as well and hold the same motion. Only the sum of what all of them take is determined, so
+        that they are added up, each in proportion to how fast it would move.
+        """
+        taken, given = reactions[..., self.rows(contact)], self._most(contact, t, y, p, reactions)
+        if helpers:
+            own = self.slopes(contact, t, y, p)
+            for other in helpers:
+                ratio = np.sum(own * self.slopes(other, t, y, p), axis=(-2, -1)) / np.sum(own**2, axis=(-2, -1))
+                taken = taken + ratio[..., None] * reactions[..., self.rows(other)]
+                given = given + np.abs(ratio) * self._most(other, t, y, p, reactions)
+        return Load(taken, given)
+
+    def _most(self, contact: Contact, t: Any, y: Floats, p: dict[str, float], reactions: Floats) -> Floats:
+        """μₛ |N|."""
+        most = (contact.mu_static * sp.Abs(contact.normal_force),)
+        return values_of(self.system, most)(t, y, p, reactions)[..., 0]
+
+    def slopes(self, contact: Contact, t: Any, y: Floats, p: dict[str, float]) -> Floats:
+        """∂v/∂q̇ of the sliding velocity (…, c, n)."""
+        rows = slopes(contact, self.system)
+        flat = values_of(self.system, tuple(e for row in rows for e in row))(t, y, p)
+        return flat.reshape(*np.shape(t), len(rows), -1)
 
     def holding_force(self, t: Any, y: Floats, p: dict[str, float], multipliers: Floats) -> Floats:
         """The generalised force (…, n) of all that sticks."""
         total = np.zeros((*np.shape(t), len(self.system.coordinates)))
         for contact in self.sticking:
-            rows = slopes(contact, self.system)
-            flat = values_of(self.system, tuple(e for row in rows for e in row))(t, y, p)
-            matrix = flat.reshape(*np.shape(t), len(rows), -1)
-            total += np.einsum("...ci,...c->...i", matrix, multipliers[..., self.rows(contact)])
+            total += np.einsum("...ci,...c->...i", self.slopes(contact, t, y, p), multipliers[..., self.rows(contact)])
         return total
 
 

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pieces joined to a trajectory: what holds a contact counts as friction, and its constraints are not told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.integration.run import recorded, statistics
+from dalembert.integration.start import terms_at
+from dalembert.integration.trajectory import PER_CONSTRAINT, Trajectory
+from dalembert.lowering.build import build
+from dalembert.model.ordering import quoted
+from dalembert.sticking.mode import Mode
+from dalembert.sticking.phase import Phase
+from dalembert.sticking.piece import Piece
+
+Floats = NDArray[np.float64]
+
+
+def joined(pieces: Sequence[Piece], times: Floats, events: tuple[Any, ...]) -> Trajectory:
+    """The motion at times on the pieces, which follow one another."""
+    parts: list[dict[str, Any]] = []
+    start = -np.inf
+    for piece in pieces:
+        mine = times[(times > start) & (times <= piece.end)]
+        if len(mine):
+            parts.append(_part(piece, mine))
+        start = piece.end
+    whole: dict[str, Any] = {
+        name: None if parts[0][name] is None else np.concatenate([part[name] for part in parts]) for name in parts[0]
+    }
+    first = pieces[0].phase
+    dynamics = build(first.mode.system)
+    paths = [piece.path for piece in pieces]
+    slowest = next((path for path in paths if path.native is None), paths[0])
+    total = statistics(dynamics, first.method, slowest) | {
+        name: sum(getattr(path, name) for path in paths) for name in ("steps", "rejected", "seconds")
+    }
+    return Trajectory(
+        t=times[: len(whole["q"])],
+        **whole,
+        coordinates=dynamics.coordinates,
+        constraints=dynamics.constraints,
+        parameters=dict(first.p),
+        statistics=total,
+        notes=_notes(pieces),
+        events=events,
+    )
+
+
+def _part(piece: Piece, times: Floats) -> dict[str, Any]:
+    phase = piece.phase
+    mode, system = phase.mode, phase.mode.system
+    found = recorded(mode.dynamics, phase.method, piece.path, times, phase.values)
+    if not mode.sticking:
+        return found
+    y = np.concatenate([found["q"], found["qd"]], axis=1)
+    force = mode.holding_force(times, y, phase.p, found["multipliers"])
+    m = len(system.constraints)
+    return found | {
+        "ideal_force": found["ideal_force"] - force,
+        "nonideal_force": found["nonideal_force"] + force,
+        "rank": _ranks(phase, times, y, found["rank"]),
+        **{name: found[name][:, :m] for name in PER_CONSTRAINT},
+    }
+
+
+def _ranks(phase: Phase, times: Floats, y: Floats, found: Floats) -> NDArray[np.int64]:
+    """The ranks of the system's own constraints, from those of all that hold in a phase."""
+    system = phase.mode.system
+    m = len(system.constraints)
+    if (found == m + sum(len(contact.velocity) for contact in phase.mode.sticking)).all():
+        return np.full(len(times), m)
+    dynamics = build(system)
+    p = tuple(phase.p[name] for name in dynamics.parameters)
+    n = len(system.coordinates)
+    rows = [np.asarray(terms_at(dynamics, s[:n], s[n:], t, p).A) for t, s in zip(times, y, strict=True)]
+    return np.array([np.linalg.matrix_rank(A) for A in rows])
+
+
+def _notes(pieces: Sequence[Piece]) -> tuple[str, ...]:
+    helped = dict.fromkeys(
+        tuple(c.name for c in piece.phase.mode.sticking if c == contact or c in others)
+        for piece in pieces
+        for contact, others in piece.phase.helpers.items()
+        if others
+    )
+    return tuple(
+        f"{quoted(names)} hold the same motion: they let go together, when all that they can hold is exceeded; how "
+        f"they share it until then is not determined."
+        for names in helped
+    )
+
+
+def places(mode: Mode) -> NDArray[np.int64]:
+    """To which entry of the run's books each entry of a mode's belongs: what holds a contact counts as its law's.
+
+    Entries are the applied forces, the constraints, the laws.
+    """
+    m = len(mode.system.constraints)
+    held = [contact.number for contact in mode.sticking for _ in contact.velocity]
+    kept = [number for number in range(len(mode.system.laws)) if number not in held]
+    return np.array([*range(1 + m), *(1 + m + number for number in (*held, *kept))])
