@@ -152,6 +152,14 @@ def test_the_order_of_constraints_does_not_decide_about_gradients(rows: tuple, s
     assert verdict.unique_multipliers == {name: name != square for name in "ab"}
 
 
+def test_a_constraint_that_says_nothing_is_no_trouble() -> None:
+    for verdict in (
+        da.check(system(k * (x - 1)), parameters={"k": 0}),
+        da.check(system(sp.sin(x) ** 2 + sp.cos(x) ** 2 - 1)),
+    ):
+        assert verdict.well_posed and "`a` says nothing: it holds at every state." in str(verdict)
+
+
 # units
 
 
@@ -250,3 +258,33 @@ def test_small_masses_are_no_small_matter() -> None:
     verdict = da.check(system(*rows, mass=1e-20 * sp.eye(2)), (0, 0), (0, 0))
     assert verdict.conflicts == (("acceleration", ("a", "b")),)
     assert np.isinf(verdict.rank_gap) or verdict.rank_gap > 1e6
+
+
+# starts of a simulation
+
+
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_rows_that_are_fragile_are_found_beside_large_coordinates(far: float) -> None:
+    """The second row repeats the first where it holds, and only there; what z is does not matter to them."""
+    circle = x**2 + y**2 - 1
+    fragile = system(circle, circle * (2 + x), force=(0, -1, 0))
+    with pytest.raises(da.ConstraintError, match="`b` would drift off under this `drift`"):
+        da.simulate(fragile, (1, 0, far), (0, 0, 0), (0, 1), drift=None)
+
+
+def test_rows_in_mixed_units_are_not_called_redundant_in_a_run() -> None:
+    unit = 1e9
+    mixed = system(x + unit * y, x - unit * y - 1, mass=sp.diag(1, unit**2))
+    run = da.simulate(mixed, (0.5, -0.5 / unit), (0, 0), (0, 1), drift=None)
+    assert run.notes == ()
+
+
+def test_check_and_simulate_judge_a_start_alike() -> None:
+    line = system(x - 1)
+    for off, sound in ((5e-9, True), (5e-8, False)):
+        assert da.check(line, (1 + off, 0), (0, 0)).well_posed == sound
+        if sound:
+            da.simulate(line, (1 + off, 0), (0, 0), (0, 0.1))
+        else:
+            with pytest.raises(da.StateError):
+                da.simulate(line, (1 + off, 0), (0, 0), (0, 0.1))

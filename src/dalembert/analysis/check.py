@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.analysis.conflict_findings import conflict_findings
 from dalembert.analysis.demands import motion_equations
 from dalembert.analysis.feasibility import LEVELS
-from dalembert.analysis.gradients import degenerate_rows, powerless, without_rounding
+from dalembert.analysis.gradients import degenerate_rows, powerless, void_rows, without_rounding
 from dalembert.analysis.hidden import Hidden, hidden_constraints, undecided
 from dalembert.analysis.linear_facts import dependencies, determined, independent_rows, rank_gap
 from dalembert.analysis.mass import MassKind, mass_kind, singular_places, spoken
@@ -204,7 +204,11 @@ def _redundant(subject: Subject, findings: list[Finding], *, regular: bool) -> d
     A, names = subject.numbers.rows, subject.names
     found = {names[i]: {names[k]: c for k, c in parts.items()} for i, parts in dependencies(A).items()}
     idle = [name for name, off in zip(names, powerless(subject.model, subject.around), strict=True) if off]
+    empty = {names[i] for i in void_rows(subject.model, subject.fixed)} if idle else set()
     for name in idle:
+        if name in empty:
+            findings.append(Finding("redundant", f"`{name}` says nothing: it holds at every state."))
+            continue
         message = (
             f"`{name}` has no gradient of its own wherever it holds, so that no force can keep it; state what it "
             f"amounts to instead, as x = 0 for x² = 0."

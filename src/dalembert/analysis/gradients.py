@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from dalembert.analysis.linear_facts import own_parts, unit_rows
 from dalembert.analysis.mass import own_units
 from dalembert.analysis.numbers import Model, Numbers, Point, own_scale
-from dalembert.analysis.states import Settled, moved
+from dalembert.analysis.rational import exact
+from dalembert.analysis.states import Fixed, Settled, moved
+from dalembert.analysis.zero import ZeroTest
 from dalembert.violation import violated
 
 
@@ -43,6 +46,15 @@ def _touched(point: Point) -> Point:
     rng = np.random.default_rng(27)
     q, qd = (x + 1e-8 * own_scale(x) * rng.uniform(0.5, 1.0, len(x)) for x in (point.q, point.qd))
     return point._replace(q=q, qd=qd)
+
+
+def void_rows(model: Model, fixed: Fixed) -> list[int]:
+    """Constraints that are met by every state, as 0 = 0, or k (x − 1) = 0 where k is zero."""
+    form, is_zero = model.form, ZeroTest()
+    values = () if fixed.p is None else zip(model.parameters, fixed.p, strict=True)
+    given = {symbol: sp.Rational(str(value)) for symbol, value in values}
+    said = zip(form.constraint_matrix, form.constraint_rhs, form.position, form.velocity, strict=True)
+    return [i for i, (A, *rest) in enumerate(said) if all(is_zero(exact(e).xreplace(given)) for e in (*A, *rest))]
 
 
 def without_rounding(model: Model, numbers: Numbers, around: Sequence[Settled]) -> Numbers:
