@@ -159,11 +159,11 @@ def simulate(
             found = pieces.run(q0, qd0, times, **start)
         return replace(found, notes=(*found.notes, *_redundancies(dynamics, found, p)), accounts=accounts)
     except (MassMatrixError, ConstraintError) as refusal:
-        raise _explained(refusal, system) from None
+        raise _explained(refusal, system, p) from None
     except SimulationError as end:
         end.trajectory = replace(end.trajectory, accounts=accounts)
         _refuse_paradox(dynamics, end, method.formulation, p)
-        said = _hidden_behind(system)
+        said = _hidden_behind(system, p)
         raise SimulationError(f"{end}{said}", end.time, end.trajectory) if said else end from None
 
 
@@ -313,23 +313,24 @@ def _redundancies(dynamics: Dynamics, found: Trajectory, p: Any) -> list[str]:
     return notes
 
 
-def _explained(refusal: MassMatrixError | ConstraintError, system: AnySystem) -> Exception:
+def _explained(refusal: MassMatrixError | ConstraintError, system: AnySystem, p: Any) -> Exception:
     """The refusal of a start, with the hidden constraints that are behind it if there are any."""
-    said = _hidden_behind(system)
+    said = _hidden_behind(system, p)
     return type(refusal)(f"{refusal}{said}") if said else refusal
 
 
-def _hidden_behind(system: AnySystem) -> str:
+def _hidden_behind(system: AnySystem, p: Any) -> str:
     """What to add to a message where a system has hidden constraints: nothing where it has none."""
     if not isinstance(system, System):
         return ""
     from dalembert.analysis.hidden import hidden_constraints
+    from dalembert.analysis.states import Fixed
 
-    found = hidden_constraints(system).constraints
-    if not found:
+    found = hidden_constraints(system, Fixed(np.array([float(value) for value in p])))
+    if not found.constraints or found.impossible is not None:
         return ""
-    said = ", ".join(f"`{system.symbols.readable(constraint.expression)} = 0`" for constraint in found)
+    said = ", ".join(f"`{system.symbols.readable(constraint.expression)} = 0`" for constraint in found.constraints)
+    reduced = "da.reduce(system, parameters=...)" if found.special else "da.reduce(system)"
     return (
-        f" The motion must also satisfy {said}, hidden in the equations: simulate `da.reduce(system)`, from a start "
-        f"that does."
+        f" The motion must also satisfy {said}, hidden in the equations: simulate `{reduced}`, from a start that does."
     )

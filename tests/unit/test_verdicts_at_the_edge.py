@@ -11,6 +11,7 @@ import dalembert as da
 from dalembert.analysis.gradients import degenerate_rows
 from dalembert.analysis.numbers import Point, model_of
 from dalembert.model.standard_form import standard_form
+from dalembert.verbs import _hidden_behind
 
 x, y, z = da.coordinates("x y z")
 xd, yd, zd = (c.diff(da.t) for c in (x, y, z))
@@ -182,6 +183,8 @@ def test_parameters_give_way_where_the_first_ones_allow_no_state() -> None:
     verdict = da.check(system(x**2 + y**2 - k + 5))
     assert verdict.well_posed
     assert "judged at k = 5." in told(verdict, "parameters")[0]
+    apart = system(x**2 + y**2 - k**2, (x - 9) ** 2 + y**2 - g**2)
+    assert da.check(apart).well_posed
 
 
 @pytest.mark.parametrize(
@@ -288,3 +291,11 @@ def test_check_and_simulate_judge_a_start_alike() -> None:
         else:
             with pytest.raises(da.StateError):
                 da.simulate(line, (1 + off, 0), (0, 0), (0, 0.1))
+
+
+def test_what_is_hidden_behind_a_refusal_is_found_with_the_parameters_of_the_run() -> None:
+    massless = system(mass=sp.diag(1, m), force=(0, 1 - y))
+    assert "satisfy `y - 1 = 0`, hidden in the equations: simulate `da.reduce(system, parameters=" in _hidden_behind(
+        massless, (0.0,)
+    )
+    assert _hidden_behind(massless, (1.0,)) == ""

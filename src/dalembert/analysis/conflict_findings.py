@@ -54,4 +54,5 @@ def _exception(subject: Subject, level: Level, core: Sequence[int]) -> str:
     found = feasibility.exception_to(model, subject.point, level, core, fixed)
     if found is None:
         return f" No values of {', '.join(symbol.name for symbol in free)} were found for which that is not so."
-    return f" Only special values help, such as {values_in(model, found, core, fixed)}."
+    which = "Other" if found.general else "Only special"
+    return f" {which} values help, such as {values_in(model, found.point, core, fixed)}."

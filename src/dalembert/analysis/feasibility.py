@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.analysis.linear_facts import contradictions, minimal_conflicts
 from dalembert.analysis.numbers import Model, Point, finite, own_scale, sizes
-from dalembert.analysis.states import Fixed, Rows, free_values, jointly, moved, settled, yielding
+from dalembert.analysis.states import Fixed, Rows, Yielding, free_values, jointly, moved, settled, yielding
 from dalembert.analysis.verdict import Level
 from dalembert.violation import violated
 
@@ -75,8 +75,8 @@ def conflicts(
     return found
 
 
-def exception_to(model: Model, point: Point, level: Level, rows: Sequence[int], fixed: Fixed) -> Point | None:
-    """A point with special parameters or at a special time at which constraints in conflict agree, if one is found."""
+def exception_to(model: Model, point: Point, level: Level, rows: Sequence[int], fixed: Fixed) -> Yielding | None:
+    """A point with other parameters or at another time at which constraints in conflict agree, if one is found."""
     position, velocity = _both(model.position, rows), _both(model.velocity, rows)
     chosen = {
         "position": Rows(position),
@@ -85,7 +85,7 @@ def exception_to(model: Model, point: Point, level: Level, rows: Sequence[int], 
     }[level]
     starts = (point, *islice(_moved_starts(point, random=fixed.p is None), FEW))
     found = (yielding(model, start, chosen, fixed) for start in starts)
-    return next((special.point for special in found if special is not None), None)
+    return next(filter(None, found), None)
 
 
 SOON = (0.01, 0.1)

@@ -199,9 +199,13 @@ def yielded_states(model: Model, fixed: Fixed) -> list[Settled]:
     """Some states on the constraints for which parameters and times that are not fixed gave way."""
     if not free_values(model, range(len(model.form.position)), fixed):
         return []
-    rows = Rows(model.position, model.velocity)
-    found = (yielding(model, start, rows, fixed) for start in islice(random_starts(model, fixed), ENOUGH))
-    return typical_states(model, (state.point for state in found if state is not None and state.general))
+    # positions first: together with velocities the way leads to where nothing can move, more often than not
+    for rows in (Rows(model.position), Rows(model.position, model.velocity)):
+        found = (yielding(model, start, rows, fixed) for start in islice(random_starts(model, fixed), ENOUGH))
+        states = typical_states(model, (state.point for state in found if state is not None and state.general))
+        if states:
+            return states
+    return []
 
 
 def free_values(model: Model, rows: Sequence[int], fixed: Fixed) -> list[sp.Symbol]:

@@ -35,7 +35,7 @@ class ZeroTest:
             return True
         if expression.has(sp.Piecewise):
             # random numbers see some of the pieces only
-            folded = sp.piecewise_fold(expression)
+            folded: Any = sp.piecewise_fold(expression)
             return all(self(piece) for piece, _ in folded.args) if isinstance(folded, sp.Piecewise) else self(folded)
         if not seems_zero(expression):
             return False
