@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from dalembert.analysis.check import check as check
     from dalembert.analysis.classification import Classification as Classification
     from dalembert.analysis.classification import classify as classify
-    from dalembert.analysis.hidden import reduce as reduce
+    from dalembert.analysis.reduction import reduce as reduce
     from dalembert.analysis.verdict import Verdict as Verdict
     from dalembert.differentiable import flow as flow
     from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
@@ -113,7 +113,7 @@ _LATER = {
     "check": "analysis.check",
     "Classification": "analysis.classification",
     "classify": "analysis.classification",
-    "reduce": "analysis.hidden",
+    "reduce": "analysis.reduction",
     "Verdict": "analysis.verdict",
     "ConstrainedMotion": "equation.answer",
     "constrained_motion": "equation.constrained_motion",

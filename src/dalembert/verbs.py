@@ -14,7 +14,7 @@ from jax import Array
 from dalembert.compilation_cache import keep_compiled_programs
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.constrained_motion import checked_formulation, finished
-from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.verdict import require_fit
@@ -34,6 +34,7 @@ from dalembert.model.values import parameter_values, scalar_value, state_values,
 from dalembert.settings import method_of, require_system
 from dalembert.sticking.joining import places
 from dalembert.sticking.pieces import Pieces
+from dalembert.violation import own_size
 
 if TYPE_CHECKING:
     from dalembert.analysis.ledger import Ledger
@@ -159,11 +160,11 @@ def simulate(
             found = pieces.run(q0, qd0, times, **start)
         return replace(found, notes=(*found.notes, *_redundancies(dynamics, found, p)), accounts=accounts)
     except (MassMatrixError, ConstraintError) as refusal:
-        raise _explained(refusal, system) from None
+        raise _explained(refusal, system, p) from None
     except SimulationError as end:
         end.trajectory = replace(end.trajectory, accounts=accounts)
         _refuse_paradox(dynamics, end, method.formulation, p)
-        said = _hidden_behind(system)
+        said = _hidden_behind(system, p)
         raise SimulationError(f"{end}{said}", end.time, end.trajectory) if said else end from None
 
 
@@ -216,8 +217,8 @@ def _refuse_fragile_rows(dynamics: Dynamics, drift: Drift, q0: Any, qd0: Any, t0
     from dalembert.analysis.linear_facts import independent_rows
 
     q, qd = _on_constraints(dynamics, q0, qd0, t0, p)
-    steps = 1e-2 * (1 + np.abs(q).max()) * np.random.default_rng(25).normal(size=(4, len(q)))
-    rows = [independent_rows(np.asarray(terms_at(dynamics, x, qd, t0, p).A)) for x in (q, *(q + steps))]
+    steps = 1e-2 * np.maximum(1.0, np.abs(q)) * np.random.default_rng(25).normal(size=(4, len(q)))
+    rows = [independent_rows(_own_rows(terms_at(dynamics, x, qd, t0, p))) for x in (q, *(q + steps))]
     here, off = rows[0], max(rows, key=len)
     if len(off) > len(here):
         names = quoted(dynamics.constraints[i] for i in off if i not in here)
@@ -230,12 +231,24 @@ def _refuse_fragile_rows(dynamics: Dynamics, drift: Drift, q0: Any, qd0: Any, t0
 def _on_constraints(dynamics: Dynamics, q0: Any, qd0: Any, t0: Any, p: Any) -> tuple[Any, Any]:
     """The start, or the nearest state on the constraints if it is off them and there is one."""
     terms = terms_at(dynamics, q0, qd0, t0, p)
-    if np.abs(np.asarray(terms.position)).max(initial=0.0) < 1e-12:
+    miss = np.abs(np.asarray(terms.position))
+    if (miss <= ROUNDING * own_size(terms.position, terms.A, q0)).all():
         return q0, qd0
     try:
         return nearest_state(dynamics, q0, qd0, t0, p)
     except StateError:
         return q0, qd0
+
+
+ROUNDING = 1e-12
+"""How far a start on the constraints misses them, as a fraction of their own terms."""
+
+
+def _own_rows(terms: Terms) -> Any:
+    """A (m, n) with each coordinate in its own unit, by the masses: units must not decide about a rank."""
+    from dalembert.analysis.mass import own_units
+
+    return np.asarray(terms.A) / own_units(np.asarray(terms.M))
 
 
 def _pieces(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -> Pieces | None:
@@ -291,7 +304,7 @@ def _redundancies(dynamics: Dynamics, found: Trajectory, p: Any) -> list[str]:
 
     notes: list[str] = []
     for k in [0, *(np.flatnonzero(np.diff(rank)) + 1)][:MOST_NOTES]:
-        A = np.asarray(terms_at(dynamics, found.q[k], found.qd[k], found.t[k], p).A)
+        A = _own_rows(terms_at(dynamics, found.q[k], found.qd[k], found.t[k], p))
         kept = independent_rows(A)
         names = quoted(name for i, name in enumerate(found.constraints) if i not in kept)
         said = f"redundant: {names}" if names else "none is redundant"
@@ -299,23 +312,24 @@ def _redundancies(dynamics: Dynamics, found: Trajectory, p: Any) -> list[str]:
     return notes
 
 
-def _explained(refusal: MassMatrixError | ConstraintError, system: AnySystem) -> Exception:
+def _explained(refusal: MassMatrixError | ConstraintError, system: AnySystem, p: Any) -> Exception:
     """The refusal of a start, with the hidden constraints that are behind it if there are any."""
-    said = _hidden_behind(system)
+    said = _hidden_behind(system, p)
     return type(refusal)(f"{refusal}{said}") if said else refusal
 
 
-def _hidden_behind(system: AnySystem) -> str:
+def _hidden_behind(system: AnySystem, p: Any) -> str:
     """What to add to a message where a system has hidden constraints: nothing where it has none."""
     if not isinstance(system, System):
         return ""
     from dalembert.analysis.hidden import hidden_constraints
+    from dalembert.analysis.states import Fixed
 
-    found = hidden_constraints(system).constraints
-    if not found:
+    found = hidden_constraints(system, Fixed(np.array([float(value) for value in p])))
+    if not found.constraints or found.impossible is not None:
         return ""
-    said = ", ".join(f"`{system.symbols.readable(constraint.expression)} = 0`" for constraint in found)
+    said = ", ".join(f"`{system.symbols.readable(constraint.expression)} = 0`" for constraint in found.constraints)
+    reduced = "da.reduce(system, parameters=...)" if found.special else "da.reduce(system)"
     return (
-        f" The motion must also satisfy {said}, hidden in the equations: simulate `da.reduce(system)`, from a start "
-        f"that does."
+        f" The motion must also satisfy {said}, hidden in the equations: simulate `{reduced}`, from a start that does."
     )

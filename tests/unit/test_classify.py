@@ -9,6 +9,8 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.analysis.derived_flag import Pfaffian
+from dalembert.analysis.joint_integrals import independent
 from dalembert.model.standard_form import standard_form
 
 x, y, z, w = da.coordinates("x y z w")
@@ -516,3 +518,25 @@ def test_what_cannot_be_followed_is_refused_in_words(expression: sp.Expr) -> Non
     system = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(expression, name="odd"))
     with pytest.raises(da.ModelError, match="needs functions whose derivatives SymPy can follow"):
         da.classify(system)
+
+
+def test_what_time_switches_is_rheonomic() -> None:
+    """Between the jumps a step has no derivative, and random times may see one of its pieces only."""
+    step = sp.Piecewise((0, da.t < 1), (1, True))
+    late = sp.Piecewise((0, da.t < 100), (da.t, True))
+    for constraint, catastatic in ((x - step, False), (x - sp.Heaviside(da.t - 5), False), (xd - late, False)):
+        (row,) = classified((x, y), constraint).constraints
+        assert not row.scleronomic and row.catastatic == catastatic
+
+
+def test_small_coefficients_are_told_alike_one_by_one_and_together() -> None:
+    found = classified((x, y, z), xd + sp.Rational(1, 10**25) * y * zd)
+    assert found.constraints[0].holonomic is False
+    assert found.derived_flag == (1, 0) and found.degrees_of_freedom.position == 3 and not found.numerical
+
+
+def test_integrals_that_are_not_real_at_a_point_are_passed_over(recwarn: pytest.WarningsRecorder) -> None:
+    a, b = sp.symbols("a b", real=True)
+    forms = Pfaffian((a, b), ((sp.S.One, sp.S.Zero),))
+    assert independent([a * sp.log(a), a], forms, {a: -1.0, b: 1.0}) == [a]
+    assert not recwarn.list

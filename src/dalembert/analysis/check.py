@@ -3,20 +3,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dalembert.analysis import feasibility
-from dalembert.analysis.hidden import hidden_constraints
+from dalembert.analysis.conflict_findings import conflict_findings
+from dalembert.analysis.demands import motion_equations
+from dalembert.analysis.feasibility import LEVELS
+from dalembert.analysis.gradients import degenerate_rows, powerless, void_rows, without_rounding
+from dalembert.analysis.hidden import Hidden, hidden_constraints, undecided
 from dalembert.analysis.linear_facts import dependencies, determined, independent_rows, rank_gap
-from dalembert.analysis.mass import mass_kind, singular_places, spoken
+from dalembert.analysis.mass import MassKind, mass_kind, singular_places, spoken
 from dalembert.analysis.numbers import Model, Numbers, Point, computable, finite, model_of
 from dalembert.analysis.refusal import in_words
 from dalembert.analysis.saddle import determinant, hidden_findings, open_directions
-from dalembert.analysis.states import Settled, gradients, powerless, random_starts, random_states, states_near
-from dalembert.analysis.verdict import Conflict, Finding, FreeData, Verdict
+from dalembert.analysis.states import (
+    Fixed,
+    Settled,
+    random_places,
+    random_starts,
+    states_near,
+    typical_states,
+    yielded_states,
+)
+from dalembert.analysis.subject import Subject, values_in
+from dalembert.analysis.verdict import Finding, FreeData, Verdict
 from dalembert.analysis.violations import violations
 from dalembert.errors import InputError
 from dalembert.model.ordering import quoted
@@ -25,35 +36,12 @@ from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values
 
 
-@dataclass(frozen=True)
-class _Subject:
-    """What is looked at: a system, and a point, given or random.
-
-    numbers            its terms there, rows of A that are rounding error made zero
-    around             states on the constraints: near a given point, anywhere if none is given
-    given              whether the point is the user's
-    free_parameters    whether the parameters are random, too
-    """
-
-    system: System
-    model: Model
-    point: Point
-    numbers: Numbers
-    around: list[Settled]
-    given: bool
-    free_parameters: bool
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.system.constraint_names
-
-
 @in_words
 def check(
     system: System,
     q: Any = None,
     qd: Any = None,
-    t: float = 0.0,
+    t: float | None = None,
     *,
     parameters: Any = None,
     allow_violation: bool = False,
@@ -61,12 +49,12 @@ def check(
     """A verdict on whether a question of constrained motion is well posed.
 
     With a state: whether it satisfies the constraints, and what holds there. Without one: what holds in general, judged
-    at random states that satisfy the constraints, with random positive parameters unless they are given.
+    at random states that satisfy the constraints, with random positive parameters and times unless they are given.
 
     Parameters
     ----------
     q, qd         coordinates and velocities, as a sequence or a mapping by name; both or neither
-    t             time
+    t             time; zero if left out with a state, random without one
     parameters    a value for every constant of the model; needed with a state
     allow_violation    as for ``da.simulate``: a state off the constraints is meant, and no trouble
 
@@ -91,21 +79,38 @@ def check(
         raise InputError("`q` and `qd` must be given together, or neither of them.")
     model = model_of(standard_form(system), system.parameter_names)
     p = None if parameters is None and q is None else np.array(parameter_values(system.parameter_names, parameters))
+    time = None if t is None else float(scalar_value(t, "t"))
+    fixed, notes = Fixed(p, time), []
     if q is None or p is None:
-        around = random_states(model, p)
-        point = around[0].point if around else next(random_starts(model, p), None)
+        around, notes = _states_anywhere(model, fixed)
+        point = around[0].point if around else next(random_starts(model, fixed), None)
+        fixed = Fixed(point.p, point.t) if notes and point is not None else fixed
     else:
         names = system.coordinate_names
-        point = Point(state_values(names, q, "q"), state_values(names, qd, "qd"), float(scalar_value(t, "t")), p)
+        point = Point(state_values(names, q, "q"), state_values(names, qd, "qd"), time or 0.0, p)
+        fixed = Fixed(p, point.t)
         around = states_near(model, point)
     if point is None:
         return _unknown("no state was found at which all terms are real and finite.")
     numbers = model.terms(point)
     if not finite(numbers):
         return _not_finite(numbers)
-    numbers = numbers._replace(A=gradients(model, numbers, around))
-    subject = _Subject(system, model, point, numbers, around, q is not None, p is None)
-    return _verdict(subject, allow_violation=allow_violation)
+    numbers = without_rounding(model, numbers, around)
+    subject = Subject(system, model, point, numbers, around, q is not None, fixed)
+    return _verdict(subject, notes, allow_violation=allow_violation)
+
+
+def _states_anywhere(model: Model, fixed: Fixed) -> tuple[list[Settled], list[Finding]]:
+    """Random states on the constraints, and a word about the values they need if not any will do."""
+    states = typical_states(model, random_starts(model, fixed))
+    if states:
+        return states, []
+    states = yielded_states(model, fixed)
+    if not states:
+        return [], []
+    said = values_in(model, states[0].point, range(len(model.form.position)), fixed)
+    message = f"No state satisfies the constraints with the values tried first; judged at {said}, where some do."
+    return states, [Finding("parameters", message)]
 
 
 def _not_finite(numbers: Numbers) -> Verdict:
@@ -118,88 +123,99 @@ def _unknown(message: str) -> Verdict:
     return Verdict((Finding("terms", message, True),), {}, "unknown", 0, 0.0, {}, (), {}, (), None, None)
 
 
-def _verdict(subject: _Subject, *, allow_violation: bool) -> Verdict:
-    findings: list[Finding] = []
+def _verdict(subject: Subject, findings: list[Finding], *, allow_violation: bool) -> Verdict:
     system, model, numbers = subject.system, subject.model, subject.numbers
     given = subject.point if subject.given else None
-    hidden = hidden_constraints(system, None if subject.free_parameters else subject.point.p, given, model)
+    degenerate = _degenerate_place(subject, findings)
+    # what is hidden is the same at all times: a given one may be too special to show it
+    search = subject.fixed._replace(t=None) if subject.given else subject.fixed
+    hidden = undecided(system) if degenerate else hidden_constraints(system, search, given, model)
     whole = model_of(standard_form(hidden.system), system.parameter_names) if hidden.constraints else model
-    conflicts = _conflicts(subject, whole, findings)
-    if hidden.data_before is None and not conflicts:
+    conflicts, told = conflict_findings(subject, whole, LEVELS[:1] if degenerate else LEVELS)
+    findings.extend(told)
+    if hidden.data_before is None and not conflicts and not degenerate:
         message = "No state that satisfies the constraints was found: give one, or parameters that allow one."
         findings.append(Finding("state", message, True))
     missed: dict[Any, float] = {}
     if given is not None:  # a random state is on the constraints by construction
         missed, told = violations(model, subject.point, subject.names, conflicts, meant=allow_violation)
         findings.extend(told)
-    mass = _mass(subject, findings)
-    redundant = _redundant(subject, findings)
-    if subject.given:
-        _singular_place(subject, findings)
-    if mass != "positive definite" and not hidden.constraints and hidden.impossible is None:
-        findings.extend(open_directions(numbers.M, numbers.A, system.coordinate_names))
-    findings.extend(hidden_findings(hidden, system.symbols, whole, given))
+    kind = mass_kind(numbers.M)
+    loose = _loose(subject, hidden, whole) if kind.kind != "positive definite" else []
+    findings.extend(loose)
+    _mass(subject, kind, findings, solvable=not loose and hidden.impossible is None)
+    redundant = _redundant(subject, findings, regular=not degenerate)
+    if not degenerate:  # where it is, what the gradients demand is rounding
+        if subject.given:
+            _singular_place(subject, findings)
+        findings.extend(hidden_findings(hidden, system.symbols, whole, given))
     data = None
     if hidden.data_before is not None and hidden.data_after is not None:
         data = FreeData(hidden.data_before, hidden.data_after)
-    kept = independent_rows(numbers.A)
+    kept = independent_rows(numbers.rows)
     return Verdict(
         findings=tuple(findings),
         violations=missed,
-        mass_matrix=mass,
+        mass_matrix=kind.kind,
         rank=len(kept),
-        rank_gap=rank_gap(numbers.A),
+        rank_gap=rank_gap(numbers.rows),
         redundant=redundant,
         conflicts=conflicts,
-        unique_multipliers=dict(zip(subject.names, determined(numbers.A), strict=True)),
+        unique_multipliers=dict(zip(subject.names, determined(numbers.rows), strict=True)),
         hidden_constraints=tuple(constraint.expression for constraint in hidden.constraints),
         free_data=data,
         saddle_determinant=determinant(model.form, kept),
     )
 
 
-def _conflicts(subject: _Subject, whole: Model, findings: list[Finding]) -> tuple[Conflict, ...]:
-    rows = feasibility.conflicts(
-        subject.model, subject.point, whole, random=subject.free_parameters, given=subject.given
-    )
-    found = tuple(Conflict(level, tuple(subject.names[i] for i in core)) for level, core in rows)
-    for level, names in found:
-        if len(names) == 1:
-            message = f"{quoted(names)} cannot be met at {level} level."
-        else:
-            message = f"{quoted(names)} contradict one another at {level} level; without any one of them they agree."
-        if level == "acceleration":
-            message += " `formulation=da.StackedLeastSquares(...)` finds a compromise by weights."
-        findings.append(Finding("conflict", message, True))
+def _loose(subject: Subject, hidden: Hidden, whole: Model) -> list[Finding]:
+    """Accelerations that masses and constraints, stated or hidden, do not determine, or that cannot be."""
+    if hidden.impossible is not None:
+        return []
+    names = subject.system.coordinate_names
+    if hidden.constraints:
+        return [] if hidden.point is None else open_directions(whole.terms(hidden.point), hidden.forces, names)
+    found = open_directions(subject.numbers, hidden.forces, names)
+    if subject.given:
+        numbers, n = subject.numbers, len(names)
+        equations = motion_equations(subject.model, len(numbers.b), [subject.point])
+        off = [names[i] for rows in equations.demands() for i in rows if i < n]
+        if off:
+            message = (
+                f"No acceleration satisfies the equations of motion of {quoted(dict.fromkeys(off))} at this state."
+            )
+            found.append(Finding("acceleration", message, True))
     return found
 
 
-def _mass(subject: _Subject, findings: list[Finding]) -> str:
-    kind, direction = mass_kind(subject.numbers.M)
-    message = f"The mass matrix is {kind}"
-    if direction is not None:
-        message += f" along {spoken(direction, subject.system.coordinate_names)}"
-        remedy = {"singular": "da.SingularMass()"}.get(kind, "da.Multipliers()")
-        message += f"; `formulation={remedy}` can take that."
-    findings.append(Finding("mass matrix", message.rstrip(".") + ".", kind == "not symmetric"))
+def _mass(subject: Subject, found: MassKind, findings: list[Finding], *, solvable: bool) -> None:
+    message = f"The mass matrix is {found.kind}"
+    if found.direction is not None:
+        message += f" along {spoken(found.direction, subject.system.coordinate_names)}"
+        remedy = "da.SingularMass()" if found.kind == "singular" else "da.Multipliers()"
+        message += f"; `formulation={remedy}` can take that" if solvable else ""
+    findings.append(Finding("mass matrix", f"{message}.", found.kind == "not symmetric"))
     for place in singular_places(subject.model.form):
         how = "changes its sign" if place.changes_sign else "is singular"
         findings.append(Finding("mass matrix", f"It {how} where {place.equation}."))
-    return kind
 
 
-def _redundant(subject: _Subject, findings: list[Finding]) -> dict[str, dict[str, float]]:
-    A, names = subject.numbers.A, subject.names
+def _redundant(subject: Subject, findings: list[Finding], *, regular: bool) -> dict[str, dict[str, float]]:
+    A, names = subject.numbers.rows, subject.names
     found = {names[i]: {names[k]: c for k, c in parts.items()} for i, parts in dependencies(A).items()}
     idle = [name for name, off in zip(names, powerless(subject.model, subject.around), strict=True) if off]
+    empty = {names[i] for i in void_rows(subject.model, subject.fixed)} if idle else set()
     for name in idle:
+        if name in empty:
+            findings.append(Finding("redundant", f"`{name}` says nothing: it holds at every state."))
+            continue
         message = (
             f"`{name}` has no gradient of its own wherever it holds, so that no force can keep it; state what it "
             f"amounts to instead, as x = 0 for x² = 0."
         )
         findings.append(Finding("gradient", message, True))
     for name, parts in found.items():
-        if name not in idle:
+        if name not in idle and regular:  # else its gradient follows from others, but not what it says
             findings.append(Finding("redundant", f"`{name}` {_made_of(parts)}."))
     open_ones = [n for n, row, unique in zip(names, A, determined(A), strict=True) if not unique and row.any()]
     if open_ones:
@@ -217,11 +233,29 @@ def _made_of(parts: dict[str, float]) -> str:
     return "follows from " + " ".join(terms).removeprefix("+ ")
 
 
-def _singular_place(subject: _Subject, findings: list[Finding]) -> None:
+def _degenerate_place(subject: Subject, findings: list[Finding]) -> bool:
+    """Whether the constraints leave less freedom than their gradients show, at the state or wherever they hold."""
+    model = subject.model
+    if powerless(model, subject.around).any():
+        return False
+    anywhere = [state.point for state in subject.around] or random_places(model, subject.fixed)
+    rows = degenerate_rows(model, [subject.point] if subject.given else anywhere)
+    if rows:
+        where = "at this state" if subject.given else "wherever they hold"
+        message = (
+            f"{quoted(subject.names[i] for i in rows)} are degenerate {where}: they leave less freedom than their "
+            f"gradients show, so that neither accelerations nor forces follow from them. State in other words, by "
+            f"constraints with independent gradients, what they leave."
+        )
+        findings.append(Finding("singular configuration", message, True))
+    return bool(rows)
+
+
+def _singular_place(subject: Subject, findings: list[Finding]) -> None:
     """Whether the rank is lower here than at admissible states near by."""
     model, around = subject.model, subject.around
-    near = [independent_rows(gradients(model, model.terms(state.point), around)) for state in around]
-    here, most = independent_rows(subject.numbers.A), max(near, key=len, default=())
+    near = [independent_rows(without_rounding(model, model.terms(state.point), around).rows) for state in around]
+    here, most = independent_rows(subject.numbers.rows), max(near, key=len, default=())
     if len(most) > len(here):
         lost = [subject.names[i] for i in most if i not in here]
         message = (

@@ -112,6 +112,7 @@ def classify(system: System) -> Classification:
     pfaffian = _pfaffian(system, kinds, on_positions=states[0].on_positions)
     flag = max(derived_flag(pfaffian, _values(model, state.point)) for state in states)
     exact_flag = _exact_flag(pfaffian)
+    flag = _decided(pfaffian, flag, exact_flag)
     integrals = _integrals(kinds, pfaffian, flag, exact_flag, _values(model, states[0].point))
     rank = max(len(independent_rows(model.terms(state.point).A)) for state in states)
     n, fixed = len(system.coordinates), flag.dimensions[-1] - flag.stops_time
@@ -170,6 +171,14 @@ def _exact_flag(pfaffian: Pfaffian) -> ExactFlag | None:
         return ExactFlag(forms, pfaffian.variables)
     except NotRationalError:
         return None
+
+
+def _decided(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> Flag:
+    """What symbols say, where they speak of the same: a coefficient of 1e-25 is not zero, though numbers take it so."""
+    if exact_flag is None or pfaffian.surfaces or tuple(exact_flag.dimensions) == flag.dimensions:
+        return flag
+    last = (*(sp.S.Zero,) * (len(pfaffian.variables) - 1), sp.S.One)
+    return Flag(tuple(exact_flag.dimensions), any(tuple(row) == last for row in exact_flag.rows))
 
 
 def _certain(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> bool:

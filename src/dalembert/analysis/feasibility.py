@@ -10,27 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from dalembert.analysis.linear_facts import contradictions, minimal_conflicts
 from dalembert.analysis.numbers import Model, Point, finite, own_scale, sizes
-from dalembert.analysis.states import Rows, jointly, moved, settled
+from dalembert.analysis.states import Fixed, Rows, Yielding, free_values, jointly, moved, settled, yielding
 from dalembert.analysis.verdict import Level
 from dalembert.violation import violated
 
+LEVELS: tuple[Level, ...] = ("position", "velocity", "acceleration")
 STARTS = 12
 FEW = 4
 """Starts of the longer search for all unknowns together."""
 
 
 def conflicts(
-    model: Model, point: Point, whole: Model, *, random: bool, given: bool
+    model: Model, point: Point, whole: Model, *, random: bool, given: bool, levels: Sequence[Level] = LEVELS
 ) -> list[tuple[Level, tuple[int, ...]]]:
     """Smallest sets of rows in conflict, by level.
 
     whole     the model with what was found hidden in it as further rows: accelerations are judged where that holds
     random    whether the parameters are random and may change
+    levels    those that are asked about, from the first on
     given     whether the point is the user's: where it satisfies all, accelerations are asked for there alone
     """
     starts = [point, *_moved_starts(point, random=random)]
@@ -46,6 +49,8 @@ def conflicts(
         return any(moved(model, start, rows, "q") is not None for start in starts)
 
     position = agreeing("position", model.position, positions)
+    if "velocity" not in levels:
+        return found
     placed = (moved(model, start, position, "q") for start in starts)
     places = [state.point for state in islice(filter(None, placed), FEW)] or [point]
 
@@ -70,6 +75,40 @@ def conflicts(
     return found
 
 
+def exception_to(model: Model, point: Point, level: Level, rows: Sequence[int], fixed: Fixed) -> Yielding | None:
+    """A point with other parameters or at another time at which constraints in conflict agree, if one is found."""
+    position, velocity = _both(model.position, rows), _both(model.velocity, rows)
+    chosen = {
+        "position": Rows(position),
+        "velocity": Rows(position, velocity),
+        "acceleration": Rows(position, velocity, rows),
+    }[level]
+    starts = (point, *islice(_moved_starts(point, random=fixed.p is None), FEW))
+    found = (yielding(model, start, chosen, fixed) for start in starts)
+    return next(filter(None, found), None)
+
+
+SOON = (0.01, 0.1)
+"""When it is looked again whether constraints agree, in units of the time or its order of magnitude."""
+
+
+def later_conflicts(model: Model, point: Point, levels: Sequence[Level]) -> list[tuple[Level, tuple[int, ...]]]:
+    """Sets of rows that agree about a state, perhaps, but not soon after, whichever state one looks for then.
+
+    x = t and x = sin t share position, velocity and acceleration at t = 0, and nothing later.
+    """
+    if not free_values(model, range(len(model.form.position)), Fixed(point.p)):
+        return []
+    times = [point.t + delay * float(own_scale(np.array(point.t))) for delay in SOON]
+    settings: dict[str, Any] = {"random": False, "given": False, "levels": levels}
+    first, second = (conflicts(model, point._replace(t=t), model, **settings) for t in times)
+    lasting = {rows for _, rows in second}
+    once: dict[tuple[int, ...], Level] = {
+        rows: level for level, rows in reversed(first) if rows in lasting
+    }  # the lowest level tells most
+    return [(level, rows) for rows, level in once.items()]
+
+
 def _satisfied(model: Model, point: Point) -> bool:
     numbers = model.terms(point)
     if not finite(numbers):
@@ -89,7 +128,7 @@ def _consistent(model: Model, point: Point, rows: Sequence[int]) -> bool:
     if not finite(numbers):
         return False
     own = sizes(lambda point: model.terms(point).b, point)
-    return not contradictions(numbers.A[chosen], numbers.b[chosen], own[chosen])
+    return not contradictions(numbers.A[chosen], numbers.b[chosen], own[chosen], 1 / numbers.units)
 
 
 def _of(rows: Sequence[int], chosen: Sequence[int]) -> list[int]:

@@ -11,25 +11,27 @@ the next condition. What constraints imply by themselves is a constraint like th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import compress, islice
-from typing import Any
+from itertools import compress
+from typing import Any, NamedTuple
 
 import sympy as sp
 
 from dalembert.analysis.demands import Equations, demanding
+from dalembert.analysis.gradients import powerless
 from dalembert.analysis.linear_facts import independent_rows
 from dalembert.analysis.numbers import Model, Point, model_of, sizes
-from dalembert.analysis.refusal import in_words
-from dalembert.analysis.states import ENOUGH, moved, powerless, random_starts, random_states, state_slopes, states_near
-from dalembert.errors import ConstraintError, InputError
+from dalembert.analysis.rational import exact
+from dalembert.analysis.states import Fixed, random_places, random_states, state_slopes, states_near
+from dalembert.errors import InputError
 from dalembert.model.constraint import Constraint
-from dalembert.model.standard_form import StandardForm, standard_form
+from dalembert.model.standard_form import StandardForm, standard_form, time_derivative
 from dalembert.model.system import System
-from dalembert.model.values import Floats
 
 LARGEST, LONGEST = 12, 150
-"""Coordinates and constraints together, and operations in K, above which null vectors are not looked for in symbols."""
+"""Equations that depend on one another, and operations in them, above which null vectors are not looked for in symbols.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,11 @@ class Hidden:
     data_before, data_after    free initial data: dimension of the states that the constraints allow; None if no such
                             state was found
     impossible              an expression that would have to vanish and cannot, if one came up
-    decided                 False where the search was given up: no state satisfies the constraints, or numbers show
+    given_up                why the search was given up, if it was: no state satisfies the constraints, or numbers show
                             that something is demanded which symbols do not find
+    special                 whether the values of the parameters were needed: with others, less may be demanded
+    forces                  how many of the system's constraints have a force: the hidden ones of K come after them
+    point                   a state that satisfies all of them, if one was found
     """
 
     system: System
@@ -50,82 +55,73 @@ class Hidden:
     data_before: int | None
     data_after: int | None
     impossible: Any
-    decided: bool
+    given_up: str
+    special: bool
+    forces: int
+    point: Point | None
 
 
-@in_words
-def reduce(system: System) -> System:
-    """The system with its hidden constraints added, ready to simulate.
-
-    Raises
-    ------
-    InputError         if ``system`` is not stated in symbols
-    ConstraintError    if a hidden condition cannot be met by any state
-
-    Examples
-    --------
-    >>> import dalembert as da
-    >>> x, y = da.coordinates("x y")
-    >>> L = x.diff(da.t)**2 / 2 + y * (x - 1)   # y has no mass: it is a multiplier in disguise
-    >>> da.reduce(da.System.from_lagrangian(L, (x, y))).constraint_names
-    ('hidden 1', 'hidden 2')
-    """
-    found = hidden_constraints(system)
-    if found.impossible is not None:
-        raise ConstraintError(
-            f"the constraints must leave some motion possible; they imply `{found.impossible} = 0`. "
-            f"`da.check(system)` says more."
-        )
-    if not found.decided:
-        raise ConstraintError(
-            "the hidden constraints must be found to be added; the search was given up. "
-            "`da.check(system)` says what is known."
-        )
-    return found.system
+def undecided(system: System) -> Hidden:
+    """Nothing found yet."""
+    return Hidden(system, (), None, None, None, "", special=False, forces=len(system.constraints), point=None)
 
 
 def hidden_constraints(
-    system: System, p: Floats | None = None, near: Point | None = None, model: Model | None = None
+    system: System, fixed: Fixed = Fixed(), near: Point | None = None, model: Model | None = None
 ) -> Hidden:
     """Search, differentiate, add, and search again.
 
-    At random states, with random parameters unless ``p`` gives them; where no such state is found, near a point.
-    ``model`` is that of the system, for those who have it already.
+    At random states, with random times and parameters unless they are fixed; where no such state is found, near a
+    point. ``model`` is that of the system, for those who have it already.
     """
     if not isinstance(system, System):
         raise InputError(f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}.")
-    added: list[Constraint] = []
-    before: int | None = None
-    forces = len(system.constraints)
+    found = undecided(system)
     while True:
-        model = model_of(standard_form(system), system.parameter_names) if model is None or added else model
-        states = random_states(model, p) or ([] if near is None else states_near(model, near))
+        model = (
+            model_of(standard_form(found.system), system.parameter_names)
+            if model is None or found.constraints
+            else model
+        )
+        states = random_states(model, fixed) or ([] if near is None else states_near(model, near))
         points = [state.point for state in states]
         data = _free_data(model, points[0]) if points else None
-        before = data if not added else before
+        before = found.data_before if found.constraints else data
+        found = replace(found, data_before=before, data_after=data, point=points[0] if points else None)
         if not points:
             # what was added last cannot be met; without any, it is the given constraints that cannot
-            impossible = added[-1].expression if added else None
-            return Hidden(system, tuple(added), before, data, impossible, decided=impossible is not None)
+            if found.constraints:
+                return replace(found, impossible=found.constraints[-1].expression)
+            return replace(found, given_up="no state that satisfies the constraints was found")
         # rows that are rounding error where the constraints hold demand nothing; rows that are zero do
         idle = powerless(model, states) & model.terms(points[0]).A.any(axis=1)
         model = _without(model, idle)
-        columns = forces - int(idle[:forces].sum())
-        equations = next(demanding(model, columns, _places(model, p) or points, points), None)
+        columns = found.forces - int(idle[: found.forces].sum())
+        equations = next(demanding(model, columns, random_places(model, fixed) or points, points), None)
         if equations is None:
-            return Hidden(system, tuple(added), before, data, None, decided=True)
-        if _too_large(model.form):
-            return Hidden(system, tuple(added), before, data, None, decided=False)
-        conditions = _conditions(equations, model)
-        impossible = next((h for h in conditions if not _has_state(h, model.form)), None)
-        if impossible is not None or not conditions:
-            said = None if impossible is None else model.form.symbols.restore(impossible)
-            return Hidden(system, tuple(added), before, data, said, decided=impossible is not None)
-        if equations.kinematic and forces == len(system.constraints):
-            forces += len(conditions)  # what constraints imply by themselves is as much a constraint as they are
-        for h in conditions:
-            added.append(Constraint(model.form.symbols.restore(h), name=_name(system, len(added) + 1)))
-            system = system.constrain(added[-1])
+            return found
+        told = _conditions(equations, model, fixed)
+        if told.given_up:
+            return replace(found, given_up=told.given_up)
+        found = _with(found, told, model.form, kinematic=equations.kinematic)
+        if found.impossible is not None:
+            return found
+
+
+def _with(found: Hidden, told: Conditions, form: StandardForm, *, kinematic: bool) -> Hidden:
+    """What was found so far and some more conditions."""
+    special = found.special or told.special
+    impossible = next((h for h in told.expressions if not _has_state(h, form)), None)
+    if impossible is not None:
+        return replace(found, impossible=form.symbols.restore(impossible), special=special)
+    # what constraints imply by themselves is as much a constraint as they are
+    own = kinematic and found.forces == len(found.system.constraints)
+    system, added = found.system, found.constraints
+    for h in told.expressions:
+        added = (*added, Constraint(form.symbols.restore(h), name=_name(system, len(added) + 1)))
+        system = system.constrain(added[-1])
+    forces = len(system.constraints) if own else found.forces
+    return replace(found, system=system, constraints=added, special=special, forces=forces)
 
 
 def _without(model: Model, rows: Any) -> Model:
@@ -136,32 +132,68 @@ def _without(model: Model, rows: Any) -> Model:
     return model_of(replace(model.form, **left), [symbol.name for symbol in model.parameters])
 
 
-def _places(model: Model, p: Floats | None) -> list[Point]:
-    """A few random positions that the constraints allow, whether or not they allow velocities there."""
-    placed = (moved(model, start, model.position, "q") for start in random_starts(model, p))
-    return [state.point for state in islice(filter(None, placed), ENOUGH)]
+class Conditions(NamedTuple):
+    """What linear equations demand of a state, whether only with the parameters' values, and why nothing was found."""
+
+    expressions: tuple[Any, ...] = ()
+    special: bool = False
+    given_up: str = ""
 
 
-def _too_large(form: StandardForm) -> bool:
-    entries = [e for block in (form.mass_matrix, form.constraint_matrix) for row in block for e in row]
-    size = len(form.applied_force) + len(form.constraint_rhs)
-    return size > LARGEST or sum(sp.count_ops(e) for e in entries) > LONGEST
+def _conditions(equations: Equations, model: Model, fixed: Fixed) -> Conditions:
+    """The conditions h = wᵀr, for all w with wᵀP = 0, that do not hold already, each as simple as it gets.
+
+    Where the equations depend on one another only for the parameters given, or only where the constraints hold, these
+    are put in.
+    """
+    demands = equations.demands()  # not all rows: null vectors of large matrices take long
+    if any(_too_large(equations.of(rows)[0]) for rows in demands):
+        return Conditions(given_up="the equations in question are too many or too long for symbols to find what")
+    values = () if fixed.p is None else zip(model.parameters, fixed.p, strict=True)
+    given = {symbol: sp.Rational(str(value)) for symbol, value in values}
+    for rules, special in _rules(model.form, given):
+        found = _null_conditions(equations, demands, model, rules)
+        if found:
+            return Conditions(tuple(found), special)
+    return Conditions(given_up="symbols did not find what")
 
 
-def _conditions(equations: Equations, model: Model) -> list[Any]:
-    """The conditions h = wᵀr, for all w with wᵀP = 0, that do not hold already, each as simple as it gets."""
+def _too_large(matrix: Any) -> bool:
+    return matrix.rows > LARGEST or sum(sp.count_ops(e) for e in matrix) > LONGEST
+
+
+def _rules(form: StandardForm, given: dict[Any, Any]) -> Iterator[tuple[dict[Any, Any], bool]]:
+    """What may be put into the equations, one after the other, and whether it contains the parameters' values."""
+    yield {}, False
+    yield _held(form, {}), False
+    if given:
+        yield given, True
+        yield {**given, **_held(form, given)}, True
+
+
+def _held(form: StandardForm, given: dict[Any, Any]) -> dict[Any, Any]:
+    """Coordinates that position-level constraints give in terms of others, and their velocities."""
+    rules: dict[Any, Any] = {}
+    for phi in form.position:
+        phi = sp.expand(exact(phi).xreplace(given).xreplace(rules))
+        for q in phi.free_symbols & set(form.symbols.q):
+            slope = phi.coeff(q)
+            if slope.is_number and not (phi - slope * q).has(q):
+                own = {q: q - phi / slope}
+                rules = {**{c: e.xreplace(own) for c, e in rules.items()}, q: sp.expand(own[q])}
+                break
+    rate = dict(zip(form.symbols.q, form.symbols.qd, strict=True))
+    return {**rules, **{rate[q]: time_derivative(e, form.symbols) for q, e in rules.items()}}
+
+
+def _null_conditions(equations: Equations, demands: list[Any], model: Model, rules: dict[Any, Any]) -> list[Any]:
     found: list[Any] = []
-    vectors = (
-        (w, equations.right.extract(list(rows), [0]))
-        for rows in equations.demands()  # not all rows: null vectors of large matrices take long
-        for w in equations.matrix.extract(list(rows), list(range(equations.matrix.cols))).T.nullspace(
-            simplify=sp.cancel
-        )
-    )
-    for w, right in vectors:
-        h = _numerator((w.T * right)[0, 0], model.form)
-        if h != 0 and not _holds(h, model, equations.points) and h not in found:
-            found.append(h)
+    for rows in demands:
+        matrix, right = (block.applyfunc(lambda e: exact(e).xreplace(rules)) for block in equations.of(rows))
+        for w in matrix.T.nullspace(simplify=sp.cancel):
+            h = _numerator((w.T * right)[0, 0], model.form)
+            if h != 0 and not _holds(h, model, equations.points) and h not in found:
+                found.append(h)
     return found
 
 

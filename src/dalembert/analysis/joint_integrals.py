@@ -120,6 +120,8 @@ def independent(functions: Sequence[Any], pfaffian: Pfaffian, point: Mapping[Any
     kept: list[Any] = []
     rows = np.zeros((0, len(variables)))
     for f, row in zip(functions, _numbers([gradient(f, variables) for f in functions], point), strict=True):
+        if not np.isfinite(row).all():
+            continue
         extended = np.vstack([rows, row])
         if len(independent_rows(extended)) == len(extended) and len(forms) in dependencies(np.vstack([forms, row])):
             kept.append(f)
@@ -130,7 +132,8 @@ def independent(functions: Sequence[Any], pfaffian: Pfaffian, point: Mapping[Any
 def _numbers(rows: Sequence[Sequence[Any]], point: Mapping[Any, float]) -> Any:
     smooth = without_spikes(tuple(map(tuple, rows)))
     function = sp.lambdify([list(point)], smooth, modules=["numpy", "scipy"])
-    return np.real(np.array(function(list(point.values())), complex))
+    with np.errstate(all="ignore"):  # an integral need not be real wherever the constraints are
+        return np.real(np.array(function(list(point.values())), complex))
 
 
 def _own_integral(row: Form, variables: Sequence[sp.Symbol]) -> Any | None:

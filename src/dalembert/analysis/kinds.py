@@ -74,7 +74,7 @@ def kind_of(constraint: Constraint, symbols: StateSymbols) -> Kind:
 
 def _position(name: str, phi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
     still = _free_of_time(phi, symbols.q, symbols, is_zero)
-    by_numbers = not still and _still_on_surface(phi, symbols)
+    by_numbers = not still and not _jumps_in_time(phi, symbols) and _still_on_surface(phi, symbols)
     row = ConstraintKind(name, "position", True, still or by_numbers, still or by_numbers, True, phi, by_numbers)
     return Kind(row)
 
@@ -166,9 +166,17 @@ def _free_of_time(expression: Any, rates: Sequence[Any], symbols: StateSymbols, 
     """Whether time occurs at most in a common factor: ∂ₜψ/ψ does not depend on what the equation is about."""
     if symbols.time not in expression.free_symbols:
         return True
+    if _jumps_in_time(expression, symbols):
+        return False
     slope = expression.diff(symbols.time)
     present = [v for v in rates if v in expression.free_symbols]
     return all(is_zero(slope.diff(v) * expression - slope * expression.diff(v)) for v in present)
+
+
+def _jumps_in_time(expression: Any, symbols: StateSymbols) -> bool:
+    """Whether time switches between pieces: between the jumps its derivative says nothing of it."""
+    switches = expression.atoms(sp.Piecewise, sp.Heaviside, sp.sign, sp.floor, sp.ceiling, sp.Max, sp.Min)
+    return any(symbols.time in switch.free_symbols for switch in switches)
 
 
 def _still_on_surface(phi: Any, symbols: StateSymbols) -> bool:

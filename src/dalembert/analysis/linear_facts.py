@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What linear algebra says about constraint rows A q̈ = b: which depend on which, and which cannot be met together.
 
-Rows are scaled to unit length first, so that the scale in which a constraint was written cannot matter.
+Rows are scaled to unit length first, so that the scale in which a constraint was written cannot matter. Columns are
+for the caller: in coordinates of very different units no row looks independent (``Numbers.rows``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ COEFFICIENT_TOLERANCE = 1e-7
 
 CONTRADICTION = 1e-7
 """Right sides of dependent rows must agree to this fraction of their own terms."""
+
+
+NULL = 1e-9
+"""Singular values that count as zero, relative to the largest."""
 
 
 def unit_rows(A: Floats, b: Floats | None = None) -> tuple[Floats, Floats]:
@@ -88,11 +93,11 @@ def determined(A: Floats) -> tuple[bool, ...]:
     return tuple(i not in shared for i in range(len(A)))
 
 
-def contradictions(A: Floats, b: Floats, sizes: Floats) -> tuple[int, ...]:
+def contradictions(A: Floats, b: Floats, sizes: Floats, units: Floats | float = 1.0) -> tuple[int, ...]:
     """The dependent rows of A x = b that ask for something else than the rows they depend on.
 
-    ``sizes`` (m,) are those of the numbers that each entry of b was computed from. Rows that have nothing to do with
-    one another do not meet here, whatever their units.
+    ``sizes`` (m,) are those of the numbers that each entry of b was computed from, ``units`` (n,) those of the
+    coordinates. Rows that have nothing to do with one another do not meet here, whatever their units.
     """
     length = np.linalg.norm(A, axis=1)
 
@@ -101,7 +106,20 @@ def contradictions(A: Floats, b: Floats, sizes: Floats) -> tuple[int, ...]:
         scale = sizes[row] + sum(abs(c) * sizes[k] for k, c in parts.items())
         return bool(off > CONTRADICTION * scale + LEAST_DISTANCE * length[row])
 
-    return tuple(row for row, parts in dependencies(A).items() if contradicts(row, parts))
+    return tuple(row for row, parts in dependencies(A / units).items() if contradicts(row, parts))
+
+
+def null_space(P: Floats) -> Floats:
+    """A basis (k, n) of what P annihilates, with as many zeros as elimination gives it."""
+    _, values, right = np.linalg.svd(P)
+    basis = right[int((values > NULL * values.max(initial=0.0)).sum()) :]
+    for i in range(len(basis)):
+        row, pivot = divmod(int(np.argmax(np.abs(basis[i:]))), P.shape[1])
+        basis[[i, i + row]] = basis[[i + row, i]]
+        basis[i] /= basis[i, pivot]
+        others = np.arange(len(basis)) != i
+        basis[others] -= np.outer(basis[others, pivot], basis[i])
+    return basis
 
 
 def minimal_conflicts(count: int, feasible: Callable[[list[int]], bool]) -> list[tuple[int, ...]]:

@@ -42,8 +42,14 @@ def mass_kind(M: Floats) -> MassKind:
 
 
 def own_units(M: Floats) -> Floats:
-    """The size (n,) of each coordinate's unit: a change of units scales rows and columns of M, and must not decide."""
+    """The size (n,) of each coordinate's unit: a change of units scales rows and columns of M, and must not decide.
+
+    A coordinate without a mass of its own is measured by those it is coupled to, and without any, by the largest.
+    """
     scale = np.sqrt(np.abs(np.diagonal(M)))
+    own = scale > 0
+    coupled = (np.abs(M)[:, own] / scale[own]).max(axis=1, initial=0.0)
+    scale = np.where(own, scale, coupled)
     return np.where(scale > 0, scale, np.abs(M).max(initial=0.0) ** 0.5 or 1.0)
 
 

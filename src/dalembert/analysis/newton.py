@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,15 +35,17 @@ class Root(NamedTuple):
     slow: bool
 
 
-def root(equations: Equations, start: Floats, *, patience: int = 20) -> Root | None:
+def root(equations: Equations, start: Floats, units: Floats | None = None, *, patience: int = 20) -> Root | None:
     """A solution near the start; None where the steps, of bounded length, do not lead to one.
 
-    The search ends when nothing has got better for a while (``patience``). Towards a place where a slope vanishes the
-    steps only halve, which is slow but gets better all the time.
+    Of all steps the shortest in the coordinates' ``units`` (n,) is taken. The search ends when nothing has got better
+    for a while (``patience``). Towards a place where a slope vanishes the steps only halve, which is slow but gets
+    better all the time.
     """
     first = own_scale(start)
+    units = np.ones_like(first) if units is None else units
     x = before = start
-    last = length = np.inf
+    lengths = [np.inf]
     miss, slope = equations(x)
     best, waiting = np.inf, 0
     for _ in range(MOST):
@@ -50,18 +53,28 @@ def root(equations: Equations, start: Floats, *, patience: int = 20) -> Root | N
             return None
         scale = np.maximum(first, own_scale(x))
         off = _off(miss, slope, x, scale)
-        step = _step(miss, slope * scale)
-        if off < 1e-15 or np.abs(step).max(initial=0.0) < 1e-13:
+        reach = np.maximum(scale, units)
+        step = _step(miss, slope * reach) * reach / scale
+        longest = np.abs(step).max(initial=0.0)
+        if (off < 1e-15 or longest < 1e-13) and _holds(miss, slope, x):
             break
+        if np.abs(step * scale / own_scale(x)).max(initial=0.0) < 1e-13:
+            break  # at rest, without a solution
         travelling = np.linalg.norm(step) > LONGEST
         waiting = 0 if travelling or off < 0.95 * best else waiting + 1
         best = min(best, off)
         step = step / max(1.0, float(np.linalg.norm(step)) / LONGEST)
-        if waiting > patience or (np.abs(x) > FARTHEST * first).any():
+        if waiting > patience or (np.abs(x) > FARTHEST * first * np.maximum(1.0, units)).any():
             break
         before, (x, miss, slope) = x, _next(equations, x, scale * step)
-        last, length = length, float(np.linalg.norm(step))
-    return Root(x, before, length > 0.1 * last) if _computable(miss, slope) and _holds(miss, slope, x) else None
+        lengths.append(float(np.linalg.norm(step)))
+    return Root(x, before, _slow(lengths)) if _computable(miss, slope) and _holds(miss, slope, x) else None
+
+
+def _slow(lengths: list[float]) -> bool:
+    """Two of the last three steps: rounding may make any one of them very short, or as long as the one before."""
+    ratios = [after / before for before, after in pairwise(lengths[-4:])]
+    return sum(ratio > 0.1 for ratio in ratios) >= 2
 
 
 def _computable(miss: Floats, slope: Floats) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
+from dalembert.analysis.mass import own_units
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.values import Floats
 
@@ -23,6 +24,18 @@ class Numbers(NamedTuple):
     b: Floats
     position: Floats
     velocity: Floats
+
+    @property
+    def rows(self) -> Floats:
+        """A in coordinates of which each has its own unit, so that metres beside nanometres do not decide a rank."""
+        return self.A / own_units(self.M)
+
+    @property
+    def units(self) -> Floats:
+        """The size (n,) of a step along each coordinate as the masses see it, relative to the others."""
+        size = own_units(self.M)
+        logarithm = -np.log10(np.where(computable(size), size, 1.0))
+        return 10.0 ** np.round(logarithm - logarithm.mean())
 
 
 class Point(NamedTuple):

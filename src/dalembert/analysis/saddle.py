@@ -9,35 +9,34 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.hidden import Hidden
-from dalembert.analysis.linear_facts import independent_rows, unit_rows
+from dalembert.analysis.linear_facts import independent_rows, null_space, unit_rows
 from dalembert.analysis.mass import own_units, spoken
-from dalembert.analysis.numbers import Model, Point
+from dalembert.analysis.numbers import Model, Numbers, Point
 from dalembert.analysis.verdict import Finding
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.symbols import StateSymbols
-from dalembert.model.values import Floats
 from dalembert.violation import violated
 
 LONGEST_DETERMINANT, LONGEST_TO_SIMPLIFY = 200, 150
 """Operations in the matrices above which their determinant is left alone, and in it, above which it is not tidied."""
 
 
-def open_directions(M: Floats, A: Floats, names: tuple[str, ...]) -> list[Finding]:
-    """The direction of an acceleration that is not determined, if there is one."""
-    scale = own_units(M)
-    M, A = M / np.outer(scale, scale), unit_rows(A / scale)[0]
-    _, values, right = np.linalg.svd(np.vstack([M, A]))
-    if values[-1] <= 1e-9 * values[0] or len(values) < len(M):
-        said = spoken(right[-1] / scale, names)
+def open_directions(numbers: Numbers, forces: int, names: tuple[str, ...]) -> list[Finding]:
+    """The directions of accelerations that are not determined; the first rows of A, so many, have forces."""
+    scale = own_units(numbers.M)
+    M, A = numbers.M / np.outer(scale, scale), unit_rows(numbers.rows)[0]
+    loose = null_space(np.vstack([M, A]))
+    if len(loose):
+        said = ", ".join(spoken(direction / scale, names) for direction in loose)
         message = f"The acceleration along {said} is not determined: it has neither mass nor constraint."
         return [Finding("acceleration", message, True)]
-    A = A[list(independent_rows(A))]
-    K = np.block([[M, -A.T], [A, np.zeros((len(A), len(A)))]])
-    _, values, right = np.linalg.svd(K)
-    direction = right[-1, : len(M)] / scale
-    if values[-1] > 1e-9 * values[0] or np.linalg.norm(direction) <= 1e-6:
+    held = A[[i for i in independent_rows(A) if i < forces]]
+    K = np.block([[M, -held.T], [A, np.zeros((len(A), len(held)))]])
+    directions = [direction[: len(M)] for direction in null_space(K)]
+    said = ", ".join(spoken(direction / scale, names) for direction in directions if np.linalg.norm(direction) > 1e-6)
+    if not said:
         return []
-    message = f"The saddle matrix is singular: the acceleration along {spoken(direction, names)} is not determined."
+    message = f"The saddle matrix is singular: the acceleration along {said} is not determined."
     return [Finding("acceleration", message, True)]
 
 
@@ -45,14 +44,19 @@ def hidden_findings(hidden: Hidden, symbols: StateSymbols, whole: Model, given: 
     """What must hold although nobody said so, and how far a given state misses it: its rows are the last of all."""
     found: list[Finding] = []
     first = len(hidden.system.constraints) - len(hidden.constraints)
-    for k, constraint in enumerate(hidden.constraints, start=first):
-        message = f"`{symbols.readable(constraint.expression)} = 0` must hold as well; `da.reduce(system)` adds it."
-        found.append(Finding("hidden constraint", message + _miss(whole, k, given), True))
+    said = [f"`{symbols.readable(constraint.expression)} = 0`" for constraint in hidden.constraints]
+    special = " for these parameters" if hidden.special else ""
     if hidden.impossible is not None:
-        message = f"The equations imply `{symbols.readable(hidden.impossible)} = 0`, which no motion can meet."
-        found.append(Finding("hidden constraint", message, True))
-    if not hidden.decided and hidden.data_before is not None:
-        message = "Numbers show that the equations demand more of a state than was stated; symbols did not find what."
+        last = f"`{symbols.readable(hidden.impossible)} = 0`"
+        together = ", ".join(dict.fromkeys([*said, last]))
+        message = f"The equations imply {together}, which no motion can meet{special}."
+        return [Finding("hidden constraint", message, True)]
+    reduced = "da.reduce(system, parameters=...)" if hidden.special else "da.reduce(system)"
+    for k, equation in enumerate(said):
+        message = f"{equation} must hold as well{special}; `{reduced}` adds it."
+        found.append(Finding("hidden constraint", message + _miss(whole, first + k, given), True))
+    if hidden.given_up and hidden.data_before is not None:
+        message = f"Numbers show that the equations demand more of a state than was stated; {hidden.given_up}."
         found.append(Finding("hidden constraint", message, True))
     if hidden.constraints and hidden.data_before is not None and hidden.data_after is not None:
         message = f"{hidden.data_before} initial data may be chosen as stated, {hidden.data_after} in fact."

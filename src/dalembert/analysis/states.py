@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+import sympy as sp
 
-from dalembert.analysis.linear_facts import own_parts
 from dalembert.analysis.newton import Root, by_differences, root
-from dalembert.analysis.numbers import Model, Numbers, Point, computable, finite, own_scale
+from dalembert.analysis.numbers import Model, Point, computable, finite, own_scale
 from dalembert.model.values import Floats
 
 TRIES = 24
@@ -25,6 +26,13 @@ class Rows(NamedTuple):
     position: Sequence[int]
     velocity: Sequence[int] = ()
     acceleration: Sequence[int] = ()
+
+
+class Fixed(NamedTuple):
+    """What is given of parameters and time; what is not may be chosen."""
+
+    p: Floats | None = None
+    t: float | None = None
 
 
 class Settled(NamedTuple):
@@ -60,71 +68,98 @@ def moved(model: Model, start: Point, rows: Sequence[int], part: str) -> Settled
         numbers = model.terms(start._replace(**{part: x}))
         return getattr(numbers, level)[chosen], numbers.A[chosen]
 
-    return _state(root(equations, getattr(start, part)), lambda x: start._replace(**{part: x}))
+    units = model.terms(start).units
+    return _state(root(equations, getattr(start, part), units), lambda x: start._replace(**{part: x}))
 
 
 def jointly(model: Model, start: Point, rows: Rows) -> Settled | None:
     """Coordinates and velocities moved together, with accelerations where constraints on them are to be met, too."""
-    n = len(start.q)
-    unknown = [start.q, start.qd, *([np.zeros(n)] if rows.acceleration else [])]
-    found = root(by_differences(_residual(model, start, rows)), np.concatenate(unknown), patience=6)
-    return _state(found, lambda x: start._replace(q=x[:n], qd=x[n : 2 * n]))
+    residual, unknown, point = _problem(model, start, rows)
+    units = np.resize(model.terms(start).units, len(unknown))
+    return _state(root(by_differences(residual), unknown, units, patience=6), point)
 
 
-def _residual(model: Model, start: Point, rows: Rows) -> Callable[[Floats], Floats]:
-    """What some constraints miss, as a function of coordinates, velocities and perhaps accelerations."""
+class Yielding(NamedTuple):
+    """A point at which constraints hold, found by moving time and parameters as well.
+
+    general    whether they can be met at others close by, too; if not, it is a special one
+    """
+
+    point: Point
+    general: bool
+
+
+def yielding(model: Model, start: Point, rows: Rows, fixed: Fixed) -> Yielding | None:
+    """Some constraints met with the help of what is not fixed of time and parameters; None where even that fails."""
+    residual, unknown, point = _problem(model, start, rows, fixed)
+    found = root(by_differences(residual), unknown, patience=6)
+    if found is None:
+        return None
+    place, rng = point(found.x), np.random.default_rng(29)
+
+    def beside() -> Point:
+        t = place.t + 0.1 * float(own_scale(np.array(start.t))) * rng.normal()
+        p = place.p + 0.1 * own_scale(start.p) * rng.normal(size=len(start.p))
+        return place._replace(t=place.t if fixed.t is not None else t, p=place.p if fixed.p is not None else p)
+
+    meet = jointly if rows.acceleration else settled
+    general = next((state for _ in range(2 * ENOUGH) if (state := meet(model, beside(), rows)) is not None), None)
+    return Yielding(place, False) if general is None else Yielding(general.point, True)
+
+
+def _problem(
+    model: Model, start: Point, rows: Rows, fixed: Fixed | None = None
+) -> tuple[Callable[[Floats], Floats], Floats, Callable[[Floats], Point]]:
+    """What some constraints miss as a function of the unknowns, where these start, and what point they stand for.
+
+    Unknown are coordinates, velocities, accelerations where constraints on them are meant, and what is not fixed.
+    """
     n, chosen = len(start.q), list(rows.acceleration)
+    fixed = Fixed(start.p, start.t) if fixed is None else fixed
+    time = [np.array([start.t])] if fixed.t is None else []
+    unknown = [start.q, start.qd, *([np.zeros(n)] if chosen else []), *time, *([start.p] if fixed.p is None else [])]
+    others = (3 if chosen else 2) * n
+
+    def point(x: Floats) -> Point:
+        t = float(x[others]) if time else start.t
+        return Point(x[:n], x[n : 2 * n], t, x[others + len(time) :] if fixed.p is None else start.p)
 
     def residual(x: Floats) -> Floats:
-        numbers = model.terms(start._replace(q=x[:n], qd=x[n : 2 * n]))
-        more = numbers.A[chosen] @ x[2 * n :] - numbers.b[chosen] if chosen else []
+        numbers = model.terms(point(x))
+        more = numbers.A[chosen] @ x[2 * n : 3 * n] - numbers.b[chosen] if chosen else []
         return np.concatenate([numbers.position[list(rows.position)], numbers.velocity[list(rows.velocity)], more])
 
-    return residual
+    return residual, np.concatenate(unknown), point
 
 
 def state_slopes(model: Model, point: Point) -> Floats:
-    """The derivatives (k, 2n) of all that the constraints say about (q, q̇), by differences."""
-    residual = _residual(model, point, Rows(model.position, model.velocity))
-    return by_differences(residual)(np.concatenate([point.q, point.qd]))[1]
+    """The derivatives (k, 2n) of all that the constraints say about (q, q̇), by differences, in the masses' units."""
+    residual, unknown, _ = _problem(model, point, Rows(model.position, model.velocity))
+    return by_differences(residual)(unknown)[1] * np.resize(model.terms(point).units, len(unknown))
 
 
 def _state(found: Root | None, point: Callable[[Floats], Point]) -> Settled | None:
     return None if found is None else Settled(point(found.x), point(found.before), found.slow)
 
 
-def with_parameters(model: Model, start: Point) -> Point | None:
-    """The start moved onto the position-level constraints, time and parameters giving way as well."""
-    n = len(start.q)
-
-    def point(x: Floats) -> Point:
-        return start._replace(q=x[:n], t=x[n], p=x[n + 1 :])
-
-    def residual(x: Floats) -> Floats:
-        return model.terms(point(x)).position[list(model.position)]
-
-    found = root(by_differences(residual), np.concatenate([start.q, [start.t], start.p]))
-    return None if found is None else point(found.x)
-
-
-def random_starts(model: Model, p: Floats | None = None, seed: int = 20) -> Iterator[Point]:
+def random_starts(model: Model, fixed: Fixed = Fixed(), seed: int = 20) -> Iterator[Point]:
     """Random states at which the model is defined, with random positive parameters if none are given; a few at most."""
     rng = np.random.default_rng(seed)
     for _ in range(TRIES):
-        found = _defined(model, p, rng)
+        found = _defined(model, fixed, rng)
         if found is None:
             return
         yield found
 
 
-def _defined(model: Model, p: Floats | None, rng: np.random.Generator) -> Point | None:
+def _defined(model: Model, fixed: Fixed, rng: np.random.Generator) -> Point | None:
     """A random point; as long as terms are undefined there some of its numbers are drawn again, from farther off."""
-    point = _random(model, p, 1.0, rng)
+    point = _random(model, fixed, 1.0, rng)
     for spread in SPREADS:
         left = _undefined(model, point)
         if not left:
             return point
-        other = _random(model, p, spread, rng)
+        other = _random(model, fixed, spread, rng)
         parts: Any = (np.where(rng.random(np.shape(a)) < 0.5, a, b) for a, b in zip(point, other, strict=True))
         mixed = Point(*parts)
         point = mixed if _undefined(model, mixed) <= left else point
@@ -135,21 +170,60 @@ def _undefined(model: Model, point: Point) -> int:
     return sum(int((~computable(array)).sum()) for array in model.terms(point))
 
 
-def _random(model: Model, p: Floats | None, spread: float, rng: np.random.Generator) -> Point:
+def _random(model: Model, fixed: Fixed, spread: float, rng: np.random.Generator) -> Point:
     def positive(count: int) -> Any:
         return rng.uniform(0.3, 1.7, count) * spread ** rng.uniform(0, 1, count)
 
     n = len(model.form.applied_force)
     q, qd = (positive(n) * rng.choice((-1.0, 1.0), n) for _ in range(2))
-    return Point(q, qd, float(positive(1)[0]), positive(len(model.parameters)) if p is None else p)
+    t = float(positive(1)[0])
+    p = positive(len(model.parameters))
+    return Point(q, qd, t if fixed.t is None else fixed.t, p if fixed.p is None else fixed.p)
 
 
-def random_states(model: Model, p: Floats | None = None) -> list[Settled]:
-    """A few random states that satisfy the constraints, with random positive parameters if none are given."""
+def random_states(model: Model, fixed: Fixed = Fixed()) -> list[Settled]:
+    """A few random states that satisfy the constraints, with random positive parameters if none are given.
+
+    Where there is none for the parameters and times tried, they give way, unless only special ones would do.
+    """
+    return typical_states(model, random_starts(model, fixed)) or yielded_states(model, fixed)
+
+
+def random_places(model: Model, fixed: Fixed = Fixed()) -> list[Point]:
+    """A few random positions that the constraints allow, whether or not they allow velocities there."""
+    placed = (moved(model, start, model.position, "q") for start in random_starts(model, fixed))
+    return [state.point for state in islice(filter(None, placed), ENOUGH)]
+
+
+def yielded_states(model: Model, fixed: Fixed) -> list[Settled]:
+    """Some states on the constraints for which parameters and times that are not fixed gave way."""
+    if not free_values(model, range(len(model.form.position)), fixed):
+        return []
+    # positions first: together with velocities the way leads to where nothing can move, more often than not
+    for rows in (Rows(model.position), Rows(model.position, model.velocity)):
+        found = (yielding(model, start, rows, fixed) for start in islice(random_starts(model, fixed), ENOUGH))
+        states = typical_states(model, (state.point for state in found if state is not None and state.general))
+        if states:
+            return states
+    return []
+
+
+def free_values(model: Model, rows: Sequence[int], fixed: Fixed) -> list[sp.Symbol]:
+    """Which of time and parameters occur in some constraints and are not fixed."""
+    form = model.form
+    free = [*([form.symbols.time] if fixed.t is None else []), *(model.parameters if fixed.p is None else [])]
+    said = (e for i in rows for e in (form.position[i], form.velocity[i], form.constraint_rhs[i]))
+    present: set[Any] = set().union(*(e.free_symbols for e in said))
+    present.update(*(e.free_symbols for i in rows for e in form.constraint_matrix[i]))
+    return [symbol for symbol in free if symbol in present]
+
+
+def typical_states(model: Model, starts: Iterator[Point]) -> list[Settled]:
+    """A few states on the constraints, reached from some starts."""
     rows = Rows(model.position, model.velocity)
     found: list[Settled] = []
     motionless = 0
-    placed = (moved(model, start, model.position, "q") for start in random_starts(model, p))
+    placed = (moved(model, start, model.position, "q") for start in starts)
     for place in filter(None, placed):
         state = _set_in_motion(model, place, rows)
         if state is not None and finite(model.terms(state.point)):
@@ -186,12 +260,12 @@ def generic_points(model: Model, count: int) -> list[Generic]:
 
 def _generic(model: Model, start: Point) -> Generic:
     placed = moved(model, start, model.position, "q")
-    at = placed.point if placed is not None else with_parameters(model, start)
-    if at is None or not finite(model.terms(at)):
+    at = placed or yielding(model, start, Rows(model.position), Fixed())
+    if at is None or not finite(model.terms(at.point)):
         return Generic(start, False, False)
-    moving = moved(model, at, model.velocity, "qd")
+    moving = moved(model, at.point, model.velocity, "qd")
     if moving is None or not finite(model.terms(moving.point)):
-        return Generic(at, True, False)
+        return Generic(at.point, True, False)
     return Generic(moving.point, True, True)
 
 
@@ -209,32 +283,3 @@ def states_near(model: Model, point: Point) -> list[Settled]:
         if (np.abs(state.point.q - point.q) < q).all():
             found.append(state)
     return found
-
-
-def without_gradient(model: Model, state: Settled) -> Any:
-    """Which rows (m,) of A have nothing of their own where the constraints hold: that of (x − 1)² = 0, or of x = y².
-
-    The way to such a place is slow, and what the row has beside earlier rows changes by a good part with the last step.
-    """
-    A, A_before = (model.terms(point).A for point in (state.point, state.before))
-    here, before = own_parts(A), own_parts(A_before)
-    size = np.linalg.norm(here, axis=1)
-    changed = np.linalg.norm(here - before, axis=1) >= 0.1 * size
-    # what is less than that is rounding, left of a row that depends on others as it should
-    changing = changed & (size > 1e-13 * np.linalg.norm(A, axis=1))
-    return ~A.any(axis=1) | (changing if state.slow else False)
-
-
-def powerless(model: Model, states: Sequence[Settled]) -> Any:
-    """Which rows (m,) have no gradient of their own at any of some states on the constraints."""
-    found = [without_gradient(model, state) for state in states]
-    return np.all(found, axis=0) if found else np.zeros(len(model.form.constraint_rhs), bool)
-
-
-def gradients(model: Model, numbers: Numbers, around: Sequence[Settled]) -> Floats:
-    """A at a point, rows that are zero but for rounding made zero, as the states around it show."""
-    A = numbers.A.copy()
-    if around:
-        usual = np.max([np.linalg.norm(model.terms(state.point).A, axis=1) for state in around], axis=0)
-        A[powerless(model, around) | (np.linalg.norm(A, axis=1) <= 1e-10 * usual)] = 0.0
-    return A

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A system with its hidden constraints added, or the reason why it cannot be had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.feasibility import conflicts
+from dalembert.analysis.hidden import hidden_constraints
+from dalembert.analysis.numbers import model_of
+from dalembert.analysis.refusal import in_words
+from dalembert.analysis.states import Fixed, random_starts
+from dalembert.errors import ConstraintError
+from dalembert.model.ordering import quoted
+from dalembert.model.standard_form import standard_form
+from dalembert.model.system import System
+from dalembert.model.values import parameter_values
+
+
+@in_words
+def reduce(system: System, *, parameters: Any = None) -> System:
+    """The system with its hidden constraints added, ready to simulate.
+
+    Parameters
+    ----------
+    parameters    a value for every constant of the model, or none: what holds for nearly all values is then meant. A
+                  mass that is zero by its value alone hides more constraints than one that is not.
+
+    Raises
+    ------
+    InputError         if ``system`` is not stated in symbols; missing or unknown parameters
+    ConstraintError    if the constraints contradict one another, or a hidden condition cannot be met by any state
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> L = x.diff(da.t)**2 / 2 + y * (x - 1)   # y has no mass: it is a multiplier in disguise
+    >>> da.reduce(da.System.from_lagrangian(L, (x, y))).constraint_names
+    ('hidden 1', 'hidden 2')
+    """
+    given = isinstance(system, System) and parameters is not None
+    fixed = Fixed(np.array(parameter_values(system.parameter_names, parameters)) if given else None)
+    found = hidden_constraints(system, fixed)
+    if found.impossible is not None:
+        raise ConstraintError(
+            f"the constraints must leave some motion possible; they imply `{found.impossible} = 0`. "
+            f"`da.check(system)` says more."
+        )
+    if found.data_before is None:
+        _refuse_contradiction(system, fixed)
+    if found.given_up:
+        raise ConstraintError(
+            f"the hidden constraints must be found to be added; the search was given up: {found.given_up}. "
+            f"`da.check(system)` says what is known."
+        )
+    return found.system
+
+
+def _refuse_contradiction(system: System, fixed: Fixed) -> None:
+    """Raise if constraints contradict one another, naming them."""
+    model = model_of(standard_form(system), system.parameter_names)
+    start = next(random_starts(model, fixed), None)
+    found = [] if start is None else conflicts(model, start, model, random=fixed.p is None, given=False)
+    if found:
+        level, rows = found[0]
+        names = quoted(system.constraint_names[i] for i in rows)
+        said = f"{names} contradict one another" if len(rows) > 1 else f"{names} cannot be met"
+        raise ConstraintError(
+            f"the constraints must leave some motion possible; {said} at {level} level. Remove or correct one of them."
+        )
