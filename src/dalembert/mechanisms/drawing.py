@@ -19,7 +19,7 @@ from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.joints import Rod
 from dalembert.mechanisms.page import write_page
 from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingOnLine
-from dalembert.mechanisms.vectors import across
+from dalembert.mechanisms.vectors import across, in_numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,30 +74,25 @@ def drawn(mechanism: Any, run: Trajectory) -> Drawing:
 def _add_rim(drawing: Drawing, mechanism: Any, run: Trajectory, joint: Any) -> None:
     """A circle about the second point, with a spoke that shows how it turns."""
     marker = joint.second
-    radius, center = _number(joint.radius, run), np.asarray(marker.point, float).ravel()
+    (radius,), center = in_numbers([joint.radius], run.parameters), in_numbers(marker.point, run.parameters)
     angles = np.linspace(0, 2 * np.pi, AROUND + 1)
     if joint.dimension == 2:
         rim = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     else:
         u, v = across(getattr(joint, "axle", joint.normal))
-        u, v = (np.asarray(side, float).ravel() for side in (u, v))
+        u, v = (in_numbers(side, run.parameters) for side in (u, v))
         rim = np.outer(np.cos(angles), u) + np.outer(np.sin(angles), v)
     places = [_place(mechanism, run, marker.body, center + radius * point) for point in rim]
     names = [drawing.add(f"rim of {joint.name} {k}", place) for k, place in enumerate(places)]
     drawing.lines.append((marker.body.name, [f"joint {joint.name}", *names]))
 
 
-def _number(expression: Any, run: Trajectory) -> float:
-    known = {symbol: run.parameters[symbol.name] for symbol in expression.free_symbols}
-    return float(expression.subs(known))
-
-
 def _place(mechanism: Any, run: Trajectory, body: Any, point: Any) -> Floats:
-    values = [_number(entry, run) if hasattr(entry, "free_symbols") else float(entry) for entry in point]
+    here = in_numbers(point, run.parameters)
     if isinstance(body, Ground):
-        return np.broadcast_to(np.array(values), (len(run), len(values)))
+        return np.broadcast_to(here, (len(run), len(here)))
     names = list(mechanism.system.coordinates)
-    return body.place_along(run.q[:, [names.index(c) for c in body.coordinates]], np.array(values))
+    return body.place_along(run.q[:, [names.index(c) for c in body.coordinates]], here)
 
 
 def seen(mechanism: Any, drawing: Drawing, view: tuple[float, float]) -> dict[str, Floats]:
@@ -130,7 +125,8 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
     places = seen(mechanism, drawing, view)
     picture = Figure(figsize=(6, 5), layout="constrained")
     axis: Any = picture.subplots()
-    moving = [name for name in drawing.joints if np.ptp(places[name], axis=0).max() > 0]
+    size = np.ptp(np.concatenate(list(places.values())), axis=0).max()
+    moving = [name for name in drawing.joints if np.ptp(places[name], axis=0).max() > 1e-6 * size]
     for k, name in enumerate(moving):
         label = name.removeprefix("joint ")
         axis.plot(*places[name].T, color=COLOURS[k % len(COLOURS)], linewidth=0.9, alpha=0.7, label=label)
@@ -149,7 +145,7 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
         axis.set(xticks=[], yticks=[])
     plain_axis(axis)
     if moving:
-        axis.legend(fontsize="small", title="paths of joints", title_fontsize="small")
+        picture.legend(loc="outside lower center", ncols=4, fontsize="small", title="paths of joints")
     return picture
 
 

@@ -90,7 +90,8 @@ def write_page(mechanism: Any, run: Trajectory, drawing: Any, times: Any, view: 
         [[np.interp(times, run.t, flat[:, j, i]) for i in range(3)] for j in range(len(names))]
     ).transpose(2, 0, 1)
     lowest, highest = frames.min(axis=(0, 1)), frames.max(axis=(0, 1))
-    size = float(np.linalg.norm(highest - lowest)) / 2 if deep else float((highest - lowest).max()) / 2
+    wide, high, _ = (highest - lowest) / 2
+    size = float(np.linalg.norm(highest - lowest)) / 2 if deep else float(max(0.75 * wide, high))
     digits = max(0, 5 - int(np.ceil(np.log10(size or 1.0))))
     colours = {body.name: COLOURS[k % len(COLOURS)] for k, body in enumerate(mechanism.bodies)}
     scene = {

@@ -16,6 +16,7 @@ from dalembert.integration.start import terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.mechanisms.frames import Ground, Marker
+from dalembert.mechanisms.vectors import in_numbers
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient
 
@@ -106,7 +107,7 @@ def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
     for joint in mechanism.joints:
         mine = [k for k, name in enumerate(run.constraints) if name in {c.name for c in joint.constraints()}]
         share = given[:, mine].sum(axis=1) + friction.get(joint.name, 0.0)
-        force, torque = _wrench(mechanism, joint.markers[:2], run.q, share, axes)
+        force, torque = _wrench(mechanism, joint.markers[:2], run, share, axes)
         found[joint.name] = Reaction(force, torque, _unique(rows[:, mine], free[:, mine]))
     return Reactions(run.t, found)
 
@@ -161,20 +162,23 @@ def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str, Float
     return shares
 
 
-def _wrench(mechanism: Any, markers: Sequence[Marker], q: Floats, share: Floats, axes: str) -> tuple[Floats, Floats]:
+def _wrench(
+    mechanism: Any, markers: Sequence[Marker], run: Trajectory, share: Floats, axes: str
+) -> tuple[Floats, Floats]:
     """Force and torque on the second body at the second point."""
     moving = 1 if not isinstance(markers[1].body, Ground) else 0
     body, sign = markers[moving].body, 1.0 if moving else -1.0
     names = list(mechanism.system.coordinates)
     mine = [names.index(coordinate) for coordinate in body.coordinates]
-    force, torque = body.wrench(q[:, mine], share[:, mine])
-    arm = body.lever_along(q[:, mine], markers[moving].point)
+    q = run.q[:, mine]
+    force, torque = body.wrench(q, share[:, mine])
+    arm = body.lever_along(q, in_numbers(markers[moving].point, run.parameters))
     if arm.shape[1] == 2:
         torque = torque - (arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0])
     else:
         torque = torque - np.cross(arm, force)
     if axes == "body" and moving:
-        turned = body.axes_along(q[:, mine])
+        turned = body.axes_along(q)
         force = np.einsum("tji,tj->ti", turned, force)
         torque = torque if torque.ndim == 1 else np.einsum("tji,tj->ti", turned, torque)
     return sign * force, sign * torque

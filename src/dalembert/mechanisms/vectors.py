@@ -7,11 +7,12 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import sympy as sp
+from numpy.typing import NDArray
 
 from dalembert.errors import ModelError
 
@@ -44,6 +45,13 @@ def numbers(given: Any, argument: str, sizes: Sequence[int]) -> tuple[float, ...
         counts = " or ".join(map(str, sizes))
         raise ModelError([f"`{argument}` must be {counts} finite number{'s' * (sizes[-1] > 1)}; got {given!r}."])
     return values
+
+
+def in_numbers(expressions: Any, parameters: Mapping[str, float]) -> NDArray[np.float64]:
+    """Expressions of parameters as numbers."""
+    return np.array(
+        [float(e.subs({s: parameters[str(s)] for s in e.free_symbols})) for e in map(sp.sympify, expressions)]
+    )
 
 
 def dot(a: Any, b: Any) -> Any:
