@@ -5,15 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import sympy as sp
 
 from dalembert.gallery.definition import Case, Check, Curve, Picture, si
 from dalembert.integration.trajectory import Trajectory
 from dalembert.model.constraint import Constraint
-from dalembert.model.function_system import FunctionSystem
-from dalembert.model.symbols import coordinates, parameters
+from dalembert.model.symbols import coordinates, parameters, t
 from dalembert.model.system import System
 from dalembert.verbs import simulate
 
@@ -24,7 +22,7 @@ ANGLE, RATE = 1.0, 3.0
 
 
 def four_bar(name: str, title: str) -> Case:
-    start, slope = _pose(ANGLE), _slope(ANGLE)
+    start, speed = _start()
     axes = (0.0, 0.0, 1.0) * 3
     return Case(
         name=name,
@@ -37,7 +35,7 @@ def four_bar(name: str, title: str) -> Case:
         system=_spatial(),
         parameters=NUMBERS,
         q0=(start[0], start[1], 0, start[2], start[3], 0, *axes),
-        qd0=(slope[0] * RATE, slope[1] * RATE, 0, slope[2] * RATE, slope[3] * RATE, 0, *(0.0,) * 9),
+        qd0=(speed[0], speed[1], 0, speed[2], speed[3], 0, *(0.0,) * 9),
         times=np.linspace(0, 2, 101),
         checks=(
             Check("rank", lambda run: run.rank, 14, 0, "15 coordinates, one degree of freedom"),
@@ -81,29 +79,29 @@ def _spatial() -> System:
 
 def _pose(angle: Any) -> Any:
     """B and C of the planar mechanism, C on the upper branch, from the angle of the crank."""
-    B = jnp.stack([CRANK * jnp.cos(angle), CRANK * jnp.sin(angle)])
-    to_D = jnp.array([BASE, 0.0]) - B
-    far = jnp.sqrt(to_D @ to_D)
+    B = CRANK * sp.Matrix([sp.cos(angle), sp.sin(angle)])
+    to_D = sp.Matrix([BASE, 0]) - B
+    far = sp.sqrt(to_D.dot(to_D))
     along = (COUPLER**2 - ROCKER**2 + far**2) / (2 * far)
-    across = jnp.sqrt(COUPLER**2 - along**2)
-    return jnp.concatenate([B, B + (along * to_D + across * jnp.stack([-to_D[1], to_D[0]])) / far])
+    across = sp.sqrt(COUPLER**2 - along**2)
+    return sp.Matrix([B, B + (along * to_D + across * sp.Matrix([-to_D[1], to_D[0]])) / far])
 
 
-def _slope(angle: float) -> Any:
-    import jax
-
-    return jax.jacfwd(_pose)(angle)
+def _start() -> tuple[list[float], list[float]]:
+    """B and C at the start, and their velocities."""
+    angle = sp.Symbol("angle")
+    place = _pose(angle)
+    return [float(x) for x in place.subs(angle, ANGLE)], [float(x) * RATE for x in place.diff(angle).subs(angle, ANGLE)]
 
 
 def _difference(run: Trajectory) -> Any:
     """B and C less those of the mechanism described by its crank's angle alone, a Lagrangian of one coordinate."""
-    import jax
-
-    def lagrangian(q: Any, qd: Any, t: Any, p: Any) -> Any:
-        place, speed = jax.jvp(_pose, (q[0],), (qd[0],))
-        m = jnp.array([MASSES[0], MASSES[0], MASSES[1], MASSES[1]])
-        return m @ speed**2 / 2 - 9.81 * (MASSES[0] * place[1] + MASSES[1] * place[3])
-
-    minimal = FunctionSystem(lagrangian=lagrangian)
-    angle = simulate(minimal, [ANGLE], [RATE], run.t, rtol=1e-12, atol=1e-13).q[:, 0]
-    return run.q[:, [0, 1, 3, 4]] - np.stack([np.asarray(_pose(a)) for a in angle])
+    theta = coordinates("theta")
+    place = _pose(theta)
+    speed = place.diff(t)
+    m = sp.diag(MASSES[0], MASSES[0], MASSES[1], MASSES[1])
+    lagrangian = (speed.T * m * speed)[0] / 2 - 9.81 * (MASSES[0] * place[1] + MASSES[1] * place[3])
+    minimal = System.from_lagrangian(lagrangian, (theta,))
+    angles = simulate(minimal, [ANGLE], [RATE], run.t, rtol=1e-12, atol=1e-13).q[:, 0]
+    where: Any = sp.lambdify(theta, list(place))
+    return run.q[:, [0, 1, 3, 4]] - np.array(where(angles)).T

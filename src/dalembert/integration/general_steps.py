@@ -44,7 +44,7 @@ def _with_tolerances(solver: Any, method: Method) -> Any:
 
 def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, t1: float, p: Any) -> Stretch:
     """Up to ``STRETCH`` steps from a state."""
-    watch, solution = _solve(dynamics, *divided(method), jnp.asarray(y), jnp.asarray(t), jnp.asarray(t1), p)
+    watch, solution = _solve(dynamics, *divided(method, STRETCH), jnp.asarray(y), jnp.asarray(t), jnp.asarray(t1), p)
     record: Record = solution.solver_state[1]
     accepted = int(solution.stats["num_accepted_steps"])
     changed_at = float(record.changed_at)

@@ -40,10 +40,13 @@ class Numbers(NamedTuple):
     step: Any
 
 
-def divided(method: Method) -> tuple[Method, Numbers]:
-    """A method without its numbers, which compiled programs are kept by, and these; ``reunited`` undoes it."""
+def divided(method: Method, max_steps: int = 0) -> tuple[Method, Numbers]:
+    """A method without its numbers, which compiled programs are kept by, and these; ``reunited`` undoes it.
+
+    How many steps are left must not decide what is compiled either: ``max_steps`` of a program takes their place.
+    """
     numbers = Numbers(*(None if x is None else np.float64(x) for x in (method.rtol, method.atol, method.step)))
-    return replace(method, rtol=0.0, atol=0.0, step=None if method.step is None else 0.0, max_steps=0), numbers
+    return replace(method, rtol=0.0, atol=0.0, step=None if method.step is None else 0.0, max_steps=max_steps), numbers
 
 
 def reunited(method: Method, numbers: Numbers) -> Method:
