@@ -35,8 +35,8 @@ class PlanarBody(MovingBody):
     >>> bar = da.PlanarBody("bar", mass=2, inertia=2 / 12)
     >>> bar.at(0.5, 0).position
     Matrix([
-    [0.5*cos(theta_bar(t)) + x_bar(t)],
-    [0.5*sin(theta_bar(t)) + y_bar(t)]])
+    [x_bar(t) + 0.5*cos(theta_bar(t))],
+    [y_bar(t) + 0.5*sin(theta_bar(t))]])
     """
 
     name: str

@@ -65,13 +65,14 @@ class Reactions(Mapping[str, Reaction]):
         return len(self.by_name)
 
     def __repr__(self) -> str:
-        lines = [f"Largest reactions from t = {self.t[0]:g} to {self.t[-1]:g}"]
         width = max(map(len, self.by_name), default=0)
-        for name, reaction in self.by_name.items():
-            torque = np.abs(reaction.torque) if reaction.torque.ndim == 1 else np.linalg.norm(reaction.torque, axis=1)
-            force = np.linalg.norm(reaction.force, axis=1)
-            shared = "" if reaction.unique.all() else "  (not unique)"
-            lines.append(f"  {name:{width}}  force {force.max():10.4g}  torque {torque.max():10.4g}{shared}")
+        largest = {name: (_largest(r.force), _largest(r.torque)) for name, r in self.by_name.items()}
+        rounding = 1e-12 * max((size for pair in largest.values() for size in pair), default=0.0)
+        lines = [f"Largest reactions from t = {self.t[0]:g} to {self.t[-1]:g}"]
+        for name, sizes in largest.items():
+            force, torque = (size if size > rounding else 0.0 for size in sizes)
+            shared = "" if self.by_name[name].unique.all() else "  (not unique)"
+            lines.append(f"  {name:{width}}  force {force:10.4g}  torque {torque:10.4g}{shared}")
         return "\n".join(lines)
 
     def to_xarray(self) -> xr.Dataset:
@@ -90,6 +91,11 @@ class Reactions(Mapping[str, Reaction]):
             },
             {"time": self.t, "joint": list(self.by_name), "axis": list("xyz"[: force.shape[2]])},
         )
+
+
+def _largest(vectors: Floats) -> float:
+    """The greatest length among vectors (T, d), or absolute value among numbers (T,)."""
+    return float(np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1).max(initial=0.0))
 
 
 def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
