@@ -120,7 +120,7 @@ def _not_finite(numbers: Numbers) -> Verdict:
 
 
 def _unknown(message: str) -> Verdict:
-    return Verdict((Finding("terms", message, True),), {}, "unknown", 0, 0.0, {}, (), {}, (), None, None)
+    return Verdict((Finding("terms", message, True),), {}, "unknown", 0, 0.0, 0, {}, (), {}, (), None, None)
 
 
 def _verdict(subject: Subject, findings: list[Finding], *, allow_violation: bool) -> Verdict:
@@ -144,6 +144,8 @@ def _verdict(subject: Subject, findings: list[Finding], *, allow_violation: bool
     loose = _loose(subject, hidden, whole) if kind.kind != "positive definite" else []
     findings.extend(loose)
     _mass(subject, kind, findings, solvable=not loose and hidden.impossible is None)
+    kept = independent_rows(numbers.rows)
+    findings.append(Finding("freedom", _freedom(len(system.coordinates), len(subject.names), len(kept))))
     redundant = _redundant(subject, findings, regular=not degenerate)
     if not degenerate:  # where it is, what the gradients demand is rounding
         if subject.given:
@@ -152,13 +154,13 @@ def _verdict(subject: Subject, findings: list[Finding], *, allow_violation: bool
     data = None
     if hidden.data_before is not None and hidden.data_after is not None:
         data = FreeData(hidden.data_before, hidden.data_after)
-    kept = independent_rows(numbers.rows)
     return Verdict(
         findings=tuple(findings),
         violations=missed,
         mass_matrix=kind.kind,
         rank=len(kept),
         rank_gap=rank_gap(numbers.rows),
+        degrees_of_freedom=len(system.coordinates) - len(kept),
         redundant=redundant,
         conflicts=conflicts,
         unique_multipliers=dict(zip(subject.names, determined(numbers.rows), strict=True)),
@@ -219,14 +221,31 @@ def _redundant(subject: Subject, findings: list[Finding], *, regular: bool) -> d
             findings.append(Finding("redundant", f"`{name}` {_made_of(parts)}."))
     open_ones = [n for n, row, unique in zip(names, A, determined(A), strict=True) if not unique and row.any()]
     if open_ones:
-        told = f"The multipliers of {quoted(open_ones)} are not unique: these constraints can share their load."
+        told = f"The multipliers of {_few(open_ones)} are not unique: these constraints can share their load."
         findings.append(Finding("multipliers", told))
     return found
+
+
+MOST_NAMES = 8
+"""Constraints that are named one by one in a sentence."""
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return quoted(names) if more <= 0 else f"{quoted(names[:MOST_NAMES])} and {more} more"
+
+
+def _freedom(coordinates: int, constraints: int, rank: int) -> str:
+    free = coordinates - rank
+    said = f"{free} degree{'s' * (free != 1)} of freedom: {coordinates} coordinate{'s' * (coordinates != 1)}"
+    return f"{said}, constraints of rank {rank}." if constraints else f"{said}, no constraints."
 
 
 def _made_of(parts: dict[str, float]) -> str:
     if not parts:
         return "has no gradient there"
+    if len(parts) > MOST_NAMES:
+        return f"follows from {_few(list(parts))}"
     terms = [
         f"{'-' if c < 0 else '+'} {'' if abs(abs(c) - 1) < 1e-9 else f'{abs(c):.3g} × '}`{n}`" for n, c in parts.items()
     ]

@@ -41,6 +41,7 @@ class Verdict:
     violations            how far the state misses each constraint it violates, by (name, level)
     mass_matrix           "positive definite", "indefinite", "singular", "negative definite" or "not symmetric"
     rank, rank_gap        of the constraint rows
+    degrees_of_freedom    in velocity: coordinates less rank
     redundant             for each redundant constraint, of which others it is a combination, with coefficients
     conflicts             smallest sets of constraints that cannot be met together, at each level
     unique_multipliers    by constraint name
@@ -54,6 +55,7 @@ class Verdict:
     mass_matrix: str
     rank: int
     rank_gap: float
+    degrees_of_freedom: int
     redundant: Mapping[str, Mapping[str, float]]
     conflicts: tuple[Conflict, ...]
     unique_multipliers: Mapping[str, bool]
