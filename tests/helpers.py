@@ -8,6 +8,9 @@ import numpy as np
 import sympy as sp
 
 import dalembert as da
+from dalembert.integration.run import told
+from dalembert.lowering.build import build
+from dalembert.settings import method_of
 
 ALL_FORMULATIONS = (
     da.Factored(),
@@ -65,6 +68,15 @@ def random_problems(shape: tuple[int, int], count: int = 60) -> tuple[dict[str, 
     drawn = [random_problem(np.random.default_rng((seed, *shape)), shape) for seed in range(count)]
     batch = {key: np.stack([problem[key] for problem, _ in drawn]) for key in drawn[0][0]}
     return batch, np.array([rank for _, rank in drawn])
+
+
+def accelerations_and_forces(
+    system: da.System, q: np.ndarray, qd: np.ndarray, t: np.ndarray, parameters: dict[str, float], formulation: object
+) -> dict[str, np.ndarray]:
+    """What a simulation computes at k given states (k, n), in machine code wherever that serves."""
+    dynamics, method = build(system), method_of(formulation, None, None, 1e-9, 1e-11, None, 1)
+    p = tuple(parameters[name] for name in dynamics.parameters)
+    return told(dynamics, method, None, t, np.concatenate([q, qd], axis=1), t, p)
 
 
 def null_space(A: np.ndarray) -> np.ndarray:

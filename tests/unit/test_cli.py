@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dalembert as da
-from dalembert.cli import app
+from dalembert.cli import app, main
 
 RUNNER = CliRunner()
 
@@ -84,10 +84,20 @@ def test_run_with_other_numbers_is_not_checked() -> None:
         (("derive", "bead", "-o", "/no/such/folder/x.md"), "there is no `/no/such/folder`."),
     ],
 )
-def test_mistakes_get_a_message_and_exit_code_2(arguments: tuple[str, ...], message: str) -> None:
-    done = shell(*arguments)
+def test_mistakes_get_a_message_and_exit_code_2(
+    arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["dalembert", *arguments])
+    with pytest.raises(SystemExit) as exit:
+        main()
+    assert exit.value.code == 2
+    assert message in re.sub(r"\s+", " ", capsys.readouterr().err)
+
+
+def test_a_mistake_prints_no_traceback() -> None:
+    done = shell("show", "zzz")
     assert done.returncode == 2
-    assert message in re.sub(r"\s+", " ", done.stderr)
+    assert "there is no `zzz`" in done.stderr
     assert "Traceback" not in done.stderr
 
 
