@@ -36,6 +36,9 @@ FARTHEST = 0.5
 SURE = 1e-8
 """Uncertainty that is always allowed; it is that of a polynomial through one time less, which is far less certain."""
 
+RESOLVED = 1e6
+"""Least length of that stretch, in the smallest differences of time that there are."""
+
 LOOKS = 200
 """Places looked at for the end of the singular position."""
 
@@ -67,7 +70,7 @@ def leap(native: NativeSteps, ts: Floats, ys: Floats, t1: float) -> Leap | None:
     for window in WINDOWS:
         known = brink - KEPT_OFF * window * usual
         begin = int(np.searchsorted(ts, known - window * usual, side="right")) - 1
-        if begin >= 0:
+        if begin >= 0 and known - ts[begin] > RESOLVED * np.spacing(abs(brink)):
             found += _across(native, _exactly(native, float(ts[begin]), ys[begin], known), brink, t1)
     uncertain, best = min(found, key=lambda pair: pair[0], default=(np.inf, None))
     return best if uncertain <= 1 else None
