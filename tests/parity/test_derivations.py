@@ -18,6 +18,8 @@ def test_symbols_and_program_agree(name: str) -> None:
         ):
             da.derive(case.system)
         return
+    if not case.readable:
+        pytest.skip("its closed form fills pages, and takes long to find")
     derivation = da.derive(case.system)
     rng = np.random.default_rng(7)
     n = len(case.system.coordinates)

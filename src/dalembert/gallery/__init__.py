@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The systems of the papers, ready to run: ``da.gallery.names()`` and ``da.gallery.case(name)``.
+"""The systems of the papers and published problems, ready to run: ``da.gallery.names()`` and ``da.gallery.case(name)``.
 
 >>> import dalembert as da
 >>> da.gallery.names()[:4]
@@ -19,7 +19,7 @@ from dalembert.errors import InputError
 if TYPE_CHECKING:
     from dalembert.gallery.definition import Case as Case
 
-# Title and builder of each case, in the order of the papers. A builder is imported when its case is asked for:
+# Title and builder of each case: those of the papers in their order, then published problems. A builder is imported when its case is asked for:
 # building some of them takes seconds.
 _CASES = {
     "projectile": ("Projectile in Cartesian coordinates", "projectile.cartesian"),
@@ -54,11 +54,28 @@ _CASES = {
     "perpendicular": ("Two particles with perpendicular velocities", "nonlinear.perpendicular"),
     "measured": ("Two sensors that disagree", "weighted.measured"),
     "skate": ("Skate on an incline", "rolling.skate"),
+    "andrews": ("Andrews' squeezing mechanism", "ivp_test_set.andrews"),
+    "car-axis": ("Car axis on a bumpy road", "ivp_test_set.car_axis"),
+    "iftomm-pendulum": ("Pendulum in the plane", "iftomm.pendulum"),
+    "four-bars": ("Four-bar windows through singular positions", "iftomm.four_bars"),
+    "bricard": ("Bricard's mechanism", "iftomm.bricard"),
+    "flyball": ("Flyball governor with stiff springs", "governor.flyball"),
+    "sleigh": ("Chaplygin's sleigh", "nonholonomic.sleigh"),
+    "disc-on-incline": ("Upright disc on an incline", "nonholonomic.incline"),
+    "snakeboard": ("Snakeboard, driven by its rider", "nonholonomic.snakeboard"),
+    "rolling-disc": ("Rolling disc, free to lean", "rolling_bodies.disc"),
+    "tumbling-coin": ("Coin that spins, leans and tumbles", "rolling_bodies.coin"),
+    "turntable": ("Ball on a turntable", "rolling_bodies.turntable"),
+    "rattleback": ("Rattleback, which turns round", "rolling_curiosities.rattleback"),
+    "ball-in-cylinder": ("Ball in an upright cylinder", "rolling_curiosities.cylinder"),
+    "heavy-top": ("Heavy top as a free body on a pivot", "references.heavy_top"),
+    "bar-linkage": ("Four-bar linkage in the plane", "references.linkage"),
+    "bicycle": ("Whipple's bicycle, leaning a little", "bicycle.leaning"),
 }
 
 
 def names() -> tuple[str, ...]:
-    """The names of all cases, in the order of the papers."""
+    """The names of all cases: those of the papers in their order, then published problems."""
     return tuple(_CASES)
 
 

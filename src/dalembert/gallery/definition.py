@@ -87,6 +87,7 @@ class Case:
     units              by coordinate name, and "t"; what is not there has none
     histories          whether a figure of all histories makes sense; not if they swing too often to be seen
     no_closed_form     why its equations have none, as a sentence; empty if they do
+    readable           whether the closed form of its equations is worth writing down; not if it fills pages
     points, links      for animations: positions by name, from a run, and pairs of names to join
     """
 
@@ -109,6 +110,7 @@ class Case:
     pictures: tuple[Picture, ...] = ()
     histories: bool = True
     no_closed_form: str = ""
+    readable: bool = True
     points: Callable[[Trajectory], Mapping[str, tuple[Any, Any]]] | None = None
     links: tuple[tuple[str, str], ...] = ()
 
@@ -158,6 +160,17 @@ def coordinate(name: str) -> Measure:
 def velocity(name: str) -> Measure:
     """The history of a velocity."""
     return lambda run: run.qd[:, run.coordinates.index(name)]
+
+
+def gained_energy(run: Trajectory) -> Any:
+    """The energy less that at the start."""
+    assert run.energy is not None
+    return run.energy - run.energy[0]
+
+
+def digits(text: str) -> tuple[float, ...]:
+    """Numbers as they are printed."""
+    return tuple(float(number) for number in text.split())
 
 
 def histories(labels: Mapping[str, Measure]) -> tuple[Curve, ...]:

@@ -63,8 +63,9 @@ def exhibit(name: str, folder: Path) -> Exhibit:
 
 
 def _derivation(case: Case) -> str:
-    if case.no_closed_form:
-        return f"<h2>Equations of motion</h2><p>{case.no_closed_form}</p>"
+    if case.no_closed_form or not case.readable:
+        why = case.no_closed_form or f"Too long to be read; <code>dalembert derive {case.name}</code> writes them."
+        return f"<h2>Equations of motion</h2><p>{why}</p>"
     return derive(case.system, title="Equations of motion", about=case.about).to_html(fragment=True)
 
 

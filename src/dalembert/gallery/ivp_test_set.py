@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mechanisms of the test set for solvers of initial value problems: Andrews' squeezer and the car axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from sympy import cos, sin, sqrt
+
+from dalembert.gallery.definition import Case, Check, Curve, Measure, Picture, coordinate, digits, histories, si
+from dalembert.integration.trajectory import Trajectory
+from dalembert.model.constraint import Constraint
+from dalembert.model.symbols import coordinates, t
+from dalembert.model.system import System
+
+TEST_SET = "Test Set for IVP Solvers (Mazzia and Magherini)"
+OURS = "computed by us in 80 bits with an extrapolation method of order 16"
+
+
+def _named(text: str) -> dict[str, float]:
+    return {name: float(value) for name, value in (pair.split("=") for pair in text.split())}
+
+
+ANDREWS_NUMBERS = _named(
+    "m1=0.04325 m2=0.00365 m3=0.02373 m4=0.00706 m5=0.07050 m6=0.00706 m7=0.05498 xa=-0.06934 ya=-0.00227 "
+    "xb=-0.03635 yb=0.03273 xc=0.014 yc=0.072 c0=4530 i1=2.194e-6 i2=4.410e-7 i3=5.255e-6 i4=5.667e-7 "
+    "i5=1.169e-5 i6=5.667e-7 i7=1.912e-5 d=28e-3 da=115e-4 e=2e-2 ea=1421e-5 rr=7e-3 ra=92e-5 l0=7785e-5 "
+    "ss=35e-3 sa=1874e-5 sb=1043e-5 sc=18e-3 sd=2e-2 ta=2308e-5 tb=916e-5 u=4e-2 ua=1228e-5 ub=449e-5 "
+    "zf=2e-2 zt=4e-2 fa=1421e-5 mom=33e-3"
+)
+ANDREWS_START = digits(
+    "-0.0617138900142764496 0 0.45527981916307038025 0.22266839016588588467 0.48736497954384255022 "
+    "-0.2226683901658858846 1.23054744454982119249"
+)
+# q, q̇, q̈ and λ at t = 0.03. What is published, by PSIDE, is the motion 1e-12 s later.
+ANDREWS_PUBLISHED = (
+    digits(
+        "0.1581077119629904e+2 -0.1575637105984298e+2 0.4082224013073101e-1 -0.5347301163226948e+0 "
+        "0.5244099658805304e+0 0.5347301163226948e+0 0.1048080741042263e+1"
+    ),
+    digits(
+        "0.1139920302151208e+4 -0.1424379294994111e+4 0.1103291221937134e+2 0.1929337464421385e+2 "
+        "0.5735699284790808e+0 -0.1929337464421385e+2 0.3231791658026955e+0"
+    ),
+    digits(
+        "-0.2463176316945196e+5 0.5185037701610329e+5 0.3241025686413781e+6 0.5667493645176213e+6 "
+        "0.1674362929479361e+5 -0.5667493645176222e+6 0.9826520791458422e+4"
+    ),
+    digits(
+        "0.1991753333731910e+3 -0.2975531228015052e+2 0.2306654119098399e+2 0.3145271365475927e+2 "
+        "0.2264249232082739e+2 0.1161740700019673e+2"
+    ),
+)
+ANDREWS_COMPUTED = (
+    digits(
+        "1.58107711951537115e+01 -1.57563710584118454e+01 4.08222401196460214e-02 -5.34730116342079265e-01 "
+        "5.24409965879954161e-01 5.34730116342079481e-01 1.04808074104193794e+00"
+    ),
+    digits(
+        "1.13992030225910619e+03 -1.42437929517754019e+03 1.10329119106199983e+01 1.92933741050345013e+01 "
+        "5.73569914829583183e-01 -1.92933741050344803e+01 3.23179149249165375e-01"
+    ),
+    digits(
+        "-2.46317631228793628e+04 5.18503196364713211e+04 3.24102600707578502e+05 5.66749422000995137e+05 "
+        "1.67436354183453417e+04 -5.66749422000995138e+05 9.82650780154433103e+03"
+    ),
+    digits(
+        "1.99175348104538628e+02 -2.97553099749721948e+01 2.30665436116221288e+01 3.14527252757709494e+01 "
+        "2.26424947863943695e+01 1.16173923526114407e+01"
+    ),
+)
+CAR_NUMBERS = {"eps": 1e-2, "M": 10.0, "L": 1.0, "L0": 0.5, "r": 0.1, "w": 10.0, "g": 1.0}
+# positions, velocities and multipliers at t = 3; of the 21 published digits about 12 hold
+CAR_PUBLISHED = (
+    digits("0.493455784275402809122e-1 0.496989460230171153861 0.104174252488542151681e1 0.373911027265361256927"),
+    digits("-0.770583684040972357970e-1 0.744686658723778553466e-2 0.175568157537232222276e-1 0.770341043779251976443"),
+    digits("-0.473688659084893324729e-2 -0.110468033125734368808e-2"),
+)
+
+
+def andrews(name: str, title: str) -> Case:
+    published, computed = (
+        [
+            _apart(f"{what} at t = 0.03, relative to {whose}", part, values, tolerance, source)
+            for (what, part), values, tolerance in zip(_ANDREWS_PARTS, table, tolerances, strict=True)
+        ]
+        for whose, table, tolerances, source in (
+            ("the published", ANDREWS_PUBLISHED, (1e-9, 2e-7, 3e-6, 3e-6), f"published: {TEST_SET}, by PSIDE"),
+            ("the converged", ANDREWS_COMPUTED, (1e-11, 1e-10, 1e-9, 1e-9), OURS),
+        )
+    )
+    return Case(
+        name=name,
+        title=title,
+        about=(
+            "Seven bodies in the plane with one degree of freedom, squeezed by a motor: three loops, closed by six "
+            "equations. It goes fast: the crank turns two and a half times in 0.03 s."
+        ),
+        source=f"{TEST_SET}, problem andrews",
+        system=_squeezer(),
+        parameters=ANDREWS_NUMBERS,
+        q0=ANDREWS_START,
+        qd0=(0.0,) * 7,
+        times=np.linspace(0, 0.03, 121),
+        checks=(
+            _apart(
+                "β̈ and Θ̈ at the start",
+                _first("acceleration", 2),
+                (14222.4439199541, -10666.8329399656),
+                1e-12,
+                TEST_SET,
+            ),
+            _apart(
+                "λ₁ and λ₂ at the start",
+                _first("multipliers", 2, -1),
+                (98.5668703962411, -6.12268834425567),
+                1e-11,
+                TEST_SET,
+            ),
+            *published,
+            *computed,
+        ),
+        units=si(radians="beta Theta gamma Phi delta Omega epsilon"),
+        pictures=(
+            Picture(
+                "angles",
+                "Angles of the five links that swing",
+                "time t / s",
+                "angle / rad",
+                histories({n: coordinate(n) for n in ("gamma", "Phi", "delta", "Omega", "epsilon")}),
+            ),
+        ),
+        rtol=1e-12,
+        readable=False,
+    )
+
+
+def _apart(what: str, measure: Measure, values: Any, tolerance: float, source: str) -> Check:
+    """How far each entry is from its reference, as a part of that."""
+    wanted = np.asarray(values)
+    return Check(what, lambda run: np.asarray(measure(run)) / wanted, np.ones(len(wanted)), tolerance, source)
+
+
+def _first(field: str, count: int, sign: int = 1) -> Measure:
+    return lambda run: sign * getattr(run, field)[0, :count]
+
+
+_ANDREWS_PARTS: tuple[tuple[str, Measure], ...] = (
+    ("angles", lambda run: run.q[-1]),
+    ("angular velocities", lambda run: run.qd[-1]),
+    ("angular accelerations", lambda run: run.acceleration[-1]),
+    ("multipliers", lambda run: -run.multipliers[-1]),
+)
+
+
+def _squeezer() -> System:
+    q = beta, theta, gamma, phi, delta, omega, epsilon = coordinates("beta Theta gamma Phi delta Omega epsilon")
+    v = {angle: angle.diff(t) for angle in q}
+    n = {name: sp.Symbol(name, real=True) for name in ANDREWS_NUMBERS}
+    m, i = ([n[f"{letter}{k}"] for k in range(1, 8)] for letter in "mi")
+    r, d, da, zt, u = n["rr"], n["d"], n["da"], n["zt"], n["u"]
+    e, f = n["e"] - n["ea"], n["zf"] - n["fa"]
+    M = sp.zeros(7)
+    M[0, 0] = m[0] * n["ra"] ** 2 + m[1] * (r**2 - 2 * da * r * cos(theta) + da**2) + i[0] + i[1]
+    M[0, 1] = M[1, 0] = m[1] * (da**2 - da * r * cos(theta)) + i[1]
+    M[1, 1] = m[1] * da**2 + i[1]
+    M[2, 2] = m[2] * (n["sa"] ** 2 + n["sb"] ** 2) + i[2]
+    M[3, 3] = m[3] * e**2 + i[3]
+    M[3, 4] = M[4, 3] = m[3] * (e**2 + zt * e * sin(phi)) + i[3]
+    M[4, 4] = m[3] * (zt**2 + 2 * zt * e * sin(phi) + e**2) + m[4] * (n["ta"] ** 2 + n["tb"] ** 2) + i[3] + i[4]
+    M[5, 5] = m[5] * f**2 + i[5]
+    M[5, 6] = M[6, 5] = m[5] * (f**2 - u * f * sin(omega)) + i[5]
+    M[6, 6] = m[5] * (f**2 - 2 * u * f * sin(omega) + u**2) + m[6] * (n["ua"] ** 2 + n["ub"] ** 2) + i[5] + i[6]
+    force = (
+        n["mom"] - m[1] * da * r * v[theta] * (v[theta] + 2 * v[beta]) * sin(theta),
+        m[1] * da * r * v[beta] ** 2 * sin(theta),
+        _spring_torque(gamma, n),
+        m[3] * zt * e * v[delta] ** 2 * cos(phi),
+        -m[3] * zt * e * v[phi] * (v[phi] + 2 * v[delta]) * cos(phi),
+        -m[5] * u * f * v[epsilon] ** 2 * cos(omega),
+        m[5] * u * f * v[omega] * (v[omega] + 2 * v[epsilon]) * cos(omega),
+    )
+    x, y = r * cos(beta) - d * cos(beta + theta), r * sin(beta) - d * sin(beta + theta)
+    ends = {
+        "spring lever": (n["ss"] * sin(gamma) + n["xb"], -n["ss"] * cos(gamma) + n["yb"]),
+        "upper arm": (
+            n["e"] * sin(phi + delta) + zt * cos(delta) + n["xa"],
+            -n["e"] * cos(phi + delta) + zt * sin(delta) + n["ya"],
+        ),
+        "lower arm": (
+            n["zf"] * cos(omega + epsilon) + u * sin(epsilon) + n["xa"],
+            n["zf"] * sin(omega + epsilon) - u * cos(epsilon) + n["ya"],
+        ),
+    }
+    loops = [
+        Constraint(place - own, name=f"{link} {axis}")
+        for link, end in ends.items()
+        for axis, place, own in zip("xy", (x, y), end, strict=True)
+    ]
+    return System(q, M, force, loops)
+
+
+def _spring_torque(gamma: Any, n: dict[str, Any]) -> Any:
+    x = n["sd"] * cos(gamma) + n["sc"] * sin(gamma)
+    y = n["sd"] * sin(gamma) - n["sc"] * cos(gamma)
+    away = sp.Matrix([x + n["xb"] - n["xc"], y + n["yb"] - n["yc"]])
+    far = sqrt(away.dot(away))
+    return -n["c0"] * (far - n["l0"]) / far * (away[1] * x - away[0] * y)
+
+
+def car_axis(name: str, title: str) -> Case:
+    q = xl, yl, xr, yr = coordinates("xl yl xr yr")
+    eps, M, L, L0, r, w, g = (sp.Symbol(key, real=True) for key in CAR_NUMBERS)
+    k = M * eps**2 / 2
+    yb = r * sin(w * t)
+    xb = sqrt(L**2 - yb**2)
+    left, right = sp.Matrix([xl, yl]), sp.Matrix([xr - xb, yr - yb])
+    pulls: list[Any] = [(L0 / sqrt(s.dot(s)) - 1) * s - sp.Matrix([0, k * g]) for s in (left, right)]
+    axis = sp.Matrix([xl - xr, yl - yr])
+    rows = (
+        Constraint(xb * xl + yb * yl, name="left wheel square to the road"),
+        Constraint(axis.dot(axis) - L**2, name="axis"),
+    )
+    parts: tuple[tuple[str, Measure, float], ...] = (
+        ("positions at t = 3", lambda run: run.q[-1], 1e-11),
+        ("velocities at t = 3", lambda run: run.qd[-1], 1e-10),
+        ("multipliers at t = 3", lambda run: run.multipliers[-1], 5e-12),
+    )
+    return Case(
+        name=name,
+        title=title,
+        about=(
+            "A car's axis on two springs crosses a bumpy road: one wheel rolls on a flat surface, the other goes up "
+            "and down with it. One constraint depends on time; the springs are stiff against the small mass."
+        ),
+        source=f"{TEST_SET}, problem caraxis",
+        system=System(q, k * sp.eye(4), [*pulls[0], *pulls[1]], rows),
+        parameters=CAR_NUMBERS,
+        q0=(0, 0.5, 1, 0.5),
+        qd0=(-0.5, 0, -0.5, 0),
+        times=np.linspace(0, 3, 301),
+        checks=tuple(
+            Check(what, measure, values, tolerance, f"published: {TEST_SET}; about 12 of its 21 digits hold")
+            for (what, measure, tolerance), values in zip(parts, CAR_PUBLISHED, strict=True)
+        ),
+        units=si(metres="xl yl xr yr"),
+        pictures=(
+            Picture(
+                "heights",
+                "Heights of the two ends of the axis",
+                "time t / s",
+                "height / m",
+                histories({"left": coordinate("yl"), "right": coordinate("yr")}),
+            ),
+            Picture(
+                "paths",
+                "Paths of the two ends of the axis",
+                "x / m",
+                "y / m",
+                (Curve("left", coordinate("xl"), coordinate("yl")), Curve("right", coordinate("xr"), coordinate("yr"))),
+                equal=True,
+            ),
+        ),
+        points=_car_points,
+        links=(("left wheel", "left end"), ("left end", "right end"), ("right end", "right wheel")),
+        rtol=1e-12,
+        readable=False,
+    )
+
+
+def _car_points(run: Trajectory) -> dict[str, tuple[Any, Any]]:
+    height = CAR_NUMBERS["r"] * np.sin(CAR_NUMBERS["w"] * run.t)
+    return {
+        "left wheel": (0, 0),
+        "left end": (run["xl"], run["yl"]),
+        "right end": (run["xr"], run["yr"]),
+        "right wheel": (np.sqrt(CAR_NUMBERS["L"] ** 2 - height**2), height),
+    }
