@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,11 +18,14 @@ from dalembert.analysis.linear_facts import independent_rows
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError, StateError
 from dalembert.integration.start import require_start, terms_at
+from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.ordering import quoted, unknown_names
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System
 from dalembert.model.validation import expression_problems
+from dalembert.native.derivatives import along, differentiated
+from dalembert.native.tape import Program, Tape
 from dalembert.table import aligned
 from dalembert.verbs import prepared
 
@@ -102,16 +105,23 @@ def linearize(
     dynamics, q, qd, p = prepared(system, q, at_rest, parameters, ("q", "qd"))
     require_start(dynamics, q, qd, t, p, allow_violation=False)
     x = np.concatenate([q, qd])
-    slope, jacobian, tangent = _along(dynamics, x, float(t), p)
+    near = _along(dynamics, x, float(t), p)
     if outputs is None:
-        return _about_equilibrium(dynamics, slope, jacobian, tangent)
+        return _about_equilibrium(dynamics, near)
     if isinstance(system, FunctionSystem):
         raise InputError("`outputs` must be left out for a `da.FunctionSystem`, which has no symbols for them.")
-    return _of_outputs(system, dict(outputs), x, float(t), p, slope, jacobian, tangent)
+    return _of_outputs(system, dict(outputs), x, float(t), p, near)
 
 
-def _along(dynamics: Dynamics, x: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
-    """ẋ (2n,), its Jacobian (2n, 2n), and directions (2n, d) that stay on the constraints."""
+class Nearby(NamedTuple):
+    """How a state changes: ẋ (2n,), its Jacobian (2n, 2n), and directions (2n, d) that stay on the constraints."""
+
+    slope: Floats
+    jacobian: Floats
+    tangent: Floats
+
+
+def _along(dynamics: Dynamics, x: Floats, t: float, p: Any) -> Nearby:
     n = len(x) // 2
     if dynamics.native is not None and dynamics.native.possible:
         rows = independent_rows(np.asarray(terms_at(dynamics, x[:n], x[n:], t, p).A))
@@ -121,7 +131,7 @@ def _along(dynamics: Dynamics, x: Floats, t: float, p: Any) -> tuple[Floats, Flo
     else:
         slope, jacobian, across = _by_jax(dynamics, x, t, p)
     across = across[np.abs(across).max(axis=1, initial=0.0) > 0]
-    return slope, jacobian, _kernel(across, len(x))
+    return Nearby(slope, jacobian, _kernel(across, len(x)))
 
 
 def _by_jax(dynamics: Dynamics, x: Floats, t: float, p: Any) -> tuple[Floats, ...]:
@@ -153,7 +163,8 @@ def _kernel(rows: Floats, size: int) -> Floats:
     return directions[rank:].T
 
 
-def _about_equilibrium(dynamics: Dynamics, slope: Floats, jacobian: Floats, tangent: Floats) -> Linearization:
+def _about_equilibrium(dynamics: Dynamics, near: Nearby) -> Linearization:
+    slope, jacobian, tangent = near
     n = len(slope) // 2
     names = [*dynamics.coordinates, *(f"{name}'" for name in dynamics.coordinates)]
     moving = np.flatnonzero(np.abs(slope) > STEADY * (1 + np.abs(jacobian).sum(axis=1)))
@@ -176,21 +187,16 @@ def _of_outputs(
     x: Floats,
     t: float,
     p: Any,
-    slope: Floats,
-    jacobian: Floats,
-    tangent: Floats,
+    near: Nearby,
 ) -> Linearization:
-    values = _compiled(system, outputs, t, p)
-
-    def rates(x: Any, xdot: Any) -> Any:
-        return jax.jvp(values, (x,), (xdot,))[1]
-
-    first = np.asarray(jax.jacfwd(values)(jnp.asarray(x)), float)
-    # d/dx of y_x(x) ẋ(x): the first factor by differentiation, the second by the Jacobian of ẋ
-    bend = np.asarray(jax.jacfwd(rates)(jnp.asarray(x), jnp.asarray(slope)), float)
-    known, wanted = first @ tangent, (bend + first @ jacobian) @ tangent
-    names = list(outputs)
-    drift = first @ slope
+    slope, jacobian, tangent = near
+    n, names = len(x) // 2, list(outputs)
+    program = _recorded(system, outputs)
+    given = (np.array([float(value) for value in p]), slope[n:], jacobian[n:])
+    values, slopes = differentiated(program, x, t, *given)
+    # first the outputs, then their rates of change
+    drift, first, second = values[len(names) :], slopes[: len(names)], slopes[len(names) :]
+    known, wanted = first @ tangent, second @ tangent
     moving = np.abs(drift) > STEADY * (1 + np.abs(first) @ np.abs(slope))
     if moving.any():
         fast = quoted(name for name, off in zip(names, moving, strict=True) if off)
@@ -209,8 +215,8 @@ def _of_outputs(
     return _solved(names, matrix)
 
 
-def _compiled(system: System, outputs: dict[str, Any], t: float, p: Any) -> Any:
-    """The outputs as a JAX function of the state."""
+def _recorded(system: System, outputs: dict[str, Any]) -> Program:
+    """The outputs and their rates of change as a program of the state and of the accelerations, its inputs ``a``."""
     problems = [
         problem
         for name, expression in outputs.items()
@@ -220,11 +226,17 @@ def _compiled(system: System, outputs: dict[str, Any], t: float, p: Any) -> Any:
     problems += unknown_names(system.parameter_names, sorted(s.name for s in used), "outputs", "parameter")
     if problems or not outputs:
         raise InputError(" ".join(problems) or "`outputs` must name at least one expression; got none.")
-    symbols = system.symbols
-    parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
-    expressions = [symbols.plain(sp.sympify(expression)) for expression in outputs.values()]
-    function: Any = sp.lambdify([[*symbols.q, *symbols.qd], symbols.time, parameters], expressions, modules="jax")
-    return lambda x: jnp.stack([jnp.asarray(value, float) for value in function(x, t, p)])
+    tape, symbols, n = Tape(), system.symbols, len(system.coordinates)
+    state = [tape.input("y", i) for i in range(2 * n)]
+    inputs = dict(zip((*symbols.q, *symbols.qd), state, strict=True)) | {symbols.time: tape.input("t", 0)}
+    inputs |= {sp.Symbol(name, real=True): tape.input("p", i) for i, name in enumerate(system.parameter_names)}
+    read = Recorder(tape, inputs)
+    try:
+        values = [read(symbols.plain(sp.sympify(expression))) for expression in outputs.values()]
+    except NoMachineCodeError as unknown:
+        raise InputError(f"`outputs` must be made of known functions; `{unknown}` is none.") from None
+    rates = {("y", i): state[n + i] for i in range(n)} | {("y", n + i): tape.input("a", i) for i in range(n)}
+    return Program(tape, [*values, *along(tape, values, rates | {("t", 0): 1.0})])
 
 
 def _solved(names: Any, matrix: Floats) -> Linearization:

@@ -22,7 +22,7 @@ from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, solve
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import shortest
+from dalembert.integration.native_steps import shortest_multipliers
 from dalembert.integration.start import terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.violation import violated
@@ -128,9 +128,10 @@ def _by_machine_code(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any
     A, multipliers = books["constraint_matrix"].reshape(count, m, n), books["multipliers"]
     unique = np.ones((count, m), bool)
     if len(rows) < m:
-        multipliers = shortest(A, books["ideal_force"])
+        pushes = shortest_multipliers(A)
+        multipliers = np.einsum("kmn,kn->km", pushes, books["ideal_force"])
         # the shortest multipliers of a row's own force are that row alone only if no others can make it
-        unique = np.stack([shortest(A, A[:, k])[:, k] > 1 - 1e-9 for k in range(m)], axis=1)
+        unique = np.einsum("kmn,kmn->km", pushes, A) > 1 - 1e-9
     forces = np.concatenate(
         [books["applied_force"][:, None], multipliers[..., None] * A, books["law_forces"].reshape(count, -1, n)], axis=1
     )

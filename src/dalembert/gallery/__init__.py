@@ -19,8 +19,8 @@ from dalembert.errors import InputError
 if TYPE_CHECKING:
     from dalembert.gallery.definition import Case as Case
 
-# Title and builder of each case: those of the papers in their order, then published problems. A builder is imported when its case is asked for:
-# building some of them takes seconds.
+# Title and builder of each case: those of the papers in their order, then published problems. A builder is imported
+# when its case is asked for: building some of them takes seconds.
 _CASES = {
     "projectile": ("Projectile in Cartesian coordinates", "projectile.cartesian"),
     "projectile-polar": ("Projectile in polar coordinates", "projectile.polar"),

@@ -95,7 +95,6 @@ def four_bars(name: str, title: str, loops: int = 2) -> Case:
         q0=tuple(x for i in joints for x in (float(i), 1.0)),
         qd0=(1.0, 0.0) * (loops + 1),
         times=np.linspace(0, 10, 101),
-        rtol=1e-12,
         checks=(
             *((_at_the_end(FOUR_BARS_COMPUTED, 1e-7, "computed by us from one angle, to 1e-13"),) * (loops == 2)),
             *(

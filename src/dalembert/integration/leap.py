@@ -9,7 +9,8 @@ before, to a place where the rows are clearly independent again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,20 +22,20 @@ from dalembert.native.stepper import FINISHED
 
 Floats = NDArray[np.float64]
 
-NODES = 6
-"""Times at which the polynomial agrees with position, velocity and acceleration; its degree is three times that."""
+NODES = (6, 7, 8)
+"""Numbers of times at which a polynomial agrees with position, velocity and acceleration."""
 
-WINDOWS = (8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125)
-"""Lengths of the stretch of motion that it is made from, in usual steps."""
+WINDOWS = (8.0, 6.0, 4.0, 2.0, 1.0, 0.5)
+"""Lengths of the stretch of motion that polynomials are made from, in usual steps."""
 
-KEPT_OFF = 0.1
-"""How far before the brink that stretch ends, as a part of it: on the brink digits are lost already."""
+KEPT_OFF = (0.1, 0.2)
+"""How far before the brink that stretch ends, in usual steps: on the brink digits are lost already."""
 
 FARTHEST = 0.5
-"""How far it may be followed, as a part of that stretch: beyond, what polynomials say grows uncertain quickly."""
+"""How far a polynomial may be followed, in usual steps: beyond, what it says grows uncertain quickly."""
 
 SURE = 1e-8
-"""Uncertainty that is always allowed; it is that of a polynomial through one time less, which is far less certain."""
+"""Uncertainty that is always allowed; it is that of a polynomial through one time less."""
 
 RESOLVED = 1e6
 """Least length of that stretch, in the smallest differences of time that there are."""
@@ -44,6 +45,10 @@ LOOKS = 200
 
 EXACT = 1e-13
 """Tolerance of that stretch: errors of single steps would be magnified."""
+
+
+Curve = Callable[[Any], Floats]
+"""States (k, 2n) at k times."""
 
 
 class Leap(NamedTuple):
@@ -57,7 +62,7 @@ class Leap(NamedTuple):
     end: float
     singular: float
     uncertain: float
-    states: Callable[[Any], Floats]
+    states: Curve
 
 
 def leap(native: NativeSteps, ts: Floats, ys: Floats, t1: float) -> Leap | None:
@@ -66,43 +71,46 @@ def leap(native: NativeSteps, ts: Floats, ys: Floats, t1: float) -> Leap | None:
         return None
     brink = float(ts[-1])
     usual = float(np.diff(ts[-1000:]).max())  # the last steps have become ever shorter
-    found: list[tuple[float, Leap]] = []
-    for window in WINDOWS:
-        known = brink - KEPT_OFF * window * usual
+    curves = list(_curves(native, ts, ys, usual))
+    passage = next(filter(None, (_passage(native, curve, brink, usual, t1) for curve, _ in curves)), None)
+    if passage is None:
+        return None
+    singular, end = passage
+    landings = [(np.abs(curve(end) - rough(end))[0], curve) for curve, rough in curves]
+    off, best = min(landings, key=lambda landing: float(landing[0].max()))
+    landed = best(end)[0]
+    allowed = 100 * (native.atol + native.rtol * np.abs(landed)) + SURE * (1 + np.abs(landed))
+    return Leap(brink, end, singular, float(off.max()), best) if (off <= allowed).all() else None
+
+
+def _curves(native: NativeSteps, ts: Floats, ys: Floats, usual: float) -> Iterator[tuple[Curve, Curve]]:
+    """Polynomials that continue the motion, each with one through a time less to judge it by."""
+    for window, off in product(WINDOWS, KEPT_OFF):
+        known = float(ts[-1]) - off * usual
         begin = int(np.searchsorted(ts, known - window * usual, side="right")) - 1
-        if begin >= 0 and known - ts[begin] > RESOLVED * np.spacing(abs(brink)):
-            found += _across(native, _exactly(native, float(ts[begin]), ys[begin], known), brink, t1)
-    uncertain, best = min(found, key=lambda pair: pair[0], default=(np.inf, None))
-    return best if uncertain <= 1 else None
+        if begin < 0 or known - ts[begin] < RESOLVED * np.spacing(abs(known)):
+            continue
+        fine = _exactly(native, float(ts[begin]), ys[begin], known)
+        if fine is not None:
+            found = [_continued(native, *fine, count) for count in (NODES[0] - 1, *NODES)]
+            yield from ((curve, rough) for rough, curve in pairwise(found) if curve and rough)
 
 
-def _across(
-    native: NativeSteps, fine: tuple[Floats, Floats] | None, brink: float, t1: float
-) -> list[tuple[float, Leap]]:
-    """A leap from the motion up to the brink, if there is one, and its uncertainty as a part of what is allowed."""
-    if fine is None:
-        return []
-    curve, rough = (_continued(native, *fine, count) for count in (NODES, NODES - 1))
-    if curve is None or rough is None:
-        return []
-    reach = FARTHEST * (fine[0][-1] - fine[0][0])
-    places = brink + reach * np.arange(1, LOOKS + 1) / LOOKS
+def _passage(native: NativeSteps, curve: Curve, brink: float, usual: float, t1: float) -> tuple[float, float] | None:
+    """When rank is lost along a curve, and when it is clearly there again, or the end of the run."""
+    places = brink + FARTHEST * usual * np.arange(1, LOOKS + 1) / LOOKS
     places = np.append(places[places < t1], t1) if places[-1] > t1 else places
     sure = np.array([native.trusts(y, t) for y, t in zip(curve(places), places, strict=True)])
     lost = np.flatnonzero(~sure)
     if not len(lost):
-        return []
+        return None
     regained = np.flatnonzero(sure[lost[0] :])
     if not len(regained) and places[-1] < t1:
-        return []
-    # a little beyond, so that the next step does not start on the brink
+        return None
     first = lost[0] + regained[0] if len(regained) else len(places) - 1
-    end = float(places[min(first + (first - lost[0]) // 4 + 1, len(places) - 1)])
-    landed = curve(end)[0]
-    allowed = 100 * (native.atol + native.rtol * np.abs(landed)) + SURE * (1 + np.abs(landed))
-    singular = float((places[lost[0]] + places[first]) / 2)
-    off = np.abs(landed - rough(end)[0])
-    return [(float((off / allowed).max()), Leap(brink, end, singular, float(off.max()), curve))]
+    # a little beyond, so that the next step does not start on the brink
+    beyond = min(first + (first - lost[0]) // 4 + 1, len(places) - 1)
+    return float((places[lost[0]] + places[first]) / 2), float(places[beyond])
 
 
 def _exactly(native: NativeSteps, t: float, y: Floats, last: float) -> tuple[Floats, Floats] | None:
@@ -114,7 +122,7 @@ def _exactly(native: NativeSteps, t: float, y: Floats, last: float) -> tuple[Flo
     return np.append(t, found.t), np.vstack([y, found.y])
 
 
-def _continued(native: NativeSteps, ts: Floats, ys: Floats, count: int) -> Callable[[Any], Floats] | None:
+def _continued(native: NativeSteps, ts: Floats, ys: Floats, count: int) -> Curve | None:
     """The polynomial through ``count`` times of a motion, as a function of time."""
     middle, half = (ts[0] + ts[-1]) / 2, (ts[-1] - ts[0]) / 2
     times = middle - half * np.cos(np.pi * np.arange(count) / (count - 1))

@@ -100,8 +100,10 @@ class NativeSteps:
         found: dict[str, Any] = {name: told[name] for name in kept}
         if len(self.rows) < len(self.dynamics.levels):
             A = told["constraint_matrix"].reshape(count, -1, n)
-            found["multipliers"] = shortest(A, told["ideal_force"])
-            found["reactions"] = shortest(A, told["ideal_force"] + told["nonideal_force"] - told["nature"])
+            pushes = shortest_multipliers(A)
+            found["multipliers"] = np.einsum("kmn,kn->km", pushes, told["ideal_force"])
+            reaction = told["ideal_force"] + told["nonideal_force"] - told["nature"]
+            found["reactions"] = np.einsum("kmn,kn->km", pushes, reaction)
         if told["energy"].size:
             found["energy"] = told["energy"][:, 0]
         found |= {
@@ -126,9 +128,9 @@ class NativeSteps:
         return independent_rows(B, levels, RANK_TOLERANCE) if np.isfinite(B).all() else self.rows
 
 
-def shortest(A: Floats, force: Floats) -> Floats:
-    """The shortest λ with Aᵀλ equal to an ideal force, at many states."""
-    return np.einsum("...ij,...j->...i", np.linalg.pinv(np.swapaxes(A, -1, -2), rcond=RANK_TOLERANCE), force)
+def shortest_multipliers(A: Floats) -> Floats:
+    """What makes the shortest λ with Aᵀλ equal to an ideal force out of that force, (k, m, n) at k states."""
+    return np.asarray(np.linalg.pinv(np.swapaxes(A, -1, -2), rcond=RANK_TOLERANCE), float)
 
 
 def at_own_level(levels: tuple[str, ...], position: Any, velocity: Any, acceleration: Any) -> Any:

@@ -31,6 +31,7 @@ class NativeSystem:
     def __init__(self, source: Source):
         self.source = source
         self.engine = lru_cache(maxsize=16)(self._engine)
+        self._recorded = lru_cache(maxsize=16)(self._recorded_programs)
         self._books = lru_cache(maxsize=16)(self._written_books)
 
     @cached_property
@@ -85,10 +86,14 @@ class NativeSystem:
 
     def small_changes(self, rows: Sequence[int], y: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
         """q̈ (n,) by these rows, its derivatives (n, 2n) by the state y, and those of all residuals (2m, 2n)."""
-        p, everything = np.array([float(value) for value in p]), range(len(self.source.levels))
-        moved, slopes = differentiated(Programs(self.source, rows, None).acceleration(), y, t, p)
-        _, across = differentiated(Programs(self.source, everything, None).residuals(), y, t, p)
-        return moved[:-1], slopes[:-1], across
+        p = np.array([float(value) for value in p])
+        motion, residuals = self._recorded(tuple(rows))
+        moved, slopes = differentiated(motion, y, t, p)
+        return moved[:-1], slopes[:-1], differentiated(residuals, y, t, p)[1]
+
+    def _recorded_programs(self, rows: tuple[int, ...]) -> tuple[Program, Program]:
+        programs = Programs(self.source, rows, None)
+        return programs.acceleration(), programs.residuals()
 
     @cached_property
     def _terms(self) -> tuple[Any, MachineCode, tuple[tuple[int, ...], ...]]:

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 Do = Callable[..., Any]
 """Does an operation by name, on numbers or on a tape."""
 
+NONE = np.empty(0)
 BELL = 2 / math.sqrt(math.pi)
 
 _RULES: dict[str, Callable[[Do, Any, Any, Any], Any]] = {
@@ -68,12 +69,16 @@ def _derivative(do: Do, name: str, r: Any, a: Sequence[Any], d: Sequence[Any]) -
     return _RULES[name](do, r, a, d) if name in _RULES and not all(map(_zero, d)) else 0
 
 
-def differentiated(program: Program, y: Floats, t: float, p: Floats) -> tuple[Floats, Floats]:
+def differentiated(
+    program: Program, y: Floats, t: float, p: Floats, further: Floats = NONE, their_slopes: Floats = NONE
+) -> tuple[Floats, Floats]:
     """The outputs (k,) of a program at a state y and their derivatives (k, 2n) by it.
 
-    The tape is walked in Python: for a single state that takes far less time than compiling anything would.
+    ``further`` are the inputs called "a", which depend on the state by their own derivatives. The tape is walked in
+    Python: for a single state that takes far less time than compiling anything would.
     """
-    given: Mapping[str, Any] = {"y": y, "t": [t], "p": p}
+    given: Mapping[str, Any] = {"y": y, "t": [t], "p": p, "a": further}
+    changing: Mapping[str, Any] = {"y": np.eye(len(y)), "a": their_slopes}
     values: list[Any] = []
     slopes: list[Any] = []
 
@@ -84,7 +89,7 @@ def differentiated(program: Program, y: Floats, t: float, p: Floats) -> tuple[Fl
         if name == "input":
             array, place = arguments
             values.append(float(given[array][place]))
-            slopes.append(np.eye(len(y))[place] if array == "y" else 0)
+            slopes.append(changing[array][place] if array in changing else 0)
             continue
         a = [of(values, argument, argument) for argument in arguments]
         values.append(_number(name, *a))
