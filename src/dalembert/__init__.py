@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from dalembert.analysis.reduction import reduce as reduce
     from dalembert.analysis.verdict import Verdict as Verdict
     from dalembert.differentiable import flow as flow
+    from dalembert.ensembles.ensemble import simulate_ensemble as simulate_ensemble
     from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
     from dalembert.equation.constrained_motion import constrained_motion as constrained_motion
     from dalembert.equation.dynamics import Dynamics as Dynamics
@@ -115,6 +116,7 @@ _LATER = {
     "classify": "analysis.classification",
     "reduce": "analysis.reduction",
     "Verdict": "analysis.verdict",
+    "simulate_ensemble": "ensembles.ensemble",
     "ConstrainedMotion": "equation.answer",
     "constrained_motion": "equation.constrained_motion",
     "Dynamics": "equation.dynamics",

@@ -18,8 +18,8 @@ class Progress:
     ``wanted`` True shows it at once, as plain lines where there is no terminal; False never.
     """
 
-    def __init__(self, start: float, end: float, wanted: bool | None):
-        self.start, self.end = start, end
+    def __init__(self, start: float, end: float, wanted: bool | None, what: str = "t"):
+        self.start, self.end, self.what = start, end, what
         self.wanted = sys.stderr.isatty() if wanted is None else wanted
         self.patience = 0.0 if wanted else PATIENCE
         self.began = time.perf_counter()
@@ -33,16 +33,19 @@ class Progress:
         if self.bar is not None:
             self.bar.stop()
 
-    def show(self, t: float, steps: int) -> None:
-        """Say that time t was reached after so many steps."""
+    def show(self, t: float, steps: int | None = None) -> None:
+        """Say that time t was reached after so many steps, if these are counted."""
         if not self.wanted or time.perf_counter() - self.began < self.patience:
             return
         if not sys.stderr.isatty():
-            sys.stderr.write(f"t = {t:.6g} of {self.end:.6g} ({steps} steps)\n")
+            sys.stderr.write(f"{self._said(t, steps)} of {self.end:.6g}\n")
             return
         if self.bar is None:
             self.bar, self.task = self._open()
-        self.bar.update(self.task, completed=t - self.start, description=f"t = {t:.6g} ({steps} steps)")
+        self.bar.update(self.task, completed=t - self.start, description=self._said(t, steps))
+
+    def _said(self, t: float, steps: int | None) -> str:
+        return f"{self.what} = {t:.6g}" + ("" if steps is None else f" ({steps} steps)")
 
     def _open(self) -> tuple[Any, Any]:
         from rich.console import Console

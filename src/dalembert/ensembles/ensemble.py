@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Many motions of one system at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dalembert.ensembles.members import Members, members_of
+from dalembert.ensembles.motions import motions
+from dalembert.ensembles.summary import Summary
+from dalembert.errors import InputError
+from dalembert.integration.drift import Drift, Projection
+from dalembert.integration.progress import Progress
+from dalembert.lowering.build import build
+from dalembert.model.sticking import contacts
+from dalembert.model.system import System
+from dalembert.model.values import time_values
+from dalembert.settings import method_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+CHUNK = 4096
+"""Members between two looks at the clock; of a summary no more than these are in memory."""
+
+
+def simulate_ensemble(
+    system: System,
+    q0: Any,
+    qd0: Any,
+    times: Any,
+    *,
+    parameters: Any = None,
+    rtol: float = 1e-9,
+    atol: float = 1e-11,
+    drift: Drift | None = Projection(),
+    max_steps: int = 1_000_000,
+    keep: Literal["times", "end", "summary"] = "times",
+    quantiles: Sequence[float] = (0.05, 0.5, 0.95),
+    progress: bool | None = None,
+) -> xr.Dataset:
+    """The motions of many members: one system from many starts, or with many parameters, on all cores.
+
+    Each member takes its own adaptive steps and is put back on the constraints after each, as by ``da.simulate``. A
+    member that fails is marked with its reason and does not spoil the others.
+
+    Parameters
+    ----------
+    q0, qd0       (n,) for all members or (N, n), one row for each; or mappings by coordinate
+    parameters    numbers for all members or arrays (N,), by name
+    times         increasing times, the same for all
+    rtol, atol, drift, max_steps    as for ``da.simulate``
+    keep          "times": states at all times; "end": at the last one; "summary": mean, variance and quantiles over the
+                  members, at all times, in a memory that does not grow with their number
+    quantiles     for a summary: exact up to 10 000 members, from a random sample of so many beyond
+    progress      True or False to force the progress bar; by itself it appears on a terminal after two seconds
+
+    Returns
+    -------
+    Dataset       ``q`` and ``qd`` by member, time and coordinate, NaN where a member failed, and ``reason`` by member,
+                  empty where it did not; or ``mean``, ``variance`` and ``quantile`` of both, and ``failed``, how many
+
+    Raises
+    ------
+    InputError    missing, unknown, misshapen numbers; arrays of different lengths; no array of members at all
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+    >>> pendulum = da.System((x, y), [[1, 0], [0, 1]], (0, -da.parameters("g")), rod)
+    >>> many = da.simulate_ensemble(pendulum, (1, 0), (0, 0), [0, 1], parameters={"g": np.linspace(9, 10, 3)})
+    >>> print(many["q"].sel(coordinate="x", time=1).values.round(4))
+    [-0.9689 -0.9809 -0.9889]
+    """
+    if not isinstance(system, System):
+        raise InputError(f"`system` must be a `da.System`; got {type(system).__name__}.")
+    if contacts(system):
+        raise InputError("the system must not have friction that sticks: simulate such members one by one.")
+    if keep not in ("times", "end", "summary"):
+        raise InputError(f'`keep` must be "times", "end" or "summary"; got {keep!r}.')
+    asked = _shares(quantiles)
+    times = time_values(times, "times", increasing=True)
+    method = method_of(None, drift, None, rtol, atol, None, max_steps)
+    dynamics = build(system)
+    members = members_of(dynamics.coordinates, dynamics.parameters, q0, qd0, parameters)
+    summary = Summary(asked) if keep == "summary" else None
+    states: list[Any] = []
+    reasons: list[Any] = []
+    with Progress(0, len(members), progress, "members") as bar:
+        for first in range(0, len(members), CHUNK):
+            mine = slice(first, first + CHUNK)
+            found = motions(dynamics, method, members.y[mine], members.p[mine], times)
+            reasons.append(found.reasons)
+            if summary is None:
+                states.append(found.y if keep == "times" else found.y[:, -1:].copy())
+            else:
+                summary.add(found.y)
+            bar.show(min(first + CHUNK, len(members)))
+    kept = times if keep != "end" else times[-1:]
+    if summary is not None:
+        return _summarised(summary, dynamics.coordinates, kept, np.concatenate(reasons))
+    return _dataset(np.concatenate(states), dynamics.coordinates, kept, np.concatenate(reasons), members)
+
+
+def _shares(quantiles: Any) -> tuple[float, ...]:
+    try:
+        shares = tuple(float(q) for q in quantiles)
+    except (TypeError, ValueError):
+        shares = (np.nan,)
+    if not all(0 <= share <= 1 for share in shares):
+        raise InputError(f"`quantiles` must be numbers from 0 to 1; got {quantiles!r}.")
+    return shares
+
+
+def _dataset(y: Any, coordinates: tuple[str, ...], times: Any, reasons: Any, members: Members) -> xr.Dataset:
+    import xarray as xr
+
+    n, about = len(coordinates), ("member", "time", "coordinate")
+    return xr.Dataset(
+        {"q": (about, y[:, :, :n]), "qd": (about, y[:, :, n:]), "reason": (("member",), reasons)},
+        {"member": np.arange(len(members)), "time": times, "coordinate": list(coordinates)},
+    )
+
+
+def _summarised(summary: Summary, coordinates: tuple[str, ...], times: Any, reasons: Any) -> xr.Dataset:
+    import xarray as xr
+
+    n, about = len(coordinates), ("time", "coordinate")
+    if not summary.count:
+        raise InputError(f"no member could be simulated, so that there is nothing to sum up; the first: {reasons[0]}")
+    parts: dict[str, Any] = {}
+    for name, mine in (("q", slice(0, n)), ("qd", slice(n, 2 * n))):
+        parts[f"mean_{name}"] = (about, summary.mean[:, mine])
+        parts[f"variance_{name}"] = (about, summary.variance[:, mine])
+        if summary.quantiles:
+            parts[f"quantile_{name}"] = (("quantile", *about), summary.of_quantiles()[:, :, mine])
+    labels: dict[str, Any] = {"time": times, "coordinate": list(coordinates)}
+    if summary.quantiles:
+        labels["quantile"] = list(summary.quantiles)
+    failed = int((reasons != "").sum())
+    return xr.Dataset(parts, labels, {"members": len(reasons), "failed": failed})

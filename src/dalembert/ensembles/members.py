@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the members of an ensemble start from: numbers for all of them, or one for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import InputError
+from dalembert.model.ordering import name_of, name_problems, quoted
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Members:
+    """States y (N, 2n) and parameters p (N, k) of N members."""
+
+    y: Floats
+    p: Floats
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, qd0: Any, given: Any) -> Members:
+    """The members that numbers with or without a leading axis of members describe."""
+    columns = [*_columns(coordinates, q0, "q0", "coordinate"), *_columns(coordinates, qd0, "qd0", "coordinate")]
+    n = len(columns)
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise InputError(f"`parameters` must be a mapping from names to numbers or arrays; got {given!r}.")
+    columns += _columns(parameters, given, "parameters", "parameter")
+    counts = {len(column) for column in columns if column.ndim}
+    if len(counts) > 1:
+        raise InputError(f"all arrays of members must have one length; got {', '.join(map(str, sorted(counts)))}.")
+    if not counts:
+        raise InputError(
+            "an ensemble must have members: give `q0`, `qd0` or a parameter with a leading axis of members. For a "
+            "single motion use `da.simulate`."
+        )
+    (count,) = counts
+    if not count:
+        raise InputError("an ensemble must have at least one member; the arrays are empty.")
+    whole = np.stack([np.broadcast_to(column, count) for column in columns], axis=1)
+    return Members(np.ascontiguousarray(whole[:, :n]), np.ascontiguousarray(whole[:, n:]))
+
+
+def _columns(names: Sequence[str], given: Any, argument: str, noun: str) -> list[Floats]:
+    """For each name its values, one for all members () or one for each (N,)."""
+    if isinstance(given, Mapping):
+        by_name = {name_of(key): value for key, value in given.items()}
+        problems = name_problems(names, by_name, argument, noun)
+        if problems:
+            raise InputError(" ".join(problems))
+        columns = [_numbers(by_name[name], argument) for name in names]
+    else:
+        array = _numbers(given, argument)
+        if array.ndim not in (1, 2) or array.shape[-1] != len(names):
+            raise InputError(
+                f"`{argument}` must have shape ({len(names)},) or (members, {len(names)}), one column per {noun} "
+                f"({quoted(names)}); got {array.shape}."
+            )
+        columns = list(np.moveaxis(array, -1, 0))
+    odd = [name for name, column in zip(names, columns, strict=True) if column.ndim > 1]
+    if odd:
+        raise InputError(f"`{argument}` must hold one number per member; {quoted(odd)} has more than one axis.")
+    return columns
+
+
+def _numbers(given: Any, argument: str) -> Floats:
+    try:
+        return np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise InputError(f"`{argument}` must hold numbers; got {given!r}.") from None

@@ -1,0 +1,117 @@
+"""Many motions at once: each the same as alone, failures marked, summaries in bounded memory."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+from dalembert.ensembles import ensemble as module
+from dalembert.ensembles.summary import Summary
+from helpers import CHAIN_NUMBERS, chain, chain_state, pendulum
+
+TIMES = np.linspace(0, 1, 5)
+
+
+def test_members_move_as_alone():
+    """From starts of their own, with parameters of their own, or both."""
+    q, qd = np.array([chain_state(2, k) for k in range(7)]).transpose(1, 0, 2)
+    g = np.linspace(1, 20, 7)
+    many = da.simulate_ensemble(chain(2), q, qd, TIMES, parameters=CHAIN_NUMBERS | {"g": g})
+    for k in range(7):
+        alone = da.simulate(chain(2), q[k], qd[k], TIMES, parameters=CHAIN_NUMBERS | {"g": g[k]})
+        np.testing.assert_array_equal(many["q"][k], alone.q)
+        np.testing.assert_array_equal(many["qd"][k], alone.qd)
+    assert not many["reason"].values.any()
+    assert many["q"].dims == ("member", "time", "coordinate")
+    ends = da.simulate_ensemble(chain(2), q, qd, TIMES, parameters=CHAIN_NUMBERS | {"g": g}, keep="end")
+    np.testing.assert_array_equal(ends["q"][:, 0], many["q"][:, -1])
+
+
+def test_starts_by_name_and_one_for_all():
+    many = da.simulate_ensemble(pendulum(), {"x": [0.6, -0.6], "y": -0.8}, (0, 0), TIMES, parameters={"g": 9.81})
+    np.testing.assert_allclose(many["q"].sel(coordinate="x")[0], -many["q"].sel(coordinate="x")[1], atol=1e-9)
+
+
+def test_a_failing_member_is_marked_and_the_others_go_on():
+    """One swings too fast for so few steps, one starts off its rod, one is no number."""
+    starts, g = [(1, 0), (1, 0), (1, 1), (np.nan, 0), (0, -1)], [9.81, 1e6, 9.81, 9.81, 9.81]
+    many = da.simulate_ensemble(pendulum(), starts, (0, 0), [0, 0.01, 1], parameters={"g": g}, max_steps=100)
+    said = many["reason"].values
+    assert said[0] == said[4] == ""
+    assert "the motion must be continued to t = 1" in said[1]
+    assert "`rod` is violated by" in said[2]
+    assert "not finite" in said[3]
+    assert np.isfinite(many["q"][1, :2]).all() and np.isnan(many["q"][1, 2]).all()
+    assert np.isfinite(many["q"][[0, 4]]).all()
+
+
+def test_a_member_that_machine_code_declines_is_simulated_all_the_same():
+    a, b, c, d = coordinates = da.coordinates("a b c d")
+    bars = (a**2 + b**2 - 1, (c - 1) ** 2 + d**2 - 1, (c - a) ** 2 + (d - b) ** 2 - 1)
+    window = da.System(coordinates, sp.eye(4), (0, -9.81, 0, -9.81), [da.Constraint(e) for e in bars])
+    rates = np.array([[r, 0, r, 0] for r in (0.9, 1.0, 1.1)])
+    many = da.simulate_ensemble(window, (0, 1, 1, 1), rates, [0, 3])
+    alone = da.simulate(window, (0, 1, 1, 1), rates[1], [0, 3])
+    np.testing.assert_allclose(many["q"][1], alone.q, atol=1e-12)
+    assert not many["reason"].values.any()
+
+
+def test_a_summary_is_that_of_all_members(monkeypatch):
+    monkeypatch.setattr(module, "CHUNK", 16)  # several parts
+    g = np.random.default_rng(1).uniform(5, 15, 50)
+    settings = {"parameters": {"g": g}}
+    every = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, **settings)
+    short = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, keep="summary", quantiles=(0.1, 0.5), **settings)
+    np.testing.assert_allclose(short["mean_q"], every["q"].mean("member"), atol=1e-14)
+    np.testing.assert_allclose(short["variance_qd"], every["qd"].var("member", ddof=1), atol=1e-12)
+    np.testing.assert_allclose(short["quantile_q"], np.quantile(every["q"], [0.1, 0.5], axis=0), atol=1e-14)
+    assert short.attrs == {"members": 50, "failed": 0}
+
+
+def test_quantiles_of_a_sample_are_near_those_of_all(monkeypatch):
+    from dalembert.ensembles import summary
+
+    monkeypatch.setattr(summary, "SAMPLE", 2000)
+    drawn = np.random.default_rng(2).normal(size=(20_000, 1, 1))
+    short = Summary((0.1, 0.9))
+    for part in np.split(drawn, 7 * [0] + [3000, 9000]):
+        short.add(part)
+    np.testing.assert_allclose(short.of_quantiles().ravel(), [-1.2816, 1.2816], atol=0.1)
+    np.testing.assert_allclose(short.variance.ravel(), drawn.var(ddof=1), rtol=1e-12)
+
+
+def test_progress_counts_members(capsys):
+    da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, parameters={"g": [9.0, 10.0]}, progress=True)
+    assert "members = 2 of 2" in capsys.readouterr().err
+
+
+STICKY = da.Constraint(da.coordinates("y"), name="floor", nonideal=da.Coulomb(0.3, mu_static=0.4))
+BLOCK = da.System(da.coordinates("x y"), sp.eye(2), (0, -9.81), STICKY)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given", "message"),
+    [
+        ((pendulum(), (1, 0), (0, 0)), {"parameters": {"g": 9.81}}, "an ensemble must have members"),
+        ((pendulum(), np.ones((2, 2)), np.ones((3, 2))), {"parameters": {"g": 9.81}}, "must have one length; got 2, 3"),
+        ((pendulum(), np.ones((2, 3)), (0, 0)), {"parameters": {"g": 9.81}}, "must have shape (2,) or (members, 2)"),
+        ((pendulum(), np.ones((0, 2)), (0, 0)), {"parameters": {"g": 9.81}}, "the arrays are empty"),
+        ((pendulum(), (1, 0), (0, 0)), {"parameters": {"h": [1, 2]}}, "missing: `g`"),
+        ((pendulum(), (1, 0), (0, 0)), {"parameters": {"g": "much"}}, "`parameters` must hold numbers"),
+        ((pendulum(), (1, 0), (0, 0)), {"parameters": [1, 2]}, "`parameters` must be a mapping"),
+        ((pendulum(), (1, 0), (0, 0)), {"parameters": {"g": np.ones((2, 2))}}, "`g` has more than one axis"),
+        ((pendulum(), (1, 0), (0, 0)), {"parameters": {"g": [1, 2]}, "keep": "all"}, "`keep` must be"),
+        ((pendulum(), (1, 0), (0, 0)), {"parameters": {"g": [1, 2]}, "quantiles": (2,)}, "numbers from 0 to 1"),
+        ((BLOCK, np.zeros((2, 2)), (1, 0)), {}, "must not have friction that sticks"),
+        (("pendulum", (1, 0), (0, 0)), {}, "`system` must be a `da.System`"),
+    ],
+)
+def test_bad_input_is_refused(arguments, given, message):
+    with pytest.raises(da.InputError) as refusal:
+        da.simulate_ensemble(*arguments, TIMES, **given)
+    assert message in str(refusal.value)
+
+
+def test_nothing_to_sum_up():
+    with pytest.raises(da.InputError, match="no member could be simulated"):
+        da.simulate_ensemble(pendulum(), [(1, 1)], (0, 0), TIMES, parameters={"g": 9.81}, keep="summary")
