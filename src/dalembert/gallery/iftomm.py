@@ -218,6 +218,13 @@ def bricard(name: str, title: str) -> Case:
                 1e-7,
                 "computed by us, confirmed by Exudyn to 3e-7",
             ),
+            Check(
+                "least and greatest x, y, z of P₃",
+                lambda run: [place(run).min(axis=0), place(run).max(axis=0)],
+                [[-1, -1, -0.5], [1, -0.87, 0]],
+                0.02,
+                f"published, read off a plot: {LIBRARY}",
+            ),
             Check("rank", lambda run: run.rank, 34, 0, "35 coordinates, one degree of freedom"),
             Check("energy", lambda run: run.energy, -3 * G, 1e-7, "conservation"),
         ),

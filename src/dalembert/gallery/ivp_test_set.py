@@ -16,6 +16,7 @@ from dalembert.model.symbols import coordinates, t
 from dalembert.model.system import System
 
 TEST_SET = "Test Set for IVP Solvers (Mazzia and Magherini)"
+PUBLISHED = f"published: {TEST_SET}"
 OURS = "computed by us in 80 bits with an extrapolation method of order 16"
 
 
@@ -87,7 +88,7 @@ def andrews(name: str, title: str) -> Case:
             for (what, part), values, tolerance in zip(_ANDREWS_PARTS, table, tolerances, strict=True)
         ]
         for whose, table, tolerances, source in (
-            ("the published", ANDREWS_PUBLISHED, (1e-9, 2e-7, 3e-6, 3e-6), f"published: {TEST_SET}, by PSIDE"),
+            ("the published", ANDREWS_PUBLISHED, (1e-9, 2e-7, 3e-6, 3e-6), f"{PUBLISHED}, by PSIDE"),
             ("the converged", ANDREWS_COMPUTED, (1e-11, 1e-10, 1e-9, 1e-9), OURS),
         )
     )
@@ -110,14 +111,14 @@ def andrews(name: str, title: str) -> Case:
                 _first("acceleration", 2),
                 (14222.4439199541, -10666.8329399656),
                 1e-12,
-                TEST_SET,
+                PUBLISHED,
             ),
             _apart(
                 "λ₁ and λ₂ at the start",
                 _first("multipliers", 2, -1),
                 (98.5668703962411, -6.12268834425567),
                 1e-11,
-                TEST_SET,
+                PUBLISHED,
             ),
             *published,
             *computed,
@@ -242,7 +243,7 @@ def car_axis(name: str, title: str) -> Case:
         qd0=(-0.5, 0, -0.5, 0),
         times=np.linspace(0, 3, 301),
         checks=tuple(
-            Check(what, measure, values, tolerance, f"published: {TEST_SET}; about 12 of its 21 digits hold")
+            Check(what, measure, values, tolerance, f"{PUBLISHED}; about 12 of its 21 digits hold")
             for (what, measure, tolerance), values in zip(parts, CAR_PUBLISHED, strict=True)
         ),
         units=si(metres="xl yl xr yr"),

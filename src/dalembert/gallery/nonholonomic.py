@@ -188,7 +188,10 @@ def snakeboard(name: str, title: str) -> Case:
             ),
             Check("sideways velocity of the board's centre", _sideways, 0, 1e-10, "symmetry of the steering"),
         ),
-        units=si(metres=" ".join(f"{a}_{b.name}" for b in mechanism.bodies for a in "xy")),
+        units=si(
+            metres=" ".join(f"{a}_{b.name}" for b in mechanism.bodies for a in "xy"),
+            radians=" ".join(f"theta_{b.name}" for b in mechanism.bodies),
+        ),
         pictures=(
             path("The path of the board's centre", "x_board", "y_board"),
             Picture(
