@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every published number that we compare with, what was reached, and how long it takes.
 
-``python -m benchmarks.published`` prints the tables and writes ``benchmarks/published.md``.
+``python -m benchmarks.published`` prints the tables and writes ``docs/published.md``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
     sections = [head, _cases(), _single_states(), _windows(), _bicycle(), _first_answers()]
     text = "\n\n".join(sections) + "\n"
     print(text)
-    (Path(__file__).parent / "published.md").write_text(text, encoding="utf-8")
+    (Path(__file__).parents[1] / "docs" / "published.md").write_text(text, encoding="utf-8")
 
 
 def _cases() -> str:
