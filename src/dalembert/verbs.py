@@ -11,30 +11,30 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dalembert.analysis.redundancy import redundancies, refuse_fragile_rows
 from dalembert.compilation_cache import keep_compiled_programs
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.constrained_motion import checked_formulation, finished
-from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.verdict import require_fit
-from dalembert.errors import ConstraintError, MassMatrixError, SimulationError, StateError
+from dalembert.errors import ConstraintError, MassMatrixError, SimulationError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.failure import answer_at
 from dalembert.integration.method import Method
 from dalembert.integration.run import run
-from dalembert.integration.start import State, nearest_state, terms_at
+from dalembert.integration.start import State, nearest_state
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build as build
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.ordering import name_of, quoted
+from dalembert.model.ordering import name_of
 from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
 from dalembert.settings import method_of, require_system
 from dalembert.sticking.joining import places
 from dalembert.sticking.pieces import Pieces
-from dalembert.violation import own_size
 
 if TYPE_CHECKING:
     from dalembert.analysis.ledger import Ledger
@@ -149,7 +149,7 @@ def simulate(
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps)
     times = time_values(times, "times", increasing=True)
-    _refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
+    refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     pieces = _pieces(system, dynamics, method, p)
     accounts = _accounts(dynamics, method, p, pieces)
     try:
@@ -158,7 +158,7 @@ def simulate(
             found = run(dynamics, method, q0, qd0, times, p, **start)
         else:
             found = pieces.run(q0, qd0, times, **start)
-        return replace(found, notes=(*found.notes, *_redundancies(dynamics, found, p)), accounts=accounts)
+        return replace(found, notes=(*found.notes, *redundancies(dynamics, found, p)), accounts=accounts)
     except (MassMatrixError, ConstraintError) as refusal:
         raise _explained(refusal, system, p) from None
     except SimulationError as end:
@@ -207,50 +207,6 @@ def prepared(
     return build(system), q, qd, p
 
 
-def _refuse_fragile_rows(dynamics: Dynamics, drift: Drift, q0: Any, qd0: Any, t0: Any, p: Any) -> None:
-    """Raise if constraints that are redundant only where they hold would be left to drift off.
-
-    A little off the constraints such rows are independent, by very little, and ask for wild accelerations.
-    """
-    if isinstance(drift, Projection) or len(dynamics.constraints) < 2:
-        return
-    from dalembert.analysis.linear_facts import independent_rows
-
-    q, qd = _on_constraints(dynamics, q0, qd0, t0, p)
-    steps = 1e-2 * np.maximum(1.0, np.abs(q)) * np.random.default_rng(25).normal(size=(4, len(q)))
-    rows = [independent_rows(_own_rows(terms_at(dynamics, x, qd, t0, p))) for x in (q, *(q + steps))]
-    here, off = rows[0], max(rows, key=len)
-    if len(off) > len(here):
-        names = quoted(dynamics.constraints[i] for i in off if i not in here)
-        raise ConstraintError(
-            f"constraints that are redundant only where they hold must be kept there; {names} would drift off under "
-            f"this `drift`. Pass `drift=da.Projection()`, or leave the redundant ones out."
-        )
-
-
-def _on_constraints(dynamics: Dynamics, q0: Any, qd0: Any, t0: Any, p: Any) -> tuple[Any, Any]:
-    """The start, or the nearest state on the constraints if it is off them and there is one."""
-    terms = terms_at(dynamics, q0, qd0, t0, p)
-    miss = np.abs(np.asarray(terms.position))
-    if (miss <= ROUNDING * own_size(terms.position, terms.A, q0)).all():
-        return q0, qd0
-    try:
-        return nearest_state(dynamics, q0, qd0, t0, p)
-    except StateError:
-        return q0, qd0
-
-
-ROUNDING = 1e-12
-"""How far a start on the constraints misses them, as a fraction of their own terms."""
-
-
-def _own_rows(terms: Terms) -> Any:
-    """A (m, n) with each coordinate in its own unit, by the masses: units must not decide about a rank."""
-    from dalembert.analysis.mass import own_units
-
-    return np.asarray(terms.A) / own_units(np.asarray(terms.M))
-
-
 def _pieces(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -> Pieces | None:
     """What simulates a system with contacts that can stick, or None if it has none."""
     touching = contacts(system) if isinstance(system, System) else ()
@@ -289,27 +245,6 @@ def _refuse_paradox(dynamics: Dynamics, end: SimulationError, formulation: Formu
         last = (so_far.q[-1], so_far.qd[-1], so_far.t[-1])
         answer = answer_at(dynamics, *last, p, formulation)
         refuse_paradox(dynamics, answer, *last, margin=NEARLY_CRITICAL, trajectory=so_far)
-
-
-MOST_NOTES = 5
-"""Changes of rank that are described one by one."""
-
-
-def _redundancies(dynamics: Dynamics, found: Trajectory, p: Any) -> list[str]:
-    """Which constraints are redundant, at the start and wherever the rank has changed since the output before."""
-    rank = found.rank
-    if (rank == len(found.constraints)).all():
-        return []
-    from dalembert.analysis.linear_facts import independent_rows
-
-    notes: list[str] = []
-    for k in [0, *(np.flatnonzero(np.diff(rank)) + 1)][:MOST_NOTES]:
-        A = _own_rows(terms_at(dynamics, found.q[k], found.qd[k], found.t[k], p))
-        kept = independent_rows(A)
-        names = quoted(name for i, name in enumerate(found.constraints) if i not in kept)
-        said = f"redundant: {names}" if names else "none is redundant"
-        notes.append(f"At t = {found.t[k]:.6g} the constraints have rank {rank[k]} of {len(A)}; {said}.")
-    return notes
 
 
 def _explained(refusal: MassMatrixError | ConstraintError, system: AnySystem, p: Any) -> Exception:
