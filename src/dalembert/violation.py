@@ -16,25 +16,29 @@ LEAST_DISTANCE = 1e-10
 
 
 def own_size(residual: Any, gradient: Any, state: Any) -> NDArray[np.float64]:
-    """The size (m,) of the terms that each residual is the sum of.
+    """The size (..., m) of the terms that each residual is the sum of, at one state or many.
 
     To first order a residual is A x + c. What the row does not touch has no part in it, so that neither the units nor
     the size of other coordinates decide.
     """
     miss, A, x = np.asarray(residual), np.asarray(gradient), np.asarray(state)
-    return np.abs(miss - A @ x) + np.abs(A) @ np.abs(x)
+    return np.abs(miss - _times(A, x)) + _times(np.abs(A), np.abs(x))
+
+
+def _times(A: Any, x: Any) -> Any:
+    return (A @ x[..., None])[..., 0]
 
 
 def violated(residual: Any, gradient: Any, state: Any, coordinates: Any = None) -> NDArray[np.bool_]:
-    """Which constraints (m,) a state violates.
+    """Which constraints (..., m) a state violates, or each of many states.
 
     Parameters
     ----------
-    residual       (m,) values that should be zero
-    gradient       (m, n) their derivatives with respect to the state
-    state          (n,) coordinates, or velocities
-    coordinates    (n,) with velocities: those of a coordinate of size 1e6 are no better known than it is
+    residual       (..., m) values that should be zero
+    gradient       (..., m, n) their derivatives with respect to the state
+    state          (..., n) coordinates, or velocities
+    coordinates    (..., n) with velocities: those of a coordinate of size 1e6 are no better known than it is
     """
     A, q = np.asarray(gradient), np.asarray(state if coordinates is None else coordinates)
-    least = LEAST_DISTANCE * np.abs(A) @ np.maximum(1.0, np.abs(q))
+    least = LEAST_DISTANCE * _times(np.abs(A), np.maximum(1.0, np.abs(q)))
     return np.abs(np.asarray(residual)) > START_TOLERANCE * own_size(residual, A, state) + least

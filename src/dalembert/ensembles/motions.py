@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import DalembertError, SimulationError
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import NativeSteps, native_steps
+from dalembert.integration.native_steps import native_steps
 from dalembert.integration.run import run
 from dalembert.native.stepper import FINISHED
 from dalembert.violation import violated
 
 Floats = NDArray[np.float64]
 
-ROOM = 2048
-"""Steps of a member in one go."""
+ROOM = 8192
+"""Most steps of a member in one go; who needs more is simulated alone."""
 
 
 class Motions(NamedTuple):
@@ -33,86 +33,64 @@ class Motions(NamedTuple):
 
 def motions(dynamics: Dynamics, method: Method, y: Floats, p: Floats, times: Floats) -> Motions:
     """The motions of N members with states y (N, 2n) and parameters p (N, k)."""
-    workers = os.cpu_count() or 1
-    parts = [part for part in np.array_split(np.arange(len(y)), min(workers, len(y))) if len(part)]
     found = np.full((len(y), len(times), y.shape[1]), np.nan)
-    reasons = [""] * len(y)
-
-    def work(part: Any) -> None:
-        mover = _Mover(dynamics, method, times)
-        for k in part:
-            reasons[k] = mover.move(y[k], p[k], found[k])
-
-    # the first member compiles what the others use
-    work(parts[0][:1])
-    rest = [parts[0][1:], *parts[1:]]
-    with ThreadPoolExecutor(len(rest)) as pool:
-        list(pool.map(work, rest))
-    return Motions(found, np.array(reasons))
+    numbers = np.isfinite(y).all(axis=1) & np.isfinite(p).all(axis=1)
+    done = _quickly(dynamics, method, y, p, times, np.flatnonzero(numbers), found)
+    reasons = np.full(len(y), "", object)
+    reasons[~numbers] = "its start or its parameters are not finite numbers."
+    for k in np.flatnonzero(numbers & ~done):
+        found[k], reasons[k] = _slowly(dynamics, method, y[k], p[k], times)
+    return Motions(found, reasons.astype(str))
 
 
-class _Mover:
-    """Moves one member at a time; each thread has its own."""
+def _quickly(
+    dynamics: Dynamics, method: Method, y: Floats, p: Floats, times: Floats, members: Any, found: Floats
+) -> NDArray[np.bool_]:
+    """Fill in the states of members that machine code answers for, on all cores; whose they are."""
+    done = np.zeros(len(y), bool)
+    if not len(members):
+        return done
+    native = native_steps(dynamics, method, p[members[0]])
+    members = members[_sound(dynamics, y[members], p[members], float(times[0]))] if native is not None else members[:0]
+    if native is None or not len(members):
+        return done
+    native.begin(y[members[0]], float(times[0]))
+    room = min(ROOM, method.max_steps)
 
-    def __init__(self, dynamics: Dynamics, method: Method, times: Floats):
-        self.dynamics, self.method, self.times = dynamics, method, times
-        self.native: NativeSteps | None = None
+    def work(part: NDArray[np.int64]) -> None:
+        own = np.ascontiguousarray(y[part]), np.ascontiguousarray(p[part])
+        states, endings = native.engine.many(*own, times, method.rtol, method.atol, room)
+        fine = (endings == FINISHED) & np.isfinite(states).all(axis=(1, 2))
+        found[part[fine]], done[part[fine]] = states[fine], True
 
-    def move(self, y: Floats, p: Floats, out: Floats) -> str:
-        """Write the states at all times (T, 2n); return why that ended early, or nothing."""
-        if not (np.isfinite(y).all() and np.isfinite(p).all()):
-            return "its start or its parameters are not finite numbers."
-        if not self._quickly(y, p, out):
-            return self._slowly(y, p, out)
-        return ""
+    workers = os.cpu_count() or 1
+    with ThreadPoolExecutor(workers) as pool:
+        # more parts than workers: members take unequally long
+        list(pool.map(work, (part for part in np.array_split(members, 4 * workers) if len(part))))
+    return done
 
-    def _quickly(self, y: Floats, p: Floats, out: Floats) -> bool:
-        """By machine code alone; False where it declines or the start is off the constraints."""
-        if self.native is None:
-            self.native = native_steps(self.dynamics, self.method, p)
-        native = self.native
-        if native is None or not self._sound(y, p):
-            return False
-        native.p, native.step = np.ascontiguousarray(p), 0.0
-        t, t1 = float(self.times[0]), float(self.times[-1])
-        ts, ys = [np.array([t])], [y[None]]
-        steps = 0
-        while steps < self.method.max_steps:
-            found = native.stretch(ys[-1][-1], float(ts[-1][-1]), t1, min(ROOM, self.method.max_steps - steps))
-            if found is None:
-                return False
-            ts.append(found.t)
-            ys.append(found.y)
-            steps += len(found.t)
-            if found.ending == FINISHED:
-                return self._sampled(native, np.concatenate(ts), np.concatenate(ys), out)
-        return False
 
-    def _sampled(self, native: NativeSteps, ts: Floats, ys: Floats, out: Floats) -> bool:
-        before = np.searchsorted(ts, self.times, side="right") - 1
-        states, _, trusted = native.engine.sample(ts[before], ys[before], self.times, native.p)
-        out[:] = states
-        return bool(trusted.all() and np.isfinite(states).all())
+def _sound(dynamics: Dynamics, y: Floats, p: Floats, t: float) -> NDArray[np.bool_]:
+    """Whose start satisfies the constraints."""
+    n = y.shape[1] // 2
+    native: Any = dynamics.native
+    _, _, A, _, position, velocity = native.terms_of_many(y, np.full(len(y), t), p)
+    q, qd = y[:, :n], y[:, n:]
+    off = violated(position, A, q) | violated(velocity, A, qd, q)
+    return np.asarray(~off.any(axis=1))
 
-    def _sound(self, y: Floats, p: Floats) -> bool:
-        n = len(y) // 2
-        native: Any = self.dynamics.native
-        _, _, A, _, position, velocity = native.terms(y[:n], y[n:], self.times[0], p)
-        return not (violated(position, A, y[:n]).any() or violated(velocity, A, y[n:], y[:n]).any())
 
-    def _slowly(self, y: Floats, p: Floats, out: Floats) -> str:
-        """By all means of a single run, which knows what to say where it fails."""
-        out[:] = np.nan
-        n = len(y) // 2
-        start: dict[str, Any] = {"allow_violation": False, "progress": False}
-        try:
-            done = run(self.dynamics, self.method, y[:n], y[n:], self.times, tuple(map(float, p)), **start)
-        except SimulationError as end:
-            reached = end.trajectory
-            known = np.searchsorted(reached.t, self.times[self.times <= reached.t[-1]])
-            out[: len(known)] = np.concatenate([reached.q, reached.qd], axis=1)[known]
-            return str(end)
-        except DalembertError as refusal:
-            return str(refusal)
-        out[:] = np.concatenate([done.q, done.qd], axis=1)
-        return ""
+def _slowly(dynamics: Dynamics, method: Method, y: Floats, p: Floats, times: Floats) -> tuple[Floats, str]:
+    """States at all times by all means of a single run, which knows what to say where it fails; and what it says."""
+    n, states = len(y) // 2, np.full((len(times), len(y)), np.nan)
+    start: dict[str, Any] = {"allow_violation": False, "progress": False}
+    try:
+        done = run(dynamics, method, y[:n], y[n:], times, tuple(map(float, p)), **start)
+    except SimulationError as end:
+        reached = end.trajectory
+        known = np.searchsorted(reached.t, times[times <= reached.t[-1]])
+        states[: len(known)] = np.concatenate([reached.q, reached.qd], axis=1)[known]
+        return states, str(end)
+    except DalembertError as refusal:
+        return states, str(refusal)
+    return np.concatenate([done.q, done.qd], axis=1), ""

@@ -37,7 +37,7 @@ class NativeSteps:
     rows: tuple[int, ...] = ()
     step: float = 0.0
 
-    def _begin(self, y: Floats, t: float) -> None:
+    def begin(self, y: Floats, t: float) -> None:
         """Choose rows where none are in use yet."""
         if self.engine is None:
             self.rows = tuple(range(len(self.dynamics.levels)))
@@ -52,7 +52,7 @@ class NativeSteps:
 
     def stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
         """Up to ``room`` steps, or None if not even one can be taken."""
-        self._begin(y, t)
+        self.begin(y, t)
         found = self._stretch(y, t, end, room)
         if not len(found.t) and self._chosen_anew(y, t):
             self.step = 0.0
@@ -85,7 +85,7 @@ class NativeSteps:
 
         And which of them the machine code answers for.
         """
-        self._begin(y0[0], float(t0[0]))
+        self.begin(y0[0], float(t0[0]))
         found, trusted = self._sample(t0, y0, times)
         if not trusted.all() and self._chosen_anew(y0[0], float(t0[0])):
             return self._sample(t0, y0, times)

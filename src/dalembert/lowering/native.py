@@ -20,6 +20,7 @@ from dalembert.lowering.source import Source
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.derivatives import differentiated
 from dalembert.native.engine import NativeEngine
+from dalembert.native.many import write_each
 from dalembert.native.tape import Books, Program
 
 Floats = NDArray[np.float64]
@@ -63,26 +64,27 @@ class NativeSystem:
 
     def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:
         """M, Q, A, b and the residuals at position and velocity level, at one state."""
-        function, _, shapes = self._terms
         y, p = np.concatenate([q, qd]).astype(float), np.array([float(value) for value in p])
-        ends = [*accumulate(map(prod, shapes), initial=0)]
-        found = np.empty(ends[-1])
-        function(y.ctypes.data, float(t), p.ctypes.data, found.ctypes.data)
-        return tuple(found[i:j].reshape(shape) for (i, j), shape in zip(pairwise(ends), shapes, strict=True))
+        return tuple(part[0] for part in self.terms_of_many(y[None], np.array([float(t)]), p[None]))
 
-    def _written_books(self, rows: tuple[int, ...], rates: Any) -> tuple[Any, MachineCode, Books]:
+    def terms_of_many(self, y: Floats, t: Floats, p: Floats) -> tuple[Floats, ...]:
+        """The same at k states y (k, 2n), times (k,) and parameters (k, number of them), each with a leading axis k."""
+        run, shapes = self._terms
+        ends = [*accumulate(map(prod, shapes), initial=0)]
+        found = run(y, t, p)
+        return tuple(
+            found[:, i:j].reshape(len(y), *shape) for (i, j), shape in zip(pairwise(ends), shapes, strict=True)
+        )
+
+    def _written_books(self, rows: tuple[int, ...], rates: Any) -> tuple[_AtMany, Books]:
         program, books = Programs(self.source, rows, rates).books()
-        function, code = _function(program)
-        return function, code, books
+        return _AtMany(program, 2 * len(self.source.form.applied_force)), books
 
     def books(self, rows: tuple[int, ...], rates: Any, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
         """What a ledger is made of, at k states y (k, 2n), by the names of ``Books``: (k, length of the part)."""
-        function, _, books = self._books(rows, rates)
-        y, p = np.ascontiguousarray(y, float), np.array([float(value) for value in p])
-        found = np.empty((len(t), sum(books)))
-        for state, time, out in zip(y, t, found, strict=True):
-            function(state.ctypes.data, float(time), p.ctypes.data, out.ctypes.data)
-        return dict(zip(Books._fields, np.split(found, np.cumsum(books)[:-1], axis=1), strict=True))
+        run, books = self._books(rows, rates)
+        p = np.broadcast_to(np.array([float(value) for value in p]), (len(t), len(self.source.parameters)))
+        return dict(zip(Books._fields, np.split(run(y, t, p), np.cumsum(books)[:-1], axis=1), strict=True))
 
     def small_changes(self, rows: Sequence[int], y: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
         """q̈ (n,) by these rows, its derivatives (n, 2n) by the state y, and those of all residuals (2m, 2n)."""
@@ -96,16 +98,26 @@ class NativeSystem:
         return programs.acceleration(), programs.residuals()
 
     @cached_property
-    def _terms(self) -> tuple[Any, MachineCode, tuple[tuple[int, ...], ...]]:
+    def _terms(self) -> tuple[_AtMany, tuple[tuple[int, ...], ...]]:
         programs = Programs(self.source, range(len(self.source.levels)), None)
         n, m = programs.n, programs.m
-        return *_function(programs.terms()), ((n, n), (n,), (m, n), (m,), (m,), (m,))
+        return _AtMany(programs.terms(), 2 * n), ((n, n), (n,), (m, n), (m,), (m,), (m,))
 
 
-def _function(program: Program) -> tuple[Any, MachineCode]:
-    """A program that runs now and then as a function of addresses, and the code that must be kept for it."""
-    module = ir.Module()
-    write_program(module, "program", program, hot=False)
-    code = MachineCode(module)
-    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
-    return kind(code.address("program")), code
+class _AtMany:
+    """A program that runs now and then, at many states at once."""
+
+    def __init__(self, program: Program, size: int):
+        module = ir.Module()
+        self.told = len(program.outputs)
+        write_each(module, "each", write_program(module, "program", program, hot=False), size, self.told)
+        self._code = MachineCode(module)
+        kinds = ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p
+        self._each = ctypes.CFUNCTYPE(None, *kinds)(self._code.address("each"))
+
+    def __call__(self, y: Floats, t: Floats, p: Floats) -> Floats:
+        """Outputs (k, told) at states (k, size), times (k,) and parameters (k, number of them)."""
+        y, t, p = (np.ascontiguousarray(x, float) for x in (y, t, p))
+        found = np.empty((len(y), self.told))
+        self._each(len(y), y.ctypes.data, t.ctypes.data, p.ctypes.data, p.shape[1], found.ctypes.data)
+        return found

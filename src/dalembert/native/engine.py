@@ -12,6 +12,8 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from dalembert.native.assembly import MachineCode, write_program
+from dalembert.native.beginning import write_first_step
+from dalembert.native.many import write_many
 from dalembert.native.stepper import Parts, write_stepper
 from dalembert.native.tape import Account, Program
 
@@ -49,10 +51,13 @@ class NativeEngine:
             told=sum(self.account),
         )
         write_stepper(module, parts)
+        write_many(module, parts, write_first_step(module, parts))
         self.parts = parts
         self._code = MachineCode(module)
         self._integrate = self._function("integrate", ctypes.c_int64, "aadaadddiaaaa")
         self._sample = self._function("sample", None, "iaaaaaaaa")
+        self._first_step = self._function("first_step", ctypes.c_double, "addadda")
+        self._many = self._function("many", None, "iaaiaidddiaaaa")
         self._accelerate = self._function("accelerate", None, "adaa")
         self._project = None if project is None else self._function("project", None, "adaa")
 
@@ -78,22 +83,8 @@ class NativeEngine:
 
     def first_step(self, y: Floats, t: float, end: float, p: Floats, rtol: float, atol: float) -> float:
         """A step to begin with, from the size of the first two derivatives, as Hairer, Nørsett and Wanner do it."""
-        with np.errstate(over="ignore", invalid="ignore"):  # huge numbers are told by their not being finite
-            return self._first_step(y, t, end, p, rtol, atol)
-
-    def _first_step(self, y: Floats, t: float, end: float, p: Floats, rtol: float, atol: float) -> float:
-        scale = atol + rtol * np.abs(y)
-        slope = self.slope(y, t, p)[:-1]
-        size, speed = _rms(y / scale), _rms(slope / scale)
-        if not np.isfinite(speed):
-            return min(1e-6, end - t)
-        trial = min(0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6, end - t)
-        bend = _rms((self.slope(y + trial * slope, t + trial, p)[:-1] - slope) / scale) / trial
-        steepest = max(speed, bend)
-        if not np.isfinite(steepest):
-            return trial
-        guess = (0.01 / steepest) ** (1 / 8) if steepest > 1e-15 else max(1e-6, 1e-3 * trial)
-        return min(100 * trial, guess, end - t)
+        work = np.empty(self.parts.workspace)
+        return self._first_step(y.ctypes.data, t, end, p.ctypes.data, rtol, atol, work.ctypes.data)
 
     def stretch(
         self, y: Floats, t: float, end: float, h: float, p: Floats, rtol: float, atol: float, room: int
@@ -126,6 +117,16 @@ class NativeEngine:
         parts = [told[:, i:j] for i, j in pairwise(ends)]
         return states, dict(zip(Account._fields, parts, strict=True)), trusted == 1.0
 
-
-def _rms(x: Floats) -> float:
-    return float(np.sqrt(np.mean(x**2)))
+    def many(
+        self, y: Floats, p: Floats, times: Floats, rtol: float, atol: float, room: int
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        """States (N, T, 2n) of members with states y (N, 2n) and parameters p (N, k), and how each motion ended."""
+        count, size = len(y), self.parts.size
+        states, endings = np.empty((count, len(times), size)), np.empty(count)
+        buffers, work = np.empty(room * (size + 1) + size + 3), np.empty(self.parts.workspace)
+        shortest = max(4 * np.spacing(abs(times[0])), 1e-18 * float(times[-1] - times[0]))
+        self._many(
+            *(count, y.ctypes.data, p.ctypes.data, p.shape[1], times.ctypes.data, len(times), rtol, atol, shortest),
+            *(room, states.ctypes.data, endings.ctypes.data, buffers.ctypes.data, work.ctypes.data),
+        )
+        return states, endings.astype(int)

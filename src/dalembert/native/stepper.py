@@ -104,7 +104,7 @@ def write_stepper(module: ir.Module, parts: Parts) -> None:
     """Add ``integrate`` and ``sample`` to a module."""
     step = _write_step(module, parts)
     _write_integrate(module, parts, step)
-    _write_sample(module, parts, step)
+    _write_sample(module, parts, _write_reached(module, parts, step))
 
 
 def _blend(w: Writer, parts: Parts, k: Any, i: Any, factors: Factors) -> Any:
@@ -116,7 +116,7 @@ def _blend(w: Writer, parts: Parts, k: Any, i: Any, factors: Factors) -> Any:
     return total
 
 
-def _evaluate(w: Writer, parts: Parts, y: Any, t: Any, p: Any, k: Any) -> None:
+def evaluate(w: Writer, parts: Parts, y: Any, t: Any, p: Any, k: Any) -> None:
     """k = (q̇, q̈, trusted) at a state."""
     with w.each(parts.n) as i:
         store(w.b, load(w.b, y, w.b.add(i, ir.Constant(LONG, parts.n))), k, i)
@@ -136,7 +136,7 @@ def _write_step(module: ir.Module, parts: Parts) -> ir.Function:
     for s in range(1, STAGES):
         combine(FROM_EARLIER[s], stage)
         time = w.b.fadd(t, w.b.fmul(number(NODES[s]), h))
-        _evaluate(w, parts, stage, time, p, element(w.b, k, s * parts.stride))
+        evaluate(w, parts, stage, time, p, element(w.b, k, s * parts.stride))
     combine(RESULT, y1)
     w.b.ret_void()
     return w.function
@@ -188,7 +188,7 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> None
 
     def look() -> None:
         """Find the first stage and decline where it is not to be trusted."""
-        _evaluate(w, parts, y, load(w.b, t, 0), p, k)
+        evaluate(w, parts, y, load(w.b, t, 0), p, k)
         decline_unless(load(w.b, k, parts.size))
         if parts.agree is not None:
             w.b.call(parts.agree, [y, load(w.b, t, 0), p, said])
@@ -248,31 +248,38 @@ def _arrive(w: Writer, parts: Parts, y: Any, y1: Any, t: Any, p: Any) -> None:
         store(w.b, load(w.b, y1, i), y, i)
 
 
-def _write_sample(module: ir.Module, parts: Parts, step: ir.Function) -> None:
-    """sample(count, t0, y0, times, p, states, told, trusted, work): the state and its account at each time.
+def _write_reached(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Function:
+    """reached(y0, t0, time, p, y, work): the state at a time, by one full step, and whether to trust it.
 
-    Each time is reached by one full step from the step before it: interpolating would lose several orders.
+    Interpolating between steps instead would lose several orders.
     """
+    w = Writer(module, "reached", (POINTER, DOUBLE, DOUBLE, POINTER, POINTER, POINTER), DOUBLE)
+    start, now, time, p, state, k = w.function.args
+    stage, y1, said = (element(w.b, k, (STAGES + j) * parts.stride) for j in range(3))
+    with w.b.if_else(w.b.fcmp_ordered(">", time, now)) as (later, at_once):
+        with later:
+            evaluate(w, parts, start, now, p, k)
+            w.b.call(step, [start, now, w.b.fsub(time, now), p, k, stage, y1])
+            _arrive(w, parts, state, y1, time, p)
+        with at_once, w.each(parts.size) as j:
+            store(w.b, load(w.b, start, j), state, j)
+    evaluate(w, parts, state, time, p, k)
+    trusted = load(w.b, k, parts.size)
+    if parts.agree is not None:
+        w.b.call(parts.agree, [state, time, p, said])
+        trusted = w.b.fmul(trusted, load(w.b, said, 0))
+    w.b.ret(trusted)
+    return w.function
+
+
+def _write_sample(module: ir.Module, parts: Parts, reached: ir.Function) -> None:
+    """sample(count, t0, y0, times, p, states, told, trusted, work): the state and its account at each time."""
     w = Writer(module, "sample", (LONG, *[POINTER] * 8))
     count, t0, y0, times, p, states, told, trusted, work = w.function.args
-    k = work
-    stage, y1, _ = (element(w.b, work, (STAGES + j) * parts.stride) for j in range(3))
     with w.each(count) as i:
         row = w.b.mul(i, ir.Constant(LONG, parts.size))
-        start, state = element(w.b, y0, row), element(w.b, states, row)
-        now, time = load(w.b, t0, i), load(w.b, times, i)
-        with w.b.if_else(w.b.fcmp_ordered(">", time, now)) as (later, at_once):
-            with later:
-                _evaluate(w, parts, start, now, p, k)
-                w.b.call(step, [start, now, w.b.fsub(time, now), p, k, stage, y1])
-                _arrive(w, parts, state, y1, time, p)
-            with at_once, w.each(parts.size) as j:
-                store(w.b, load(w.b, start, j), state, j)
-        _evaluate(w, parts, state, time, p, k)
-        store(w.b, load(w.b, k, parts.size), trusted, i)
-        if parts.agree is not None:
-            w.b.call(parts.agree, [state, time, p, stage])
-            both = w.b.fmul(load(w.b, trusted, i), load(w.b, stage, 0))
-            store(w.b, both, trusted, i)
+        state, time = element(w.b, states, row), load(w.b, times, i)
+        sure = w.b.call(reached, [element(w.b, y0, row), load(w.b, t0, i), time, p, state, work])
+        store(w.b, sure, trusted, i)
         w.b.call(parts.account, [state, time, p, element(w.b, told, w.b.mul(i, ir.Constant(LONG, parts.told)))])
     w.b.ret_void()
