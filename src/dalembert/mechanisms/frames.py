@@ -89,6 +89,10 @@ class Ground(Frame):
         return sp.zeros(3, 1) if self.dimension == 3 else sp.S.Zero
 
     @property
+    def quaternion(self) -> Any:
+        return (sp.S.One, sp.S.Zero, sp.S.Zero, sp.S.Zero)
+
+    @property
     def orientation(self) -> Any:
         return (1.0, 0.0, 0.0, 0.0) if self.dimension == 3 else 0.0
 

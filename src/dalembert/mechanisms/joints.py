@@ -10,7 +10,7 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.mechanisms.joint import Joint, Rows, relative_rotation
-from dalembert.mechanisms.vectors import across, dot, number, quarter_turn, unit, vector
+from dalembert.mechanisms.vectors import across, conjugate, dot, number, product, quarter_turn, unit, vector
 
 AXES = "xyz"
 
@@ -75,8 +75,19 @@ class Revolute(Joint):
     def driven(self, motion: Any) -> Rows:
         if self.dimension == 2:
             return [("angle", self.angle - motion)]
-        cosine, sine = self._side
-        return [("angle", sp.cos(motion) * sine - sp.sin(motion) * cosine)]
+        cosine, sine = self._half
+        # twice the sine of half of what is missing: a whole turn off is no difference, half a turn is
+        return [("angle", 2 * (sp.cos(motion / 2) * sine - sp.sin(motion / 2) * cosine))]
+
+    @property
+    def _half(self) -> tuple[Any, Any]:
+        """Cosine and sine of half the angle, in space."""
+        first, second = (marker.body for marker in self.markers)
+        given = product(conjugate(second.orientation), first.orientation)
+        scalar, *along = product(
+            product(conjugate(first.quaternion), second.quaternion), [number(part) for part in given]
+        )
+        return scalar, dot(self.axis[0], along)
 
 
 @dataclass(frozen=True)

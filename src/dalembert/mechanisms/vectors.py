@@ -91,6 +91,17 @@ def half_turning(e: Sequence[Any]) -> Any:
     return [[-b, a, d, -c], [-c, -d, a, b], [-d, c, -b, a]]
 
 
+def conjugate(e: Sequence[Any]) -> tuple[Any, ...]:
+    """The turn back."""
+    return e[0], -e[1], -e[2], -e[3]
+
+
+def product(e: Sequence[Any], f: Sequence[Any]) -> tuple[Any, ...]:
+    """The quaternion product e f: the turn f, then e."""
+    (a, *v), (b, *w) = e, f
+    return (a * b - dot(v, w), *(a * y + b * x + z for x, y, z in zip(v, w, cross(v, w), strict=True)))
+
+
 def unit(given: Any, argument: str) -> Any:
     """A direction in space, of length one."""
     direction = vector(given, argument, (3,))
