@@ -105,8 +105,11 @@ def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
     system = mechanism.system
     if not isinstance(run, Trajectory):
         raise InputError(f"`run` must be what `da.simulate` returns; got {run!r}.")
-    if run.coordinates != system.coordinate_names or run.constraints != system.constraint_names:
-        raise InputError("`run` must be a run of the mechanism's own `system`; its coordinates or constraints differ.")
+    names = (run.coordinates, run.constraints, set(run.parameters))
+    if names != (system.coordinate_names, system.constraint_names, set(system.parameter_names)):
+        raise InputError(
+            "`run` must be a run of the mechanism's own `system`; its coordinates, constraints or parameters differ."
+        )
     rows = _rows(mechanism, run)
     given = run.reactions[:, :, None] * rows  # (T, m, n): what each constraint does to each coordinate
     friction = _friction(mechanism, run, run.constraint_force - given.sum(axis=1))
