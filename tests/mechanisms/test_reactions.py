@@ -1,4 +1,4 @@
-"""Reactions on the ground: of joints whose points lie apart, and of a gear's fixed wheel."""
+"""Reactions on the ground: of joints that lie apart, and of a fixed gear wheel; redundant joints in balance."""
 
 from typing import Any
 
@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.integration.native_steps import NativeSteps
+from dalembert.lowering.build import build
 
 ORIGIN = da.ground.at(0, 0)
 
@@ -47,3 +49,16 @@ def test_only_a_run_has_reactions():
     bar = da.PlanarBody("bar", 1, 1)
     with pytest.raises(da.InputError, match=r"`run` must be what `da\.simulate` returns; got None"):
         da.Mechanism(bar).reactions(None)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_redundant_mechanism_at_rest_needs_no_compilation():
+    """A table on three equal legs: what is left of forces in balance is rounding, and no disagreement."""
+    feet = (0, 1, 2)
+    legs = [da.PlanarBody(f"leg{x}", 1, 1 / 12, position=(x, -0.5), angle=-np.pi / 2) for x in feet]
+    table = da.PlanarBody("table", 2, 2 / 3, position=(1, -1))
+    joints = [da.Revolute(f"pin {x}", da.ground.at(x, 0), leg.at(-0.5, 0)) for x, leg in zip(feet, legs, strict=True)]
+    joints += [da.Revolute(f"end {x}", leg.at(0.5, 0), table.at(x - 1, 0)) for x, leg in zip(feet, legs, strict=True)]
+    mechanism = da.Mechanism((*legs, table), joints, da.Gravity((0, -9.81)))
+    q, qd = mechanism.assemble()
+    steps = NativeSteps(build(mechanism.system), da.Projection(), np.empty(0), rtol=1e-9, atol=1e-11)
+    assert steps.stretch(np.concatenate([q, qd]), 0.0, 0.1, 10) is not None
