@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -101,13 +101,15 @@ def linearize(
     >>> print(da.linearize(pendulum, q=(0, -1)).eigenvalues.imag.round(9))
     [ 3. -3.]
     """
-    at_rest = np.zeros(len(q)) if qd is None else qd
+    at_rest = np.zeros(len(q) if isinstance(q, Sized) else 1) if qd is None else qd
     dynamics, q, qd, p = prepared(system, q, at_rest, parameters, ("q", "qd"))
     require_start(dynamics, q, qd, t, p, allow_violation=False)
     x = np.concatenate([q, qd])
     near = _along(dynamics, x, float(t), p)
     if outputs is None:
         return _about_equilibrium(dynamics, near)
+    if not isinstance(outputs, Mapping):
+        raise InputError(f"`outputs` must be a mapping from names to expressions; got {outputs!r}.")
     if isinstance(system, FunctionSystem):
         raise InputError("`outputs` must be left out for a `da.FunctionSystem`, which has no symbols for them.")
     return _of_outputs(system, dict(outputs), x, float(t), p, near)

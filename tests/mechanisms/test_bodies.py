@@ -96,7 +96,7 @@ def test_a_planar_body_is_a_spatial_one_that_stays_in_its_plane():
         (lambda: da.Body("b", 1, (1, 1, 1), orientation=(0, 0, 0, 0)), "must be a quaternion of some length; got zero"),
         (lambda: da.Body("b", 1, (1, 1, 1), position=(0, 0)), "`position of b` must be 3 finite numbers; got (0, 0)"),
         (lambda: da.PlanarBody("b", 1, 1, angle=float("nan")), "`angle of b` must be 1 finite number; got [nan]"),
-        (lambda: da.PlanarBody("b", 1, 1).at(1, 2, 3), "`point of b` must be 2 numbers or expressions"),
+        (lambda: da.PlanarBody("b", 1, 1).at(1, 2, 3), "`point of b` must be 2 finite numbers or expressions"),
         (lambda: da.Particle("b", 1, (0, 0)).at(1, 0), "the particle `b` has no other points than its own"),
         (lambda: da.quaternion((0, 0, 0), 1.0), "`axis` must be a direction in space"),
     ],

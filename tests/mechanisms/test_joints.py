@@ -5,6 +5,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.mechanisms.vectors import rotation
 from mechanisms.balance import imbalance
 
 G2, G3 = (0, -9.81), (0, 0, -9.81)
@@ -190,6 +191,18 @@ def test_a_driven_crank_turns_as_told_and_takes_the_torque_it_needs():
         torque = mechanism.reactions(run)["motor"].torque
         expected = (0.3 + 2 * 0.25) * bend + 2 * 9.81 * 0.5 * np.cos(theta)
         np.testing.assert_allclose(torque if torque.ndim == 1 else torque[:, 2], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("angle", [2.5, np.pi, -4.0])
+def test_a_drive_in_space_starts_at_its_angle_however_far(angle):
+    """Also between bodies that are given turned: the one turns against the other by the angle about the axis."""
+    a = da.Body("a", 1, (1, 1, 1), orientation=da.quaternion((1, 2, 0), 0.7))
+    b = da.Body("b", 1, (1, 1, 1), orientation=da.quaternion((1, 2, 0), 0.7))
+    hinge = da.Revolute("hinge", a, b, axis=(1, 2, 2))
+    start = da.Mechanism((a, b), (hinge, da.Drive("motor", hinge, angle + da.t))).assemble()
+    first, second = (np.array(rotation(start.q[k : k + 4])) for k in (3, 10))
+    expected = np.array(rotation(da.quaternion((1, 2, 2), angle)))
+    np.testing.assert_allclose(first.T @ second, expected, atol=1e-9)
 
 
 def test_a_driven_slide():

@@ -35,6 +35,17 @@ def test_an_ideal_constraint_that_moves_does_the_work_of_its_motor() -> None:
     assert ledger.closure < 1
 
 
+def test_powers_that_are_only_rounding_are_shown_as_zero() -> None:
+    """Nobody but the conservative weight does work on a pendulum of ideal rod."""
+    lagrangian = (x.diff(da.t) ** 2 + y.diff(da.t) ** 2) / 2 - 9.81 * y
+    rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+    ledger = da.simulate(
+        da.System.from_lagrangian(lagrangian, (x, y), constraints=rod), (0.6, -0.8), (0, 0), (0, 1, 2)
+    ).ledger()
+    assert 0 < abs(ledger.power).max() < 1e-13
+    assert [line.split()[-2:] for line in str(ledger).splitlines()[2:4]] == [["0", "0"], ["0", "0"]]
+
+
 def test_work_does_not_depend_on_how_many_outputs_there_are() -> None:
     case = da.gallery.case("hoop")
     few, many = (case.simulate(times=np.linspace(0, 0.8, count)).ledger() for count in (2, 41))

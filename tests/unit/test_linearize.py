@@ -1,5 +1,7 @@
 """Small motions: against closed forms, differences, and between the two ways of differentiating."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -143,3 +145,11 @@ def test_derivatives_of_an_acceleration_are_those_of_jax():
         return dynamics.engine.acceleration(s[:2], s[2:], 0.0, (9.0,), rows, None)
 
     np.testing.assert_allclose(slopes[:2], jax.jacfwd(acceleration)(jnp.asarray(state)), atol=1e-12)
+
+
+def test_what_is_no_state_and_no_outputs_is_refused():
+    with pytest.raises(da.InputError, match="`q` must"):
+        da.linearize(pendulum(), None)
+    outputs: Any = ["x"]
+    with pytest.raises(da.InputError, match="`outputs` must be a mapping from names to expressions; got"):
+        da.linearize(pendulum(), (0, -1), outputs=outputs, parameters={"g": 9})

@@ -124,8 +124,10 @@ class Ledger:
     def __str__(self) -> str:
         """The table: work over the whole run and largest power of each entry, then the energies and the audit."""
         scale, largest = max(np.abs(self.work).max(), self.kinetic.max()), np.abs(self.power).max(axis=0)
+        # where no force does work, all powers are rounding: of energies that go to and fro in the time of the run
+        power = max(largest.max(), scale / (self.t[-1] - self.t[0]) if self.t[-1] > self.t[0] else 0.0)
         rows = [
-            (entry.name, entry.kind, _shown(self.work[-1, i], scale), _shown(largest[i], largest.max()))
+            (entry.name, entry.kind, _shown(self.work[-1, i], scale), _shown(largest[i], power))
             for i, entry in enumerate(self.entries)
         ]
         energies = {"kinetic energy": self.kinetic}

@@ -59,13 +59,16 @@ class Programs:
         acceleration = sheet.motion().acceleration
         record = sheet.tape.record
         agrees: Any = True
+        pushes = [sheet.read(e) for e in self.source.form.applied_force]
+        driven = sl.dot(pushes, [push / M for push, M in zip(pushes, sheet.diagonal, strict=True)])
         for k in (k for k in range(self.m) if k not in self.rows):
             row = sheet.row(k)
             left = sl.dot(row, sheet.elimination.solve(row, [0] * len(self.rows)).acceleration)
             whole = sl.dot(row, [a / M for a, M in zip(row, sheet.diagonal, strict=True)])
             agrees = record("and", agrees, record("<=", left, sl.mul(CLEARLY_DEPENDENT, whole)))
             terms = sl.times(sheet.row(k), acceleration)
-            scale = sheet.absolute(sheet.target(k))
+            # forces that hold one another in balance leave rounding of their own size, not of the acceleration's
+            scale = sl.add(sheet.absolute(sheet.target(k)), record("sqrt", sl.mul(whole, driven)))
             for term in terms:
                 scale = sl.add(scale, sheet.absolute(term))
             miss = sheet.absolute(sl.sub(sl.dot(terms, [1] * self.n), sheet.target(k)))

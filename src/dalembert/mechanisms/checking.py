@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.errors import ModelError
-from dalembert.mechanisms.vectors import number
+from dalembert.mechanisms.vectors import constant, number
 
 
 def naming(name: Any) -> list[str]:
@@ -19,26 +19,26 @@ def naming(name: Any) -> list[str]:
 
 
 def positive(value: Any, what: str, name: Any) -> list[str]:
-    try:
-        sound = number(value).is_positive is not False and number(value) is not sp.nan
-    except (TypeError, sp.SympifyError, AttributeError):
-        sound = False
+    argument = f"{what} of {name}"
+    sound = constant(number(value, argument), argument).is_positive is not False
     return [] if sound else [f"the {what} of `{name}` must be positive; got {value!r}."]
 
 
 def tensor(given: Any, name: Any) -> tuple[Any, list[str]]:
     """The inertia as a matrix, and what is wrong with it."""
     try:
-        tensor = sp.Matrix(given).applyfunc(number)
-    except (TypeError, ValueError, sp.SympifyError):
-        tensor = sp.zeros(0, 0)
+        entries = np.array(given, object)
+    except ValueError:
+        entries = np.zeros(0)
+    flat = [number(entry, f"inertia of {name}") for entry in entries.ravel()]
+    tensor = sp.Matrix(*(entries.shape if entries.ndim == 2 else (len(flat), 1)), flat)
     if tensor.shape in ((3, 1), (1, 3)):
         tensor = sp.diag(*tensor)
     if tensor.shape != (3, 3):
         return tensor, [f"the inertia of `{name}` must be three principal moments or a 3 × 3 tensor; got {given!r}."]
     if tensor != tensor.T:
         return tensor, [f"the inertia of `{name}` must be a symmetric tensor; got {given!r}."]
-    return sp.ImmutableMatrix(tensor), _moment_problems(tensor, name)
+    return constant(sp.ImmutableMatrix(tensor), f"inertia of {name}"), _moment_problems(tensor, name)
 
 
 def _moment_problems(tensor: Any, name: Any) -> list[str]:

@@ -34,12 +34,14 @@ class Gear(Joint):
 
     def __post_init__(self) -> None:
         Joint.__post_init__(self)
-        object.__setattr__(self, "ratio", number(self.ratio))
+        object.__setattr__(self, "ratio", number(self.ratio, f"ratio of gear {self.name}"))
+        if self.ratio == 0:
+            raise ModelError([f"`ratio of gear {self.name}` must not be zero, which would hold the second wheel."])
         object.__setattr__(self, "axis", pair_of_axes(self.axis, self))
 
     @property
     def markers(self) -> tuple[Marker, ...]:
-        borne = () if self.carrier is None else (as_marker(self.carrier, self.name),)
+        borne = () if self.carrier is None else (as_marker(self.carrier, self.name, beside=self.first),)
         return (self.first, self.second, *borne)
 
     def rows(self) -> Rows:
@@ -75,7 +77,15 @@ class PointOnCurve(Joint):
         away = self.second.position - self.first.position
         axes = sp.eye(self.dimension)
         own = [dot(self.first.body.turn(axes[:, k]), away) for k in range(self.dimension)]
-        return [("on the curve", sp.sympify(self.curve(*own)))]
+        try:
+            return [("on the curve", number(self.curve(*own), f"curve of joint {self.name}"))]
+        except TypeError as trouble:
+            raise ModelError(
+                [
+                    f"`curve of joint {self.name}` must be a function of {self.dimension} coordinates that returns an "
+                    f"expression, with SymPy's functions; it fails: {trouble}."
+                ]
+            ) from trouble
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,13 @@ class Drive:
     joint: Any
     motion: Any
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ModelError([f"a drive's name must be a text that is not empty; got {self.name!r}."])
+        if not isinstance(self.joint, Joint):
+            raise ModelError([f"drive `{self.name}` must be given the joint that it drives; got {self.joint!r}."])
+        object.__setattr__(self, "motion", number(self.motion, f"motion of drive {self.name}"))
+
     @property
     def markers(self) -> tuple[Marker, ...]:
         return self.joint.markers
@@ -103,5 +120,4 @@ class Drive:
         return self.joint.dimension
 
     def constraints(self) -> tuple[Constraint, ...]:
-        motion = number(self.motion)
-        return tuple(Constraint(row, name=f"{self.name}: {about}") for about, row in self.joint.driven(motion))
+        return tuple(Constraint(row, name=f"{self.name}: {about}") for about, row in self.joint.driven(self.motion))

@@ -153,10 +153,10 @@ class Spring(Applied):
     damping: Any = 0
 
     def __post_init__(self) -> None:
-        for place in ("first", "second"):
-            object.__setattr__(self, place, as_marker(getattr(self, place), "spring"))
+        for place, other in (("first", self.second), ("second", self.first)):
+            object.__setattr__(self, place, as_marker(getattr(self, place), "spring", beside=other))
         for value in ("stiffness", "length", "damping"):
-            object.__setattr__(self, value, number(getattr(self, value)))
+            object.__setattr__(self, value, number(getattr(self, value), f"{value} of a spring"))
 
     @property
     def markers(self) -> tuple[Marker, ...]:
@@ -204,7 +204,7 @@ class TorsionSpring(Applied):
         if not isinstance(self.joint, Revolute):
             raise ModelError([f"`joint` of a torsion spring must be a `da.Revolute`; got {self.joint!r}."])
         for value in ("stiffness", "angle", "damping"):
-            object.__setattr__(self, value, number(getattr(self, value)))
+            object.__setattr__(self, value, number(getattr(self, value), f"{value} of a torsion spring"))
 
     @property
     def markers(self) -> tuple[Marker, ...]:
@@ -242,7 +242,7 @@ class Drag(Applied):
     def __post_init__(self) -> None:
         object.__setattr__(self, "at", as_marker(self.at, "drag"))
         for value in ("linear", "quadratic"):
-            object.__setattr__(self, value, number(getattr(self, value)))
+            object.__setattr__(self, value, number(getattr(self, value), f"{value} of a drag"))
 
     @property
     def markers(self) -> tuple[Marker, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.mechanisms.vectors import vector
+from dalembert.mechanisms.vectors import constant, vector
 from dalembert.model.constraint import Constraint
 from dalembert.model.symbols import coordinates, t
 
@@ -72,7 +72,7 @@ class Ground(Frame):
     name: str = "ground"
 
     def at(self, *point: Any) -> Marker:
-        place = vector(point, "point of the ground")
+        place = constant(vector(point, "point of the ground"), "point of the ground")
         return Marker(Ground(len(place)), place)
 
     def place(self, point: Any) -> Any:
@@ -87,6 +87,14 @@ class Ground(Frame):
     @property
     def turning(self) -> Any:
         return sp.zeros(3, 1) if self.dimension == 3 else sp.S.Zero
+
+    @property
+    def heading(self) -> Any:
+        return sp.S.Zero
+
+    @property
+    def quaternion(self) -> Any:
+        return (sp.S.One, sp.S.Zero, sp.S.Zero, sp.S.Zero)
 
     @property
     def orientation(self) -> Any:
@@ -162,7 +170,8 @@ class MovingBody(Frame):
         return self.axes_along(q) @ np.asarray(point, float).ravel()
 
     def at(self, *point: Any) -> Marker:
-        return Marker(self, vector(point, f"point of {self.name}", (self.dimension,)))
+        argument = f"point of {self.name}"
+        return Marker(self, constant(vector(point, argument, (self.dimension,)), argument))
 
     def _named(self, letters: str) -> tuple[Any, ...]:
         return coordinates([f"{letter}_{self.name}" for letter in letters.split()])

@@ -38,8 +38,8 @@ class Joint(ABC):
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ModelError([f"a joint's name must be a text that is not empty; got {self.name!r}."])
-        for place in ("first", "second"):
-            object.__setattr__(self, place, as_marker(getattr(self, place), self.name))
+        for place, other in (("first", self.second), ("second", self.first)):
+            object.__setattr__(self, place, as_marker(getattr(self, place), self.name, beside=other))
         first, second = self.first, self.second
         if first.body == second.body:
             raise ModelError(
@@ -130,13 +130,13 @@ class Joint(ABC):
         return "They are not known for this kind of joint."
 
 
-def as_marker(given: Any, name: str) -> Marker:
-    """A point; of a body, its reference point."""
+def as_marker(given: Any, name: str, beside: Any = None) -> Marker:
+    """A point; of a body, its reference point; of the ground, its origin in as many dimensions as what is beside."""
     if isinstance(given, Marker):
         return given
-    dimension = getattr(given, "dimension", None)
+    dimension = getattr(given, "dimension", None) or getattr(beside, "dimension", None)
     if isinstance(given, Frame) and dimension:
-        return Marker(given, sp.zeros(dimension, 1).as_immutable())
+        return given.at(*[0] * dimension)
     raise ModelError(
         [
             f"`{name}` must be attached to points such as `body.at(...)` or `da.ground.at(...)`, or to bodies; "

@@ -10,7 +10,17 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.mechanisms.joint import Joint, Rows, relative_rotation
-from dalembert.mechanisms.vectors import across, dot, number, quarter_turn, unit, vector
+from dalembert.mechanisms.vectors import (
+    across,
+    conjugate,
+    dot,
+    number,
+    positive_number,
+    product,
+    quarter_turn,
+    unit,
+    vector,
+)
 
 AXES = "xyz"
 
@@ -35,6 +45,8 @@ class Revolute(Joint):
     def __post_init__(self) -> None:
         Joint.__post_init__(self)
         object.__setattr__(self, "axis", pair_of_axes(self.axis, self))
+        if self.radius is not None:
+            object.__setattr__(self, "radius", positive_number(self.radius, f"radius of joint {self.name}"))
 
     def rows(self) -> Rows:
         return [*together(self), *(aligned(self) if self.dimension == 3 else [])]
@@ -46,7 +58,7 @@ class Revolute(Joint):
 
     @property
     def sliding(self) -> Any:
-        return None if self.radius is None else number(self.radius) * self.rate
+        return None if self.radius is None else self.radius * self.rate
 
     @property
     def normal_force(self) -> Any:
@@ -75,8 +87,19 @@ class Revolute(Joint):
     def driven(self, motion: Any) -> Rows:
         if self.dimension == 2:
             return [("angle", self.angle - motion)]
-        cosine, sine = self._side
-        return [("angle", sp.cos(motion) * sine - sp.sin(motion) * cosine)]
+        cosine, sine = self._half
+        # twice the sine of half of what is missing: a whole turn off is no difference, half a turn is
+        return [("angle", 2 * (sp.cos(motion / 2) * sine - sp.sin(motion / 2) * cosine))]
+
+    @property
+    def _half(self) -> tuple[Any, Any]:
+        """Cosine and sine of half the angle, in space."""
+        first, second = (marker.body for marker in self.markers)
+        given = product(conjugate(second.orientation), first.orientation)
+        scalar, *along = product(
+            product(conjugate(first.quaternion), second.quaternion), [number(part, "orientation") for part in given]
+        )
+        return scalar, dot(self.axis[0], along)
 
 
 @dataclass(frozen=True)
@@ -148,10 +171,7 @@ class Rod(Joint):
 
     def __post_init__(self) -> None:
         Joint.__post_init__(self)
-        length = None if self.length is None else number(self.length)
-        if length is None or length.is_positive is False:
-            raise ModelError([f"rod `{self.name}` must be given a positive `length`; got {self.length!r}."])
-        object.__setattr__(self, "length", length)
+        object.__setattr__(self, "length", positive_number(self.length, f"length of rod {self.name}"))
 
     def rows(self) -> Rows:
         away = self.second.position - self.first.position
@@ -193,9 +213,9 @@ def same_orientation(joint: Any) -> Rows:
 
 def relative_angle(joint: Any) -> Any:
     """The angle of the second body against the first, less what it is given with."""
-    angles = [getattr(marker.body, "coordinates", (0, 0, 0))[2] for marker in joint.markers]
+    angles = [marker.body.heading for marker in joint.markers]
     given = [marker.body.orientation for marker in joint.markers]
-    return angles[1] - angles[0] - number(given[1] - given[0])
+    return angles[1] - angles[0] - number(given[1] - given[0], "angle")
 
 
 def _basis(dimension: int) -> list[Any]:
@@ -219,5 +239,6 @@ def pair_of_axes(given: Any, joint: Any) -> Any:
         return None
     if given is None:
         raise ModelError([f"joint `{joint.name}` must be given its `axis`, a direction in the axes of both bodies."])
-    each = given if len(given) == 2 else (given, given)
+    paired = hasattr(given, "__len__") and len(given) == 2
+    each = given if paired else (given, given)
     return tuple(unit(axis, f"axis of joint {joint.name}") for axis in each)

@@ -108,12 +108,13 @@ class Mechanism:
                 shares[marker.body.name] = [a + b for a, b in zip(shares[marker.body.name], share, strict=True)]
         return [component for body in self.bodies for component in shares[body.name]]
 
-    def assemble(self, *, keep: Sequence[str] = (), t: float = 0.0, parameters: Any = None) -> State:
+    def assemble(self, *, keep: str | Sequence[str] = (), t: float = 0.0, parameters: Any = None) -> State:
         """The state nearest to the poses and velocities that the bodies are given with, all joints closed.
 
         Parameters
         ----------
-        keep          names of coordinates, such as ``"theta_crank"``, whose given values and velocities must stay
+        keep          a name or names of coordinates, such as ``"theta_crank"``, whose given values and velocities
+                      must stay
         t             time, for drives
         parameters    a value for every constant of the model
 
@@ -123,6 +124,7 @@ class Mechanism:
         """
         q, qd = self._given()
         names = self.system.coordinate_names
+        keep = (keep,) if isinstance(keep, str) else tuple(map(str, keep or ()))
         problems = unknown_names(names, keep, "keep", "coordinate")
         if problems:
             raise InputError(" ".join(problems))
@@ -226,6 +228,10 @@ def _problems(mechanism: Mechanism) -> list[str]:
             problems.append(
                 f"{what} must be of bodies of the mechanism; {quoted(strangers)} is not among its `bodies`."
             )
+    for force in mechanism.forces:
+        given = {len(force.acceleration)} if isinstance(force, Gravity) else {m.dimension for m in force.markers}
+        if given != {mechanism.dimension}:
+            problems.append(f"a {type(force).__name__} must have {mechanism.dimension} components, as the bodies have.")
     for joint in mechanism.joints:
         if joint.dimension != mechanism.dimension:
             problems.append(

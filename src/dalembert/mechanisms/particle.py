@@ -37,7 +37,7 @@ class Particle(MovingBody):
         problems = naming(self.name) + positive(self.mass, "mass", self.name)
         place = numbers(self.position, f"position of {self.name}", (2, 3))
         speed = numbers([0] * len(place) if self.velocity is None else self.velocity, "velocity", (len(place),))
-        settle(self, problems, mass=number(self.mass), position=place, velocity=speed)
+        settle(self, problems, mass=number(self.mass, f"mass of {self.name}"), position=place, velocity=speed)
 
     @property
     def dimension(self) -> int:
@@ -91,8 +91,16 @@ class Particle(MovingBody):
     def turning(self) -> Any:
         raise ModelError([f"the particle `{self.name}` does not turn; use `da.PlanarBody` or `da.Body`."])
 
+    @property
+    def heading(self) -> Any:
+        return self.turning
+
+    @property
+    def quaternion(self) -> Any:
+        return self.turning
+
     def generalised(self, force: Any, point: Any, torque: Any) -> tuple[Any, ...]:
-        return tuple(force)
+        return tuple(force) if not any(sp.flatten([torque])) else self.turning
 
     def axes_along(self, q: Any) -> Any:
         return np.broadcast_to(np.eye(self.dimension), (len(q), self.dimension, self.dimension))

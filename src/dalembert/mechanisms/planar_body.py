@@ -11,7 +11,7 @@ import sympy as sp
 
 from dalembert.mechanisms.checking import naming, positive, settle
 from dalembert.mechanisms.frames import Marker, MovingBody, rates
-from dalembert.mechanisms.vectors import dot, number, numbers, quarter_turn, vector
+from dalembert.mechanisms.vectors import constant, dot, number, numbers, quarter_turn, vector
 from dalembert.model.constraint import Constraint
 from dalembert.model.symbols import t
 
@@ -55,13 +55,13 @@ class PlanarBody(MovingBody):
         settle(
             self,
             problems,
-            mass=number(self.mass),
-            inertia=number(self.inertia),
+            mass=number(self.mass, "mass" + where),
+            inertia=number(self.inertia, "inertia" + where),
             position=numbers(self.position, "position" + where, (2,)),
             angle=numbers([self.angle], "angle" + where, (1,))[0],
             velocity=numbers(self.velocity, "velocity" + where, (2,)),
             spin=numbers([self.spin], "spin" + where, (1,))[0],
-            center=vector(self.center, "center" + where, (2,)),
+            center=constant(vector(self.center, "center" + where, (2,)), "center" + where),
         )
 
     @property
@@ -75,6 +75,11 @@ class PlanarBody(MovingBody):
     @property
     def turning(self) -> Any:
         return self.coordinates[2].diff(t)
+
+    @property
+    def heading(self) -> Any:
+        """The angle now."""
+        return self.coordinates[2]
 
     @property
     def orientation(self) -> float:

@@ -103,8 +103,13 @@ def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
     if axes not in ("world", "body"):
         raise InputError(f'`axes` must be "world" or "body"; got {axes!r}.')
     system = mechanism.system
-    if run.coordinates != system.coordinate_names or run.constraints != system.constraint_names:
-        raise InputError("`run` must be a run of the mechanism's own `system`; its coordinates or constraints differ.")
+    if not isinstance(run, Trajectory):
+        raise InputError(f"`run` must be what `da.simulate` returns; got {run!r}.")
+    names = (run.coordinates, run.constraints, set(run.parameters))
+    if names != (system.coordinate_names, system.constraint_names, set(system.parameter_names)):
+        raise InputError(
+            "`run` must be a run of the mechanism's own `system`; its coordinates, constraints or parameters differ."
+        )
     rows = _rows(mechanism, run)
     given = run.reactions[:, :, None] * rows  # (T, m, n): what each constraint does to each coordinate
     friction = _friction(mechanism, run, run.constraint_force - given.sum(axis=1))
@@ -113,7 +118,7 @@ def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
     for joint in mechanism.joints:
         mine = [k for k, name in enumerate(run.constraints) if name in {c.name for c in joint.constraints()}]
         share = given[:, mine].sum(axis=1) + friction.get(joint.name, 0.0)
-        force, torque = _wrench(mechanism, joint.markers[:2], run, share, axes)
+        force, torque = _wrench(mechanism, joint.markers, run, share, axes)
         found[joint.name] = Reaction(force, torque, _unique(rows[:, mine], free[:, mine]))
     return Reactions(run.t, found)
 
@@ -171,20 +176,37 @@ def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str, Float
 def _wrench(
     mechanism: Any, markers: Sequence[Marker], run: Trajectory, share: Floats, axes: str
 ) -> tuple[Floats, Floats]:
-    """Force and torque on the second body at the second point."""
-    moving = 1 if not isinstance(markers[1].body, Ground) else 0
-    body, sign = markers[moving].body, 1.0 if moving else -1.0
+    """Force and torque on the second body at the second point; on the ground, the opposite of what all bodies feel."""
+    second = markers[1]
+    on_ground = isinstance(second.body, Ground)
+    point = in_numbers(second.point, run.parameters)
+    if not on_ground:
+        place = second.body.place_along(_of_body(mechanism, second.body, run.q), point)
+        force, torque = _felt(mechanism, second.body, run, share, place)
+        return _in_body_axes(mechanism, second.body, run, force, torque) if axes == "body" else (force, torque)
+    bodies = {marker.body.name: marker.body for marker in markers if not isinstance(marker.body, Ground)}
+    place = np.tile(point, (len(run.t), 1))
+    felt = [_felt(mechanism, body, run, share, place) for body in bodies.values()]
+    return -np.sum([force for force, _ in felt], axis=0), -np.sum([torque for _, torque in felt], axis=0)
+
+
+def _of_body(mechanism: Any, body: Any, along: Floats) -> Floats:
+    """The columns of a body's own coordinates (T, k)."""
     names = list(mechanism.system.coordinates)
-    mine = [names.index(coordinate) for coordinate in body.coordinates]
-    q = run.q[:, mine]
-    force, torque = body.wrench(q, share[:, mine])
-    arm = body.lever_along(q, in_numbers(markers[moving].point, run.parameters))
-    if arm.shape[1] == 2:
-        torque = torque - (arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0])
-    else:
-        torque = torque - np.cross(arm, force)
-    if axes == "body" and moving:
-        turned = body.axes_along(q)
-        force = np.einsum("tji,tj->ti", turned, force)
-        torque = torque if torque.ndim == 1 else np.einsum("tji,tj->ti", turned, torque)
-    return sign * force, sign * torque
+    return along[:, [names.index(coordinate) for coordinate in body.coordinates]]
+
+
+def _felt(mechanism: Any, body: Any, run: Trajectory, share: Floats, place: Floats) -> tuple[Floats, Floats]:
+    """Force on a body, and torque about a place (T, d), in world axes."""
+    q = _of_body(mechanism, body, run.q)
+    force, torque = body.wrench(q, _of_body(mechanism, body, share))
+    arm = place - q[:, : body.dimension]
+    if body.dimension == 2:
+        return force, torque - (arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0])
+    return force, torque - np.cross(arm, force)
+
+
+def _in_body_axes(mechanism: Any, body: Any, run: Trajectory, force: Floats, torque: Floats) -> tuple[Floats, Floats]:
+    turned = body.axes_along(_of_body(mechanism, body, run.q))
+    own = np.einsum("tji,tj->ti", turned, force)
+    return own, torque if torque.ndim == 1 else np.einsum("tji,tj->ti", turned, torque)

@@ -13,7 +13,7 @@ from dalembert.errors import ModelError
 from dalembert.mechanisms.joint import Joint, Rows
 from dalembert.mechanisms.joints import direction
 from dalembert.mechanisms.spatial_joints import SpatialJoint
-from dalembert.mechanisms.vectors import across, dot, number, quarter_turn, unit, vector
+from dalembert.mechanisms.vectors import across, dot, positive_number, quarter_turn, unit, vector
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RollingOnLine(Joint):
 
     def __post_init__(self) -> None:
         Joint.__post_init__(self)
-        object.__setattr__(self, "radius", _radius(self.radius, self.name))
+        object.__setattr__(self, "radius", positive_number(self.radius, f"radius of joint {self.name}"))
         if self.dimension != 2:
             raise ModelError([f"joint `{self.name}` is of the plane; in space use `da.RollingDisc`."])
         object.__setattr__(self, "along", direction(self.along, self))
@@ -140,7 +140,7 @@ class RollingBall(Rolling):
     radius: Any = None
 
     def _settle(self) -> None:
-        object.__setattr__(self, "radius", _radius(self.radius, self.name))
+        object.__setattr__(self, "radius", positive_number(self.radius, f"radius of joint {self.name}"))
 
     def offset(self, up: Any) -> Any:
         return -self.radius * up
@@ -160,7 +160,7 @@ class RollingDisc(Rolling):
     axle: Any = (0, 1, 0)
 
     def _settle(self) -> None:
-        object.__setattr__(self, "radius", _radius(self.radius, self.name))
+        object.__setattr__(self, "radius", positive_number(self.radius, f"radius of joint {self.name}"))
         object.__setattr__(self, "axle", unit(self.axle, f"axle of joint {self.name}"))
 
     def _upright(self, up: Any) -> tuple[Any, Any]:
@@ -187,7 +187,9 @@ class RollingEllipsoid(Rolling):
     axes: Any = None
 
     def _settle(self) -> None:
-        object.__setattr__(self, "axes", vector(self.axes or (), f"axes of joint {self.name}", (3,)))
+        argument = f"axes of joint {self.name}"
+        axes = vector(self.axes, argument, (3,))
+        object.__setattr__(self, "axes", sp.ImmutableMatrix([positive_number(axis, argument) for axis in axes]))
 
     def _support(self, up: Any) -> tuple[Any, Any]:
         """The squared half axes times the normal, in body axes, and the height of the centre."""
@@ -211,10 +213,3 @@ def carried(marker: Any, place: Any) -> Any:
     if marker.dimension == 2:
         return marker.velocity + body.turning * quarter_turn(away)
     return marker.velocity + sp.Matrix(body.turning).cross(sp.Matrix(away))
-
-
-def _radius(given: Any, name: str) -> Any:
-    radius = None if given is None else number(given)
-    if radius is None or radius.is_positive is False:
-        raise ModelError([f"joint `{name}` must be given a positive `radius`; got {given!r}."])
-    return radius

@@ -12,7 +12,7 @@ import sympy as sp
 
 from dalembert.mechanisms.checking import naming, positive, settle, tensor
 from dalembert.mechanisms.frames import Marker, MovingBody, rates
-from dalembert.mechanisms.vectors import cross, dot, half_turning, number, numbers, rotation, skew, vector
+from dalembert.mechanisms.vectors import constant, cross, dot, half_turning, number, numbers, rotation, skew, vector
 from dalembert.model.constraint import Constraint
 
 
@@ -56,13 +56,13 @@ class Body(MovingBody):
         settle(
             self,
             naming(self.name) + positive(self.mass, "mass", self.name) + found,
-            mass=number(self.mass),
+            mass=number(self.mass, "mass" + where),
             inertia=inertia,
             position=numbers(self.position, "position" + where, (3,)),
             orientation=tuple(turned / (size or 1)),
             velocity=numbers(self.velocity, "velocity" + where, (3,)),
             spin=numbers(self.spin, "spin" + where, (3,)),
-            center=vector(self.center, "center" + where, (3,)),
+            center=constant(vector(self.center, "center" + where, (3,)), "center" + where),
         )
 
     @property

@@ -8,31 +8,55 @@ written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
+from sympy.core.function import AppliedUndef
 
 from dalembert.errors import ModelError
+from dalembert.model.symbols import t as time
 
 
-def number(given: Any) -> Any:
+def number(given: Any, argument: str) -> Any:
     """An expression; whole floats become integers, so that zeros vanish and ones are not multiplied by."""
-    value = sp.sympify(given)
+    value = None
+    if not isinstance(given, (str, bool)):
+        with suppress(TypeError, sp.SympifyError):
+            value = sp.sympify(given)
+    if not isinstance(value, sp.Expr) or value is sp.nan or value.is_finite is False or value.is_real is False:
+        raise ModelError([f"`{argument}` must be a finite number or an expression; got {given!r}."])
     return sp.Integer(int(value)) if value.is_Float and value == int(value) else value
 
 
 def vector(given: Any, argument: str, sizes: Sequence[int] = (2, 3)) -> Any:
     """A column of expressions."""
     try:
-        entries = [number(entry) for entry in given]
-    except (TypeError, sp.SympifyError):
+        entries = [number(entry, argument) for entry in given]
+    except (TypeError, ModelError):
         entries = []
-    if len(entries) not in sizes or not all(isinstance(entry, sp.Expr) for entry in entries):
+    if len(entries) not in sizes:
         counts = " or ".join(map(str, sizes))
-        raise ModelError([f"`{argument}` must be {counts} numbers or expressions; got {given!r}."])
+        plural = "s" * (sizes[-1] > 1)
+        raise ModelError([f"`{argument}` must be {counts} finite number{plural} or expression{plural}; got {given!r}."])
     return sp.ImmutableMatrix(entries)
+
+
+def constant(given: Any, argument: str) -> Any:
+    """Expressions of parameters alone, which neither time nor motion changes."""
+    if time in given.free_symbols or given.atoms(AppliedUndef):
+        raise ModelError([f"`{argument}` must be of numbers and parameters, the same at all times; got {given}."])
+    return given
+
+
+def positive_number(given: Any, argument: str) -> Any:
+    """An expression that is positive, or may be."""
+    value = None if given is None else number(given, argument)
+    if value is None or value.is_positive is False:
+        raise ModelError([f"`{argument}` must be positive; got {given!r}."])
+    return value
 
 
 def numbers(given: Any, argument: str, sizes: Sequence[int]) -> tuple[float, ...]:
@@ -91,13 +115,24 @@ def half_turning(e: Sequence[Any]) -> Any:
     return [[-b, a, d, -c], [-c, -d, a, b], [-d, c, -b, a]]
 
 
+def conjugate(e: Sequence[Any]) -> tuple[Any, ...]:
+    """The turn back."""
+    return e[0], -e[1], -e[2], -e[3]
+
+
+def product(e: Sequence[Any], f: Sequence[Any]) -> tuple[Any, ...]:
+    """The quaternion product e f: the turn f, then e."""
+    (a, *v), (b, *w) = e, f
+    return (a * b - dot(v, w), *(a * y + b * x + z for x, y, z in zip(v, w, cross(v, w), strict=True)))
+
+
 def unit(given: Any, argument: str) -> Any:
     """A direction in space, of length one."""
     direction = vector(given, argument, (3,))
     length = sp.sqrt(dot(direction, direction))
     if length == 0:
         raise ModelError([f"`{argument}` must point somewhere; got a vector of length zero."])
-    return direction / number(length)
+    return direction / number(length, argument)
 
 
 def across(direction: Any) -> tuple[Any, Any]:
@@ -107,7 +142,7 @@ def across(direction: Any) -> tuple[Any, Any]:
     sizes = [dot(c, c) for c in candidates]
     known = [float(size) if size.is_number else float(size != 0) for size in sizes]
     k = max(range(3), key=lambda i: round(known[i], 6))
-    u = candidates[k] / number(sp.sqrt(sizes[k]))
+    u = candidates[k] / number(sp.sqrt(sizes[k]), "axis")
     return u, cross(direction, u)
 
 
@@ -118,8 +153,9 @@ def quaternion(axis: Any, angle: float) -> tuple[float, float, float, float]:
     >>> da.quaternion((0, 0, 2), 0.0)
     (1.0, 0.0, 0.0, 0.0)
     """
-    direction = np.asarray([float(x) for x in axis])
-    if direction.shape != (3,) or not np.linalg.norm(direction) > 0:
+    direction = np.asarray(numbers(axis, "axis", (3,)))
+    (angle,) = numbers([angle], "angle", (1,))
+    if not np.linalg.norm(direction) > 0:
         raise ModelError([f"`axis` must be a direction in space; got {axis!r}."])
     a, b, c = direction / np.linalg.norm(direction) * np.sin(angle / 2)
     return float(np.cos(angle / 2)), float(a), float(b), float(c)
