@@ -312,8 +312,17 @@ def test_pictures(tmp_path: Path):
     run = da.simulate(deep.system, *deep.assemble(), [0, 0.2])
     assert "Drag the picture to turn it" in deep.animate(run, tmp_path / "disc.html").read_text()
     assert deep.plot(run, positions=2).axes
-    with pytest.raises(da.InputError, match="`path` must end in"):
-        deep.animate(run, tmp_path / "disc.mp4")
+    for path in (tmp_path / "disc.mp4", None):
+        with pytest.raises(da.InputError, match="`path` must end in"):
+            deep.animate(run, path)
+    with pytest.raises(da.InputError, match="`positions` must be a whole number of at least one; got 0"):
+        deep.plot(run, positions=0)
+    with pytest.raises(da.InputError, match="`view` must be an azimuth and an elevation in degrees; got 3"):
+        deep.plot(run, view=3)
+    with pytest.raises(da.InputError, match=r"`run` must be what `da\.simulate` returns; got None"):
+        deep.plot(None)
+    with pytest.raises(da.InputError, match="`run` must be a run of the mechanism's own `system`"):
+        mechanism.animate(run, tmp_path / "other.gif")
 
 
 A, B = bar("a"), bar("b")
@@ -335,6 +344,7 @@ DEEP = da.Body("c", 1, (1, 1, 1))
         (lambda: da.Revolute("pin", da.ground.at(0, 0, 0), DEEP), "joint `pin` must be given its `axis`"),
         (lambda: da.Revolute("pin", da.ground.at(0, 0, 0), DEEP, axis=(0, 0, 0)), "must point somewhere"),
         (lambda: da.Spherical("s", A, B), "joint `s` must join points of space"),
+        (lambda: da.Universal("u", da.ground, DEEP, axis=(0, 0, 1)), "`axis` of joint u must be a pair of directions"),
         (lambda: da.Rod("r", A, B), "`length of rod r` must be positive; got None"),
         (lambda: da.RollingOnLine("w", da.ground.at(0, 0), A), "`radius of joint w` must be positive; got None"),
         (lambda: da.RollingOnLine("w", da.ground.at(0, 0, 0), DEEP, radius=1), "joint `w` is of the plane"),

@@ -18,6 +18,7 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.joints import Rod
 from dalembert.mechanisms.page import write_page
+from dalembert.mechanisms.reactions import require_own
 from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingOnLine
 from dalembert.mechanisms.vectors import across, in_numbers
 
@@ -117,12 +118,23 @@ def looking(mechanism: Any, view: tuple[float, float]) -> Floats:
     return np.stack([right, np.cos(elevation) * up + np.sin(elevation) * ahead])
 
 
+def _checked(view: Any) -> tuple[float, float]:
+    try:
+        azimuth, elevation = map(float, view)
+    except (TypeError, ValueError):
+        raise InputError(f"`view` must be an azimuth and an elevation in degrees; got {view!r}.") from None
+    return azimuth, elevation
+
+
 def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float]) -> Figure:
     """Some positions of the mechanism, the last one dark, with the paths of its joints."""
     from matplotlib.figure import Figure
 
+    require_own(mechanism, run)
+    if not isinstance(count, int) or count < 1:
+        raise InputError(f"`positions` must be a whole number of at least one; got {count!r}.")
     drawing = drawn(mechanism, run)
-    places = seen(mechanism, drawing, view)
+    places = seen(mechanism, drawing, _checked(view))
     picture = Figure(figsize=(6, 5), layout="constrained")
     axis: Any = picture.subplots()
     size = np.ptp(np.concatenate(list(places.values())), axis=0).max()
@@ -154,6 +166,8 @@ def animation(
 ) -> Path:
     """A film (GIF), or a page that is turned and played by hand (HTML)."""
     check_path(path)
+    require_own(mechanism, run)
+    view = _checked(view)
     if len(run) < 2:
         raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
     drawing = drawn(mechanism, run)

@@ -167,6 +167,10 @@ class Mechanism:
 
         ``view`` is where one looks from in space, as azimuth and elevation in degrees. The figure is not shown; call
         ``.savefig(path)`` on it or show it with matplotlib.
+
+        Raises
+        ------
+        InputError    if the run is of another system, or ``positions`` or ``view`` are no such numbers
         """
         from dalembert.mechanisms.drawing import figure
 
@@ -187,11 +191,12 @@ class Mechanism:
 
         Raises
         ------
-        InputError    if the path has another ending or no folder, or the run has fewer than two times
+        InputError    if the path has another ending or no folder, the run has fewer than two times or is of another
+                      system, or ``view`` is not two numbers
         """
         from dalembert.mechanisms.drawing import animation
 
-        return animation(self, run, Path(path), fps, view, trace)
+        return animation(self, run, Path(str(path)), fps, view, trace)
 
     def _given(self) -> tuple[list[float], list[float]]:
         starts = [body.start for body in self.bodies]

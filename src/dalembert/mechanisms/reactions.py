@@ -98,10 +98,8 @@ def _largest(vectors: Floats) -> float:
     return float(np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1).max(initial=0.0))
 
 
-def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
-    """The reaction of each joint, from the multipliers of a run."""
-    if axes not in ("world", "body"):
-        raise InputError(f'`axes` must be "world" or "body"; got {axes!r}.')
+def require_own(mechanism: Any, run: Any) -> None:
+    """Raise unless a run is one of the mechanism's system."""
     system = mechanism.system
     if not isinstance(run, Trajectory):
         raise InputError(f"`run` must be what `da.simulate` returns; got {run!r}.")
@@ -110,6 +108,13 @@ def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
         raise InputError(
             "`run` must be a run of the mechanism's own `system`; its coordinates, constraints or parameters differ."
         )
+
+
+def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
+    """The reaction of each joint, from the multipliers of a run."""
+    if axes not in ("world", "body"):
+        raise InputError(f'`axes` must be "world" or "body"; got {axes!r}.')
+    require_own(mechanism, run)
     rows = _rows(mechanism, run)
     given = run.reactions[:, :, None] * rows  # (T, m, n): what each constraint does to each coordinate
     friction = _friction(mechanism, run, run.constraint_force - given.sum(axis=1))

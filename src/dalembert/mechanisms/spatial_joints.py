@@ -62,6 +62,8 @@ class Universal(SpatialJoint):
 
     def __post_init__(self) -> None:
         SpatialJoint.__post_init__(self)
+        if self.axis is not None and (not hasattr(self.axis, "__len__") or len(self.axis) != 2):
+            raise ModelError([f"`axis` of joint {self.name} must be a pair of directions; got {self.axis!r}."])
         object.__setattr__(self, "axis", pair_of_axes(self.axis, self))
 
     def rows(self) -> Rows:
