@@ -110,33 +110,22 @@ def test_bicycle_has_the_published_linear_equations(small_motions):
 def test_bicycle_has_the_published_eigenvalues(small_motions):
     _, at = small_motions
     for speed, published in enumerate(bicycle.EIGENVALUES):
-        both = sorted({*published, *(np.conj(value) for value in published)}, key=lambda z: (z.real, z.imag))
-        got = sorted(np.linalg.eigvals(at(speed)), key=lambda z: (z.real, z.imag))
-        np.testing.assert_allclose(got, both, atol=1e-10)
+        got = bicycle.both_of_each_pair(np.linalg.eigvals(at(speed)))
+        np.testing.assert_allclose(got, bicycle.both_of_each_pair(published), atol=1e-10)
 
 
 def test_bicycle_has_the_published_critical_speeds(small_motions):
     _, at = small_motions
 
-    def weave(speed):
-        return max((z for z in np.linalg.eigvals(at(speed)) if z.imag > 1), key=lambda z: z.imag)
-
-    speed = brentq(lambda v: weave(v).real, 3, 5, xtol=1e-14)
+    speed = brentq(lambda v: bicycle.weave(at(v)).real, 3, 5, xtol=1e-14)
     assert speed == pytest.approx(bicycle.WEAVE_SPEED, abs=1e-10)
-    assert weave(speed).imag == pytest.approx(bicycle.WEAVE_FREQUENCY, abs=1e-10)
+    assert bicycle.weave(at(speed)).imag == pytest.approx(bicycle.WEAVE_FREQUENCY, abs=1e-10)
     capsize = brentq(lambda v: np.linalg.det(at(v)), 5.5, 7, xtol=1e-14)
     assert capsize == pytest.approx(bicycle.CAPSIZE_SPEED, abs=1e-10)
 
 
 def test_bicycle_has_the_published_double_eigenvalue(small_motions):
-    """Two real eigenvalues meet there: the discriminant of the characteristic polynomial changes its sign."""
     _, at = small_motions
-
-    def gap(speed):
-        """The square of half the difference of the two that meet; their mean."""
-        values = sorted(np.linalg.eigvals(at(speed)), key=lambda z: z.real)[2:]
-        return float(((values[1] - values[0]) ** 2).real / 4), float(np.mean(values).real)
-
-    speed = brentq(lambda v: gap(v)[0], 0.6, 0.8, xtol=1e-14)
+    speed = brentq(lambda v: bicycle.meeting(at(v))[0], 0.6, 0.8, xtol=1e-14)
     assert speed == pytest.approx(bicycle.BIFURCATION_SPEED, abs=1e-10)
-    assert gap(speed)[1] == pytest.approx(bicycle.BIFURCATION_EIGENVALUE, abs=1e-10)
+    assert bicycle.meeting(at(speed))[1] == pytest.approx(bicycle.BIFURCATION_EIGENVALUE, abs=1e-10)

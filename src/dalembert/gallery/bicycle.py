@@ -103,6 +103,26 @@ def roll_and_steer(mechanism: Mechanism) -> dict[str, Any]:
     return {"roll": roll, "steer": steering.angle, "roll rate": rate, "steer rate": steering.rate}
 
 
+def both_of_each_pair(values: Any) -> Any:
+    """Eigenvalues in order, each complex one with its conjugate."""
+    every = {complex(value) for value in (*values, *np.conj(values))}
+    return np.array(sorted(every, key=lambda z: (round(z.real, 9), z.imag)))
+
+
+def weave(matrix: Any) -> complex:
+    """The eigenvalue of the weave mode: the one that swings fastest."""
+    return max(np.linalg.eigvals(matrix), key=lambda z: z.imag)
+
+
+def meeting(matrix: Any) -> tuple[float, float]:
+    """Of the two eigenvalues farthest to the right: the square of half their difference, and their mean.
+
+    The first changes its sign where two real ones meet and become a pair.
+    """
+    one, other = sorted(np.linalg.eigvals(matrix), key=lambda z: z.real)[2:]
+    return float(((one - other) ** 2).real / 4), float((one + other).real / 2)
+
+
 SPEED, LEAN = 5.0, 1e-3
 
 
