@@ -43,7 +43,6 @@ def four_bar(name: str, title: str) -> Case:
             Check("out of the plane", lambda run: run.q[:, [2, 5]], 0, 1e-12, "symmetry"),
         ),
         units=si(metres="xB yB zB xC yC zC"),
-        readable=False,
         pictures=(
             Picture(
                 "paths",
