@@ -134,7 +134,6 @@ def andrews(name: str, title: str) -> Case:
             ),
         ),
         rtol=1e-12,
-        readable=False,
     )
 
 
@@ -267,7 +266,6 @@ def car_axis(name: str, title: str) -> Case:
         points=_car_points,
         links=(("left wheel", "left end"), ("left end", "right end"), ("right end", "right wheel")),
         rtol=1e-12,
-        readable=False,
     )
 
 

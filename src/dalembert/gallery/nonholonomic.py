@@ -203,7 +203,6 @@ def snakeboard(name: str, title: str) -> Case:
             ),
         ),
         histories=False,
-        readable=False,
     )
 
 

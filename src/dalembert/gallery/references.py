@@ -95,7 +95,6 @@ def heavy_top(name: str, title: str) -> Case:
         pictures=(path("The centre of mass, from above", "x_top", "y_top"),),
         rtol=1e-12,
         histories=False,
-        readable=False,
     )
 
 
@@ -142,7 +141,6 @@ def linkage(name: str, title: str) -> Case:
         ),
         points=_linkage_points,
         links=(("A", "B"), ("B", "C"), ("C", "D")),
-        readable=False,
     )
 
 
