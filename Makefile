@@ -9,7 +9,7 @@ demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
 
 test: $(READY)  ## all tests, documentation included
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(READY)  ## formatting, style, types, layers
 	$(BIN)/ruff format --check .

@@ -86,6 +86,115 @@ CLEARLY_INDEPENDENT = 1e-5
 """Rows that all stand out of the earlier ones by this fraction need no search for dependent ones."""
 
 
+class ArrayProgram:
+    """The motion of one system in array code; ``law_multipliers`` are the constraints whose multipliers laws use."""
+
+    def __init__(
+        self,
+        terms: Callable[..., Terms],
+        law: Callable[..., Nature] | None,
+        levels: tuple[str, ...],
+        *,
+        law_needs_ideal: bool,
+        law_multipliers: tuple[int, ...],
+        diagonal_mass: bool,
+    ):
+        self.terms = terms
+        self.law = law
+        self.levels = levels
+        self.law_needs_ideal = law_needs_ideal
+        self.law_multipliers = law_multipliers
+        self.diagonal_mass = diagonal_mass
+        self.ranks = np.array([("position", "velocity", "acceleration").index(level) for level in levels], int)
+
+    def metric_of(self, M: Array) -> Metric:
+        return Metric(jnp.sqrt(jnp.diagonal(M)) if self.diagonal_mass else jnp.linalg.cholesky(M))
+
+    def reduce(self, metric: Metric, A: Array, rows: Selection, up_to: int = 2) -> Reduced:
+        active = rows.active * (jnp.asarray(self.ranks)[rows.order] <= up_to)
+        Bt = metric.forward(A[rows.order].T) * active
+        active = active * jnp.any(Bt != 0, axis=0)  # a row that was independent may vanish on the way
+        Q, R = jnp.linalg.qr(Bt)
+        return Reduced(metric, Bt, Q, R + jnp.diag(1.0 - active), Selection(rows.order, active))
+
+    def search(self, B: Array) -> Selection:
+        """The independent rows, those of low levels first, so that a correction at one level uses a leading block."""
+        keep = orthonormal_basis(B, priority=jnp.asarray(self.ranks)).keep
+        order = jnp.argsort(jnp.where(keep, self.ranks, 3), stable=True)[: min(B.shape)]
+        return Selection(order, jnp.where(keep[order], 1.0, 0.0))
+
+    def select(self, B: Array) -> Selection:
+        m, n = B.shape
+        if m > n or m == 0:
+            return self.search(B)
+        everything = Selection(jnp.argsort(self.ranks, stable=True), jnp.ones(m))
+        diagonal = jnp.abs(jnp.diagonal(jnp.linalg.qr(B[everything.order].T, mode="r")))
+        clear = jnp.all(diagonal > CLEARLY_INDEPENDENT * jnp.linalg.norm(B[everything.order], axis=1))
+        return lax.cond(clear, lambda: everything, lambda: self.search(B))
+
+    def watch(self, q: Array, qd: Array, t: Any, p: Any) -> Watch:
+        at = self.terms(q, qd, t, p)
+        metric = self.metric_of(at.M)
+        B, f = metric.forward(at.A.T).T, metric.forward(at.Q)
+        rows = self.select(B)
+        reduced = self.reduce(metric, at.A, rows)
+        w = reduced.meet(f, at.b)
+        used = jnp.zeros(len(at.b)).at[rows.order].set(rows.active) > 0
+        scale = jnp.abs(at.b) + jnp.linalg.norm(B, axis=1) * (jnp.linalg.norm(w) + jnp.linalg.norm(f))
+        positive = jnp.all(jnp.isfinite(metric.half)) & jnp.all(jnp.diagonal(at.M) > 0)
+        sound = jnp.all(used | agrees(at.b - B @ w, scale)) & positive
+        if self.law is not None and self.law_multipliers:
+            normals = self.law(q, qd, t, p, reduced.reaction(w - f, len(at.b))).normals
+            sound &= self.determined(reduced, B, used) & (True if normals is None else normals.solutions == 1)
+        return Watch(rows, jnp.sum(used), sound)
+
+    def determined(self, reduced: Reduced, B: Array, used: Array) -> Array:
+        """Whether the multipliers that the laws use are unique: of rows in use that no other row depends on."""
+        shares = jax.vmap(lambda row: reduced.multipliers(row, len(B)))(B)
+        lengths = jnp.linalg.norm(B, axis=1)
+        involved = jnp.abs(shares) * lengths > UNINVOLVED * lengths[:, None]
+        wanted = np.array(self.law_multipliers)
+        return jnp.all(used[wanted] & ~jnp.any(involved[:, wanted] & ~used[:, None], axis=0))
+
+    def acceleration(self, q: Array, qd: Array, t: Any, p: Any, rows: Selection, gains: Gains | None) -> Array:
+        at = self.terms(q, qd, t, p)
+        Q = at.Q
+        if self.law is not None and not self.law_needs_ideal:
+            # for a given C the motion is that of the ideal problem with C added to Q
+            Q = Q + jnp.sum(self.law(q, qd, t, p, None).shares, axis=0)
+        metric = self.metric_of(at.M)
+        reduced = self.reduce(metric, at.A, rows)
+        f = metric.forward(Q)
+        w = reduced.meet(f, stabilised(at, self.levels, gains))
+        if self.law is not None and self.law_needs_ideal:
+            C = jnp.sum(self.law(q, qd, t, p, reduced.reaction(w - f, len(at.b))).shares, axis=0)
+            w = w + reduced.remove(metric.forward(C))
+        return metric.backward(w)
+
+    def correction(self, residual: str, up_to: int) -> Callable[..., Array]:
+        """The shortest change that meets the residuals of the constraints up to some level."""
+
+        def step(q: Array, qd: Array, t: Any, p: Any, rows: Selection) -> Array:
+            at = self.terms(q, qd, t, p)
+            metric = self.metric_of(at.M)
+            reduced = self.reduce(metric, at.A, rows, up_to)
+            return metric.backward(reduced.meet(jnp.zeros_like(q), -getattr(at, residual)))
+
+        return step
+
+    def columns(self, q: tuple[Any, ...], qd: tuple[Any, ...], t: Any, p: tuple[Any, ...]) -> tuple[Array, ...]:
+        shape = jnp.broadcast_shapes(*(jnp.shape(x) for x in (*q, *qd, t, *p)))
+        flat = [jnp.broadcast_to(jnp.asarray(x, float), shape).ravel() for x in (*q, *qd, t, *p)]
+        n = len(q)
+
+        def one(q: tuple[Array, ...], qd: tuple[Array, ...], t: Array, p: tuple[Array, ...]) -> tuple[Array, ...]:
+            q_, qd_ = jnp.stack(q), jnp.stack(qd)
+            return tuple(self.acceleration(q_, qd_, t, p, self.watch(q_, qd_, t, p).rows, None))
+
+        batch = jax.vmap(one)(tuple(flat[:n]), tuple(flat[n : 2 * n]), flat[2 * n], tuple(flat[2 * n + 1 :]))
+        return tuple(jnp.reshape(x, shape) for x in batch)
+
+
 def array_engine(
     terms: Callable[..., Terms],
     law: Callable[..., Nature] | None,
@@ -95,91 +204,14 @@ def array_engine(
     law_multipliers: tuple[int, ...] = (),
     diagonal_mass: bool = False,
 ) -> Engine:
-    """The hot functions from array terms; ``law_multipliers`` are the constraints whose multipliers the laws use."""
-    ranks = np.array([("position", "velocity", "acceleration").index(level) for level in levels], int)
-
-    def metric_of(M: Array) -> Metric:
-        return Metric(jnp.sqrt(jnp.diagonal(M)) if diagonal_mass else jnp.linalg.cholesky(M))
-
-    def reduce(metric: Metric, A: Array, rows: Selection, up_to: int = 2) -> Reduced:
-        active = rows.active * (jnp.asarray(ranks)[rows.order] <= up_to)
-        Bt = metric.forward(A[rows.order].T) * active
-        active = active * jnp.any(Bt != 0, axis=0)  # a row that was independent may vanish on the way
-        Q, R = jnp.linalg.qr(Bt)
-        return Reduced(metric, Bt, Q, R + jnp.diag(1.0 - active), Selection(rows.order, active))
-
-    def search(B: Array) -> Selection:
-        """The independent rows, those of low levels first, so that a correction at one level uses a leading block."""
-        keep = orthonormal_basis(B, priority=jnp.asarray(ranks)).keep
-        order = jnp.argsort(jnp.where(keep, ranks, 3), stable=True)[: min(B.shape)]
-        return Selection(order, jnp.where(keep[order], 1.0, 0.0))
-
-    def select(B: Array) -> Selection:
-        m, n = B.shape
-        if m > n or m == 0:
-            return search(B)
-        everything = Selection(jnp.argsort(ranks, stable=True), jnp.ones(m))
-        diagonal = jnp.abs(jnp.diagonal(jnp.linalg.qr(B[everything.order].T, mode="r")))
-        clear = jnp.all(diagonal > CLEARLY_INDEPENDENT * jnp.linalg.norm(B[everything.order], axis=1))
-        return lax.cond(clear, lambda: everything, lambda: search(B))
-
-    def watch(q: Array, qd: Array, t: Any, p: Any) -> Watch:
-        at = terms(q, qd, t, p)
-        metric = metric_of(at.M)
-        B, f = metric.forward(at.A.T).T, metric.forward(at.Q)
-        rows = select(B)
-        reduced = reduce(metric, at.A, rows)
-        w = reduced.meet(f, at.b)
-        used = jnp.zeros(len(at.b)).at[rows.order].set(rows.active) > 0
-        scale = jnp.abs(at.b) + jnp.linalg.norm(B, axis=1) * (jnp.linalg.norm(w) + jnp.linalg.norm(f))
-        positive = jnp.all(jnp.isfinite(metric.half)) & jnp.all(jnp.diagonal(at.M) > 0)
-        sound = jnp.all(used | agrees(at.b - B @ w, scale)) & positive
-        if law is not None and law_multipliers:
-            normals = law(q, qd, t, p, reduced.reaction(w - f, len(at.b))).normals
-            sound &= determined(reduced, B, used) & (True if normals is None else normals.solutions == 1)
-        return Watch(rows, jnp.sum(used), sound)
-
-    def determined(reduced: Reduced, B: Array, used: Array) -> Array:
-        """Whether the multipliers that the laws use are unique: of rows in use that no other row depends on."""
-        shares = jax.vmap(lambda row: reduced.multipliers(row, len(B)))(B)
-        lengths = jnp.linalg.norm(B, axis=1)
-        involved = jnp.abs(shares) * lengths > UNINVOLVED * lengths[:, None]
-        wanted = np.array(law_multipliers)
-        return jnp.all(used[wanted] & ~jnp.any(involved[:, wanted] & ~used[:, None], axis=0))
-
-    def acceleration(q: Array, qd: Array, t: Any, p: Any, rows: Selection, gains: Gains | None) -> Array:
-        at = terms(q, qd, t, p)
-        Q = at.Q
-        if law is not None and not law_needs_ideal:
-            # for a given C the motion is that of the ideal problem with C added to Q
-            Q = Q + jnp.sum(law(q, qd, t, p, None).shares, axis=0)
-        metric = metric_of(at.M)
-        reduced = reduce(metric, at.A, rows)
-        f = metric.forward(Q)
-        w = reduced.meet(f, stabilised(at, levels, gains))
-        if law is not None and law_needs_ideal:
-            C = jnp.sum(law(q, qd, t, p, reduced.reaction(w - f, len(at.b))).shares, axis=0)
-            w = w + reduced.remove(metric.forward(C))
-        return metric.backward(w)
-
-    def step(residual: str, up_to: int) -> Callable[..., Array]:
-        def correction(q: Array, qd: Array, t: Any, p: Any, rows: Selection) -> Array:
-            at = terms(q, qd, t, p)
-            metric = metric_of(at.M)
-            reduced = reduce(metric, at.A, rows, up_to)
-            return metric.backward(reduced.meet(jnp.zeros_like(q), -getattr(at, residual)))
-
-        return correction
-
-    def one(q: tuple[Array, ...], qd: tuple[Array, ...], t: Array, p: tuple[Array, ...]) -> tuple[Array, ...]:
-        q_, qd_ = jnp.stack(q), jnp.stack(qd)
-        return tuple(acceleration(q_, qd_, t, p, watch(q_, qd_, t, p).rows, None))
-
-    def columns(q: tuple[Any, ...], qd: tuple[Any, ...], t: Any, p: tuple[Any, ...]) -> tuple[Array, ...]:
-        shape = jnp.broadcast_shapes(*(jnp.shape(x) for x in (*q, *qd, t, *p)))
-        flat = [jnp.broadcast_to(jnp.asarray(x, float), shape).ravel() for x in (*q, *qd, t, *p)]
-        n = len(q)
-        batch = jax.vmap(one)(tuple(flat[:n]), tuple(flat[n : 2 * n]), flat[2 * n], tuple(flat[2 * n + 1 :]))
-        return tuple(jnp.reshape(x, shape) for x in batch)
-
-    return Engine(watch, acceleration, step("position", 0), step("velocity", 1), columns)
+    """The hot functions from array terms."""
+    program = ArrayProgram(
+        terms,
+        law,
+        levels,
+        law_needs_ideal=law_needs_ideal,
+        law_multipliers=law_multipliers,
+        diagonal_mass=diagonal_mass,
+    )
+    steps = program.correction("position", 0), program.correction("velocity", 1)
+    return Engine(program.watch, program.acceleration, *steps, program.columns)

@@ -119,5 +119,6 @@ class Drive:
     def dimension(self) -> int:
         return self.joint.dimension
 
+    @property
     def constraints(self) -> tuple[Constraint, ...]:
         return tuple(Constraint(row, name=f"{self.name}: {about}") for about, row in self.joint.driven(self.motion))

@@ -86,6 +86,7 @@ class Joint(ABC):
     def row_name(self, about: str) -> str:
         return f"{self.name}: {about}"
 
+    @property
     def constraints(self) -> tuple[Constraint, ...]:
         """The constraints of the joint; laws go with the first of them."""
         laws = [self._told(law) for law in self._laws()]

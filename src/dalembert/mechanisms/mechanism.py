@@ -84,7 +84,7 @@ class Mechanism:
     def system(self) -> System:
         """The system that the mechanism makes."""
         coordinates = tuple(q for body in self.bodies for q in body.coordinates)
-        rows = [c for part in (*self.bodies, *self.joints) for c in _constraints(part)]
+        rows = [c for part in (*self.bodies, *self.joints) for c in part.constraints]
         potential = sp.Add(*(force.potential(self.bodies) for force in self.forces))
         return System(
             coordinates,
@@ -209,10 +209,6 @@ _WANTED = {
     "forces": "forces such as `da.Gravity` or `da.Spring`",
     "constraints": "`da.Constraint` objects",
 }
-
-
-def _constraints(part: Any) -> tuple[Constraint, ...]:
-    return part.constraints if isinstance(part, MovingBody) else part.constraints()
 
 
 def _problems(mechanism: Mechanism) -> list[str]:

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 CLEARLY_ZERO = 1e-9
-"""How little of a joint's force, relatively, redundant constraints may exchange with others for it to be unique."""
+"""Singular values of the rows, at unit length, that count as zero, as a part of the largest."""
+
+NOTHING = 1e-6
+"""Most that a unit exchange among redundant constraints may change of a joint's force for it to be unique."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +124,7 @@ def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
     free = _exchangeable(rows)
     found: dict[str, Reaction] = {}
     for joint in mechanism.joints:
-        mine = [k for k, name in enumerate(run.constraints) if name in {c.name for c in joint.constraints()}]
+        mine = [run.constraints.index(str(constraint.name)) for constraint in joint.constraints]
         share = given[:, mine].sum(axis=1) + friction.get(joint.name, 0.0)
         force, torque = _wrench(mechanism, joint.markers, run, share, axes)
         found[joint.name] = Reaction(force, torque, _unique(rows[:, mine], free[:, mine]))
@@ -151,7 +154,7 @@ def _exchangeable(rows: Floats) -> Floats:
 def _unique(rows: Floats, free: Floats) -> NDArray[np.bool_]:
     """Whether no exchange of forces among redundant constraints changes what these rows do."""
     exchanged = np.abs(np.einsum("tmn,tmk->tnk", rows, free)).max(axis=(1, 2), initial=0.0)
-    return exchanged <= 1e-6
+    return exchanged <= NOTHING
 
 
 def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str, Floats]:
@@ -160,7 +163,7 @@ def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str, Float
     owners: list[str] = []
     directions: list[Sequence[Any]] = []
     for joint in mechanism.joints:
-        for law in (law for constraint in joint.constraints() for law in constraint.nonideal):
+        for law in (law for constraint in joint.constraints for law in constraint.nonideal):
             for component in law.sliding_velocity(system.coordinates):
                 owners.append(joint.name)
                 directions.append(gradient(symbols.plain(component), symbols.qd))
