@@ -8,7 +8,8 @@ from typing import Any
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.stepper import Parts, Writer, evaluate
+from dalembert.native.stepper import Parts, evaluate
+from dalembert.native.writer import Writer
 
 SHORT = 1e-6
 """Where nothing is known."""
@@ -37,7 +38,9 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     with w.b.if_then(_unknown(w, w.b.fadd(steepest, change))):
         w.b.ret(trial)
     steep = w.b.fcmp_ordered(">", steepest, number(1e-15))
-    root = w.intrinsic("pow", w.b.fdiv(number(0.01), steepest), number(1 / 8))
+    root = w.b.fdiv(number(0.01), steepest)
+    for _ in range(3):  # the eighth root
+        root = w.intrinsic("sqrt", root)
     flat = w.intrinsic("maxnum", number(SHORT), w.b.fmul(number(1e-3), trial))
     guess = w.intrinsic("minnum", w.b.select(steep, root, flat), w.b.fmul(number(100), trial))
     w.b.ret(w.intrinsic("minnum", guess, left))
