@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dalembert.ensembles.members import Members, members_of
+from dalembert.ensembles.members import members_of
 from dalembert.ensembles.motions import Crew
 from dalembert.ensembles.summary import Summary
 from dalembert.errors import InputError
@@ -102,7 +102,7 @@ def simulate_ensemble(
     with Progress(0, len(members), progress, "members") as bar:
         for first in range(0, len(members), crew.most):
             mine = slice(first, first + crew.most)
-            found = crew(members.y[mine], members.p[mine])
+            found = crew(members.some(mine))
             reasons.append(found.reasons)
             if summary is None:
                 states.append(found.y)
@@ -112,7 +112,11 @@ def simulate_ensemble(
     kept = times if keep != "end" else times[-1:]
     if summary is not None:
         return _summarised(summary, dynamics.coordinates, kept, np.concatenate(reasons))
-    return _dataset(np.concatenate(states), dynamics.coordinates, kept, np.concatenate(reasons), members)
+    return _dataset(_joined(states), dynamics.coordinates, kept, _joined(reasons))
+
+
+def _joined(parts: list[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _shares(quantiles: Any) -> tuple[float, ...]:
@@ -125,13 +129,13 @@ def _shares(quantiles: Any) -> tuple[float, ...]:
     return shares
 
 
-def _dataset(y: Any, coordinates: tuple[str, ...], times: Any, reasons: Any, members: Members) -> xr.Dataset:
+def _dataset(y: Any, coordinates: tuple[str, ...], times: Any, reasons: Any) -> xr.Dataset:
     import xarray as xr
 
     n, about = len(coordinates), ("member", "time", "coordinate")
     return xr.Dataset(
         {"q": (about, y[:, :, :n]), "qd": (about, y[:, :, n:]), "reason": (("member",), reasons)},
-        {"member": np.arange(len(members)), "time": times, "coordinate": list(coordinates)},
+        {"member": np.arange(len(y)), "time": times, "coordinate": list(coordinates)},
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.ensembles.members import Members
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.method import Method
@@ -22,7 +23,7 @@ from dalembert.native.on_card import MotionsOnCard
 from dalembert.native.stepper import FINISHED
 
 Floats = NDArray[np.float64]
-Machine = Callable[..., tuple[Floats, NDArray[np.int64]]]
+Machine = Callable[..., tuple[Floats, Floats]]
 """Moves members: see ``native.many.Motions``."""
 
 
@@ -63,30 +64,31 @@ class Crew:
     def _kept(self) -> int:
         return len(self.times) if self.every else 1
 
-    def __call__(self, y: Floats, p: Floats) -> Moved:
-        """The motions of N members with states y (N, 2n) and parameters p (N, k)."""
-        numbers = np.isfinite(np.concatenate([y, p], axis=1)).all(axis=1)
-        found, done = self._quickly(y, p, numbers)
-        reasons = np.zeros(len(y), "U1")
+    def __call__(self, members: Members) -> Moved:
+        """The motions of some members."""
+        finite = members.finite
+        found, done = self._quickly(members, finite)
+        reasons = np.zeros(len(members), "U1")
         if not done.all():
-            found[~done], said = np.nan, np.full(len(y), "", object)
-            said[~numbers] = "its start or its parameters are not finite numbers."
-            for k in np.flatnonzero(numbers & ~done):
-                states, said[k] = self._slowly(y[k], p[k])
+            found[~done], said = np.nan, np.full(len(members), "", object)
+            said[~finite] = "its start or its parameters are not finite numbers."
+            for k in np.flatnonzero(finite & ~done):
+                states, said[k] = self._slowly(members.y[:, k], members.p[:, k])
                 found[k] = states if self.every else states[-1:]
             reasons = said.astype(str)
         return Moved(found, reasons)
 
-    def _quickly(self, y: Floats, p: Floats, numbers: Any) -> tuple[Floats, NDArray[np.bool_]]:
+    def _quickly(self, members: Members, finite: Any) -> tuple[Floats, Any]:
         """States of members, and whose the machine code answers for."""
-        if not numbers.any() or not in_machine_code(self.dynamics, self.method):
-            return np.empty((len(y), self._kept, y.shape[1])), np.zeros(len(y), bool)
-        method, machine = self.method, self._prepared(y[np.argmax(numbers)], p[np.argmax(numbers)])
+        if not finite.any() or not in_machine_code(self.dynamics, self.method):
+            return np.empty((len(members), self._kept, len(members.y))), np.zeros(len(members), bool)
+        method, first = self.method, int(np.argmax(finite))
         begin, end = float(self.times[0]), float(self.times[-1])
         shortest = max(4 * np.spacing(abs(begin)), 1e-18 * (end - begin))
         settings = np.array([method.rtol, method.atol, shortest] if method.step is None else [method.step])
-        found, endings = machine(y, p, self.times, settings, method.max_steps, every=self.every)
-        return found, numbers & (endings == FINISHED) & np.isfinite(found).all(axis=(1, 2))
+        machine = self._prepared(members.y[:, first], members.p[:, first])
+        found, endings = machine(members.y, members.p, self.times, settings, method.max_steps, every=self.every)
+        return found, finite & (endings == FINISHED)
 
     def _prepared(self, y: Floats, p: Floats) -> Any:
         """Machine code for the rows that are independent where a member starts."""
@@ -129,11 +131,11 @@ def _on_all_cores(motions: Motions) -> Machine:
     """Members divided among threads: machine code leaves Python's lock alone."""
     workers = os.cpu_count() or 1
 
-    def move(y: Floats, p: Floats, *rest: Any, every: bool) -> tuple[Floats, NDArray[np.int64]]:
+    def move(y: Floats, p: Floats, *rest: Any, every: bool) -> tuple[Floats, Floats]:
         # more parts than workers: members take unequally long
-        cuts = np.linspace(0, len(y), min(4 * workers, len(y)) + 1).astype(int)
+        cuts = np.linspace(0, y.shape[1], min(4 * workers, y.shape[1]) + 1).astype(int)
         with ThreadPoolExecutor(workers) as pool:
-            parts = pool.map(lambda i, j: motions(y[i:j], p[i:j], *rest, every=every), cuts[:-1], cuts[1:])
+            parts = pool.map(lambda i, j: motions(y[:, i:j], p[:, i:j], *rest, every=every), cuts[:-1], cuts[1:])
             states, endings = zip(*parts, strict=True)
         return np.concatenate(states), np.concatenate(endings)
 

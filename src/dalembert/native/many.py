@@ -30,17 +30,19 @@ class Motions:
 
     def __call__(
         self, y: Floats, p: Floats, times: Floats, settings: Floats, room: int, *, every: bool
-    ) -> tuple[Floats, NDArray[np.int64]]:
-        """States (N, T, 2n) of members with states y (N, 2n) and parameters p (N, k), and how each motion ended.
+    ) -> tuple[Floats, Floats]:
+        """States (N, T, 2n) of members with states y (2n, N) and parameters p (k, N), and how each motion ended.
 
         For ``settings``, ``room`` and ``every`` see ``march.MEMBER``; without ``every`` T is one.
         """
-        states, endings = np.empty((len(y), len(times) if every else 1, self.size)), np.empty(len(y))
+        count = y.shape[1]
+        starts, own = np.ascontiguousarray(y.T), np.ascontiguousarray(p.T)  # a member's numbers together
+        states, endings = np.empty((count, len(times) if every else 1, self.size)), np.empty(count)
         self._many(
-            *(len(y), y.ctypes.data, p.ctypes.data, times.ctypes.data, len(times), int(every)),
+            *(count, starts.ctypes.data, own.ctypes.data, times.ctypes.data, len(times), int(every)),
             *(states.ctypes.data, settings.ctypes.data, room, endings.ctypes.data),
         )
-        return states, endings.astype(int)
+        return states, endings
 
 
 def _write_many(module: ir.Module, member: ir.Function, size: int, parameters: int) -> None:

@@ -78,11 +78,15 @@ class _Walk:
         w.b.store(w.b.add(w.get(taken, LONG), whole(1)), taken)
 
     def _put(self, state: Any, i: Any) -> None:
-        """A state as the output of number i."""
+        """A state as the output of number i; leave if it is not of finite numbers."""
         w = self.w
-        place = w.b.mul(w.b.mul(i, self.every), whole(self.parts.size))
+        place, nothing = w.b.mul(w.b.mul(i, self.every), whole(self.parts.size)), w.variable(DOUBLE, number(0.0))
         with w.each(self.parts.size) as j:
-            store(w.b, load(w.b, state, j), self.out, w.b.mul(w.b.add(place, j), self.apart))
+            x = load(w.b, state, j)
+            store(w.b, x, self.out, w.b.mul(w.b.add(place, j), self.apart))
+            w.b.store(w.b.fadd(w.get(nothing), w.b.fsub(x, x)), nothing)
+        with w.b.if_then(w.b.fcmp_unordered("!=", w.get(nothing), number(0.0)), likely=False):
+            w.b.ret(number(float(DECLINED)))
 
     def with_own_steps(self) -> ir.Function:
         """Adaptive steps; each output by a full step of its own from the last step before it, as in a single motion."""

@@ -31,11 +31,10 @@ class MotionsOnCard:
 
     def __call__(
         self, y: Floats, p: Floats, times: Floats, settings: Floats, room: int, *, every: bool
-    ) -> tuple[Floats, NDArray[np.int64]]:
-        """States (N, T, 2n) of members with states y (N, 2n) and parameters p (N, k), and how each motion ended."""
-        kept, count = len(times) if every else 1, len(y)
-        # a component of all members together, so that neighbouring threads read neighbouring places
-        given = (np.ascontiguousarray(y.T), np.ascontiguousarray(p.T), times, settings)
+    ) -> tuple[Floats, Floats]:
+        """States (N, T, 2n) of members with states y (2n, N) and parameters p (k, N), and how each motion ended."""
+        kept, count = len(times) if every else 1, y.shape[1]
+        given = (np.ascontiguousarray(y), np.ascontiguousarray(p), times, settings)
         states, endings = np.empty((kept, self.size, count)), np.empty(count)
         self.card.use()
         with self.card.memory(*(array.size for array in (*given, states, endings))) as places:
@@ -49,4 +48,4 @@ class MotionsOnCard:
             self.seconds = time.perf_counter() - began
             self.card.get(states, out)
             self.card.get(endings, ended)
-        return np.moveaxis(states, 2, 0), endings.astype(int)
+        return np.moveaxis(states, 2, 0), endings
