@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping, Sized
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from dalembert.analysis.redundancy import redundancies, refuse_fragile_rows
 from dalembert.compilation_cache import keep_compiled_programs
@@ -194,7 +192,7 @@ def consistent_state(system: AnySystem, q0: Any, qd0: Any, t: float = 0.0, *, pa
 
 def prepared(
     system: AnySystem, q: Any, qd: Any, parameters: Any, arguments: tuple[str, str]
-) -> tuple[Dynamics, Any, Any, tuple[Array, ...]]:
+) -> tuple[Dynamics, Any, Any, tuple[Any, ...]]:
     """Compiled dynamics and checked numbers, q and qd in coordinate order."""
     require_system(system)
     if isinstance(system, FunctionSystem):
@@ -203,7 +201,7 @@ def prepared(
     names = system.coordinate_names
     q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
     # arrays, not Python numbers: those would be compiled in, and every new value would compile anew
-    p = tuple(jnp.asarray(value) for value in parameter_values(system.parameter_names, parameters))
+    p = tuple(map(np.asarray, parameter_values(system.parameter_names, parameters)))
     return build(system), q, qd, p
 
 

@@ -64,7 +64,8 @@ def simulate_ensemble(
     Returns
     -------
     Dataset       ``q`` and ``qd`` by member, time and coordinate, NaN where a member failed, and ``reason`` by member,
-                  empty where it did not; or ``mean``, ``variance`` and ``quantile`` of both, and ``failed``, how many
+                  empty where it did not; or ``mean``, ``variance`` and ``quantile`` of both, and ``failed``, how many.
+                  ``attrs["seconds"]`` is the time in machine code
 
     Raises
     ------
@@ -102,17 +103,19 @@ def simulate_ensemble(
     with Progress(0, len(members), progress, "members") as bar:
         for first in range(0, len(members), crew.most):
             mine = slice(first, first + crew.most)
-            found = crew(members.some(mine))
-            reasons.append(found.reasons)
+            moved = crew(members.some(mine))
+            reasons.append(moved.reasons)
             if summary is None:
-                states.append(found.y)
+                states.append(moved.y)
             else:
-                summary.add(found.y)
+                summary.add(moved.y)
             bar.show(min(first + crew.most, len(members)))
     kept = times if keep != "end" else times[-1:]
     if summary is not None:
-        return _summarised(summary, dynamics.coordinates, kept, np.concatenate(reasons))
-    return _dataset(_joined(states), dynamics.coordinates, kept, _joined(reasons))
+        found = _summarised(summary, dynamics.coordinates, kept, np.concatenate(reasons))
+    else:
+        found = _dataset(_joined(states), dynamics.coordinates, kept, _joined(reasons))
+    return found.assign_attrs(device=device, seconds=crew.seconds)
 
 
 def _joined(parts: list[Any]) -> Any:

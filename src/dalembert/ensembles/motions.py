@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -46,6 +47,7 @@ class Crew:
 
     def __init__(self, dynamics: Dynamics, method: Method, times: Floats, *, every: bool, on_card: bool):
         self.dynamics, self.method, self.times, self.every, self.on_card = dynamics, method, times, every, on_card
+        self.seconds = 0.0  # in machine code, without what comes before and after
         self._machine: Any = None
         if on_card and not in_machine_code(dynamics, method):
             raise InputError(
@@ -87,7 +89,9 @@ class Crew:
         shortest = max(4 * np.spacing(abs(begin)), 1e-18 * (end - begin))
         settings = np.array([method.rtol, method.atol, shortest] if method.step is None else [method.step])
         machine = self._prepared(members.y[:, first], members.p[:, first])
+        began = time.perf_counter()
         found, endings = machine(members.y, members.p, self.times, settings, method.max_steps, every=self.every)
+        self.seconds += machine.seconds if self.on_card else time.perf_counter() - began
         return found, finite & (endings == FINISHED)
 
     def _prepared(self, y: Floats, p: Floats) -> Any:

@@ -40,7 +40,10 @@ class NativeSteps:
     def begin(self, y: Floats, t: float) -> None:
         """Choose rows where none are in use yet."""
         if self.engine is None:
-            self._use(rows_for(self.dynamics, y, t, self.p))
+            native: Any = self.dynamics.native
+            if native.usual_rows is None:
+                native.usual_rows = rows_for(self.dynamics, y, t, self.p)
+            self._use(native.usual_rows)
 
     def _use(self, rows: tuple[int, ...]) -> None:
         native: Any = self.dynamics.native
@@ -89,7 +92,8 @@ class NativeSteps:
     def _sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         y, told, trusted = self.engine.sample(t0, y0, times, self.p)
         trusted &= np.isfinite(y).all(axis=1)
-        told = {name: np.where(trusted[:, None], values, 0.0) for name, values in told.items()}
+        if not trusted.all():
+            told = {name: np.where(trusted[:, None], values, 0.0) for name, values in told.items()}
         n, count = y.shape[1] // 2, len(times)
         kept = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
         found: dict[str, Any] = {name: told[name] for name in kept}
