@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every row of the table is compared with: the same steps in NumPy, and a converged motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+import dalembert as da
+from benchmarks.gpu.problems import Problem, problems
+from dalembert.model.standard_form import standard_form
+
+
+def checked(count: int) -> tuple[int, ...]:
+    """Members looked at: the first, the last, some between."""
+    return tuple(sorted({0, 1, count // 3, count // 2 + 1, count - 1}))
+
+
+def terms(problem: Problem) -> Callable[..., tuple[Any, ...]]:
+    """M, Q, A, b of one state, by SymPy's own printer: nothing of what is measured."""
+    form = standard_form(problem.system)
+    parts = (form.mass_matrix, form.applied_force, form.constraint_matrix, form.constraint_rhs)
+    matrices = [sp.Matrix(part) for part in parts]
+    letters = {symbol for matrix in matrices for symbol in matrix.free_symbols if symbol.name in problem.numbers}
+    plain = [matrix.xreplace({symbol: problem.numbers[symbol.name] for symbol in letters}) for matrix in matrices]
+    found = sp.lambdify((form.symbols.q, form.symbols.qd), plain, "numpy", cse=True)
+    return lambda q, qd: tuple(np.squeeze(part) if part.shape[1] == 1 else part for part in found(q, qd))
+
+
+def acceleration(problem: Problem) -> Callable[[Any, Any], Any]:
+    """q̈ = a + M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺(b − A a)."""
+    of = terms(problem)
+
+    def acceleration(q: Any, qd: Any) -> Any:
+        M, Q, A, b = of(q, qd)
+        inverse = np.linalg.solve(M, np.column_stack([Q, A.T]))
+        a, W = inverse[:, 0], inverse[:, 1:]
+        return a + W @ np.linalg.lstsq(A @ W, b - A @ a, rcond=None)[0]
+
+    return acceleration
+
+
+def runge_kutta(f: Callable[[Any, Any], Any], q: Any, qd: Any, h: float) -> tuple[Any, Any]:
+    a1 = f(q, qd)
+    v2 = qd + h / 2 * a1
+    a2 = f(q + h / 2 * qd, v2)
+    v3 = qd + h / 2 * a2
+    a3 = f(q + h / 2 * v2, v3)
+    v4 = qd + h * a3
+    a4 = f(q + h * v3, v4)
+    return q + h / 6 * (qd + 2 * v2 + 2 * v3 + v4), qd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+
+
+@cache
+def same_steps(name: str, member: int) -> np.ndarray:
+    """q and qd at the end, (2, n), of the same steps of one member without a cure for drift."""
+    problem = _named(name)
+    f, (q, qd) = acceleration(problem), problem.start(member)
+    for _ in range(problem.steps):
+        q, qd = runge_kutta(f, q, qd, problem.h)
+    return np.stack([q, qd])
+
+
+@cache
+def converged(name: str, member: int) -> np.ndarray:
+    """The same of the motion itself, at a tolerance near rounding."""
+    problem = _named(name)
+    q, qd = problem.start(member)
+    run = da.simulate(problem.system, q, qd, [0, problem.end], parameters=problem.numbers, rtol=1e-13, atol=1e-14)
+    return np.stack([run.q[-1], run.qd[-1]])
+
+
+def errors(problem: Problem, q: Any, qd: Any, count: int) -> tuple[float, float]:
+    """Largest differences of the checked members, q and qd of shape (n, count): to the same steps, to the motion."""
+    some = checked(count)
+    found = {i: np.stack([np.asarray(q[:, i]), np.asarray(qd[:, i])]) for i in some}
+    return tuple(
+        max(float(np.abs(found[i] - target(problem.name, i)).max()) for i in some) for target in (same_steps, converged)
+    )
+
+
+def _named(name: str) -> Problem:
+    return next(problem for problem in problems() if problem.name == name)
