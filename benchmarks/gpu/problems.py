@@ -46,6 +46,10 @@ class Problem:
         return len(self.system.constraints)
 
     @property
+    def holonomic(self) -> bool:
+        return all(constraint.level == "position" for constraint in self.system.constraints)
+
+    @property
     def end(self) -> float:
         return self.h * self.steps
 
@@ -73,7 +77,7 @@ def _hanging(share: Any) -> tuple[Any, Any]:
 
 def four_bar() -> da.System:
     """Three uniform bars in the plane, four pins."""
-    crank, coupler, rocker = (da.PlanarBody(name, mass=l, inertia=l**3 / 12) for name, l in BARS.items())
+    crank, coupler, rocker = (da.PlanarBody(name, mass=size, inertia=size**3 / 12) for name, size in BARS.items())
     pins = (
         da.Revolute("bearing", da.ground.at(0, 0), crank.at(-BARS["crank"] / 2, 0)),
         da.Revolute("crank pin", crank.at(BARS["crank"] / 2, 0), coupler.at(-BARS["coupler"] / 2, 0)),
@@ -119,8 +123,9 @@ def _normal(u: Any) -> Any:
 
 
 def rolling_disc() -> da.System:
-    """A thin uniform disc by its centre's x and y, yaw, lean and turn about the axle; its height follows from the lean."""
-    q = x, y, yaw, lean, turn = da.coordinates("x y yaw lean turn")
+    """A thin uniform disc by x and y of its centre, yaw, lean, and turn about its axle; the lean gives the height."""
+    q = da.coordinates("x y yaw lean turn")
+    yaw, lean = q[2:4]
     m, r, g = da.parameters("m r g")
     dx, dy, dyaw, dlean, dturn = (c.diff(da.t) for c in q)
     about_axle = dturn + dyaw * sp.sin(lean)
