@@ -1,116 +1,112 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many double pendulums on an accelerator: the straight-line program over a struct of arrays, and the textbook's way.
+"""Other ways by JAX: the textbook's formula mapped over members, and our straight-line program under XLA and Pallas.
 
-Run where JAX finds one: ``python -m benchmarks.gpu``. Fixed steps of Runge and Kutta's method of order 4, float64.
+Each function makes ``run(q, qd)`` for one problem, with all its steps: q and qd of shape (n, count), in and out.
 """
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from benchmarks.chains import NUMBERS, chain, numpy_acceleration
+from benchmarks.gpu.problems import Problem
 from dalembert.lowering.build import build
 
-LINKS, STEPS, H = 2, 200, 1e-3
+Run = Callable[[Any, Any], tuple[Any, Any]]
 
 
-def members(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Chains that start stretched out at angles of their own, at rest: q and qd of shape (n, count)."""
-    angles = np.linspace(0.1, 2.8, count)
-    links = np.stack([np.sin(angles), -np.cos(angles)])
-    return np.concatenate([links * (k + 1) for k in range(LINKS)]), np.zeros((2 * LINKS, count))
-
-
-def runge_kutta(acceleration, q, qd):
+def runge_kutta(acceleration: Callable[..., Any], h: float, q: Any, qd: Any) -> tuple[Any, Any]:
     """One step; q and qd are trees of arrays."""
 
-    def move(x, v, h):
+    def move(x: Any, v: Any, h: float) -> Any:
         return jax.tree.map(lambda a, b: a + h * b, x, v)
 
     a1 = acceleration(q, qd)
-    q2, qd2 = move(q, qd, H / 2), move(qd, a1, H / 2)
+    q2, qd2 = move(q, qd, h / 2), move(qd, a1, h / 2)
     a2 = acceleration(q2, qd2)
-    q3, qd3 = move(q, qd2, H / 2), move(qd, a2, H / 2)
+    q3, qd3 = move(q, qd2, h / 2), move(qd, a2, h / 2)
     a3 = acceleration(q3, qd3)
-    q4, qd4 = move(q, qd3, H), move(qd, a3, H)
+    q4, qd4 = move(q, qd3, h), move(qd, a3, h)
     a4 = acceleration(q4, qd4)
     mean = [
         jax.tree.map(lambda a, b, c, d: (a + 2 * b + 2 * c + d) / 6, *four)
         for four in ((qd, qd2, qd3, qd4), (a1, a2, a3, a4))
     ]
-    return move(q, mean[0], H), move(qd, mean[1], H)
+    return move(q, mean[0], h), move(qd, mean[1], h)
 
 
-def ours():
-    dynamics = build(chain(LINKS), "straight-line")
-    p = tuple(jnp.asarray(NUMBERS[name]) for name in dynamics.parameters)
-
-    @jax.jit
-    def run(q, qd):
-        def step(_, state):
-            return runge_kutta(lambda q, qd: dynamics.engine.columns(q, qd, 0.0, p), *state)
-
-        return jax.lax.fori_loop(0, STEPS, step, (tuple(q), tuple(qd)))
-
-    return lambda q, qd: jnp.stack(run(q, qd)[0])
-
-
-def textbook():
+def textbook(problem: Problem) -> Run:
     """The papers' formula for one state, mapped over all."""
-    dynamics = build(chain(LINKS), "array")
-    p = tuple(jnp.asarray(NUMBERS[name]) for name in dynamics.parameters)
+    dynamics = build(problem.system, "array")
+    p = tuple(jnp.asarray(problem.numbers[name]) for name in dynamics.parameters)
 
-    def acceleration(q, qd):
+    def acceleration(q: Any, qd: Any) -> Any:
         terms = dynamics.terms(q, qd, 0.0, p)
         a = jnp.linalg.solve(terms.M, terms.Q)
         S = terms.A @ jnp.linalg.solve(terms.M, terms.A.T)
         return a + jnp.linalg.solve(terms.M, terms.A.T @ jnp.linalg.solve(S, terms.b - terms.A @ a))
 
+    step = partial(runge_kutta, jax.vmap(acceleration), problem.h)
+
     @jax.jit
-    def run(q, qd):
-        def step(_, state):
-            return runge_kutta(jax.vmap(acceleration), *state)
+    def run(q: Any, qd: Any) -> tuple[Any, Any]:
+        q, qd = jax.lax.fori_loop(0, problem.steps, lambda _, state: step(*state), (q.T, qd.T))
+        return q.T, qd.T
 
-        return jax.lax.fori_loop(0, STEPS, step, (q.T, qd.T))
-
-    return lambda q, qd: run(q, qd)[0].T
+    return run
 
 
-def reference(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """The same steps for one member, by NumPy's pseudo-inverse."""
-    for _ in range(STEPS):
-        q, qd = (np.asarray(x) for x in runge_kutta(numpy_acceleration, q, qd))
-    return q
+def _column_step(problem: Problem) -> Callable[..., tuple[Any, Any]]:
+    """One step of our straight-line program, on tuples with one array per coordinate."""
+    dynamics = build(problem.system, "straight-line")
+    p = tuple(float(problem.numbers[name]) for name in dynamics.parameters)
+    return partial(runge_kutta, lambda q, qd: dynamics.engine.columns(q, qd, 0.0, p), problem.h)
 
 
-def rate(run, count: int) -> tuple[float, np.ndarray]:
-    q, qd = (jnp.asarray(x) for x in members(count))
-    found = jax.block_until_ready(run(q, qd))
-    times = []
-    for _ in range(3):
-        began = time.perf_counter()
-        jax.block_until_ready(run(q, qd))
-        times.append(time.perf_counter() - began)
-    return STEPS * count / min(times), np.asarray(found)
+def xla(problem: Problem, unroll: int = 1) -> Run:
+    """The straight-line program over a struct of arrays, so many steps in one turn of the loop."""
+    step = _column_step(problem)
+
+    @jax.jit
+    def run(q: Any, qd: Any) -> tuple[Any, Any]:
+        state = (tuple(q), tuple(qd))
+        q, qd = jax.lax.fori_loop(0, problem.steps, lambda _, state: step(*state), state, unroll=unroll)
+        return jnp.stack(q), jnp.stack(qd)
+
+    return run
 
 
-def main() -> None:
-    print(jax.devices()[0].device_kind, jax.__version__)
-    for name, run, counts in (
-        ("straight-line", ours(), (2**14, 2**17, 2**20)),
-        ("textbook", textbook(), (2**14, 2**17)),
-    ):
-        for count in counts:
-            steps, found = rate(run, count)
-            q, qd = members(count)
-            some = (0, count // 3, count - 1)
-            error = max(np.abs(found[:, i] - reference(q[:, i], qd[:, i])).max() for i in some)
-            print(f"{name:14s} {count:8d} members  {steps:.2e} steps/s  largest difference {error:.0e}", flush=True)
+def pallas(problem: Problem, block: int = 128, warps: int = 4, *, interpret: bool = False) -> Run:
+    """The same program with its whole time loop in one kernel of Pallas, by way of Triton."""
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import triton
 
+    n, step = problem.n, _column_step(problem)
 
-if __name__ == "__main__":
-    main()
+    def kernel(q_ref: Any, qd_ref: Any, q_out: Any, qd_out: Any) -> None:
+        state = tuple(tuple(ref[k, :] for k in range(n)) for ref in (q_ref, qd_ref))
+        state = jax.lax.fori_loop(0, problem.steps, lambda _, state: step(*state), state)
+        for out, columns in zip((q_out, qd_out), state, strict=True):
+            for k, column in enumerate(columns):
+                out[k, :] = column
+
+    @jax.jit
+    def run(q: Any, qd: Any) -> tuple[Any, Any]:
+        part = pl.BlockSpec((n, block), lambda i: (0, i))
+        whole = jax.ShapeDtypeStruct(q.shape, q.dtype)
+        call = pl.pallas_call(
+            kernel,
+            out_shape=(whole, whole),
+            grid=(q.shape[1] // block,),
+            in_specs=[part, part],
+            out_specs=(part, part),
+            compiler_params=triton.CompilerParams(num_warps=warps, num_stages=1),
+            interpret=interpret,
+        )
+        return call(q, qd)
+
+    return run
