@@ -36,21 +36,21 @@ def library(compiler: tuple[str, ...] = NVCC) -> ctypes.CDLL:
 
 
 def run(
-    problem: Problem, count: int, *, projected: bool = False, choice: int = 0, repeats: int = 1, compiler=NVCC
+    problem: Problem, q: np.ndarray, qd: np.ndarray, *, projected=False, choice=0, repeats=1, compiler=NVCC
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """q and qd at the end, each (n, count), and the shortest time in seconds of some launches."""
     name, numbers = ENTRIES[problem.name]
-    y = np.concatenate(problem.starts(count))
+    y = np.concatenate([q, qd])
     p = np.array([*numbers, *[0.0] * (4 - len(numbers))])
     ms = np.full(repeats, np.nan, np.float32)
     function = getattr(library(compiler), name)
-    function.argtypes = [ctypes.c_int, ctypes.c_int, *_arrays(y), ctypes.c_long, ctypes.c_int, ctypes.c_double]
-    function.argtypes += [*_arrays(p), ctypes.c_int, *_arrays(ms)]
-    failed = function(projected, choice, y, count, problem.steps, problem.h, p, repeats, ms)
+    function.argtypes = [ctypes.c_int, ctypes.c_int, _array(y), ctypes.c_long, ctypes.c_int, ctypes.c_double]
+    function.argtypes += [_array(p), ctypes.c_int, _array(ms)]
+    failed = function(projected, choice, y, y.shape[1], problem.steps, problem.h, p, repeats, ms)
     if failed:
         raise RuntimeError(f"CUDA error {failed}" if failed > 0 else f"no choice {choice}")
     return y[: problem.n], y[problem.n :], float(ms.min()) / 1e3
 
 
-def _arrays(*values: np.ndarray) -> list:
-    return [np.ctypeslib.ndpointer(value.dtype, flags="C_CONTIGUOUS") for value in values]
+def _array(value: np.ndarray) -> type:
+    return np.ctypeslib.ndpointer(value.dtype, flags="C_CONTIGUOUS")

@@ -108,9 +108,14 @@ static int run(int choice, double *y, long count, int steps, double h, Numbers n
   return failed ? failed : -unknown;
 }
 #else
+#include <chrono>
+
 template <class System, bool PROJECT>
-static int run(int, double *y, long count, int steps, double h, Numbers numbers, int, float *) {
+static int run(int, double *y, long count, int steps, double h, Numbers numbers, int repeats, float *ms) {
+  auto began = std::chrono::steady_clock::now();
   for (long member = 0; member < count; member++) motion<System, PROJECT>(y, count, member, steps, h, numbers.p);
+  std::chrono::duration<float, std::milli> taken = std::chrono::steady_clock::now() - began;
+  for (int k = 0; k < repeats; k++) ms[k] = taken.count();
   return 0;
 }
 #endif

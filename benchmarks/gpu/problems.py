@@ -156,3 +156,7 @@ def problems() -> tuple[Problem, ...]:
         Problem("four-bar", "four-bar loop in planar bodies", four_bar(), {}, _turning),
         Problem("disc", "rolling disc", rolling_disc(), DISC, _rolling),
     )
+
+
+def named(name: str) -> Problem:
+    return next(problem for problem in problems() if problem.name == name)

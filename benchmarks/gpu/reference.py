@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 import dalembert as da
-from benchmarks.gpu.problems import Problem, problems
+from benchmarks.gpu.problems import Problem, named
 from dalembert.model.standard_form import standard_form
 
 
@@ -75,11 +75,11 @@ def projection(problem: Problem) -> Callable[[Any, Any], tuple[Any, Any]]:
 
 
 @cache
-def same_steps(name: str, member: int, projected: bool) -> np.ndarray:
+def same_steps(name: str, member: int, steps: int, projected: bool) -> np.ndarray:
     """q and qd at the end, (2, n), of the same steps of one member."""
-    problem = _named(name)
+    problem = named(name)
     f, (q, qd), project = acceleration(problem), problem.start(member), projection(problem)
-    for _ in range(problem.steps):
+    for _ in range(steps):
         q, qd = runge_kutta(f, q, qd, problem.h)
         if projected:
             q, qd = project(q, qd)
@@ -87,21 +87,9 @@ def same_steps(name: str, member: int, projected: bool) -> np.ndarray:
 
 
 @cache
-def converged(name: str, member: int) -> np.ndarray:
+def converged(name: str, member: int, steps: int) -> np.ndarray:
     """The same of the motion itself, at a tolerance near rounding."""
-    problem = _named(name)
-    q, qd = problem.start(member)
-    run = da.simulate(problem.system, q, qd, [0, problem.end], parameters=problem.numbers, rtol=1e-13, atol=1e-14)
+    problem = named(name)
+    times, start = [0, problem.h * steps], problem.start(member)
+    run = da.simulate(problem.system, *start, times, parameters=problem.numbers, rtol=1e-13, atol=1e-14)
     return np.stack([run.q[-1], run.qd[-1]])
-
-
-def errors(problem: Problem, q: Any, qd: Any, *, projected: bool = False) -> tuple[float, float]:
-    """Largest differences of the checked members, q and qd of shape (n, count): to the same steps, to the motion."""
-    some = checked(q.shape[1])
-    found = {i: np.stack([np.asarray(q[:, i]), np.asarray(qd[:, i])]) for i in some}
-    steps = max(float(np.abs(found[i] - same_steps(problem.name, i, projected)).max()) for i in some)
-    return steps, max(float(np.abs(found[i] - converged(problem.name, i)).max()) for i in some)
-
-
-def _named(name: str) -> Problem:
-    return next(problem for problem in problems() if problem.name == name)
