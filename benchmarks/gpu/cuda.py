@@ -20,7 +20,7 @@ ENTRIES = {
     "four-bar": ("four_bar", ()),
     "disc": ("disc", (4 * DISC["g"] / (5 * DISC["r"]), DISC["r"])),
 }
-CHOICES = ("64 threads", "128 threads", "256 threads", "128 threads, 80 registers", "128 threads, 64 registers")
+CHOICES = ("64 threads", "128 threads", "256 threads", "128 threads, 80 registers", "128 threads, 128 registers")
 NVCC = ("nvcc", "-O3", "-arch=sm_90", "--shared", "-Xcompiler", "-fPIC")
 HOST = ("g++", "-x", "c++", "-O2", "-march=native", "-Wno-unknown-pragmas", "-shared", "-fPIC")
 

@@ -36,19 +36,32 @@ DEVICE void step(double *q, double *v, const double *p, double h) {
   }
 }
 
+template <class System>
+DEVICE void load(double *q, double *v, const double *y, long count, long member) {
+  for (int i = 0; i < System::N; i++) q[i] = y[i * count + member];
+  for (int i = 0; i < System::N; i++) v[i] = y[(System::N + i) * count + member];
+  System::enter(q);
+  System::enter(v);
+}
+
+template <class System>
+DEVICE void store(double *q, double *v, double *y, long count, long member) {
+  System::leave(q);
+  System::leave(v);
+  for (int i = 0; i < System::N; i++) y[i * count + member] = q[i];
+  for (int i = 0; i < System::N; i++) y[(System::N + i) * count + member] = v[i];
+}
+
 template <class System, bool PROJECT>
 DEVICE void motion(double *y, long count, long member, int steps, double h, const double *p) {
-  constexpr int N = System::N;
-  double q[N], v[N];
-  for (int i = 0; i < N; i++) q[i] = y[i * count + member];
-  for (int i = 0; i < N; i++) v[i] = y[(N + i) * count + member];
+  double q[System::N], v[System::N];
+  load<System>(q, v, y, count, member);
 #pragma unroll 1
   for (int k = 0; k < steps; k++) {
     step<System>(q, v, p, h);
     if (PROJECT) System::project(q, v, p);
   }
-  for (int i = 0; i < N; i++) y[i * count + member] = q[i];
-  for (int i = 0; i < N; i++) y[(N + i) * count + member] = v[i];
+  store<System>(q, v, y, count, member);
 }
 
 #ifdef __CUDACC__
@@ -73,7 +86,7 @@ static int choose(int choice, double *y, long count, int steps, double h, Number
     case 1: launch<System, PROJECT, 128, 1>(y, count, steps, h, numbers); return 0;
     case 2: launch<System, PROJECT, 256, 1>(y, count, steps, h, numbers); return 0;
     case 3: launch<System, PROJECT, 128, 6>(y, count, steps, h, numbers); return 0;
-    case 4: launch<System, PROJECT, 128, 8>(y, count, steps, h, numbers); return 0;
+    case 4: launch<System, PROJECT, 128, 4>(y, count, steps, h, numbers); return 0;
   }
   return 1;
 }

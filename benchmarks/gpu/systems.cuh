@@ -44,47 +44,52 @@ DEVICE void sine_cosine(double x, double &s, double &c) {
   if ((quarter + 1) & 2) c = -c;
 }
 
-// Two equal point masses on rods of equal length: x0 y0 x1 y1. Parameters g, l.
+// Two equal point masses on rods of equal length: x0 y0 x1 y1. Parameters g, l. Inside, the second mass is counted from
+// the first: Runge and Kutta's steps are the same in all coordinates that are linear in one another.
 struct Pendulum {
   static constexpr int N = 4;
 
-  // The pull of both rods by the 2 x 2 Schur complement: a += r mu1 - d mu2 for the first mass, d mu2 for the second.
+  static DEVICE void enter(double *x) {
+    x[2] -= x[0];
+    x[3] -= x[1];
+  }
+
+  static DEVICE void leave(double *x) {
+    x[2] += x[0];
+    x[3] += x[1];
+  }
+
+  // The pull of both rods by the 2 x 2 Schur complement: r mu1 - d mu2 for the first mass, d mu2 for the second.
   static DEVICE void pull(const double *q, double first, double second, double *out) {
-    double dx = q[2] - q[0], dy = q[3] - q[1];
     double s11 = fma(q[0], q[0], q[1] * q[1]);
-    double s12 = fma(q[0], dx, q[1] * dy);
-    double half = fma(dx, dx, dy * dy), s22 = half + half;
+    double s12 = fma(q[0], q[2], q[1] * q[3]);
+    double half = fma(q[2], q[2], q[3] * q[3]), s22 = half + half;
     double inverse = reciprocal(fma(s11, s22, -s12 * s12));
     double mu1 = fma(s22, first, s12 * second) * inverse;
     double mu2 = fma(s11, second, s12 * first) * inverse;
-    double px = dx * mu2, py = dy * mu2;
+    double px = q[2] * mu2, py = q[3] * mu2;
     out[0] = fma(q[0], mu1, -px);
     out[1] = fma(q[1], mu1, -py);
-    out[2] = px;
-    out[3] = py;
+    out[2] = px - out[0];
+    out[3] = py - out[1];
   }
 
   static DEVICE void acceleration(const double *q, const double *v, const double *p, double *a) {
-    double wx = v[2] - v[0], wy = v[3] - v[1], g = p[0];
-    double first = fma(g, q[1], -fma(v[0], v[0], v[1] * v[1]));
-    double second = -fma(wx, wx, wy * wy);
+    double first = fma(p[0], q[1], -fma(v[0], v[0], v[1] * v[1]));
+    double second = -fma(v[2], v[2], v[3] * v[3]);
     pull(q, first, second, a);
-    a[1] -= g;
-    a[3] -= g;
+    a[1] -= p[0];
   }
 
   static DEVICE void project(double *q, double *v, const double *p) {
     double change[4], square = p[1] * p[1];
     for (int k = 0; k < 2; k++) {
-      double dx = q[2] - q[0], dy = q[3] - q[1];
       double first = 0.5 * (square - fma(q[0], q[0], q[1] * q[1]));
-      double second = 0.5 * (square - fma(dx, dx, dy * dy));
+      double second = 0.5 * (square - fma(q[2], q[2], q[3] * q[3]));
       pull(q, first, second, change);
       for (int i = 0; i < 4; i++) q[i] += change[i];
     }
-    double first = -fma(q[0], v[0], q[1] * v[1]);
-    double second = -fma(q[2] - q[0], v[2] - v[0], (q[3] - q[1]) * (v[3] - v[1]));
-    pull(q, first, second, change);
+    pull(q, -fma(q[0], v[0], q[1] * v[1]), -fma(q[2], v[2], q[3] * v[3]), change);
     for (int i = 0; i < 4; i++) v[i] += change[i];
   }
 };
@@ -93,6 +98,8 @@ struct Pendulum {
 // motion, so that the 9 x 9 and 8 x 8 equations come down to a loop of two angles and one scalar equation along it.
 struct FourBar {
   static constexpr int N = 9;
+  static DEVICE void enter(double *) {}
+  static DEVICE void leave(double *) {}
   static constexpr double l1 = 1.0, l2 = 2.5, l3 = 2.0, base = 2.5, g = 9.81;
   static constexpr double m1 = l1, m2 = l2, m3 = l3, h1 = l1 / 2, h2 = l2 / 2, h3 = l3 / 2;
   static constexpr double j1 = m1 * l1 * l1 / 12 + m1 * h1 * h1 + m2 * l1 * l1;
@@ -197,6 +204,8 @@ struct FourBar {
 // with the disc its equations are known in closed form.
 struct Disc {
   static constexpr int N = 5;
+  static DEVICE void enter(double *) {}
+  static DEVICE void leave(double *) {}
 
   static DEVICE void acceleration(const double *q, const double *v, const double *p, double *a) {
     double r = p[1], sy, cy, sl, cl;
