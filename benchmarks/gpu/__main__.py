@@ -48,12 +48,12 @@ def rows_of(who: str, seconds: float, rehearse: bool) -> Iterator[dict[str, Any]
 
 
 def judged(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with its rate and its errors in place of the ends of its members."""
+    """A row with its rate, in steps or motions per second, and its errors in place of the ends of its members."""
     if "failed" in row:
         return row
     ends, steps = np.array(row.pop("ends")), row["steps"]
     found = list(zip(row.pop("checked"), ends, strict=True))
-    row["rate"] = steps * row["members"] / row["seconds"]
+    row["rate"] = (1 if row.get("adaptive") else steps) * row["members"] / row["seconds"]
     row["error"] = max(float(np.abs(end - reference.converged(row["problem"], i, steps)).max()) for i, end in found)
     if not (row.get("adaptive") or row.get("other_steps")):
         row["rounding"] = max(

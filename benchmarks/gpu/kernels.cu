@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The limit: kernels by hand. One thread per member, its state in registers, all steps in one launch, structs of
 // arrays in memory. Built by nvcc as a library for ctypes; built by g++ as plain C++, it runs on one core for tests.
-#include "systems.cuh"
+#include "adaptive.cuh"
 
 struct Numbers {
   double p[4];
@@ -64,6 +64,14 @@ DEVICE void motion(double *y, long count, long member, int steps, double h, cons
   store<System>(q, v, y, count, member);
 }
 
+template <class System, class Method, bool PROJECT>
+DEVICE void adaptive_motion(double *y, long count, long member, double end, double rtol, double atol, const double *p) {
+  double q[System::N], v[System::N];
+  load<System>(q, v, y, count, member);
+  adaptive<System, Method, PROJECT>(q, v, p, end, rtol, atol);
+  store<System>(q, v, y, count, member);
+}
+
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 
@@ -73,6 +81,13 @@ __global__ void __launch_bounds__(BLOCK, BLOCKS) kernel(double *y, long count, i
   if (member < count) motion<System, PROJECT>(y, count, member, steps, h, numbers.p);
 }
 
+template <class System, class Method, bool PROJECT, int BLOCK>
+__global__ void __launch_bounds__(BLOCK)
+    adaptive_kernel(double *y, long count, double end, double rtol, double atol, Numbers numbers) {
+  long member = blockIdx.x * (long)BLOCK + threadIdx.x;
+  if (member < count) adaptive_motion<System, Method, PROJECT>(y, count, member, end, rtol, atol, numbers.p);
+}
+
 template <class System, bool PROJECT, int BLOCK, int BLOCKS>
 static void launch(double *y, long count, int steps, double h, Numbers numbers) {
   kernel<System, PROJECT, BLOCK, BLOCKS><<<(count + BLOCK - 1) / BLOCK, BLOCK>>>(y, count, steps, h, numbers);
@@ -80,22 +95,28 @@ static void launch(double *y, long count, int steps, double h, Numbers numbers) 
 
 // Threads per block, and blocks to fit in a multiprocessor, which limits the registers of a thread.
 template <class System, bool PROJECT>
-static int choose(int choice, double *y, long count, int steps, double h, Numbers numbers) {
+static void fixed(int choice, double *y, long count, int steps, double h, Numbers numbers) {
   switch (choice) {
-    case 0: launch<System, PROJECT, 64, 1>(y, count, steps, h, numbers); return 0;
-    case 1: launch<System, PROJECT, 128, 1>(y, count, steps, h, numbers); return 0;
-    case 2: launch<System, PROJECT, 256, 1>(y, count, steps, h, numbers); return 0;
-    case 3: launch<System, PROJECT, 128, 6>(y, count, steps, h, numbers); return 0;
-    case 4: launch<System, PROJECT, 128, 4>(y, count, steps, h, numbers); return 0;
+    case 0: return launch<System, PROJECT, 64, 1>(y, count, steps, h, numbers);
+    case 1: return launch<System, PROJECT, 128, 1>(y, count, steps, h, numbers);
+    case 2: return launch<System, PROJECT, 256, 1>(y, count, steps, h, numbers);
+    case 3: return launch<System, PROJECT, 128, 6>(y, count, steps, h, numbers);
+    case 4: return launch<System, PROJECT, 128, 4>(y, count, steps, h, numbers);
   }
-  return 1;
 }
 
-// Runs on state `y` of the host, (2n, count), in place; `ms` receives the times of `repeats` launches after one to warm
-// up. Returns 0 or CUDA's error.
 template <class System, bool PROJECT>
-static int run(int choice, double *y, long count, int steps, double h, Numbers numbers, int repeats, float *ms) {
-  size_t bytes = 2 * System::N * count * sizeof(double);
+static void varied(int choice, double *y, long count, double end, double rtol, double atol, Numbers numbers) {
+  constexpr int BLOCK = 64;
+  long blocks = (count + BLOCK - 1) / BLOCK;
+  if (choice == 0) adaptive_kernel<System, Order5, PROJECT, BLOCK><<<blocks, BLOCK>>>(y, count, end, rtol, atol, numbers);
+  if (choice == 1) adaptive_kernel<System, Order8, PROJECT, BLOCK><<<blocks, BLOCK>>>(y, count, end, rtol, atol, numbers);
+}
+
+// Runs on state `y` of the host, in place; `ms` receives the times of `repeats` launches after one to warm up. Returns 0
+// or CUDA's error.
+template <class Launch>
+static int timed(double *y, size_t bytes, int repeats, float *ms, Launch launch) {
   double *state = nullptr, *start = nullptr;
   cudaEvent_t began, ended;
   cudaEventCreate(&began);
@@ -103,11 +124,10 @@ static int run(int choice, double *y, long count, int steps, double h, Numbers n
   cudaMalloc(&state, bytes);
   cudaMalloc(&start, bytes);
   cudaMemcpy(start, y, bytes, cudaMemcpyHostToDevice);
-  int unknown = 0;
   for (int k = -1; k < repeats; k++) {
     cudaMemcpy(state, start, bytes, cudaMemcpyDeviceToDevice);
     cudaEventRecord(began);
-    unknown = choose<System, PROJECT>(choice, state, count, k < 0 ? 1 : steps, h, numbers);
+    launch(state);
     cudaEventRecord(ended);
     cudaEventSynchronize(ended);
     if (k >= 0) cudaEventElapsedTime(ms + k, began, ended);
@@ -117,28 +137,62 @@ static int run(int choice, double *y, long count, int steps, double h, Numbers n
   cudaFree(start);
   cudaEventDestroy(began);
   cudaEventDestroy(ended);
-  int failed = cudaGetLastError();
-  return failed ? failed : -unknown;
+  return cudaGetLastError();
 }
 #else
 #include <chrono>
 
 template <class System, bool PROJECT>
-static int run(int, double *y, long count, int steps, double h, Numbers numbers, int repeats, float *ms) {
-  auto began = std::chrono::steady_clock::now();
+static void fixed(int, double *y, long count, int steps, double h, Numbers numbers) {
   for (long member = 0; member < count; member++) motion<System, PROJECT>(y, count, member, steps, h, numbers.p);
+}
+
+template <class System, bool PROJECT>
+static void varied(int choice, double *y, long count, double end, double rtol, double atol, Numbers numbers) {
+  for (long member = 0; member < count; member++)
+    choice ? adaptive_motion<System, Order8, PROJECT>(y, count, member, end, rtol, atol, numbers.p)
+           : adaptive_motion<System, Order5, PROJECT>(y, count, member, end, rtol, atol, numbers.p);
+}
+
+template <class Launch>
+static int timed(double *y, size_t, int repeats, float *ms, Launch launch) {
+  auto began = std::chrono::steady_clock::now();
+  launch(y);
   std::chrono::duration<float, std::milli> taken = std::chrono::steady_clock::now() - began;
   for (int k = 0; k < repeats; k++) ms[k] = taken.count();
   return 0;
 }
 #endif
 
+template <class System>
+static int run(int projected, int choice, double *y, long count, int steps, double h, const double *p, int repeats,
+               float *ms) {
+  Numbers numbers = {{p[0], p[1], p[2], p[3]}};
+  return timed(y, 2 * System::N * count * sizeof(double), repeats, ms, [=](double *state) {
+    projected ? fixed<System, true>(choice, state, count, steps, h, numbers)
+              : fixed<System, false>(choice, state, count, steps, h, numbers);
+  });
+}
+
+template <class System>
+static int run_adaptive(int projected, int choice, double *y, long count, double end, double rtol, double atol,
+                        const double *p, int repeats, float *ms) {
+  Numbers numbers = {{p[0], p[1], p[2], p[3]}};
+  return timed(y, 2 * System::N * count * sizeof(double), repeats, ms, [=](double *state) {
+    projected ? varied<System, true>(choice, state, count, end, rtol, atol, numbers)
+              : varied<System, false>(choice, state, count, end, rtol, atol, numbers);
+  });
+}
+
+// For ctypes: the state (2n, count), four parameters, one time for each repeat.
 #define ENTRY(NAME, SYSTEM)                                                                                           \
   extern "C" int NAME(int projected, int choice, double *y, long count, int steps, double h, const double *p,         \
                       int repeats, float *ms) {                                                                       \
-    Numbers numbers = {{p[0], p[1], p[2], p[3]}};                                                                     \
-    return projected ? run<SYSTEM, true>(choice, y, count, steps, h, numbers, repeats, ms)                            \
-                     : run<SYSTEM, false>(choice, y, count, steps, h, numbers, repeats, ms);                          \
+    return run<SYSTEM>(projected, choice, y, count, steps, h, p, repeats, ms);                                        \
+  }                                                                                                                   \
+  extern "C" int NAME##_adaptive(int projected, int choice, double *y, long count, double end, double rtol,           \
+                                 double atol, const double *p, int repeats, float *ms) {                              \
+    return run_adaptive<SYSTEM>(projected, choice, y, count, end, rtol, atol, p, repeats, ms);                        \
   }
 
 ENTRY(pendulum, Pendulum)

@@ -28,6 +28,8 @@ CROWDS = (2**20, 2**17, 2**14)
 LARGEST = 2**22
 SLOW_STEPS = 50
 """Of large crowds by slow ways; the rates are per step."""
+TOLERANCES = (1e-8, 1e-10)
+"""Relative and absolute, of adaptive runs."""
 
 
 def best(run: Callable[[], Any], repeats: int = 3) -> tuple[Any, float]:
@@ -48,6 +50,10 @@ def row(problem: Problem, q: Any, qd: Any, seconds: float, **more: Any) -> dict[
     return {**told, "checked": some, "ends": ends, **more}
 
 
+def adaptive(count: int, rehearse: bool) -> bool:
+    return rehearse or count == CROWDS[0]
+
+
 def by_cuda(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
     """The best of some block sizes."""
     compiler, choices = (cuda.HOST, (0,)) if rehearse else (cuda.NVCC, range(len(cuda.CHOICES)))
@@ -58,6 +64,10 @@ def by_cuda(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, 
         times = {choice: seconds for choice, (_, _, seconds) in found.items()}
         fastest = min(times, key=times.__getitem__)
         yield row(problem, *found[fastest], projected=projected, detail=fastest, choices=times)
+    for k, method in enumerate(cuda.METHODS if adaptive(count, rehearse) else ()):
+        asked = {"projected": True, "repeats": 3, "compiler": compiler}
+        found = cuda.run_adaptive(problem, *start, *TOLERANCES, choice=k, **asked)
+        yield row(problem, *found, projected=True, adaptive=True, detail=f"adaptive, {method}")
 
 
 def by_us(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
@@ -68,8 +78,13 @@ def by_us(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, An
         yield row(problem, found["q"], found["qd"], whole, projected=projected, detail="whole call")
         if kernel is not None:
             yield row(problem, found["q"], found["qd"], kernel, projected=projected, detail="kernel")
-    found = ours(problem, *start, projected=True, rtol=1e-8, atol=1e-10)
-    yield row(problem, found["q"], found["qd"], found["seconds"], projected=True, adaptive=True, detail="1e-8")
+    if adaptive(count, rehearse):
+        rtol, atol = TOLERANCES
+        found = ours(problem, *start, projected=True, rtol=rtol, atol=atol)
+        for detail, seconds in (("whole call", found["seconds"]), ("kernel", found["kernel"])):
+            if seconds is not None:
+                told = {"projected": True, "adaptive": True, "detail": f"adaptive, {detail}"}
+                yield row(problem, found["q"], found["qd"], seconds, **told)
 
 
 def by_jax(make: Callable[[Problem], rivals.Run], slow: bool = False) -> Callable[..., Iterator[dict[str, Any]]]:
