@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parent / "kernels.cu"
 ENTRIES = {
     "double pendulum": ("pendulum", (NUMBERS["g"], NUMBERS["l"])),
     "four-bar": ("four_bar", ()),
-    "disc": ("disc", (4 * DISC["g"] / (5 * DISC["r"]), DISC["r"])),
+    "rolling disc": ("disc", (4 * DISC["g"] / (5 * DISC["r"]), DISC["r"])),
 }
 CHOICES = ("64 threads", "128 threads", "256 threads", "128 threads, 80 registers", "128 threads, 128 registers")
 METHODS = ("order 5", "order 8")

@@ -30,7 +30,6 @@ class Problem:
     """
 
     name: str
-    title: str
     system: da.System
     numbers: Mapping[str, float]
     spread: Callable[[Any], tuple[Any, Any]]
@@ -152,9 +151,9 @@ def _rolling(share: Any) -> tuple[Any, Any]:
 @cache
 def problems() -> tuple[Problem, ...]:
     return (
-        Problem("double pendulum", "double pendulum", chain(2), dict(NUMBERS), _hanging),
-        Problem("four-bar", "four-bar loop in planar bodies", four_bar(), {}, _turning),
-        Problem("disc", "rolling disc", rolling_disc(), DISC, _rolling),
+        Problem("double pendulum", chain(2), dict(NUMBERS), _hanging),
+        Problem("rolling disc", rolling_disc(), DISC, _rolling),
+        Problem("four-bar", four_bar(), {}, _turning),
     )
 
 
