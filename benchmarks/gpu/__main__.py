@@ -78,45 +78,49 @@ def about() -> dict[str, Any]:
         try:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            versions[name] = "not there"
+            versions[name] = getattr(sys.modules.get(name), "__version__", "not there")
     return {"gpu": gpu, "python": sys.version.split()[0], "versions": versions, "date": time.strftime("%Y-%m-%d")}
 
 
+def measured(who: list[str], budget: float, limit: float, rehearse: bool) -> dict[str, Any]:
+    """Everything, each way in a process of its own, one after the other."""
+    began, rows, machine = time.perf_counter(), [], about()
+    print(machine, flush=True)
+    for way in who:
+        left = budget - (time.perf_counter() - began)
+        if left < 15:
+            print(f"{way}: no time left", flush=True)
+            continue
+        for row in rows_of(way, min(left, limit), rehearse):
+            rows.append(judged(row))
+            print(f"{time.perf_counter() - began:5.0f} s  {line(rows[-1], rows)}", flush=True)
+    return {**machine, "rows": rows}
+
+
+def write(told: dict[str, Any], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "gpu.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, help="folder for gpu.json and gpu.md; else data/ and docs/")
-    parser.add_argument(
-        "--only", nargs="+", default=list(WAYS), choices=list(WAYS), metavar="WHO", help=str(list(WAYS))
-    )
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
+    parser.add_argument("--output", type=Path, help="folder for gpu.json alone, where the documentation is not at hand")
+    parser.add_argument("--from", type=Path, dest="source", help="a gpu.json measured elsewhere: only write it down")
+    parser.add_argument("--only", nargs="+", default=list(WAYS), choices=list(WAYS), metavar="WAY", help=str([*WAYS]))
     parser.add_argument("--budget", type=float, default=300.0, help="seconds for all")
     parser.add_argument("--limit", type=float, default=90.0, help="seconds for one way")
     parser.add_argument("--rehearse", action="store_true", help="small, and on a CPU: only to try the table out")
     asked = parser.parse_args()
-    began, rows = time.perf_counter(), []
-    machine = about()
-    print(machine, flush=True)
-    for who in asked.only:
-        left = asked.budget - (time.perf_counter() - began)
-        if left < 15:
-            print(f"{who}: no time left", flush=True)
-            continue
-        for row in rows_of(who, min(left, asked.limit), asked.rehearse):
-            rows.append(judged(row))
-            print(f"{time.perf_counter() - began:5.0f} s  {line(rows[-1], rows)}", flush=True)
-    write(asked.output, {**machine, "rows": rows}, rehearse=asked.rehearse)
-
-
-def write(output: Path | None, told: dict[str, Any], *, rehearse: bool) -> None:
-    text = markdown(told)
-    if output is None and not rehearse:
-        replace_section("gpu", text)
-    folder = output or (DATA if not rehearse else None)
-    if folder is None:
-        print(text)
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "gpu.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    (folder / "gpu.md").write_text(text + "\n", encoding="utf-8")
+    if asked.source:
+        told = json.loads(asked.source.read_text(encoding="utf-8"))
+    else:
+        told = measured(asked.only, asked.budget, asked.limit, asked.rehearse)
+    print(markdown(told))
+    if asked.output:
+        write(told, asked.output)
+    elif not asked.rehearse:
+        write(told, DATA)
+        replace_section("gpu", markdown(told))
 
 
 if __name__ == "__main__":

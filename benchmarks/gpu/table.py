@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
-LIMIT = "CUDA by hand"
+LIMIT, TEXTBOOK = "CUDA by hand", "textbook, vmap"
 KIND = ("projected", "adaptive")
 
 
-def share(row: dict[str, Any], rows: list[dict[str, Any]]) -> float | None:
-    """Of the rate of the kernel by hand, for as many members, by the same kind of steps and cure of drift."""
+def share(row: dict[str, Any], rows: list[dict[str, Any]], of: str = LIMIT) -> float | None:
+    """Of the rate of another way, for as many members, by the same kind of steps and cure of drift."""
     same = [
         other["rate"]
         for other in rows
-        if other["who"] == LIMIT and "rate" in other and _same(row, other, "problem", "members", *KIND)
+        if other["who"] == of and "rate" in other and _same(row, other, "problem", "members", *KIND)
     ]
     return row["rate"] / max(same) if same else None
 
@@ -31,11 +31,12 @@ def line(row: dict[str, Any], rows: list[dict[str, Any]]) -> str:
 
 
 def _cells(row: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
-    part = share(row, rows)
+    part, times = share(row, rows), share(row, rows, TEXTBOOK)
     return [
         row.get("detail", "") + (", projected" if row.get("projected") else ""),
         f"{row['rate']:.2e} {'motions' if row.get('adaptive') else 'steps'}/s",
         "" if part is None else f"{100 * part:.3g} %",
+        "" if times is None else f"{times:.3g} ×",
         "" if "rounding" not in row else f"{row['rounding']:.0e}",
         f"{row['error']:.0e}",
     ]
@@ -68,8 +69,8 @@ def _main_table(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return ""
     lines = [
-        "| problem | by | members | | rate | of CUDA by hand | off the same steps | off the motion |",
-        "|---|---|--:|---|--:|--:|--:|--:|",
+        "| problem | by | members | | rate | of CUDA by hand | of the textbook | off the same steps | off the motion |",
+        "|---|---|--:|---|--:|--:|--:|--:|--:|",
     ]
     for row in rows:
         usual = [r["members"] for r in rows if _same(r, row, "problem", "who") and r["members"] <= 2**20]
