@@ -30,6 +30,6 @@ def ours(problem: Problem, q: np.ndarray, qd: np.ndarray, *, projected: bool = F
     return {"q": end[0], "qd": end[1], "seconds": whole, "kernel": kernel_seconds(found)}
 
 
-def kernel_seconds(found: Any) -> float | None:
-    """The time that the GPU itself was at work, where the result tells."""
-    return found.attrs.get("kernel_seconds")
+def kernel_seconds(found: Any) -> float:
+    """The time that the GPU itself was at work."""
+    return found.attrs["seconds"]
