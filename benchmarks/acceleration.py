@@ -58,9 +58,9 @@ def machine_code(links: int) -> tuple[float, float, float]:
     )
     w = Writer(module, "loop", (POINTER, POINTER, POINTER))
     y, p, out = w.function.args
-    with w.each(REPEATS):
+    for _ in w.each(REPEATS):
         w.b.call(accelerate, [y, number(0.0), p, out])
-        with w.each(n) as i:
+        for i in w.each(n):
             change = w.b.fmul(number(1e-12), load(w.b, out, i))
             for place in (i, w.b.add(i, ir.Constant(ir.IntType(64), n))):
                 store(w.b, w.b.fadd(load(w.b, y, place), change), y, place)

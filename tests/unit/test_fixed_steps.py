@@ -87,7 +87,7 @@ class OwnCard:
         member = write_member(module, moving, fixed=fixed)
         w = Writer(module, "threads", ptx.KERNEL)
         count, y, p, times, outputs, every, out, settings, room, endings = w.function.args
-        with w.each(count) as i:
+        for i in w.each(count):
             start, own, to = (element(w.b, array, i) for array in (y, p, out))
             store(w.b, w.b.call(member, [start, own, count, times, outputs, every, to, settings, room]), endings, i)
         w.b.ret_void()

@@ -30,7 +30,7 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     known = w.b.and_(*(w.b.fcmp_ordered(">", x, number(1e-5)) for x in (size, speed)))
     rough = w.b.select(known, w.b.fdiv(w.b.fmul(number(0.01), size), speed), number(SHORT))
     trial = w.intrinsic("minnum", rough, left)
-    with w.each(parts.size) as i:
+    for i in w.each(parts.size):
         store(w.b, w.b.fadd(load(w.b, y, i), w.b.fmul(trial, load(w.b, slope, i))), moved, i)
     evaluate(w, parts, moved, w.b.fadd(t, trial), p, bent)
     change = _rms(w, parts, y, rtol, atol, lambda i: w.b.fsub(load(w.b, bent, i), load(w.b, slope, i)))
@@ -55,7 +55,7 @@ def _unknown(w: Writer, x: Any) -> Any:
 def _rms(w: Writer, parts: Parts, y: Any, rtol: Any, atol: Any, of: Any) -> Any:
     """The root of the mean square of components over what errors they may have."""
     total = w.variable(DOUBLE, number(0.0))
-    with w.each(parts.size) as i:
+    for i in w.each(parts.size):
         allowed = w.b.fadd(atol, w.b.fmul(rtol, w.intrinsic("fabs", load(w.b, y, i))))
         share = w.b.fdiv(of(i), allowed)
         w.b.store(w.b.fadd(w.get(total), w.b.fmul(share, share)), total)

@@ -52,7 +52,7 @@ def _write_many(module: ir.Module, member: ir.Function, size: int, parameters: i
     count, y, p, times, outputs, every, out, settings, room, endings = w.function.args
     kept = w.b.select(w.b.icmp_signed("==", every, whole(0)), whole(1), outputs)
     lengths = whole(size), whole(parameters), w.b.mul(kept, whole(size))
-    with w.each(count) as i:
+    for i in w.each(count):
         start, own, to = (element(w.b, x, w.b.mul(i, length)) for x, length in zip((y, p, out), lengths, strict=True))
         given = [start, own, whole(1), times, outputs, every, to, settings, room]
         store(w.b, w.b.call(member, given), endings, i)
@@ -63,7 +63,7 @@ def write_each(module: ir.Module, name: str, program: ir.Function, size: int, to
     """name(count, y, t, p, numbers, out): a program at many states y (count, size), times and parameters."""
     w = Writer(module, name, (LONG, POINTER, POINTER, POINTER, LONG, POINTER))
     count, y, t, p, numbers, out = w.function.args
-    with w.each(count) as i:
+    for i in w.each(count):
         places: Any = (y, w.b.mul(i, whole(size))), (p, w.b.mul(i, numbers)), (out, w.b.mul(i, whole(told)))
         state, own, found = (element(w.b, array, place) for array, place in places)
         w.b.call(program, [state, load(w.b, t, i), own, found])

@@ -61,7 +61,7 @@ class _Walk:
         self.state, self.p = w.array(self.parts.size), w.array(self.parameters)
         self.work = w.array(self.parts.workspace)
         for given, own, count in ((y, self.state, self.parts.size), (p, self.p, self.parameters)):
-            with w.each(count) as i:
+            for i in w.each(count):
                 store(w.b, load(w.b, given, w.b.mul(i, self.apart)), own, i)
         self.clock = w.variable(DOUBLE, load(w.b, self.times, 0))
         w.b.call(self.sound, [self.state, w.get(self.clock), self.p, self.work])
@@ -81,7 +81,7 @@ class _Walk:
         """A state as the output of number i; leave if it is not of finite numbers."""
         w = self.w
         place, nothing = w.b.mul(w.b.mul(i, self.every), whole(self.parts.size)), w.variable(DOUBLE, number(0.0))
-        with w.each(self.parts.size) as j:
+        for j in w.each(self.parts.size):
             x = load(w.b, state, j)
             store(w.b, x, self.out, w.b.mul(w.b.add(place, j), self.apart))
             w.b.store(w.b.fadd(w.get(nothing), w.b.fsub(x, x)), nothing)
@@ -93,7 +93,7 @@ class _Walk:
         stepper, first_step = write_stepper(self.module, self.parts), write_first_step(self.module, self.parts)
         self._begin()
         w, size = self.w, self.parts.size
-        before, reached = w.array(size), w.array(size)
+        before, reached, origin = (w.array(size) for _ in range(3))
         step, rejected, kept = w.array(1), w.array(1), w.array(1)
         then = w.variable(DOUBLE, w.get(self.clock))
         ending, taken = w.variable(LONG, whole(MORE)), w.variable(LONG, whole(0))
@@ -101,11 +101,11 @@ class _Walk:
         end = load(w.b, self.times, w.b.sub(self.outputs, whole(1)))
         begin = [self.state, w.get(self.clock), end, self.p, rtol, atol, self.work]
         store(w.b, w.b.call(first_step, begin), step, 0)
-        with w.each(self.outputs) as i:
+        for i in w.each(self.outputs):
             time = load(w.b, self.times, i)
-            with w.during(lambda: w.b.and_(self._going_on(ending), self._not_after(time))):
+            with w.during(lambda time=time: w.b.and_(self._going_on(ending), self._not_after(time))):
                 self._leave_if_out_of(self.room, taken)
-                with w.each(size) as j:
+                for j in w.each(size):
                     store(w.b, load(w.b, self.state, j), before, j)
                 w.b.store(w.get(self.clock), then)
                 given = [self.state, self.clock, end, step, self.p, rtol, atol, shortest, whole(1)]
@@ -114,8 +114,10 @@ class _Walk:
             with w.b.if_then(w.b.icmp_signed("==", w.get(ending, LONG), whole(DECLINED)), likely=False):
                 w.b.ret(number(float(DECLINED)))
             here = self._not_after(time)
-            origin = w.b.select(here, self.state, before), w.b.select(here, w.get(self.clock), w.get(then))
-            self._leave_unless(w.b.call(stepper.reached, [*origin, time, self.p, reached, self.work]))
+            for j in w.each(size):  # values, not places: those could not be held in registers
+                store(w.b, w.b.select(here, load(w.b, self.state, j), load(w.b, before, j)), origin, j)
+            start = w.b.select(here, w.get(self.clock), w.get(then))
+            self._leave_unless(w.b.call(stepper.reached, [origin, start, time, self.p, reached, self.work]))
             self._put(reached, i)
         w.b.ret(number(float(FINISHED)))
         return w.function
@@ -133,13 +135,13 @@ class _Walk:
         w, wanted = self.w, load(self.w.b, self.settings, 0)
         taken = w.variable(LONG, whole(0))
         self._put(self.state, whole(0))
-        with w.each(w.b.sub(self.outputs, whole(1))) as i:
+        for i in w.each(w.b.sub(self.outputs, whole(1))):
             start, end = load(w.b, self.times, i), load(w.b, self.times, w.b.add(i, whole(1)))
             span = w.b.fsub(end, start)
             # a hair less, so that a span of a whole number of steps gets no further one by rounding
             count = w.intrinsic("ceil", w.b.fmul(w.b.fdiv(span, wanted), number(1 - 1e-12)))
             h = w.b.fdiv(span, count)
-            with w.each(w.b.fptosi(count, LONG)) as j:
+            for j in w.each(w.b.fptosi(count, LONG)):
                 self._leave_if_out_of(self.room, taken)
                 now = w.b.fadd(start, w.b.fmul(w.b.sitofp(j, DOUBLE), h))
                 self._leave_unless(w.b.call(runge_kutta, [self.state, now, h, self.p, self.work]))

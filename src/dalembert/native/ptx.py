@@ -17,7 +17,7 @@ from dalembert.errors import InputError
 from dalembert.native.assembly import POINTER, element, optimised, store
 from dalembert.native.march import Moving, write_member
 from dalembert.native.tape import LIBRARY
-from dalembert.native.writer import LONG, Writer
+from dalembert.native.writer import LONG, Unrolled, Writer
 
 OLDEST = "sm_75"
 """The oldest cards served: the driver translates for the one it finds, new ones included."""
@@ -25,14 +25,14 @@ OLDEST = "sm_75"
 KERNEL = (LONG, POINTER, POINTER, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
 """Arguments of ``members``: count, y, p, times, outputs, every, out, settings, room, endings; see ``march.MEMBER``."""
 
-SMALL = 6000
+SMALL = 10_000
 """Lines of machine code, all copies of them, up to which a function is written into its callers: its numbers are then
 in registers, and the driver takes no longer than some seconds to translate it."""
 
 
 def ptx_of(moving: Moving, *, fixed: bool) -> str:
     """The kernel ``members`` in the language of NVIDIA's driver."""
-    module = ir.Module()
+    module = Unrolled()
     _write_kernel(module, write_member(module, moving, fixed=fixed))
     _inline(module)
     machine = _machine()

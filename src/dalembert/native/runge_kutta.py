@@ -37,6 +37,6 @@ def write_runge_kutta(module: ir.Module, parts: Parts) -> ir.Function:
 
 def _move(w: Writer, parts: Parts, y: Any, h: Any, slope: Any, to: Any) -> None:
     """y + h slope."""
-    with w.each(parts.size) as i:
+    for i in w.each(parts.size):
         moved = w.b.fmul(h, load(w.b, slope, i), flags=("contract",))
         store(w.b, w.b.fadd(load(w.b, y, i), moved, flags=("contract",)), to, i)

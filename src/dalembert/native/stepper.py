@@ -89,7 +89,7 @@ def _blend(w: Writer, parts: Parts, k: Any, i: Any, factors: Factors) -> Any:
 
 def evaluate(w: Writer, parts: Parts, y: Any, t: Any, p: Any, k: Any) -> None:
     """k = (q̇, q̈, trusted) at a state."""
-    with w.each(parts.n) as i:
+    for i in w.each(parts.n):
         store(w.b, load(w.b, y, w.b.add(i, ir.Constant(LONG, parts.n))), k, i)
     w.b.call(parts.accelerate, [y, t, p, element(w.b, k, parts.n)])
 
@@ -100,7 +100,7 @@ def _write_step(module: ir.Module, parts: Parts) -> ir.Function:
     y, t, h, p, k, stage, y1 = w.function.args
 
     def combine(factors: Factors, to: Any) -> None:
-        with w.each(parts.size) as i:
+        for i in w.each(parts.size):
             moved = w.b.fmul(h, _blend(w, parts, k, i, factors), flags=("contract",))
             store(w.b, w.b.fadd(load(w.b, y, i), moved, flags=("contract",)), to, i)
 
@@ -116,7 +116,7 @@ def _write_step(module: ir.Module, parts: Parts) -> ir.Function:
 def _error(w: Writer, parts: Parts, y: Any, y1: Any, h: Any, k: Any, rtol: Any, atol: Any) -> Any:
     """The estimated error of a step over what is allowed, as Hairer, Nørsett and Wanner combine two estimates."""
     sums = [w.variable(DOUBLE, number(0.0)) for _ in range(2)]
-    with w.each(parts.size) as i:
+    for i in w.each(parts.size):
         largest = w.intrinsic("maxnum", *(w.intrinsic("fabs", load(w.b, x, i)) for x in (y, y1)))
         allowed = w.b.fadd(atol, w.b.fmul(rtol, largest))
         for total, factors in zip(sums, (ERROR_5, ERROR_3), strict=True):
@@ -206,7 +206,7 @@ def _keep(w: Writer, parts: Parts, y: Any, t: Any, times: Any, states: Any, take
     """One more step in the record."""
     count = w.get(taken, LONG)
     store(w.b, t, times, count)
-    with w.each(parts.size) as i:
+    for i in w.each(parts.size):
         store(w.b, load(w.b, y, i), states, w.b.add(w.b.mul(count, ir.Constant(LONG, parts.size)), i))
     w.b.store(w.b.add(count, ir.Constant(LONG, 1)), taken)
 
@@ -216,7 +216,7 @@ def arrive(w: Writer, parts: Parts, y: Any, y1: Any, t: Any, p: Any) -> None:
     if parts.project is not None:
         w.b.call(parts.project, [y1, t, p, y])
         return
-    with w.each(parts.size) as i:
+    for i in w.each(parts.size):
         store(w.b, load(w.b, y1, i), y, i)
 
 
@@ -233,8 +233,9 @@ def _write_reached(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Fun
             evaluate(w, parts, start, now, p, k)
             w.b.call(step, [start, now, w.b.fsub(time, now), p, k, stage, y1])
             arrive(w, parts, state, y1, time, p)
-        with at_once, w.each(parts.size) as j:
-            store(w.b, load(w.b, start, j), state, j)
+        with at_once:
+            for j in w.each(parts.size):
+                store(w.b, load(w.b, start, j), state, j)
     evaluate(w, parts, state, time, p, k)
     trusted = load(w.b, k, parts.size)
     if parts.agree is not None:
@@ -248,7 +249,7 @@ def write_sample(module: ir.Module, parts: Parts, reached: ir.Function, account:
     """sample(count, t0, y0, times, p, states, told, trusted, work): the state and its account at each time."""
     w = Writer(module, "sample", (LONG, *[POINTER] * 8))
     count, t0, y0, times, p, states, accounts, trusted, work = w.function.args
-    with w.each(count) as i:
+    for i in w.each(count):
         row = w.b.mul(i, ir.Constant(LONG, parts.size))
         state, time = element(w.b, states, row), load(w.b, times, i)
         sure = w.b.call(reached, [element(w.b, y0, row), load(w.b, t0, i), time, p, state, work])

@@ -14,6 +14,14 @@ from dalembert.native.assembly import DOUBLE, POINTER, call
 LONG = ir.IntType(64)
 
 
+MOST_ROUNDS = 8
+"""Longest loop that is written out."""
+
+
+class Unrolled(ir.Module):
+    """A module with short loops written out: then arrays that are known place by place can be held in registers."""
+
+
 def whole(value: int) -> ir.Constant:
     return ir.Constant(LONG, value)
 
@@ -40,20 +48,22 @@ class Writer:
     def get(self, place: Any, kind: Any = DOUBLE) -> Any:
         return self.b.load(place, typ=kind)
 
-    @contextmanager
     def each(self, count: Any) -> Generator[Any]:
-        """A loop over 0 … count − 1."""
-        end = ir.Constant(LONG, count) if isinstance(count, int) else count
+        """A loop over 0 … count − 1, its body written once, or its rounds one by one: ``for i in w.each(n): …``."""
+        if isinstance(count, int) and isinstance(self.module, Unrolled) and count <= MOST_ROUNDS:
+            yield from map(whole, range(count))
+            return
+        end = whole(count) if isinstance(count, int) else count
         before, body, after = (self.b.append_basic_block() for _ in range(3))
         start = self.b.block
         self.b.branch(before)
         self.b.position_at_end(before)
         i = self.b.phi(LONG)
-        i.add_incoming(ir.Constant(LONG, 0), start)
+        i.add_incoming(whole(0), start)
         self.b.cbranch(self.b.icmp_signed("<", i, end), body, after)
         self.b.position_at_end(body)
         yield i
-        following = self.b.add(i, ir.Constant(LONG, 1))
+        following = self.b.add(i, whole(1))
         i.add_incoming(following, self.b.block)
         self.b.branch(before)
         self.b.position_at_end(after)
