@@ -5,18 +5,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class Cost(NamedTuple):
+    """Seconds that something takes, seconds before it first runs, which compiles, and its achieved error."""
+
+    seconds: float
+    first: float
+    error: float
 
 
 def best(action: Callable[[], Any], repeats: int = 7) -> float:
     """The shortest of several times of an action, in seconds; the first call, which compiles, is not counted."""
     action()
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - began)
-    return min(times)
+    return min(timed(action)[0] for _ in range(repeats))
+
+
+def timed(action: Callable[[], Any]) -> tuple[float, Any]:
+    """How long an action takes, in seconds, and what comes of it."""
+    began = time.perf_counter()
+    found = action()
+    return time.perf_counter() - began, found
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
