@@ -79,6 +79,8 @@ def _by_tensions(q: Any, qd: Any, solve: Any) -> Any:
 
 
 def _banded(diagonal: Any, beside: Any, right: Any) -> Any:
+    if len(diagonal) == 1:
+        return right / diagonal
     return solveh_banded(np.stack([diagonal, np.append(beside, 0.0)]), right, lower=True, check_finite=False)
 
 

@@ -29,9 +29,11 @@ GPU_STEP = 1e-3
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, "text"], help="all when left out")
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}, text; all when left out")
     parser.add_argument("--gpu", action="store_true", help="members on the accelerator only")
     asked = parser.parse_args()
+    if not {*asked.parts} <= {*PARTS, "text"}:
+        parser.error(f"parts are {', '.join(PARTS)} and text; got {' '.join(asked.parts)}")
     began = time.perf_counter()
     if asked.gpu:
         keep("members", "gpu", members.members_on("gpu", step=GPU_STEP))

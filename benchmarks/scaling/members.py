@@ -50,9 +50,7 @@ def _ensemble(links: int, count: int, how: dict[str, Any]) -> Row:
     system, (q, qd) = chain(links), starts(links, count)
 
     def whole() -> Any:
-        return da.simulate_ensemble(
-            system, q, qd, [0.0, END], parameters=NUMBERS, keep="end", progress=False, **how
-        )
+        return da.simulate_ensemble(system, q, qd, [0.0, END], parameters=NUMBERS, keep="end", progress=False, **how)
 
     first, many = timed(whole)
     # what takes long is not repeated: a small ensemble of the same size class has compiled everything before

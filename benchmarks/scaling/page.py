@@ -54,7 +54,7 @@ def _first() -> str:
     return "\n\n".join(
         [
             "### Where JAX switches",
-            "![Time to compile, and of the first run, against the number of coordinates](figures/scaling-first-call.png)",
+            "![Time to compile and of the first run against the number of coordinates](figures/scaling-first-call.png)",
             f"JAX runs a system as a straight line up to {switch['operations']} operations, for chains up to "
             f"n = {switch['n']}, and as arrays beyond. Array code is the quicker one {one} for a single acceleration, "
             f"{whole} for a whole simulation and {first} for the first run, which compiles.",

@@ -58,7 +58,8 @@ def _measured(program: str, measure: Measure, sizes: Sequence[int]) -> list[Row]
             return [*rows, *({**where, "links": k, "n": 2 * k, "skipped": skipped} for k in sizes if k >= links)]
         cost = measure(links)
         rows.append({**where, "seconds": cost.seconds, "first_call": cost.first, "error": cost.error})
-        print(f"{program:18s} n = {2 * links:3d}  {cost.seconds:.2e} s, first {cost.first:.2f} s, error {cost.error:.0e}")
+        said = f"{cost.seconds:.2e} s, first {cost.first:.2f} s, error {cost.error:.0e}"
+        print(f"{program:18s} n = {2 * links:3d}  {said}")
     return rows
 
 

@@ -7,15 +7,12 @@ from collections.abc import Callable, Mapping, Sized
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from dalembert.analysis.redundancy import redundancies, refuse_fragile_rows
-from dalembert.compilation_cache import keep_compiled_programs
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.equation.constrained_motion import checked_formulation, finished
 from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.factored import checked_formulation
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.verdict import require_fit
@@ -40,8 +37,6 @@ if TYPE_CHECKING:
     from dalembert.analysis.ledger import Ledger
 
 AnySystem = System | FunctionSystem
-
-keep_compiled_programs()
 
 
 def motion(
@@ -82,6 +77,8 @@ def motion(
     >>> print(da.motion(pendulum, q=(0, -1), qd=(2, 0)).ideal_force)
     [ 0. 14.]
     """
+    from dalembert.equation.constrained_motion import finished  # which imports JAX
+
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
@@ -194,7 +191,7 @@ def consistent_state(system: AnySystem, q0: Any, qd0: Any, t: float = 0.0, *, pa
 
 def prepared(
     system: AnySystem, q: Any, qd: Any, parameters: Any, arguments: tuple[str, str]
-) -> tuple[Dynamics, Any, Any, tuple[Array, ...]]:
+) -> tuple[Dynamics, Any, Any, tuple[Any, ...]]:
     """Compiled dynamics and checked numbers, q and qd in coordinate order."""
     require_system(system)
     if isinstance(system, FunctionSystem):
@@ -203,7 +200,7 @@ def prepared(
     names = system.coordinate_names
     q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
     # arrays, not Python numbers: those would be compiled in, and every new value would compile anew
-    p = tuple(jnp.asarray(value) for value in parameter_values(system.parameter_names, parameters))
+    p = tuple(np.asarray(value) for value in parameter_values(system.parameter_names, parameters))
     return build(system), q, qd, p
 
 

@@ -11,7 +11,6 @@ from dalembert.equation import straight_line as sl
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.lowering.source import Laws, Source
-from dalembert.native.derivatives import along
 from dalembert.native.elimination import CLEARLY_DEPENDENT, Elimination, eliminate, sparse_order
 from dalembert.native.tape import Account, Books, Program, Tape
 
@@ -123,6 +122,8 @@ class Programs:
 
         The kinetic energy and the energy change with q and t, at a given q̇, at the rate that comes last.
         """
+        from dalembert.native.derivatives import along  # whose special functions take long to import
+
         sheet = _Sheet(self)
         motion = sheet.motion()
         half = [sl.dot(row, sheet.qd) for row in sheet.mass_matrix]
