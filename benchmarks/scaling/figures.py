@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -22,6 +21,9 @@ COLOURS = {
     "JAX array": "#009E73",
     "NumPy pinv": "#666666",
 }
+RAISED = {"JAX straight-line": 7, "JAX array": -7}
+"""Labels moved up or down, in points: these lines end close to one another."""
+
 BY_SIZE = {4: "#0072B2", 10: "#009E73", 40: "#D55E00"}
 
 
@@ -81,6 +83,7 @@ def _against_members() -> None:
     axes.set_ylabel("half a second of motion, µs per member")
     axes.set_xscale("log", base=2)
     axes.set_xlim(right=2**25)
+    axes.set_xticks([4**k for k in range(12)])
     _save(figure, "scaling-members")
 
 
@@ -88,7 +91,7 @@ def _programs(axes: Axes, rows: Iterable[Row], quantity: str, scale: float) -> N
     for program, colour in COLOURS.items():
         _line(axes, [row for row in rows if row["program"] == program], "n", quantity, scale, program, colour, "o-")
     axes.set_xticks([2, 5, 10, 20, 50, 100, 200], ["2", "5", "10", "20", "50", "100", "200"])
-    axes.set_xlim(1.7, 700)  # room for the labels
+    axes.set_xlim(1.7, 1000)  # room for the labels
     axes.minorticks_off()
 
 
@@ -99,23 +102,24 @@ def _line(
     if not points:
         return
     axes.plot(*zip(*points, strict=True), style, color=colour, markersize=3.5, linewidth=1.4)
-    axes.annotate(label, points[-1], (6, 0), textcoords="offset points", color=colour, va="center")
+    aside = (6, RAISED.get(label, 0))
+    paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
+    axes.annotate(label, points[-1], aside, textcoords="offset points", color=colour, va="center", bbox=paper)
 
 
 def _marks(axes: Axes, crossed: float | None) -> None:
     """Where JAX's programs cross, and where the library switches between them."""
-    marks: list[tuple[float, str, str]] = [] if crossed is None else [(crossed, "they cross", ":")]
+    marks: list[tuple[float, str, str]] = [] if crossed is None else [(crossed, "crossing", ":")]
     marks += [(row["n"] + 1, "switch", "--") for row in rows_of("switch")]
     for height, (n, what, style) in enumerate(marks):
         axes.axvline(n, color="#999999", linewidth=0.9, linestyle=style)
-        place: Callable[..., Any] = axes.get_xaxis_transform
-        axes.annotate(
-            what, (n, 0.01 + 0.055 * height), (3, 1), place(), textcoords="offset points", color="#666666", fontsize=8
-        )
+        at = (n, 0.01 + 0.055 * height)
+        transform = axes.get_xaxis_transform()
+        axes.annotate(what, at, (3, 1), transform, textcoords="offset points", color="#666666", fontsize=8)
 
 
 def _panels(count: int) -> tuple[Figure, Sequence[Axes]]:
-    figure = Figure(figsize=(4.9 * count if count > 1 else 7.0, 3.9), layout="constrained")
+    figure = Figure(figsize=(4.9 * count if count > 1 else 7.0, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(1, count, squeeze=False)[0]
     for axes in panels:

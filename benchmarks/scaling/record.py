@@ -13,6 +13,9 @@ from typing import Any
 
 DATA = Path(__file__).parents[1] / "data" / "scaling.json"
 
+LOAD = os.getloadavg()[0]
+"""How busy the machine was with other things before anything was measured."""
+
 Row = dict[str, Any]
 
 
@@ -53,7 +56,7 @@ def machine(device: str) -> tuple[str, dict[str, Any]]:
         "python": platform.python_version(),
         "versions": {package: version(package) for package in packages},
         "measured": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-        "load": round(os.getloadavg()[0], 2),
+        "load": round(LOAD, 2),
     }
     if device == "cpu":
         return f"{_processor()}, {os.cpu_count()} cores", facts
