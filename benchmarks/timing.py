@@ -16,10 +16,20 @@ class Cost(NamedTuple):
     error: float
 
 
+LONG = 3.0
+"""Seconds after which an action is not repeated any more."""
+
+
 def best(action: Callable[[], Any], repeats: int = 7) -> float:
-    """The shortest of several times of an action, in seconds; the first call, which compiles, is not counted."""
+    """The shortest of several times of an action, in seconds; the first call, which compiles, is not counted.
+
+    What takes seconds is repeated less often.
+    """
     action()
-    return min(timed(action)[0] for _ in range(repeats))
+    times: list[float] = []
+    while len(times) < repeats and sum(times) < LONG:
+        times.append(timed(action)[0])
+    return min(times)
 
 
 def timed(action: Callable[[], Any]) -> tuple[float, Any]:

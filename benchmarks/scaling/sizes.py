@@ -15,7 +15,7 @@ from benchmarks.scaling.record import Row
 from benchmarks.timing import Cost
 from dalembert.lowering.build import STRAIGHT_LINE_LIMIT
 
-LINKS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 25, 30)
+LINKS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 30)
 RUN_LINKS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 20, 30)
 MORE_LINKS = (60, 100)
 """For machine code alone."""
