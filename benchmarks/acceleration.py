@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import ctypes
-import time
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from llvmlite import ir
 
-from benchmarks.chains import NUMBERS, chain, chain_state, numpy_acceleration
-from benchmarks.timing import best, table
+from benchmarks.chains import NUMBERS, chain, chain_state, exact_acceleration, numpy_acceleration
+from benchmarks.timing import Cost, best, table, timed
 from dalembert.lowering.build import build
 from dalembert.lowering.programs import Programs
 from dalembert.native.assembly import POINTER, MachineCode, load, number, store, write_program
@@ -21,10 +21,18 @@ from dalembert.native.stepper import Writer
 REPEATS = 20_000
 
 
-def per_evaluation(links: int, style: str) -> tuple[float, float, float]:
-    """Seconds per acceleration inside a compiled loop, seconds to compile it, largest error against NumPy."""
+def by_numpy(links: int) -> Cost:
+    """The papers' formula, one call after another."""
+    q, qd = chain_state(links)
+    seconds = best(lambda: [numpy_acceleration(q, qd) for _ in range(100)]) / 100
+    return Cost(seconds, 0.0, _error(numpy_acceleration(q, qd), q, qd))
+
+
+def by_jax(links: int, style: Any) -> Cost:
+    """Inside a compiled loop."""
     dynamics = build(chain(links), style)
-    q, qd = map(jnp.asarray, chain_state(links))
+    start = chain_state(links)
+    q, qd = map(jnp.asarray, start)
     p = tuple(jnp.asarray(NUMBERS[name]) for name in dynamics.parameters)
     rows = dynamics.engine.watch(q, qd, 0.0, p).rows
 
@@ -39,34 +47,16 @@ def per_evaluation(links: int, style: str) -> tuple[float, float, float]:
 
         return jax.lax.fori_loop(0, REPEATS, body, (q, qd))
 
-    began = time.perf_counter()
-    compiled = loop.lower(q, qd).compile()
-    seconds = time.perf_counter() - began
-    got = dynamics.engine.acceleration(q, qd, 0.0, p, rows, None)
-    error = float(np.abs(np.asarray(got) - numpy_acceleration(np.asarray(q), np.asarray(qd))).max())
-    return best(lambda: jax.block_until_ready(compiled(q, qd))) / REPEATS, seconds, error
+    first, compiled = timed(lambda: loop.lower(q, qd).compile())
+    got = np.asarray(dynamics.engine.acceleration(q, qd, 0.0, p, rows, None))
+    return Cost(best(lambda: jax.block_until_ready(compiled(q, qd))) / REPEATS, first, _error(got, *start))
 
 
-def machine_code(links: int) -> tuple[float, float, float]:
-    """The same three numbers for machine code, in the same kind of loop."""
+def by_machine_code(links: int) -> Cost:
+    """In the same kind of loop."""
     dynamics = build(chain(links))
     n = 2 * links
-    began = time.perf_counter()
-    module = ir.Module()
-    accelerate = write_program(
-        module, "accelerate", Programs(dynamics.native.source, range(links), None).acceleration(), hot=True
-    )
-    w = Writer(module, "loop", (POINTER, POINTER, POINTER))
-    y, p, out = w.function.args
-    for _ in w.each(REPEATS):
-        w.b.call(accelerate, [y, number(0.0), p, out])
-        for i in w.each(n):
-            change = w.b.fmul(number(1e-12), load(w.b, out, i))
-            for place in (i, w.b.add(i, ir.Constant(ir.IntType(64), n))):
-                store(w.b, w.b.fadd(load(w.b, y, place), change), y, place)
-    w.b.ret_void()
-    code = MachineCode(module)
-    seconds = time.perf_counter() - began
+    first, code = timed(lambda: _compiled_loop(dynamics.native.source, links))
     loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(code.address("loop"))
     q, qd = chain_state(links)
     start, values = np.concatenate([q, qd]), np.array([NUMBERS[name] for name in dynamics.parameters])
@@ -76,30 +66,48 @@ def machine_code(links: int) -> tuple[float, float, float]:
         state = start.copy()
         loop(state.ctypes.data, values.ctypes.data, found.ctypes.data)
 
-    shortest = best(whole) / REPEATS
     once = dynamics.native.engine(tuple(range(links)), None, None).slope(start, 0.0, values)[n:-1]
-    return shortest, seconds, float(np.abs(once - numpy_acceleration(q, qd)).max())
+    return Cost(best(whole) / REPEATS, first, _error(once, q, qd))
+
+
+def _compiled_loop(source: Any, links: int) -> MachineCode:
+    module = ir.Module()
+    program = Programs(source, range(links), None).acceleration()
+    accelerate = write_program(module, "accelerate", program, hot=True)
+    w = Writer(module, "loop", (POINTER, POINTER, POINTER))
+    y, p, out = w.function.args
+    for _ in w.each(REPEATS):
+        w.b.call(accelerate, [y, number(0.0), p, out])
+        for i in w.each(2 * links):
+            change = w.b.fmul(number(1e-12), load(w.b, out, i))
+            for place in (i, w.b.add(i, ir.Constant(ir.IntType(64), 2 * links))):
+                store(w.b, w.b.fadd(load(w.b, y, place), change), y, place)
+    w.b.ret_void()
+    return MachineCode(module)
+
+
+def _error(found: np.ndarray, q: np.ndarray, qd: np.ndarray) -> float:
+    """The largest error, as a fraction of the largest acceleration."""
+    exact = exact_acceleration(q, qd)
+    return float(np.abs(found - exact).max() / np.abs(exact).max())
 
 
 def report() -> str:
     rows = []
     for links in (2, 5, 10, 14, 20):
-        q, qd = chain_state(links)
-        reference = best(lambda q=q, qd=qd: [numpy_acceleration(q, qd) for _ in range(100)]) / 100
-        (straight, compile_s, error_s), (array, compile_a, error_a) = (
-            per_evaluation(links, style) for style in ("straight-line", "array")
-        )
-        native, compile_n, error_n = machine_code(links)
+        reference, native = by_numpy(links), by_machine_code(links)
+        straight, array = (by_jax(links, style) for style in ("straight-line", "array"))
         rows.append(
             [
                 str(links),
-                f"{reference * 1e6:.0f}",
-                f"{native * 1e6:.2f} (1/{reference / native:.0f})",
-                f"{straight * 1e6:.2f} (1/{reference / straight:.0f})",
-                f"{array * 1e6:.2f} (1/{reference / array:.0f})",
-                f"{straight / array:.2f}",
-                f"{compile_n:.1f}, {compile_s:.1f}, {compile_a:.1f}",
-                f"{max(error_n, error_s, error_a):.0e}",
+                f"{reference.seconds * 1e6:.0f}",
+                *(
+                    f"{cost.seconds * 1e6:.2f} (1/{reference.seconds / cost.seconds:.0f})"
+                    for cost in (native, straight, array)
+                ),
+                f"{straight.seconds / array.seconds:.2f}",
+                f"{native.first:.1f}, {straight.first:.1f}, {array.first:.1f}",
+                f"{max(cost.error for cost in (native, straight, array)):.0e}",
                 build(chain(links)).style,
             ]
         )
@@ -111,7 +119,7 @@ def report() -> str:
         "JAX array, µs (of `pinv`)",
         "straight-line / array",
         "compile, s",
-        "largest difference",
+        "largest relative error",
         "JAX code chosen",
     ]
     return "## One acceleration of a planar chain\n\n" + table(head, rows)

@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The planar chain of point masses on rods, as a system and as a reader of the papers writes it in NumPy."""
+"""The planar chain of point masses on rods: as a system, as a reader of the papers writes it, and to more digits."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy.integrate import solve_ivp
+from scipy.linalg import solveh_banded
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from helpers import CHAIN_NUMBERS as NUMBERS
 from helpers import chain as chain
 from helpers import chain_state as chain_state
+
+
+def stretched(links: int) -> tuple[np.ndarray, np.ndarray]:
+    """The chain stretched out sideways and at rest."""
+    q = np.stack([np.arange(1.0, links + 1), np.zeros(links)], axis=1).ravel()
+    return q, np.zeros(2 * links)
 
 
 def numpy_acceleration(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -32,3 +41,58 @@ def numpy_acceleration(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     inverse_root = (vectors / np.sqrt(values)) @ vectors.T
     a = np.linalg.solve(M, Q)
     return a + inverse_root @ np.linalg.pinv(A @ inverse_root) @ (b - A @ a)
+
+
+def exact_acceleration(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """The same to more digits than a double has, by elimination of the rods' tensions from neighbour to neighbour."""
+    return _by_tensions(q.astype(np.longdouble), qd.astype(np.longdouble), _eliminated)
+
+
+def exact_positions(q: np.ndarray, qd: np.ndarray, end: float) -> np.ndarray:
+    """Where the chain is after some time, by SciPy's integrator at its tightest; nothing of ours is in it."""
+    n = len(q)
+
+    def rates(_: float, y: np.ndarray) -> np.ndarray:
+        return np.concatenate([y[n:], _by_tensions(y[:n], y[n:], _banded)])
+
+    start = np.concatenate([q, qd])
+    return solve_ivp(rates, (0.0, end), start, method="DOP853", rtol=1e-13, atol=1e-14).y[:n, -1]
+
+
+def _by_tensions(q: Any, qd: Any, solve: Any) -> Any:
+    """q̈ from the tensions τ of the rods: point k is pulled back by its own rod and on by the next one.
+
+    Twice differentiated, dₖ² = l² says dₖ·d̈ₖ = −ḋₖ², a tridiagonal system for τ.
+    """
+    m, g = NUMBERS["m"], NUMBERS["g"]
+    d, speeds = np.diff(q.reshape(-1, 2), axis=0, prepend=0), np.diff(qd.reshape(-1, 2), axis=0, prepend=0)
+    diagonal = 2 * np.sum(d**2, axis=1) / m
+    diagonal[0] /= 2  # its other end is held
+    beside = -np.sum(d[1:] * d[:-1], axis=1) / m
+    right = np.sum(speeds**2, axis=1)
+    right[0] -= d[0, 1] * g
+    pull = solve(diagonal, beside, right)[:, None] * d
+    force = -pull
+    force[:-1] += pull[1:]
+    force[:, 1] -= m * g
+    return (force / m).ravel()
+
+
+def _banded(diagonal: Any, beside: Any, right: Any) -> Any:
+    if len(diagonal) == 1:
+        return right / diagonal
+    return solveh_banded(np.stack([diagonal, np.append(beside, 0.0)]), right, lower=True, check_finite=False)
+
+
+def _eliminated(diagonal: Any, beside: Any, right: Any) -> Any:
+    """Gauss's elimination of a tridiagonal matrix, in any precision."""
+    diagonal, right = diagonal.copy(), right.copy()
+    for k in range(1, len(diagonal)):
+        factor = beside[k - 1] / diagonal[k - 1]
+        diagonal[k] -= factor * beside[k - 1]
+        right[k] -= factor * right[k - 1]
+    for k in reversed(range(len(diagonal))):
+        if k + 1 < len(diagonal):
+            right[k] -= beside[k] * right[k + 1]
+        right[k] /= diagonal[k]
+    return right

@@ -5,18 +5,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class Cost(NamedTuple):
+    """Seconds that something takes, seconds before it first runs, which compiles, and its achieved error."""
+
+    seconds: float
+    first: float
+    error: float
+
+
+LONG = 3.0
+"""Seconds after which an action is not repeated any more."""
 
 
 def best(action: Callable[[], Any], repeats: int = 7) -> float:
-    """The shortest of several times of an action, in seconds; the first call, which compiles, is not counted."""
+    """The shortest of several times of an action, in seconds; the first call, which compiles, is not counted.
+
+    What takes seconds is repeated less often.
+    """
     action()
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - began)
+    times: list[float] = []
+    while len(times) < repeats and sum(times) < LONG:
+        times.append(timed(action)[0])
     return min(times)
+
+
+def timed(action: Callable[[], Any]) -> tuple[float, Any]:
+    """How long an action takes, in seconds, and what comes of it."""
+    began = time.perf_counter()
+    found = action()
+    return time.perf_counter() - began, found
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

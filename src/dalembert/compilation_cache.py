@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jax
-
 
 def keep_compiled_programs() -> None:
     """Let JAX keep compiled programs in the user's cache folder, unless another place, or none, was chosen already."""
+    import jax
+
     config: Any = jax.config  # its options are attributes that no stub knows
     if config.jax_compilation_cache_dir is not None or not config.jax_enable_compilation_cache:
         return

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.equation.constrained_motion import checked_formulation
+from dalembert.equation.factored import checked_formulation
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, NoCure
 from dalembert.integration.method import Method

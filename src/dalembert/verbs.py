@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.analysis.redundancy import redundancies, refuse_fragile_rows
-from dalembert.compilation_cache import keep_compiled_programs
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.equation.constrained_motion import checked_formulation, finished
 from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.factored import checked_formulation
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.verdict import require_fit
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
     from dalembert.analysis.ledger import Ledger
 
 AnySystem = System | FunctionSystem
-
-keep_compiled_programs()
 
 
 def motion(
@@ -80,6 +77,8 @@ def motion(
     >>> print(da.motion(pendulum, q=(0, -1), qd=(2, 0)).ideal_force)
     [ 0. 14.]
     """
+    from dalembert.equation.constrained_motion import finished  # which imports JAX
+
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
@@ -201,7 +200,7 @@ def prepared(
     names = system.coordinate_names
     q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
     # arrays, not Python numbers: those would be compiled in, and every new value would compile anew
-    p = tuple(map(np.asarray, parameter_values(system.parameter_names, parameters)))
+    p = tuple(np.asarray(value) for value in parameter_values(system.parameter_names, parameters))
     return build(system), q, qd, p
 
 

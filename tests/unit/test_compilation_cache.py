@@ -31,3 +31,17 @@ def test_where_programs_are_kept(choice: dict[str, str], folder: str, tmp_path: 
         [sys.executable, "-c", PROGRAM], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip().endswith(folder)
+
+
+def test_machine_code_does_without_jax() -> None:
+    """JAX takes longer to import than the motion of a pendulum to be derived, compiled and computed."""
+    program = """
+import sys
+import dalembert as da
+x, y = da.coordinates("x y")
+pendulum = da.System((x, y), [[1, 0], [0, 1]], (0, -9.81), da.Constraint(x**2 + y**2 - 1, name="rod"))
+print(da.simulate(pendulum, (1, 0), (0, 0), [0, 1]).statistics["program"])
+print(sorted({"jax", "equinox", "diffrax", "scipy", "xarray", "matplotlib"} & {*sys.modules}))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "machine code\n[]\n"

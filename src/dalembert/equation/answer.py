@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from dalembert.equation.reaction import Normals
 from dalembert.errors import InputError
+from dalembert.later import jnp
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,3 @@ class ConstrainedMotion:
                 f"constraint does no virtual work."
             )
         return found
-
-
-_NAMES = ["laws"]
-jax.tree_util.register_dataclass(
-    ConstrainedMotion, [field.name for field in fields(ConstrainedMotion) if field.name not in _NAMES], _NAMES
-)

@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-import jax.scipy.linalg as jsl
 import numpy as np
-from jax import Array, lax
 
 from dalembert.equation.decomposition import orthonormal_basis
 from dalembert.equation.dynamics import Engine, Gains, Terms, Watch, agrees, stabilised
 from dalembert.equation.formulation import lower_solve, upper_solve
 from dalembert.equation.reaction import Nature, Reaction
+from dalembert.later import jax, jnp, jsl, lax
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 class Selection(NamedTuple):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
@@ -14,12 +14,18 @@ from jax import Array
 from jax.core import Tracer
 
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.equation.factored import Factored
+from dalembert.equation.factored import checked_formulation
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import Nature
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
 from dalembert.equation.verdict import refuse_trouble, require_fit, require_symmetric
 from dalembert.errors import InputError
+
+# Here and not beside the class: whoever makes an answer comes by, and others need not import JAX.
+_NAMES = ["laws"]
+jax.tree_util.register_dataclass(
+    ConstrainedMotion, [field.name for field in fields(ConstrainedMotion) if field.name not in _NAMES], _NAMES
+)
 
 
 def constrained_motion(
@@ -70,14 +76,6 @@ def constrained_motion(
     law_given = C is not None
     answer = _solve_batch(formulation, law_given, len(batch), *arrays)
     return finished(answer, formulation, throw=throw)
-
-
-def checked_formulation(given: Any) -> Formulation:
-    """The formulation, the default one when None is given."""
-    formulation = Factored() if given is None else given
-    if not isinstance(formulation, Formulation):
-        raise InputError(f"`formulation` must be an object such as `da.Factored()`; got {formulation!r}.")
-    return formulation
 
 
 def finished(

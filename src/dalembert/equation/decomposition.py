@@ -9,15 +9,13 @@ half the digits near a singular configuration.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
-import jax
-import jax.numpy as jnp
-import jax.scipy.linalg as jsl
-from jax import Array, lax
+from typing import TYPE_CHECKING, NamedTuple
 
 from dalembert.equation.tolerance import RANK_TOLERANCE
+from dalembert.later import jnp, jsl, lax
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 class Basis(NamedTuple):
@@ -68,8 +66,7 @@ def orthonormal_basis(rows: Array, priority: Array | None = None) -> Basis:
     return Basis(vectors, keep, smallest, left_over)
 
 
-@dataclass(frozen=True)
-class Decomposition:
+class Decomposition(NamedTuple):
     """B̂ = Uᵀ S E and what follows from it.
 
     scale (m,)        lengths of the given rows
@@ -114,9 +111,6 @@ class Decomposition:
     def unique(self) -> Array:
         """Which multipliers are determined: those with a unit diagonal in the projector onto the range."""
         return jnp.sum(self.range**2, axis=0) > 1 - RANK_TOLERANCE
-
-
-jax.tree_util.register_dataclass(Decomposition, ["scale", "rows", "range", "core", "rank", "gap"], [])
 
 
 def decompose(B: Array) -> Decomposition:

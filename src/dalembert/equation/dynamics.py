@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
-
-import jax.numpy as jnp
-from jax import Array
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.equation.constrained_motion import answer_of
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import Nature
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
+from dalembert.later import jnp
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 class Terms(NamedTuple):
@@ -159,6 +159,8 @@ class Dynamics:
 
     def answer(self, q: Array, qd: Array, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
         """Accelerations and forces at one state, unchecked."""
+        from dalembert.equation.constrained_motion import answer_of  # which imports JAX
+
         terms = self.terms(q, qd, t, p)
         answer = answer_of(formulation, terms.M, terms.Q, terms.A, terms.b, self.law_at(q, qd, t, p))
         return replace(answer, laws=self.laws)

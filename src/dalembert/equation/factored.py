@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from jax import Array
+from typing import TYPE_CHECKING, Any
 
 from dalembert.equation.formulation import Formulation, Geometry, Part, cholesky_solve, lower_solve, upper_solve
+from dalembert.errors import InputError
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 @dataclass(frozen=True)
@@ -36,3 +38,11 @@ class Factored(Formulation):
         c = lower_solve(half, C)
         working = c - rows.project(c)
         return Part(upper_solve(half, working), half @ working)
+
+
+def checked_formulation(given: Any) -> Formulation:
+    """The formulation, the default one when None is given."""
+    formulation = Factored() if given is None else given
+    if not isinstance(formulation, Formulation):
+        raise InputError(f"`formulation` must be an object such as `da.Factored()`; got {formulation!r}.")
+    return formulation

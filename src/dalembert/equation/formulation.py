@@ -6,16 +6,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
-
-import jax
-import jax.numpy as jnp
-import jax.scipy.linalg as jsl
-from jax import Array
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.equation.decomposition import Decomposition, decompose
 from dalembert.equation.reaction import Nature, Normals, Reaction
 from dalembert.equation.tolerance import ROUNDING
+from dalembert.later import jax, jnp, jsl
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 class Part(NamedTuple):

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import jax.numpy as jnp
-import jax.scipy.linalg as jsl
-from jax import Array
+from typing import TYPE_CHECKING, Any
 
 from dalembert.equation.formulation import Formulation, Geometry, Part
+from dalembert.later import jnp, jsl
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import jax.numpy as jnp
-from jax import Array
+from typing import TYPE_CHECKING, Any
 
 from dalembert.equation.formulation import Formulation, Geometry, Part
 from dalembert.equation.tolerance import RANK_TOLERANCE
+from dalembert.later import jnp
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 @dataclass(frozen=True)

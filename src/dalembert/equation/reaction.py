@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
+
+from dalembert.later import jnp
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 class Reaction(NamedTuple):

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import jax.numpy as jnp
-from jax import Array
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.equation.extended_dalembert import null_space
 from dalembert.equation.formulation import Formulation, Geometry, Part
 from dalembert.equation.pseudo_inverse import square_roots
+from dalembert.later import jnp
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 class _Stack(NamedTuple):

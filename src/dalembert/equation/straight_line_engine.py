@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
-
-import jax.numpy as jnp
-from jax import Array
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.equation import straight_line as sl
 from dalembert.equation.dynamics import Engine, Gains, Watch, damping
 from dalembert.equation.tolerance import RANK_TOLERANCE, ROUNDING
+from dalembert.later import jnp
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 class ScalarTerms(NamedTuple):

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
-
-from jax import Array, lax
+from typing import TYPE_CHECKING, Any
 
 from dalembert.equation.dynamics import Dynamics, Gains
 from dalembert.errors import InputError
+from dalembert.later import lax
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 class Drift(ABC):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 
 from dalembert.equation.answer import ConstrainedMotion
@@ -19,11 +18,11 @@ from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method, halves
 
 
-# As in ``sampling``: it runs once or a few times, so that compiling is nearly all that it costs.
-@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})  # pyright: ignore
 def answer_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
     """The compiled answer at one state."""
-    return dynamics.answer(q, qd, t, p, formulation)
+    from dalembert.integration.compiled import compiled_answer
+
+    return compiled_answer(dynamics, q, qd, t, p, formulation)
 
 
 def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> str:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import KroghInterpolator
 
 from dalembert.integration.native_steps import NativeSteps
 from dalembert.native.stepper import FINISHED
@@ -133,6 +132,8 @@ def _continued(native: NativeSteps, ts: Floats, ys: Floats, count: int) -> Curve
         return None
     n = found.shape[1] // 2
     q, qd, qdd = found[:, :n], found[:, n:], told["acceleration"]
+    from scipy.interpolate import KroghInterpolator  # here, since it takes long to import and few runs need it
+
     # in a time scaled to ±1 differences of high order keep their digits
     scaled = (times - middle) / half
     given = np.stack([q, qd * half, qdd * half**2], axis=1).reshape(3 * count, n)

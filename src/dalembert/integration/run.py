@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +25,7 @@ from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.progress import Progress
 from dalembert.integration.start import require_start
 from dalembert.integration.trajectory import Trajectory
+from dalembert.later import jnp
 
 Floats = NDArray[np.float64]
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,12 +28,9 @@ def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     """The terms at one state, as numbers."""
     if dynamics.native is not None and dynamics.native.possible:
         return Terms(*dynamics.native.terms(q, qd, t, p))
-    return _compiled_terms(dynamics, q, qd, t, p)
+    from dalembert.integration.compiled import compiled_terms
 
-
-@eqx.filter_jit
-def _compiled_terms(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
-    return dynamics.terms(q, qd, t, p)
+    return compiled_terms(dynamics, q, qd, t, p)
 
 
 def require_start(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, allow_violation: bool) -> None:

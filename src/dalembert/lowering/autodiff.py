@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-import jax
-import jax.numpy as jnp
-from jax import Array
+from typing import TYPE_CHECKING, Any
 
 from dalembert.equation.dynamics import Terms
+from dalembert.later import jax, jnp
 from dalembert.model.function_system import FunctionConstraint, FunctionSystem
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 def function_terms(system: FunctionSystem) -> Callable[..., Terms]:

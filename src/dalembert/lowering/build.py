@@ -5,18 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from dalembert.equation.array_engine import array_engine
 from dalembert.equation.dynamics import Compiled, Dynamics, Terms
 from dalembert.equation.reaction import Nature, Reaction
 from dalembert.equation.straight_line_engine import ScalarProgram, straight_line_engine
 from dalembert.errors import InputError, ModelError
+from dalembert.later import jax, jnp
 from dalembert.lowering.autodiff import function_terms
 from dalembert.lowering.compiling import refuse_unknown_functions
 from dalembert.lowering.counting import count_elimination
@@ -26,6 +24,10 @@ from dalembert.lowering.source import Source, source_of
 from dalembert.lowering.symbolic import SymbolicFunctions, array_terms, symbolic_functions
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.system import System
+
+if TYPE_CHECKING:
+    from jax import Array
+
 
 STRAIGHT_LINE_LIMIT = 400
 """Most operations, terms and elimination together, of a program that is written out. Measured as whole simulations of

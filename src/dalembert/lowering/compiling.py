@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 import sympy as sp
-from jax import Array
 from sympy.printing.numpy import JaxPrinter
 
 from dalembert.errors import ModelError
+from dalembert.later import jnp, jsp
 from dalembert.lowering.source import Source
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 def assemble(entries: Sequence[Any], shape: tuple[int, ...]) -> Array:
@@ -32,15 +33,15 @@ def assemble(entries: Sequence[Any], shape: tuple[int, ...]) -> Array:
 
 
 SPECIAL_FUNCTIONS = {
-    "erf": jsp.erf,
-    "erfc": jsp.erfc,
-    "gamma": jsp.gamma,
-    "loggamma": jsp.gammaln,
+    "erf": lambda x: jsp.erf(x),
+    "erfc": lambda x: jsp.erfc(x),
+    "gamma": lambda x: jsp.gamma(x),
+    "loggamma": lambda x: jsp.gammaln(x),
     "factorial": lambda x: jsp.gamma(x + 1),
     "sec": lambda x: 1 / jnp.cos(x),
     "csc": lambda x: 1 / jnp.sin(x),
     "cot": lambda x: 1 / jnp.tan(x),
-    "Heaviside": jnp.heaviside,
+    "Heaviside": lambda x, at_zero: jnp.heaviside(x, at_zero),
 }
 """What SymPy would take from Python's own library, which cannot be traced, or does not print for JAX at all."""
 

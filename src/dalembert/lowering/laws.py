@@ -5,17 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import jax.numpy as jnp
-from jax import Array
+from typing import TYPE_CHECKING, Any
 
 from dalembert.equation import straight_line as sl
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.pseudo_inverse import square_roots
 from dalembert.equation.reaction import Nature, Reaction, with_normals
+from dalembert.later import jnp
 from dalembert.lowering.compiling import assemble, compiled, flat
 from dalembert.lowering.source import Laws, Source
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 @dataclass(frozen=True)

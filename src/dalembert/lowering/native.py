@@ -18,7 +18,6 @@ from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.lowering.source import Source
 from dalembert.native.assembly import MachineCode, write_program
-from dalembert.native.derivatives import differentiated
 from dalembert.native.engine import NativeEngine
 from dalembert.native.many import write_each
 from dalembert.native.march import Moving
@@ -99,6 +98,8 @@ class NativeSystem:
 
     def small_changes(self, rows: Sequence[int], y: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
         """q̈ (n,) by these rows, its derivatives (n, 2n) by the state y, and those of all residuals (2m, 2n)."""
+        from dalembert.native.derivatives import differentiated  # whose special functions take long to import
+
         p = np.array([float(value) for value in p])
         motion, residuals = self._recorded(tuple(rows))
         moved, slopes = differentiated(motion, y, t, p)

@@ -10,7 +10,6 @@ from dalembert.equation import straight_line as sl
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.lowering.sheet import Sheet
 from dalembert.lowering.source import Source
-from dalembert.native.derivatives import along
 from dalembert.native.elimination import CLEARLY_DEPENDENT, sparse_order
 from dalembert.native.tape import Account, Books, Program
 from dalembert.violation import LEAST_DISTANCE, START_TOLERANCE
@@ -145,6 +144,8 @@ class Programs:
 
         The kinetic energy and the energy change with q and t, at a given q̇, at the rate that comes last.
         """
+        from dalembert.native.derivatives import along  # whose special functions take long to import
+
         sheet = Sheet(self)
         motion = sheet.motion()
         half = [sl.dot(row, sheet.qd) for row in sheet.mass_matrix]

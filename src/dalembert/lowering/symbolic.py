@@ -5,18 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
 import sympy as sp
-from jax import Array
 
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.straight_line_engine import ScalarTerms
+from dalembert.later import jax
 from dalembert.lowering.compiling import assemble, compiled, flat
 from dalembert.lowering.laws import LawFunctions, law_functions
 from dalembert.lowering.source import Source
 from dalembert.model.standard_form import StandardForm
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 @dataclass(frozen=True)

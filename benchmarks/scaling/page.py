@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The section of ``docs/performance.md`` about how cost grows, from the measured rows."""
+
+from __future__ import annotations
+
+import textwrap
+
+from benchmarks.document import replace_section
+from benchmarks.scaling.record import Row, read, rows_of
+from benchmarks.scaling.sizes import crossing
+from benchmarks.timing import table
+
+SHOWN = (2, 4, 8, 10, 14, 20, 40, 60, 120, 200)
+"""Sizes in the tables; all are in the data."""
+
+PROGRAMS = ("machine code", "JAX straight-line", "JAX array", "NumPy pinv")
+
+
+def write() -> None:
+    """Write what has been measured."""
+    if rows_of("acceleration") and rows_of("simulation") and rows_of("members"):
+        paragraphs = [*_machines(), *_size(), *_first(), *_members()]
+        replace_section("scaling", "\n\n".join(map(_wrapped, paragraphs)))
+
+
+def _wrapped(paragraph: str) -> str:
+    return paragraph if paragraph[0] in "|#!" else textwrap.fill(paragraph, 120, break_long_words=False)
+
+
+def _machines() -> list[str]:
+    said = [
+        f"{name} ({facts['system']}, Python {facts['python']}, JAX {facts['versions']['jax']}, {facts['measured']}"
+        + (f", busy with other things, load {facts['load']}: trust ratios only)" if facts["load"] > 1 else ")")
+        for name, facts in read()["machines"].items()
+    ]
+    return [
+        f"`python -m benchmarks.scaling` measures and writes this section; all rows are in "
+        f"[`benchmarks/data/scaling.json`](../benchmarks/data/scaling.json). {'; '.join(said)}."
+    ]
+
+
+def _size() -> list[str]:
+    return [
+        "### Cost against size",
+        "![Time of one acceleration and of two seconds of motion against the number of coordinates of a planar "
+        "chain](figures/scaling-size.png)",
+        "One acceleration of a chain of point masses, µs, and its error relative to the largest acceleration, "
+        "against elimination in extended precision:",
+        _table(rows_of("acceleration"), 1e6, PROGRAMS),
+        "Two seconds of motion, rtol 1e-7, projection included, ms, and the error of the last positions in m, "
+        "against SciPy's integrator at rtol 1e-13:",
+        _table(rows_of("simulation"), 1e3, PROGRAMS[:3]),
+        _largest(rows_of("simulation")),
+    ]
+
+
+def _largest(rows: list[Row]) -> str:
+    """Whether machine code stops being the quickest at some size, the first time or later."""
+    measured = [row for row in rows if "seconds" in row]
+    ours = {row["n"]: row for row in measured if row["program"] == "machine code"}
+    said = []
+    for quantity, when in (("seconds", "once compiled"), ("first_call", "the first time")):
+        lost = [row["n"] for row in measured if row["n"] in ours and row[quantity] < ours[row["n"]][quantity]]
+        said.append(
+            f"{when} it is the quickest " + (f"below n = {min(lost)}" if lost else "wherever others were tried")
+        )
+    last = ours[max(ours)]
+    return (
+        f"For machine code there is no crossing to be seen: {', '.join(said)}. What grows is its first run, which "
+        f"derives and compiles: {last['first_call']:.1f} s at n = {last['n']}."
+        if not any("below" in part for part in said)
+        else f"Machine code: {', '.join(said)}. Its first run takes {last['first_call']:.1f} s at n = {last['n']}."
+    )
+
+
+def _first() -> list[str]:
+    (switch,) = rows_of("switch")
+    one, whole = (_crossed(rows_of(kind), "seconds") for kind in ("acceleration", "simulation"))
+    first = _crossed(rows_of("simulation"), "first_call")
+    return [
+        "### Where JAX switches",
+        "![Time to compile and of the first run against the number of coordinates](figures/scaling-first-call.png)",
+        f"JAX runs a system as a straight line up to {switch['operations']} operations, for chains up to "
+        f"n = {switch['n']}, and as arrays beyond. Array code is the quicker one {one} for a single acceleration, "
+        f"{whole} for a whole simulation and {first} for the first run, which compiles.",
+        _trade(switch["n"]),
+        *_skipped(),
+    ]
+
+
+def _trade(last: int) -> str:
+    """What the straight line saves and costs on both sides of the switch."""
+    found = {(row["program"], row["n"]): row for row in rows_of("simulation") if "seconds" in row}
+    said = []
+    for n in (last, last + 2):
+        straight, array = (found.get((program, n)) for program in ("JAX straight-line", "JAX array"))
+        if straight and array:
+            saved, longer = array["seconds"] - straight["seconds"], straight["first_call"] - array["first_call"]
+            said.append(f"{saved * 1e3:.1f} ms of every run and costs {longer:.1f} s of the first one at n = {n}")
+    return f"In whole simulations the straight line saves {', '.join(said)}: the switch weighs both." if said else ""
+
+
+def _crossed(rows: list[Row], quantity: str) -> str:
+    found = crossing(rows, quantity)
+    return "at no size measured" if found is None else f"from n = {found:.0f} on"
+
+
+def _skipped() -> list[str]:
+    said = {
+        f"{row['program']}, {kind}: {row['skipped']}."
+        for kind in ("acceleration", "simulation")
+        for row in rows_of(kind)
+        if "skipped" in row
+    }
+    return [" ".join(sorted(said))] if said else []
+
+
+def _members() -> list[str]:
+    rows = sorted(rows_of("members"), key=lambda row: (row["device"], row["n"], row["program"], row["members"]))
+    counts = {1, 256, 2**16, 2**20, 2**22}
+    shown = [row for row in rows if row["members"] in counts or row["program"] != "da.simulate_ensemble"]
+    body = [
+        [
+            row["device"].upper(),
+            str(row["n"]),
+            f"`{row['program']}`" if " " not in row["program"] else "`da.simulate` in a loop",
+            f"{row['members']:,}".replace(",", " "),
+            _number(row["per_member"] * 1e6),
+            f"{row['error']:.0e}",
+        ]
+        for row in shown
+    ]
+    return [
+        "### Cost against the number of members",
+        "![Time per member against the number of members of an ensemble](figures/scaling-members.png)",
+        "Half a second of chains that start at angles of their own, default tolerances; the error of the last "
+        "positions, m, is the largest of five members:",
+        table(["device", "n", "program", "members", "µs per member", "error"], body),
+    ]
+
+
+def _table(rows: list[Row], scale: float, programs: tuple[str, ...]) -> str:
+    found = {(row["program"], row["n"]): row for row in rows}
+
+    def entry(program: str, n: int) -> str:
+        row = found.get((program, n), {})
+        return f"{_number(row['seconds'] * scale)} ({row['error']:.0e})" if "seconds" in row else "–"
+
+    sizes = [n for n in SHOWN if ("machine code", n) in found]
+    head = ["n", *(program.replace("pinv", "`pinv`") for program in programs)]
+    return table(head, [[str(n), *(entry(program, n) for program in programs)] for n in sizes])
+
+
+def _number(value: float) -> str:
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"

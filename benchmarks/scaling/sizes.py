@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cost against size: planar chains of point masses, from one link to a hundred."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+import dalembert as da
+from benchmarks import acceleration, simulation
+from benchmarks.chains import chain
+from benchmarks.scaling.record import Row
+from benchmarks.timing import Cost
+from dalembert.lowering.build import STRAIGHT_LINE_LIMIT
+
+LINKS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 30)
+RUN_LINKS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 20, 30)
+MORE_LINKS = (60, 100)
+"""For machine code alone."""
+
+PATIENCE = 20.0
+"""Seconds to compile after which no larger size of the same program is tried."""
+
+Measure = Callable[[int], Cost]
+
+
+def accelerations() -> list[Row]:
+    """One acceleration, in a loop that has been compiled."""
+    programs: dict[str, tuple[Measure, Sequence[int]]] = {
+        "NumPy pinv": (acceleration.by_numpy, LINKS),
+        "machine code": (acceleration.by_machine_code, LINKS + MORE_LINKS),
+        "JAX straight-line": (partial(acceleration.by_jax, style="straight-line"), LINKS),
+        "JAX array": (partial(acceleration.by_jax, style="array"), LINKS),
+    }
+    return [row for program, (measure, links) in programs.items() for row in _measured(program, measure, links)]
+
+
+def simulations() -> list[Row]:
+    """Two seconds of motion, from the start to the states asked for, and the first time from the symbols on."""
+    for style in (None, "straight-line"):  # what is imported on the way is not counted
+        simulation.whole_run(1, style)
+    programs: dict[str, tuple[Measure, Sequence[int]]] = {
+        "machine code": (simulation.whole_run, RUN_LINKS + MORE_LINKS),
+        "JAX straight-line": (partial(simulation.whole_run, style="straight-line"), RUN_LINKS),
+        "JAX array": (partial(simulation.whole_run, style="array"), RUN_LINKS),
+    }
+    return [row for program, (measure, links) in programs.items() for row in _measured(program, measure, links)]
+
+
+def _measured(program: str, measure: Measure, sizes: Sequence[int]) -> list[Row]:
+    rows: list[Row] = []
+    for links in sizes:
+        where = {"program": program, "links": links, "n": 2 * links}
+        if rows and rows[-1]["first_call"] > PATIENCE:
+            skipped = f"not tried: {rows[-1]['links']} links took {rows[-1]['first_call']:.0f} s to compile"
+            return [*rows, *({**where, "links": k, "n": 2 * k, "skipped": skipped} for k in sizes if k >= links)]
+        cost = measure(links)
+        rows.append({**where, "seconds": cost.seconds, "first_call": cost.first, "error": cost.error})
+        said = f"{cost.seconds:.2e} s, first {cost.first:.2f} s, error {cost.error:.0e}"
+        print(f"{program:18s} n = {2 * links:3d}  {said}")
+    return rows
+
+
+def switch() -> list[Row]:
+    """The largest chain that JAX runs as a straight line, as the library chooses."""
+    links = max((k for k in range(1, 16) if da.build(chain(k)).style == "straight-line"), default=0)
+    return [{"links": links, "n": 2 * links, "operations": STRAIGHT_LINE_LIMIT}]
+
+
+def crossing(rows: list[Row], quantity: str = "seconds") -> float | None:
+    """The n from which on JAX's array code is quicker than its straight line, between sizes on logarithmic scales."""
+    of = {
+        program: {row["n"]: row[quantity] for row in rows if row["program"] == program and quantity in row}
+        for program in ("JAX straight-line", "JAX array")
+    }
+    sizes = sorted(of["JAX straight-line"].keys() & of["JAX array"].keys())
+    ratios = np.log([of["JAX straight-line"][n] / of["JAX array"][n] for n in sizes])
+    behind = np.flatnonzero(ratios <= 0)
+    if not len(behind) or behind[-1] + 1 == len(sizes):
+        return None
+    last = int(behind[-1])  # the last size at which the straight line is quicker
+    return float(np.exp(np.interp(0.0, ratios[last : last + 2], np.log(sizes[last : last + 2]))))
