@@ -21,7 +21,7 @@ from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.engine import NativeEngine
 from dalembert.native.many import write_each
 from dalembert.native.march import Moving
-from dalembert.native.tape import Books, Program
+from dalembert.native.tape import Books, Program, Value
 
 Floats = NDArray[np.float64]
 
@@ -121,15 +121,20 @@ class _AtMany:
 
     def __init__(self, program: Program, size: int):
         module = ir.Module()
-        self.told = len(program.outputs)
-        write_each(module, "each", write_program(module, "program", program, hot=False), size, self.told)
+        # most entries of the matrices of a large system are known, and need not be computed at every state
+        self.computed = [i for i, x in enumerate(program.outputs) if isinstance(x, Value)]
+        self.known = np.array([0.0 if isinstance(x, Value) else float(x) for x in program.outputs])
+        short = Program(program.tape, [program.outputs[i] for i in self.computed])
+        write_each(module, "each", write_program(module, "program", short, hot=False), size, len(self.computed))
         self._code = MachineCode(module)
         kinds = ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p
         self._each = ctypes.CFUNCTYPE(None, *kinds)(self._code.address("each"))
 
     def __call__(self, y: Floats, t: Floats, p: Floats) -> Floats:
-        """Outputs (k, told) at states (k, size), times (k,) and parameters (k, number of them)."""
+        """Outputs (k, number of them) at states (k, size), times (k,) and parameters (k, number of them)."""
         y, t, p = (np.ascontiguousarray(x, float) for x in (y, t, p))
-        found = np.empty((len(y), self.told))
-        self._each(len(y), y.ctypes.data, t.ctypes.data, p.ctypes.data, p.shape[1], found.ctypes.data)
+        computed = np.empty((len(y), len(self.computed)))
+        self._each(len(y), y.ctypes.data, t.ctypes.data, p.ctypes.data, p.shape[1], computed.ctypes.data)
+        found = np.tile(self.known, (len(y), 1))
+        found[:, self.computed] = computed
         return found
