@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PEERS := .venv-peers/.ready
 
-.PHONY: demo test lint bench format clean
+.PHONY: demo test lint bench peers format clean
 
 demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
@@ -20,6 +21,16 @@ lint: $(READY)  ## formatting, style, types, layers
 bench: $(READY)  ## the benchmark table, as ratios
 	$(BIN)/python -m benchmarks
 
+peers: $(READY) $(PEERS)  ## the same motions by other packages, and by other engines
+	.venv-peers/bin/python -m benchmarks.peers
+	.venv-peers/bin/python -m benchmarks.engines
+
+$(PEERS): benchmarks/requirements.txt pyproject.toml constraints.txt
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		--requirement benchmarks/requirements.txt --editable .
+	touch $(PEERS)
+
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -31,4 +42,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf .venv out build dist
+	rm -rf .venv .venv-peers out build dist

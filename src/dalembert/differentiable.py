@@ -107,7 +107,7 @@ def flow(
             guarded,
             t0=outputs[0],
             t1=outputs[-1],
-            dt0=method.step,
+            dt0=None,
             y0=jnp.concatenate([q, qd]),
             args=(p, watch),
             stepsize_controller=_controller(method, outputs),
@@ -187,10 +187,16 @@ def _both_ways(solver: Any) -> Any:
 def _controller(method: Method, outputs: Array) -> diffrax.AbstractStepSizeController[Any, Any]:
     """Steps that end at every output: what comes with a high-order solver to interpolate is of lower order."""
     if method.step is not None:
-        steady: Any = diffrax.ConstantStepSize()
-    else:
-        steady = diffrax.PIDController(rtol=method.rtol, atol=method.atol)
-    return diffrax.ClipStepSizeController(steady, step_ts=outputs)
+        return diffrax.StepTo(ts=equal_steps(np.asarray(outputs), method.step))
+    adaptive = diffrax.PIDController(rtol=method.rtol, atol=method.atol)
+    return diffrax.ClipStepSizeController(adaptive, step_ts=outputs)
+
+
+def equal_steps(times: Any, step: float) -> Any:
+    """Times with each span between two of them divided into equal steps, no longer than one of them may be."""
+    counts = np.ceil(np.diff(times) / step * (1 - 1e-12)).astype(int)
+    spans = [np.linspace(a, b, k, endpoint=False) for a, b, k in zip(times[:-1], times[1:], counts, strict=True)]
+    return np.append(np.concatenate(spans), times[-1])
 
 
 def _state(names: tuple[str, ...], given: Any, argument: str, known: bool) -> Array:

@@ -69,11 +69,19 @@ def test_derivatives_with_respect_to_everything(mode) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_many_motions_at_once() -> None:
-    motion = da.flow(da.System((x,), [[1]], (-g * x,)), (0, 1))
-    gs = jnp.array([1.0, 4.0, 9.0])
-    ends = jax.vmap(lambda g: motion([1.0], [0.0], {"g": g})[0][-1, 0])(gs)
-    np.testing.assert_allclose(ends, np.cos(np.sqrt(gs)), atol=1e-8)
+def test_many_motions_at_once_and_their_derivatives() -> None:
+    """cos √g t, with fixed steps that must end at the outputs; forwards and backwards."""
+    times = np.array([0, 0.3, 1.0])
+    motion = da.flow(da.System((x,), [[1]], (-g * x,)), times, step=0.013)
+    gs = np.array([1.0, 4.0, 9.0])
+    many = jax.vmap(lambda g: motion([1.0], [0.0], {"g": g})[0][:, 0])
+    roots = np.sqrt(gs)[:, None]
+    exact = -np.sin(roots * times) * times / (2 * roots)
+    found, forwards = jax.jvp(many, (gs,), (np.ones(3),))
+    np.testing.assert_allclose(found, np.cos(roots * times), atol=1e-12)
+    np.testing.assert_allclose(forwards, exact, atol=1e-12)
+    backwards = jax.grad(lambda gs: many(gs).mean())(gs)
+    np.testing.assert_allclose(backwards, exact.sum(axis=1) / 9, atol=1e-12)
 
 
 def test_a_fit_takes_the_same_derivatives() -> None:
