@@ -67,14 +67,14 @@ def _column_step(problem: Problem) -> Callable[..., tuple[Any, Any]]:
     return partial(runge_kutta, lambda q, qd: dynamics.engine.columns(q, qd, 0.0, p), problem.h)
 
 
-def xla(problem: Problem, unroll: int = 1) -> Run:
+def xla(problem: Problem) -> Run:
     """The straight-line program over a struct of arrays, so many steps in one turn of the loop."""
     step = _column_step(problem)
 
     @jax.jit
     def run(q: Any, qd: Any) -> tuple[Any, Any]:
         state = (tuple(q), tuple(qd))
-        q, qd = jax.lax.fori_loop(0, problem.steps, lambda _, state: step(*state), state, unroll=unroll)
+        q, qd = jax.lax.fori_loop(0, problem.steps, lambda _, state: step(*state), state)
         return jnp.stack(q), jnp.stack(qd)
 
     return run

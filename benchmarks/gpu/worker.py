@@ -76,15 +76,13 @@ def by_us(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, An
         found = ours(problem, *start, projected=projected)
         whole, kernel = found["seconds"], found["kernel"]
         yield row(problem, found["q"], found["qd"], whole, projected=projected, detail="whole call")
-        if kernel is not None:
-            yield row(problem, found["q"], found["qd"], kernel, projected=projected, detail="kernel")
+        yield row(problem, found["q"], found["qd"], kernel, projected=projected, detail="kernel")
     if adaptive(count, rehearse):
         rtol, atol = TOLERANCES
         found = ours(problem, *start, projected=True, rtol=rtol, atol=atol)
         for detail, seconds in (("whole call", found["seconds"]), ("kernel", found["kernel"])):
-            if seconds is not None:
-                told = {"projected": True, "adaptive": True, "detail": f"adaptive, {detail}"}
-                yield row(problem, found["q"], found["qd"], seconds, **told)
+            told = {"projected": True, "adaptive": True, "detail": f"adaptive, {detail}"}
+            yield row(problem, found["q"], found["qd"], seconds, **told)
 
 
 def by_jax(make: Callable[[Problem], rivals.Run], slow: bool = False) -> Callable[..., Iterator[dict[str, Any]]]:
@@ -96,13 +94,6 @@ def by_jax(make: Callable[[Problem], rivals.Run], slow: bool = False) -> Callabl
         yield row(problem, q, qd, seconds)
 
     return rows
-
-
-def by_unrolled_xla(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
-    # a longer program takes minutes to compile
-    unroll = {"double pendulum": 8, "rolling disc": 4, "four-bar": 2}[problem.name]
-    for found in by_jax(lambda problem: rivals.xla(problem, unroll))(problem, count, rehearse):
-        yield {**found, "detail": f"{unroll} steps unrolled"}
 
 
 def by_pallas(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
@@ -135,7 +126,6 @@ WAYS: dict[str, Callable[..., Iterator[dict[str, Any]]]] = {
     "textbook, vmap": by_jax(rivals.textbook, slow=True),
     "XLA": by_jax(rivals.xla),
     "Pallas": by_pallas,
-    "XLA, unrolled": by_unrolled_xla,
     "MJX, float32": by_mjx(32),
     "MJX, float64": by_mjx(64),
 }
