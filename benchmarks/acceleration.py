@@ -76,9 +76,9 @@ def _compiled_loop(source: Any, links: int) -> MachineCode:
     accelerate = write_program(module, "accelerate", program, hot=True)
     w = Writer(module, "loop", (POINTER, POINTER, POINTER))
     y, p, out = w.function.args
-    with w.each(REPEATS):
+    for _ in w.each(REPEATS):
         w.b.call(accelerate, [y, number(0.0), p, out])
-        with w.each(2 * links) as i:
+        for i in w.each(2 * links):
             change = w.b.fmul(number(1e-12), load(w.b, out, i))
             for place in (i, w.b.add(i, ir.Constant(ir.IntType(64), 2 * links))):
                 store(w.b, w.b.fadd(load(w.b, y, place), change), y, place)

@@ -18,6 +18,7 @@ else:
 
 from dalembert.errors import ConstraintError as ConstraintError
 from dalembert.errors import DalembertError as DalembertError
+from dalembert.errors import DeviceError as DeviceError
 from dalembert.errors import InputError as InputError
 from dalembert.errors import MassMatrixError as MassMatrixError
 from dalembert.errors import ModelError as ModelError

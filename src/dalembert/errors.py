@@ -104,3 +104,7 @@ class SimulationError(DalembertError, RuntimeError):
 
     def __reduce__(self) -> Any:
         return SimulationError, (str(self), self.time, self.trajectory)
+
+
+class DeviceError(DalembertError, RuntimeError):
+    """A graphics card could not do what it was asked to."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dalembert.ensembles.members import Members, members_of
-from dalembert.ensembles.motions import motions
+from dalembert.ensembles.members import members_of
+from dalembert.ensembles.motions import Crew
 from dalembert.ensembles.summary import Summary
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, Projection
@@ -23,9 +23,6 @@ from dalembert.settings import method_of
 if TYPE_CHECKING:
     import xarray as xr
 
-CHUNK = 4096
-"""Members between two looks at the clock; of a summary no more than these are in memory."""
-
 
 def simulate_ensemble(
     system: System,
@@ -36,13 +33,15 @@ def simulate_ensemble(
     parameters: Any = None,
     rtol: float = 1e-9,
     atol: float = 1e-11,
+    step: float | None = None,
     drift: Drift | None = Projection(),
     max_steps: int = 1_000_000,
     keep: Literal["times", "end", "summary"] = "times",
     quantiles: Sequence[float] = (0.05, 0.5, 0.95),
+    device: Literal["cpu", "gpu"] = "cpu",
     progress: bool | None = None,
 ) -> xr.Dataset:
-    """The motions of many members: one system from many starts, or with many parameters, on all cores.
+    """The motions of many members: one system from many starts, or with many parameters, on all cores or a GPU.
 
     Each member takes its own adaptive steps and is put back on the constraints after each, as by ``da.simulate``. A
     member that fails is marked with its reason and does not spoil the others.
@@ -53,19 +52,25 @@ def simulate_ensemble(
     parameters    numbers for all members or arrays (N,), by name
     times         increasing times, the same for all
     rtol, atol, drift, max_steps    as for ``da.simulate``
+    step          a fixed step instead, by Runge and Kutta's method of order 4: each span between two times is divided
+                  into equal steps no longer than this
     keep          "times": states at all times; "end": at the last one; "summary": mean, variance and quantiles over the
                   members, at all times, in a memory that does not grow with their number
     quantiles     for a summary: exact up to 10 000 members, from a random sample of so many beyond
+    device        "gpu": one thread for each member on an NVIDIA graphics card, by the same machine code and so with the
+                  same numbers
     progress      True or False to force the progress bar; by itself it appears on a terminal after two seconds
 
     Returns
     -------
     Dataset       ``q`` and ``qd`` by member, time and coordinate, NaN where a member failed, and ``reason`` by member,
-                  empty where it did not; or ``mean``, ``variance`` and ``quantile`` of both, and ``failed``, how many
+                  empty where it did not; or ``mean``, ``variance`` and ``quantile`` of both, and ``failed``, how many.
+                  ``attrs["seconds"]`` is the time in machine code
 
     Raises
     ------
-    InputError    missing, unknown, misshapen numbers; arrays of different lengths; no array of members at all
+    InputError    missing, unknown, misshapen numbers; arrays of different lengths; no array of members at all; no
+                  graphics card, or a system that has no machine code, with "gpu"
 
     Examples
     --------
@@ -84,28 +89,37 @@ def simulate_ensemble(
         raise InputError("the system must not have friction that sticks: simulate such members one by one.")
     if keep not in ("times", "end", "summary"):
         raise InputError(f'`keep` must be "times", "end" or "summary"; got {keep!r}.')
+    if device not in ("cpu", "gpu"):
+        raise InputError(f'`device` must be "cpu" or "gpu"; got {device!r}.')
     asked = _shares(quantiles)
     times = time_values(times, "times", increasing=True)
-    method = method_of(None, drift, None, rtol, atol, None, max_steps)
+    method = method_of(None, drift, None, rtol, atol, step, max_steps)
     dynamics = build(system)
     members = members_of(dynamics.coordinates, dynamics.parameters, q0, qd0, parameters)
     summary = Summary(asked) if keep == "summary" else None
     states: list[Any] = []
     reasons: list[Any] = []
+    crew = Crew(dynamics, method, times, every=keep != "end", on_card=device == "gpu")
     with Progress(0, len(members), progress, "members") as bar:
-        for first in range(0, len(members), CHUNK):
-            mine = slice(first, first + CHUNK)
-            found = motions(dynamics, method, members.y[mine], members.p[mine], times)
-            reasons.append(found.reasons)
+        for first in range(0, len(members), crew.most):
+            mine = slice(first, first + crew.most)
+            moved = crew(members.some(mine))
+            reasons.append(moved.reasons)
             if summary is None:
-                states.append(found.y if keep == "times" else found.y[:, -1:].copy())
+                states.append(moved.y)
             else:
-                summary.add(found.y)
-            bar.show(min(first + CHUNK, len(members)))
+                summary.add(moved.y)
+            bar.show(min(first + crew.most, len(members)))
     kept = times if keep != "end" else times[-1:]
     if summary is not None:
-        return _summarised(summary, dynamics.coordinates, kept, np.concatenate(reasons))
-    return _dataset(np.concatenate(states), dynamics.coordinates, kept, np.concatenate(reasons), members)
+        found = _summarised(summary, dynamics.coordinates, kept, np.concatenate(reasons))
+    else:
+        found = _dataset(_joined(states), dynamics.coordinates, kept, _joined(reasons))
+    return found.assign_attrs(device=device, seconds=crew.seconds)
+
+
+def _joined(parts: list[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _shares(quantiles: Any) -> tuple[float, ...]:
@@ -118,13 +132,13 @@ def _shares(quantiles: Any) -> tuple[float, ...]:
     return shares
 
 
-def _dataset(y: Any, coordinates: tuple[str, ...], times: Any, reasons: Any, members: Members) -> xr.Dataset:
+def _dataset(y: Any, coordinates: tuple[str, ...], times: Any, reasons: Any) -> xr.Dataset:
     import xarray as xr
 
     n, about = len(coordinates), ("member", "time", "coordinate")
     return xr.Dataset(
         {"q": (about, y[:, :, :n]), "qd": (about, y[:, :, n:]), "reason": (("member",), reasons)},
-        {"member": np.arange(len(members)), "time": times, "coordinate": list(coordinates)},
+        {"member": np.arange(len(y)), "time": times, "coordinate": list(coordinates)},
     )
 
 

@@ -18,13 +18,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Members:
-    """States y (N, 2n) and parameters p (N, k) of N members."""
+    """The states (2n, N) and parameters (k, N) of N members, a row for each number."""
 
     y: Floats
     p: Floats
 
     def __len__(self) -> int:
-        return len(self.y)
+        return self.y.shape[1]
+
+    def some(self, mine: slice) -> Members:
+        return Members(self.y[:, mine], self.p[:, mine])
+
+    @property
+    def finite(self) -> NDArray[np.bool_]:
+        """Whose numbers are all finite."""
+        return np.asarray(np.isfinite(self.y).all(axis=0) & np.isfinite(self.p).all(axis=0))
 
 
 def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, qd0: Any, given: Any) -> Members:
@@ -46,8 +54,10 @@ def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, q
     (count,) = counts
     if not count:
         raise InputError("an ensemble must have at least one member; the arrays are empty.")
-    whole = np.stack([np.broadcast_to(column, count) for column in columns], axis=1)
-    return Members(np.ascontiguousarray(whole[:, :n]), np.ascontiguousarray(whole[:, n:]))
+    whole = np.empty((len(columns), count))
+    for row, column in zip(whole, columns, strict=True):
+        row[:] = column
+    return Members(whole[:n], whole[n:])
 
 
 def _columns(names: Sequence[str], given: Any, argument: str, noun: str) -> list[Floats]:

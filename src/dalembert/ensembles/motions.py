@@ -1,96 +1,146 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The motion of one member after another, in machine code: adaptive steps for each, on all cores."""
+"""The motions of many members in machine code: on all cores or on a graphics card, and alone where that declines."""
 
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.ensembles.members import Members
 from dalembert.equation.dynamics import Dynamics
-from dalembert.errors import DalembertError, SimulationError
+from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import native_steps
+from dalembert.integration.native_steps import cure_of, in_machine_code, rows_for
 from dalembert.integration.run import run
+from dalembert.native.many import Motions
+from dalembert.native.on_card import MotionsOnCard
 from dalembert.native.stepper import FINISHED
-from dalembert.violation import violated
 
 Floats = NDArray[np.float64]
+Machine = Callable[..., tuple[Floats, Floats]]
+"""Moves members: see ``native.many.Motions``."""
 
-ROOM = 8192
-"""Most steps of a member in one go; who needs more is simulated alone."""
+
+CHUNK = 4096
+"""Members between two looks at the clock; of a summary no more than these are in memory."""
+
+CARDFUL = 2**30
+"""The same for a graphics card, as bytes of states: it is quick only with many members."""
 
 
-class Motions(NamedTuple):
+class Moved(NamedTuple):
     """States (N, T, 2n) of members at times, NaN from where a motion failed; what is wrong (N,), empty if nothing."""
 
     y: Floats
     reasons: NDArray[np.str_]
 
 
-def motions(dynamics: Dynamics, method: Method, y: Floats, p: Floats, times: Floats) -> Motions:
-    """The motions of N members with states y (N, 2n) and parameters p (N, k)."""
-    found = np.full((len(y), len(times), y.shape[1]), np.nan)
-    numbers = np.isfinite(y).all(axis=1) & np.isfinite(p).all(axis=1)
-    done = _quickly(dynamics, method, y, p, times, np.flatnonzero(numbers), found)
-    reasons = np.full(len(y), "", object)
-    reasons[~numbers] = "its start or its parameters are not finite numbers."
-    for k in np.flatnonzero(numbers & ~done):
-        found[k], reasons[k] = _slowly(dynamics, method, y[k], p[k], times)
-    return Motions(found, reasons.astype(str))
+class Crew:
+    """Moves members of one system by one method, all at the same times."""
+
+    def __init__(self, dynamics: Dynamics, method: Method, times: Floats, *, every: bool, on_card: bool):
+        self.dynamics, self.method, self.times, self.every, self.on_card = dynamics, method, times, every, on_card
+        self.seconds = 0.0  # in machine code, without what comes before and after
+        self._machine: Any = None
+        if on_card and not in_machine_code(dynamics, method):
+            raise InputError(
+                'with `device="gpu"` a system must have machine code; this one has a law or a function that has none. '
+                'Take `device="cpu"`.'
+            )
+
+    @property
+    def most(self) -> int:
+        """Members to be taken at a time."""
+        if not self.on_card:
+            return CHUNK
+        return max(CARDFUL // (16 * len(self.dynamics.coordinates) * self._kept), 1)
+
+    @property
+    def _kept(self) -> int:
+        return len(self.times) if self.every else 1
+
+    def __call__(self, members: Members) -> Moved:
+        """The motions of some members."""
+        finite = members.finite
+        found, done = self._quickly(members, finite)
+        reasons = np.zeros(len(members), "U1")
+        if not done.all():
+            found[~done], said = np.nan, np.full(len(members), "", object)
+            said[~finite] = "its start or its parameters are not finite numbers."
+            for k in np.flatnonzero(finite & ~done):
+                states, said[k] = self._slowly(members.y[:, k], members.p[:, k])
+                found[k] = states if self.every else states[-1:]
+            reasons = said.astype(str)
+        return Moved(found, reasons)
+
+    def _quickly(self, members: Members, finite: Any) -> tuple[Floats, Any]:
+        """States of members, and whose the machine code answers for."""
+        if not finite.any() or not in_machine_code(self.dynamics, self.method):
+            return np.empty((len(members), self._kept, len(members.y))), np.zeros(len(members), bool)
+        method, first = self.method, int(np.argmax(finite))
+        begin, end = float(self.times[0]), float(self.times[-1])
+        shortest = max(4 * np.spacing(abs(begin)), 1e-18 * (end - begin))
+        settings = np.array([method.rtol, method.atol, shortest] if method.step is None else [method.step])
+        machine = self._prepared(members.y[:, first], members.p[:, first])
+        began = time.perf_counter()
+        found, endings = machine(members.y, members.p, self.times, settings, method.max_steps, every=self.every)
+        self.seconds += machine.seconds if self.on_card else time.perf_counter() - began
+        return found, finite & (endings == FINISHED)
+
+    def _prepared(self, y: Floats, p: Floats) -> Any:
+        """Machine code for the rows that are independent where a member starts."""
+        if self._machine is None:
+            native: Any = self.dynamics.native
+            rows = rows_for(self.dynamics, y, float(self.times[0]), p)
+            cure = cure_of(self.method.drift, self.dynamics.levels)
+            kind = MotionsOnCard if self.on_card else Motions
+            made = native.motions(rows, *cure, kind, self.method.step is not None)
+            self._machine = made if self.on_card else _on_all_cores(made)
+        return self._machine
+
+    def _slowly(self, y: Floats, p: Floats) -> tuple[Floats, str]:
+        """States at all times by all means of a single run, which knows what to say where it fails; what it says."""
+        n, times, states = len(y) // 2, self.times, np.full((len(self.times), len(y)), np.nan)
+        start: dict[str, Any] = {"allow_violation": False, "progress": False}
+        try:
+            # arrays, since every new Python number would be compiled anew
+            done = run(self.dynamics, _general(self.method), y[:n], y[n:], times, tuple(map(np.asarray, p)), **start)
+        except SimulationError as end:
+            reached = end.trajectory
+            known = np.searchsorted(reached.t, times[times <= reached.t[-1]])
+            states[: len(known)] = np.concatenate([reached.q, reached.qd], axis=1)[known]
+            return states, str(end)
+        except DalembertError as refusal:
+            return states, str(refusal)
+        return np.concatenate([done.q, done.qd], axis=1), ""
 
 
-def _quickly(
-    dynamics: Dynamics, method: Method, y: Floats, p: Floats, times: Floats, members: Any, found: Floats
-) -> NDArray[np.bool_]:
-    """Fill in the states of members that machine code answers for, on all cores; whose they are."""
-    done = np.zeros(len(y), bool)
-    if not len(members):
-        return done
-    native = native_steps(dynamics, method, p[members[0]])
-    members = members[_sound(dynamics, y[members], p[members], float(times[0]))] if native is not None else members[:0]
-    if native is None or not len(members):
-        return done
-    native.begin(y[members[0]], float(times[0]))
-    room = min(ROOM, method.max_steps)
+def _general(method: Method) -> Method:
+    """The same method for the general integrator."""
+    if method.step is None:
+        return method
+    from dalembert.integration.classical import RungeKutta
 
-    def work(part: NDArray[np.int64]) -> None:
-        own = np.ascontiguousarray(y[part]), np.ascontiguousarray(p[part])
-        states, endings = native.engine.many(*own, times, method.rtol, method.atol, room)
-        fine = (endings == FINISHED) & np.isfinite(states).all(axis=(1, 2))
-        found[part[fine]], done[part[fine]] = states[fine], True
+    return replace(method, solver=RungeKutta())
 
+
+def _on_all_cores(motions: Motions) -> Machine:
+    """Members divided among threads: machine code leaves Python's lock alone."""
     workers = os.cpu_count() or 1
-    with ThreadPoolExecutor(workers) as pool:
+
+    def move(y: Floats, p: Floats, *rest: Any, every: bool) -> tuple[Floats, Floats]:
         # more parts than workers: members take unequally long
-        list(pool.map(work, (part for part in np.array_split(members, 4 * workers) if len(part))))
-    return done
+        cuts = np.linspace(0, y.shape[1], min(4 * workers, y.shape[1]) + 1).astype(int)
+        with ThreadPoolExecutor(workers) as pool:
+            parts = pool.map(lambda i, j: motions(y[:, i:j], p[:, i:j], *rest, every=every), cuts[:-1], cuts[1:])
+            states, endings = zip(*parts, strict=True)
+        return np.concatenate(states), np.concatenate(endings)
 
-
-def _sound(dynamics: Dynamics, y: Floats, p: Floats, t: float) -> NDArray[np.bool_]:
-    """Whose start satisfies the constraints."""
-    n = y.shape[1] // 2
-    native: Any = dynamics.native
-    _, _, A, _, position, velocity = native.terms_of_many(y, np.full(len(y), t), p)
-    q, qd = y[:, :n], y[:, n:]
-    off = violated(position, A, q) | violated(velocity, A, qd, q)
-    return np.asarray(~off.any(axis=1))
-
-
-def _slowly(dynamics: Dynamics, method: Method, y: Floats, p: Floats, times: Floats) -> tuple[Floats, str]:
-    """States at all times by all means of a single run, which knows what to say where it fails; and what it says."""
-    n, states = len(y) // 2, np.full((len(times), len(y)), np.nan)
-    start: dict[str, Any] = {"allow_violation": False, "progress": False}
-    try:
-        done = run(dynamics, method, y[:n], y[n:], times, tuple(map(float, p)), **start)
-    except SimulationError as end:
-        reached = end.trajectory
-        known = np.searchsorted(reached.t, times[times <= reached.t[-1]])
-        states[: len(known)] = np.concatenate([reached.q, reached.qd], axis=1)[known]
-        return states, str(end)
-    except DalembertError as refusal:
-        return states, str(refusal)
-    return np.concatenate([done.q, done.qd], axis=1), ""
+    return move

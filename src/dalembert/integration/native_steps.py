@@ -40,15 +40,14 @@ class NativeSteps:
     def begin(self, y: Floats, t: float) -> None:
         """Choose rows where none are in use yet."""
         if self.engine is None:
-            self.rows = tuple(range(len(self.dynamics.levels)))
             native: Any = self.dynamics.native
-            self._use(self.rows if native.needs_multipliers else self._independent(y, t))
+            if native.usual_rows is None:
+                native.usual_rows = rows_for(self.dynamics, y, t, self.p)
+            self._use(native.usual_rows)
 
     def _use(self, rows: tuple[int, ...]) -> None:
-        rates = damping_rates(self.dynamics.levels, self.drift.gains())
-        iterations = self.drift.iterations if isinstance(self.drift, Projection) else None
         native: Any = self.dynamics.native
-        self.rows, self.engine = rows, native.engine(rows, iterations, rates)
+        self.rows, self.engine = rows, native.engine(rows, *cure_of(self.drift, self.dynamics.levels))
 
     def stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
         """Up to ``room`` steps, or None if not even one can be taken."""
@@ -61,8 +60,7 @@ class NativeSteps:
 
     def _chosen_anew(self, y: Floats, t: float) -> bool:
         """Whether there are other rows that will do better at a state; they are then in use."""
-        native: Any = self.dynamics.native
-        rows = self.rows if native.needs_multipliers else self._independent(y, t)
+        rows = rows_for(self.dynamics, y, t, self.p, self.rows)
         if rows == self.rows:
             return False
         self._use(rows)
@@ -94,7 +92,8 @@ class NativeSteps:
     def _sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         y, told, trusted = self.engine.sample(t0, y0, times, self.p)
         trusted &= np.isfinite(y).all(axis=1)
-        told = {name: np.where(trusted[:, None], values, 0.0) for name, values in told.items()}
+        if not trusted.all():
+            told = {name: np.where(trusted[:, None], values, 0.0) for name, values in told.items()}
         n, count = y.shape[1] // 2, len(times)
         kept = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
         found: dict[str, Any] = {name: told[name] for name in kept}
@@ -116,16 +115,31 @@ class NativeSteps:
         }
         return found, trusted
 
-    def _independent(self, y: Floats, t: float) -> tuple[int, ...]:
-        native: Any = self.dynamics.native
-        n = len(y) // 2
-        M, _, A, *_ = native.terms(y[:n], y[n:], t, self.p)
-        try:
-            B = _in_mass_metric(M, A)
-        except np.linalg.LinAlgError:
-            return self.rows
-        levels = [("position", "velocity", "acceleration").index(level) for level in self.dynamics.levels]
-        return independent_rows(B, levels, RANK_TOLERANCE) if np.isfinite(B).all() else self.rows
+
+def cure_of(drift: Drift, levels: tuple[str, ...]) -> tuple[int | None, Any]:
+    """Iterations of a projection and stabilising rates, of which a drift cure has one or the other or none."""
+    return drift.iterations if isinstance(drift, Projection) else None, damping_rates(levels, drift.gains())
+
+
+def rows_for(
+    dynamics: Dynamics, y: Floats, t: float, p: Floats, otherwise: tuple[int, ...] | None = None
+) -> tuple[int, ...]:
+    """Rows to use at a state: independent ones, or all of them where a law needs their multipliers.
+
+    Where no choice can be made it is ``otherwise``, which is all of them too if it is not said.
+    """
+    native: Any = dynamics.native
+    rows = tuple(range(len(dynamics.levels))) if otherwise is None else otherwise
+    if native.needs_multipliers:
+        return rows
+    n = len(y) // 2
+    M, _, A, *_ = native.terms(y[:n], y[n:], t, p)
+    try:
+        B = _in_mass_metric(M, A)
+    except np.linalg.LinAlgError:
+        return rows
+    levels = [("position", "velocity", "acceleration").index(level) for level in dynamics.levels]
+    return independent_rows(B, levels, RANK_TOLERANCE) if np.isfinite(B).all() else rows
 
 
 def _in_mass_metric(M: Floats, A: Floats) -> Floats:
@@ -151,11 +165,15 @@ def at_own_level(levels: tuple[str, ...], position: Any, velocity: Any, accelera
     return sum(values * np.array([at == level for at in levels], float) for level, values in own.items())
 
 
+def in_machine_code(dynamics: Dynamics, method: Any) -> bool:
+    """Whether a system has what it takes, and a method is not too special."""
+    usual = isinstance(method.formulation, Factored) and isinstance(method.drift, (Projection, Baumgarte, NoCure))
+    return usual and dynamics.native is not None and dynamics.native.possible
+
+
 def native_steps(dynamics: Dynamics, method: Any, p: Any) -> NativeSteps | None:
     """Machine code for a method, if it is the default one and the system has what it takes."""
-    usual = method.solver is None and method.step is None and isinstance(method.formulation, Factored)
-    known = isinstance(method.drift, (Projection, Baumgarte, NoCure))
-    if not (usual and known and dynamics.native is not None and dynamics.native.possible):
+    if method.solver is not None or method.step is not None or not in_machine_code(dynamics, method):
         return None
     numbers = np.array([float(value) for value in p])
     return NativeSteps(dynamics, method.drift, numbers, method.rtol, method.atol)

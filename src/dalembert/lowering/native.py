@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from math import prod
@@ -20,6 +20,7 @@ from dalembert.lowering.source import Source
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.engine import NativeEngine
 from dalembert.native.many import write_each
+from dalembert.native.march import Moving
 from dalembert.native.tape import Books, Program
 
 Floats = NDArray[np.float64]
@@ -30,7 +31,9 @@ class NativeSystem:
 
     def __init__(self, source: Source):
         self.source = source
+        self.usual_rows: tuple[int, ...] | None = None  # chosen for the first motion, and tried first for the next
         self.engine = lru_cache(maxsize=16)(self._engine)
+        self.motions = lru_cache(maxsize=16)(self._motions)
         self._recorded = lru_cache(maxsize=16)(self._recorded_programs)
         self._books = lru_cache(maxsize=16)(self._written_books)
 
@@ -53,13 +56,21 @@ class NativeSystem:
         self, rows: Sequence[int], iterations: int | None, rates: Sequence[tuple[float, float]] | None
     ) -> NativeEngine:
         programs = Programs(self.source, rows, rates)
-        return NativeEngine(
-            programs.n,
-            accelerate=programs.acceleration(),
-            project=programs.projection(iterations) if iterations and rows else None,
-            agree=programs.agreement() if len(rows) < programs.m else None,
-            account=Programs(self.source, rows, None).account(),
-        )
+        account = Programs(self.source, rows, None).account()
+        return NativeEngine(programs.n, *programs.hot(iterations), account=account)
+
+    def _motions(
+        self,
+        rows: Sequence[int],
+        iterations: int | None,
+        rates: Sequence[tuple[float, float]] | None,
+        kind: Callable[..., Any],
+        fixed: bool,
+    ) -> Any:
+        """What moves many members: ``kind`` is that of where it is done."""
+        programs = Programs(self.source, rows, rates)
+        hot = programs.hot(iterations)
+        return kind(Moving(programs.n, len(self.source.parameters), *hot, programs.sound()), fixed=fixed)
 
     def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:
         """M, Q, A, b and the residuals at position and velocity level, at one state."""

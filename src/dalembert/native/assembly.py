@@ -96,6 +96,13 @@ def _needed(program: Program) -> list[int]:
     return sorted(wanted)
 
 
+def optimised(parsed: Any, machine: Any, *, speed: int) -> Any:
+    """A module after LLVM's passes for a machine."""
+    passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=speed))
+    passes.getModulePassManager().run(parsed, passes)
+    return parsed
+
+
 class MachineCode:
     """A module compiled for this processor; functions are found by name."""
 
@@ -104,10 +111,8 @@ class MachineCode:
         module.triple = machine.triple
         parsed = llvm.parse_assembly(str(module))
         parsed.verify()
-        tuning = llvm.create_pipeline_tuning_options(speed_level=1)  # more is no faster to run, and slower to be ready
-        passes = llvm.create_pass_builder(machine, tuning)
-        passes.getModulePassManager().run(parsed, passes)
-        self._engine = llvm.create_mcjit_compiler(parsed, machine)
+        # more is no faster to run, and slower to be ready
+        self._engine = llvm.create_mcjit_compiler(optimised(parsed, machine, speed=1), machine)
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:

@@ -8,7 +8,8 @@ from typing import Any
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.stepper import Parts, Writer, evaluate
+from dalembert.native.stepper import Parts, evaluate
+from dalembert.native.writer import Writer
 
 SHORT = 1e-6
 """Where nothing is known."""
@@ -29,7 +30,7 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     known = w.b.and_(*(w.b.fcmp_ordered(">", x, number(1e-5)) for x in (size, speed)))
     rough = w.b.select(known, w.b.fdiv(w.b.fmul(number(0.01), size), speed), number(SHORT))
     trial = w.intrinsic("minnum", rough, left)
-    with w.each(parts.size) as i:
+    for i in w.each(parts.size):
         store(w.b, w.b.fadd(load(w.b, y, i), w.b.fmul(trial, load(w.b, slope, i))), moved, i)
     evaluate(w, parts, moved, w.b.fadd(t, trial), p, bent)
     change = _rms(w, parts, y, rtol, atol, lambda i: w.b.fsub(load(w.b, bent, i), load(w.b, slope, i)))
@@ -37,7 +38,9 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     with w.b.if_then(_unknown(w, w.b.fadd(steepest, change))):
         w.b.ret(trial)
     steep = w.b.fcmp_ordered(">", steepest, number(1e-15))
-    root = w.intrinsic("pow", w.b.fdiv(number(0.01), steepest), number(1 / 8))
+    root = w.b.fdiv(number(0.01), steepest)
+    for _ in range(3):  # the eighth root
+        root = w.intrinsic("sqrt", root)
     flat = w.intrinsic("maxnum", number(SHORT), w.b.fmul(number(1e-3), trial))
     guess = w.intrinsic("minnum", w.b.select(steep, root, flat), w.b.fmul(number(100), trial))
     w.b.ret(w.intrinsic("minnum", guess, left))
@@ -52,7 +55,7 @@ def _unknown(w: Writer, x: Any) -> Any:
 def _rms(w: Writer, parts: Parts, y: Any, rtol: Any, atol: Any, of: Any) -> Any:
     """The root of the mean square of components over what errors they may have."""
     total = w.variable(DOUBLE, number(0.0))
-    with w.each(parts.size) as i:
+    for i in w.each(parts.size):
         allowed = w.b.fadd(atol, w.b.fmul(rtol, w.intrinsic("fabs", load(w.b, y, i))))
         share = w.b.fdiv(of(i), allowed)
         w.b.store(w.b.fadd(w.get(total), w.b.fmul(share, share)), total)

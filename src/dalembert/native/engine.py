@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.beginning import write_first_step
-from dalembert.native.many import write_many
-from dalembert.native.stepper import Parts, write_stepper
+from dalembert.native.stepper import write_parts, write_sample, write_stepper
 from dalembert.native.tape import Account, Program
 
 Floats = NDArray[np.float64]
@@ -42,22 +41,17 @@ class NativeEngine:
     ):
         module = ir.Module()
         told, self.account = account
-        parts = Parts(
-            n=n,
-            accelerate=write_program(module, "accelerate", accelerate, hot=True),
-            project=None if project is None else write_program(module, "project", project, hot=True),
-            agree=None if agree is None else write_program(module, "agree", agree, hot=True),
-            account=write_program(module, "account", told, hot=False),
-            told=sum(self.account),
+        parts = write_parts(module, n, accelerate, project, agree)
+        stepper = write_stepper(module, parts)
+        write_sample(
+            module, parts, stepper.reached, write_program(module, "account", told, hot=False), sum(self.account)
         )
-        write_stepper(module, parts)
-        write_many(module, parts, write_first_step(module, parts))
+        write_first_step(module, parts)
         self.parts = parts
         self._code = MachineCode(module)
         self._integrate = self._function("integrate", ctypes.c_int64, "aadaadddiaaaa")
         self._sample = self._function("sample", None, "iaaaaaaaa")
         self._first_step = self._function("first_step", ctypes.c_double, "addadda")
-        self._many = self._function("many", None, "iaaiaidddiaaaa")
         self._accelerate = self._function("accelerate", None, "adaa")
         self._project = None if project is None else self._function("project", None, "adaa")
 
@@ -107,7 +101,11 @@ class NativeEngine:
     ) -> tuple[Floats, dict[str, Floats], NDArray[np.bool_]]:
         """States at times reached by one step each from (t0, y0), their account by name, and which of them to trust."""
         count = len(times)
-        states, told, trusted = np.empty((count, self.parts.size)), np.empty((count, self.parts.told)), np.empty(count)
+        states, told, trusted = (
+            np.empty((count, self.parts.size)),
+            np.empty((count, sum(self.account))),
+            np.empty(count),
+        )
         work = np.empty(self.parts.workspace)
         self._sample(
             *(count, t0.ctypes.data, y0.ctypes.data, times.ctypes.data, p.ctypes.data),
@@ -116,17 +114,3 @@ class NativeEngine:
         ends = [*accumulate(self.account, initial=0)]
         parts = [told[:, i:j] for i, j in pairwise(ends)]
         return states, dict(zip(Account._fields, parts, strict=True)), trusted == 1.0
-
-    def many(
-        self, y: Floats, p: Floats, times: Floats, rtol: float, atol: float, room: int
-    ) -> tuple[Floats, NDArray[np.int64]]:
-        """States (N, T, 2n) of members with states y (N, 2n) and parameters p (N, k), and how each motion ended."""
-        count, size = len(y), self.parts.size
-        states, endings = np.empty((count, len(times), size)), np.empty(count)
-        buffers, work = np.empty(room * (size + 1) + size + 3), np.empty(self.parts.workspace)
-        shortest = max(4 * np.spacing(abs(times[0])), 1e-18 * float(times[-1] - times[0]))
-        self._many(
-            *(count, y.ctypes.data, p.ctypes.data, p.shape[1], times.ctypes.data, len(times), rtol, atol, shortest),
-            *(room, states.ctypes.data, endings.ctypes.data, buffers.ctypes.data, work.ctypes.data),
-        )
-        return states, endings.astype(int)

@@ -7,17 +7,16 @@ bookkeeping of a general integrator, costs ten times the arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from dalembert.native.assembly import DOUBLE, POINTER, call, element, load, number, store
+from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store, write_program
 from dalembert.native.dormand_prince import ERROR_3, ERROR_5, FROM_EARLIER, NODES, RESULT, Factors
+from dalembert.native.tape import Program
+from dalembert.native.writer import LONG, Writer
 
-LONG = ir.IntType(64)
 STAGES = len(NODES)
 MORE, FINISHED, DECLINED = range(3)
 """How a stretch of steps ends: no room for more of them, at the last time, or before a step that it will not take."""
@@ -34,8 +33,6 @@ class Parts:
     accelerate: ir.Function
     project: ir.Function | None
     agree: ir.Function | None
-    account: ir.Function
-    told: int
 
     @property
     def size(self) -> int:
@@ -52,59 +49,33 @@ class Parts:
         return STAGES * self.stride + 3 * self.stride
 
 
-class Writer:
-    """An LLVM function in the making, with loops, branches and variables."""
+def write_parts(
+    module: ir.Module, n: int, accelerate: Program, project: Program | None, agree: Program | None
+) -> Parts:
+    """Programs as functions of a module."""
 
-    def __init__(self, module: ir.Module, name: str, arguments: Sequence[Any], result: Any = None):
-        self.module = module
-        self.function = ir.Function(module, ir.FunctionType(result or ir.VoidType(), arguments), name)
-        self.b: Any = ir.IRBuilder(self.function.append_basic_block())  # its stubs lack the flags of operations
+    def written(name: str, program: Program | None) -> ir.Function | None:
+        return None if program is None else write_program(module, name, program, hot=True)
 
-    def variable(self, kind: Any, start: Any) -> Any:
-        with self.b.goto_entry_block():
-            place = self.b.alloca(kind)
-        self.b.store(start, place)
-        return place
-
-    def get(self, place: Any, kind: Any = DOUBLE) -> Any:
-        return self.b.load(place, typ=kind)
-
-    @contextmanager
-    def each(self, count: Any) -> Generator[Any]:
-        """A loop over 0 … count − 1."""
-        end = ir.Constant(LONG, count) if isinstance(count, int) else count
-        before, body, after = (self.b.append_basic_block() for _ in range(3))
-        start = self.b.block
-        self.b.branch(before)
-        self.b.position_at_end(before)
-        i = self.b.phi(LONG)
-        i.add_incoming(ir.Constant(LONG, 0), start)
-        self.b.cbranch(self.b.icmp_signed("<", i, end), body, after)
-        self.b.position_at_end(body)
-        yield i
-        following = self.b.add(i, ir.Constant(LONG, 1))
-        i.add_incoming(following, self.b.block)
-        self.b.branch(before)
-        self.b.position_at_end(after)
-
-    @contextmanager
-    def forever(self) -> Generator[None]:
-        """A loop that only a return leaves."""
-        body = self.b.append_basic_block()
-        self.b.branch(body)
-        self.b.position_at_end(body)
-        yield
-        self.b.branch(body)
-
-    def intrinsic(self, name: str, *arguments: Any) -> Any:
-        return call(self.module, self.b, f"llvm.{name}.f64", arguments)
+    return Parts(
+        n,
+        write_program(module, "accelerate", accelerate, hot=True),
+        written("project", project),
+        written("agree", agree),
+    )
 
 
-def write_stepper(module: ir.Module, parts: Parts) -> None:
-    """Add ``integrate`` and ``sample`` to a module."""
+class Stepper(NamedTuple):
+    """``integrate`` and ``reached``, as functions of a module."""
+
+    integrate: ir.Function
+    reached: ir.Function
+
+
+def write_stepper(module: ir.Module, parts: Parts) -> Stepper:
+    """Add ``integrate`` and ``reached`` to a module."""
     step = _write_step(module, parts)
-    _write_integrate(module, parts, step)
-    _write_sample(module, parts, _write_reached(module, parts, step))
+    return Stepper(_write_integrate(module, parts, step), _write_reached(module, parts, step))
 
 
 def _blend(w: Writer, parts: Parts, k: Any, i: Any, factors: Factors) -> Any:
@@ -118,7 +89,7 @@ def _blend(w: Writer, parts: Parts, k: Any, i: Any, factors: Factors) -> Any:
 
 def evaluate(w: Writer, parts: Parts, y: Any, t: Any, p: Any, k: Any) -> None:
     """k = (q̇, q̈, trusted) at a state."""
-    with w.each(parts.n) as i:
+    for i in w.each(parts.n):
         store(w.b, load(w.b, y, w.b.add(i, ir.Constant(LONG, parts.n))), k, i)
     w.b.call(parts.accelerate, [y, t, p, element(w.b, k, parts.n)])
 
@@ -129,7 +100,7 @@ def _write_step(module: ir.Module, parts: Parts) -> ir.Function:
     y, t, h, p, k, stage, y1 = w.function.args
 
     def combine(factors: Factors, to: Any) -> None:
-        with w.each(parts.size) as i:
+        for i in w.each(parts.size):
             moved = w.b.fmul(h, _blend(w, parts, k, i, factors), flags=("contract",))
             store(w.b, w.b.fadd(load(w.b, y, i), moved, flags=("contract",)), to, i)
 
@@ -145,7 +116,7 @@ def _write_step(module: ir.Module, parts: Parts) -> ir.Function:
 def _error(w: Writer, parts: Parts, y: Any, y1: Any, h: Any, k: Any, rtol: Any, atol: Any) -> Any:
     """The estimated error of a step over what is allowed, as Hairer, Nørsett and Wanner combine two estimates."""
     sums = [w.variable(DOUBLE, number(0.0)) for _ in range(2)]
-    with w.each(parts.size) as i:
+    for i in w.each(parts.size):
         largest = w.intrinsic("maxnum", *(w.intrinsic("fabs", load(w.b, x, i)) for x in (y, y1)))
         allowed = w.b.fadd(atol, w.b.fmul(rtol, largest))
         for total, factors in zip(sums, (ERROR_5, ERROR_3), strict=True):
@@ -166,7 +137,7 @@ def _all_trusted(w: Writer, parts: Parts, k: Any) -> Any:
     return w.b.fcmp_ordered(">", least, number(0.5))
 
 
-def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> None:
+def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Function:
     """integrate(y, t, end, h, p, rtol, atol, shortest, room, times, states, rejected, work) -> steps · 3 + ending.
 
     y, t[0] and h[0] are where to start and the step to try; they are kept up to date, for the next stretch.
@@ -215,7 +186,7 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> None
                 w.b.store(number(LONGEST), most)
                 store(w.b, w.b.fmul(size, ratio), h, 0)
                 reached = w.b.select(last, end, w.b.fadd(now, size))
-                _arrive(w, parts, y, y1, reached, p)
+                arrive(w, parts, y, y1, reached, p)
                 store(w.b, reached, t, 0)
                 _keep(w, parts, y, reached, times, states, taken)
                 with w.b.if_then(last, likely=False):
@@ -228,23 +199,24 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> None
                 store(w.b, w.b.fmul(size, shorter), h, 0)
                 w.b.store(number(1.0), most)  # no growth right after a failure
                 store(w.b, w.b.fadd(load(w.b, rejected, 0), number(1.0)), rejected, 0)
+    return w.function
 
 
 def _keep(w: Writer, parts: Parts, y: Any, t: Any, times: Any, states: Any, taken: Any) -> None:
     """One more step in the record."""
     count = w.get(taken, LONG)
     store(w.b, t, times, count)
-    with w.each(parts.size) as i:
+    for i in w.each(parts.size):
         store(w.b, load(w.b, y, i), states, w.b.add(w.b.mul(count, ir.Constant(LONG, parts.size)), i))
     w.b.store(w.b.add(count, ir.Constant(LONG, 1)), taken)
 
 
-def _arrive(w: Writer, parts: Parts, y: Any, y1: Any, t: Any, p: Any) -> None:
+def arrive(w: Writer, parts: Parts, y: Any, y1: Any, t: Any, p: Any) -> None:
     """y becomes y1, on the constraints."""
     if parts.project is not None:
         w.b.call(parts.project, [y1, t, p, y])
         return
-    with w.each(parts.size) as i:
+    for i in w.each(parts.size):
         store(w.b, load(w.b, y1, i), y, i)
 
 
@@ -260,9 +232,10 @@ def _write_reached(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Fun
         with later:
             evaluate(w, parts, start, now, p, k)
             w.b.call(step, [start, now, w.b.fsub(time, now), p, k, stage, y1])
-            _arrive(w, parts, state, y1, time, p)
-        with at_once, w.each(parts.size) as j:
-            store(w.b, load(w.b, start, j), state, j)
+            arrive(w, parts, state, y1, time, p)
+        with at_once:
+            for j in w.each(parts.size):
+                store(w.b, load(w.b, start, j), state, j)
     evaluate(w, parts, state, time, p, k)
     trusted = load(w.b, k, parts.size)
     if parts.agree is not None:
@@ -272,14 +245,14 @@ def _write_reached(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Fun
     return w.function
 
 
-def _write_sample(module: ir.Module, parts: Parts, reached: ir.Function) -> None:
+def write_sample(module: ir.Module, parts: Parts, reached: ir.Function, account: ir.Function, told: int) -> None:
     """sample(count, t0, y0, times, p, states, told, trusted, work): the state and its account at each time."""
     w = Writer(module, "sample", (LONG, *[POINTER] * 8))
-    count, t0, y0, times, p, states, told, trusted, work = w.function.args
-    with w.each(count) as i:
+    count, t0, y0, times, p, states, accounts, trusted, work = w.function.args
+    for i in w.each(count):
         row = w.b.mul(i, ir.Constant(LONG, parts.size))
         state, time = element(w.b, states, row), load(w.b, times, i)
         sure = w.b.call(reached, [element(w.b, y0, row), load(w.b, t0, i), time, p, state, work])
         store(w.b, sure, trusted, i)
-        w.b.call(parts.account, [state, time, p, element(w.b, told, w.b.mul(i, ir.Constant(LONG, parts.told)))])
+        w.b.call(account, [state, time, p, element(w.b, accounts, w.b.mul(i, ir.Constant(LONG, told)))])
     w.b.ret_void()

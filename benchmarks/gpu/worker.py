@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One way to simulate, in a process of its own: measures its rows and prints each as a line of JSON.
+
+In a process of its own a way that crashes, or compiles for ever, costs the table no more than its own rows.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks.gpu import cuda, mjx_model, rivals
+from benchmarks.gpu.ours import ours
+from benchmarks.gpu.problems import Problem, problems
+from benchmarks.gpu.reference import checked
+
+MARK = "ROW "
+CROWDS = (2**20, 2**17, 2**14)
+"""The largest first: what a limit of time cuts off is least missed then."""
+LARGEST = 2**22
+SLOW_STEPS = 20
+"""Of large crowds by slow ways; the rates are per step."""
+TOLERANCES = (1e-8, 1e-10)
+"""Relative and absolute, of adaptive runs."""
+
+
+def best(run: Callable[[], Any], repeats: int = 3) -> tuple[Any, float]:
+    """The result, and the shortest of some times after a first call that compiles."""
+    found, times = jax.block_until_ready(run()), []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        jax.block_until_ready(run())
+        times.append(time.perf_counter() - began)
+    return found, min(times)
+
+
+def row(problem: Problem, q: Any, qd: Any, seconds: float, **more: Any) -> dict[str, Any]:
+    """What the table needs: how long, and the ends of the members that are checked."""
+    some = list(checked(q.shape[1]))
+    ends = [[np.asarray(x[:, i], float).tolist() for x in (q, qd)] for i in some]
+    told = {"problem": problem.name, "members": q.shape[1], "steps": problem.steps, "seconds": seconds}
+    return {**told, "checked": some, "ends": ends, **more}
+
+
+def adaptive(count: int, rehearse: bool) -> bool:
+    return rehearse or count == CROWDS[0]
+
+
+def by_cuda(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
+    """The best of some block sizes."""
+    compiler, choices = (cuda.HOST, (0,)) if rehearse else (cuda.NVCC, range(len(cuda.CHOICES)))
+    start = problem.starts(count)
+    for projected in (False, True):
+        asked = {"projected": projected, "repeats": 3, "compiler": compiler}
+        found = {cuda.CHOICES[k]: cuda.run(problem, *start, choice=k, **asked) for k in choices}
+        times = {choice: seconds for choice, (_, _, seconds) in found.items()}
+        fastest = min(times, key=times.__getitem__)
+        yield row(problem, *found[fastest], projected=projected, detail=fastest, choices=times)
+    for k, method in enumerate(cuda.METHODS if adaptive(count, rehearse) else ()):
+        asked = {"projected": True, "repeats": 3, "compiler": compiler}
+        found = cuda.run_adaptive(problem, *start, *TOLERANCES, choice=k, **asked)
+        yield row(problem, *found, projected=True, adaptive=True, detail=f"adaptive, {method}")
+
+
+def by_us(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
+    start = problem.starts(count)
+    for projected in (False, True):
+        found = ours(problem, *start, projected=projected)
+        whole, kernel = found["seconds"], found["kernel"]
+        yield row(problem, found["q"], found["qd"], whole, projected=projected, detail="whole call")
+        if kernel is not None:
+            yield row(problem, found["q"], found["qd"], kernel, projected=projected, detail="kernel")
+    if adaptive(count, rehearse):
+        rtol, atol = TOLERANCES
+        found = ours(problem, *start, projected=True, rtol=rtol, atol=atol)
+        for detail, seconds in (("whole call", found["seconds"]), ("kernel", found["kernel"])):
+            if seconds is not None:
+                told = {"projected": True, "adaptive": True, "detail": f"adaptive, {detail}"}
+                yield row(problem, found["q"], found["qd"], seconds, **told)
+
+
+def by_jax(make: Callable[[Problem], rivals.Run], slow: bool = False) -> Callable[..., Iterator[dict[str, Any]]]:
+    def rows(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
+        if slow and count > CROWDS[-1]:
+            problem = replace(problem, steps=SLOW_STEPS)
+        q, qd = (jnp.asarray(x) for x in problem.starts(count))
+        (q, qd), seconds = best(lambda run=make(problem): run(q, qd), repeats=2 if slow else 3)
+        yield row(problem, q, qd, seconds)
+
+    return rows
+
+
+def by_unrolled_xla(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
+    # a longer program takes minutes to compile
+    unroll = {"double pendulum": 8, "rolling disc": 4, "four-bar": 2}[problem.name]
+    for found in by_jax(lambda problem: rivals.xla(problem, unroll))(problem, count, rehearse):
+        yield {**found, "detail": f"{unroll} steps unrolled"}
+
+
+def by_pallas(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
+    """The best of some blocks and warps; one choice alone for smaller crowds and the longest program."""
+    choices = ((128, 4), (256, 8), (256, 4)) if count == CROWDS[0] and problem.name != "four-bar" else ((128, 4),)
+    for block, warps in choices:
+        make = lambda problem, b=block, w=warps: rivals.pallas(problem, b, w, interpret=rehearse)  # noqa: E731
+        for found in by_jax(make)(problem, count, rehearse):
+            yield {**found, "detail": f"blocks of {block}, {warps} warps"}
+
+
+def by_mjx(bits: int) -> Callable[..., Iterator[dict[str, Any]]]:
+    def rows(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
+        if problem.name == "rolling disc":
+            return
+        jax.config.update("jax_enable_x64", bits == 64)
+        if count > CROWDS[-1]:
+            problem = replace(problem, steps=SLOW_STEPS)
+        joints = mjx_model.to_joints(problem, *problem.starts(count))
+        joints = [jnp.asarray(x, f"float{bits}") for x in joints]
+        end, seconds = best(lambda run=mjx_model.mjx_run(problem): run(*joints), repeats=2)
+        yield row(problem, *mjx_model.from_joints(problem, *end), seconds, other_steps=True, detail=f"float{bits}")
+
+    return rows
+
+
+WAYS: dict[str, Callable[..., Iterator[dict[str, Any]]]] = {
+    "CUDA by hand": by_cuda,
+    "dalembert": by_us,
+    "textbook, vmap": by_jax(rivals.textbook, slow=True),
+    "XLA": by_jax(rivals.xla),
+    "Pallas": by_pallas,
+    "XLA, unrolled": by_unrolled_xla,
+    "MJX, float32": by_mjx(32),
+    "MJX, float64": by_mjx(64),
+}
+
+
+def crowds(who: str, problem: Problem) -> tuple[int, ...]:
+    """JAX compiles anew for each size, which takes long: not all of them for all."""
+    pendulum = problem.name == "double pendulum"
+    if who in ("CUDA by hand", "dalembert"):
+        return (*CROWDS, LARGEST) if pendulum else CROWDS
+    if who.startswith("MJX"):
+        return CROWDS[0], CROWDS[-1]
+    return CROWDS if pendulum else CROWDS[:1]
+
+
+def tell(**told: Any) -> None:
+    print(MARK + json.dumps(told), flush=True)
+
+
+def main(who: str, rehearse: bool) -> None:
+    for problem in problems():
+        sizes = (256,) if rehearse else crowds(who, problem)
+        problem = replace(problem, steps=20) if rehearse else problem
+        for count in sizes:
+            try:
+                for found in WAYS[who](problem, count, rehearse):
+                    tell(who=who, **found)
+            except Exception as error:
+                reason = f"{type(error).__name__}: {error}"
+                tell(who=who, problem=problem.name, members=count, failed=reason[:500])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], "rehearse" in sys.argv[2:])

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""NVIDIA's driver, as far as one kernel needs it: memory, copies, a launch."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import DeviceError, InputError
+
+Floats = NDArray[np.float64]
+
+
+class Card:
+    """The first graphics card that the driver finds; its memory and programs are shared with JAX and others."""
+
+    def __init__(self) -> None:
+        self._driver = _driver()
+        device = ctypes.c_int()
+        self._do("cuInit", 0)
+        self._do("cuDeviceGet", ctypes.byref(device), 0)
+        self._context = ctypes.c_void_p()
+        self._do("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
+        name = ctypes.create_string_buffer(100)
+        self._do("cuDeviceGetName", name, 100, device)
+        self.name = name.value.decode()
+
+    def _do(self, function: str, *arguments: Any) -> None:
+        code = getattr(self._driver, function)(*arguments)
+        if code:
+            text = ctypes.c_char_p()
+            self._driver.cuGetErrorString(code, ctypes.byref(text))
+            said = text.value.decode() if text.value else f"error {code}"
+            raise DeviceError(f"the graphics card must do what it is asked to; {function} says: {said}.")
+
+    def use(self) -> None:
+        """Make it the card of this thread."""
+        self._do("cuCtxSetCurrent", self._context)
+
+    def free_memory(self) -> int:
+        """Bytes."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self._do("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return free.value
+
+    def loaded(self, ptx: str, name: str) -> Any:
+        """A kernel, translated for this card."""
+        program, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+        self._do("cuModuleLoadData", ctypes.byref(program), ptx.encode())
+        self._do("cuModuleGetFunction", ctypes.byref(kernel), program, name.encode())
+        return kernel
+
+    @contextmanager
+    def memory(self, *counts: int) -> Generator[list[ctypes.c_uint64]]:
+        """Room for so many doubles, each, given back at the end."""
+        places: list[ctypes.c_uint64] = []
+        try:
+            for count in counts:
+                place = ctypes.c_uint64()
+                self._do("cuMemAlloc_v2", ctypes.byref(place), ctypes.c_size_t(8 * max(count, 1)))
+                places.append(place)
+            yield places
+        finally:
+            for place in places:
+                self._do("cuMemFree_v2", place)
+
+    def put(self, array: Floats, place: ctypes.c_uint64) -> None:
+        if array.nbytes:
+            self._do("cuMemcpyHtoD_v2", place, array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes))
+
+    def get(self, array: Floats, place: ctypes.c_uint64) -> None:
+        self._do("cuMemcpyDtoH_v2", array.ctypes.data_as(ctypes.c_void_p), place, ctypes.c_size_t(array.nbytes))
+
+    def launch(self, kernel: Any, count: int, block: int, arguments: Sequence[Any]) -> None:
+        """Run a kernel in ``count`` threads, and wait for it."""
+        pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(a) for a in arguments))
+        grid = -(-count // block)
+        self._do("cuLaunchKernel", kernel, grid, 1, 1, block, 1, 1, 0, None, pointers, None)
+        self._do("cuCtxSynchronize")
+
+
+def _driver() -> Any:
+    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    try:
+        return ctypes.CDLL(name)
+    except OSError:
+        raise InputError(
+            f'`device` must be "cpu" on this machine: there is no driver of an NVIDIA graphics card ({name}).'
+        ) from None
+
+
+@lru_cache
+def card() -> Card:
+    return Card()

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One member of many on its way through all times, as machine code of a processor or of a graphics card.
+
+A member's numbers lie ``apart`` from one another: next to each other on a processor; on a graphics card as far apart as
+there are members, so that neighbouring threads read neighbouring places.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from dalembert.native.assembly import DOUBLE, POINTER, load, number, store, write_program
+from dalembert.native.beginning import write_first_step
+from dalembert.native.runge_kutta import write_runge_kutta
+from dalembert.native.stepper import DECLINED, FINISHED, MORE, Parts, write_parts, write_stepper
+from dalembert.native.tape import Program
+from dalembert.native.writer import LONG, Writer, whole
+
+MEMBER = (POINTER, POINTER, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG)
+"""Arguments of ``member``: y, p, apart, times, outputs, every, out, settings, room.
+
+States at ``outputs`` times go to ``out``, all of them if ``every`` is one, only the last if it is zero. ``settings``
+are rtol, atol and the shortest step, or the one step if all are equal; ``room`` is the largest number of steps.
+"""
+
+
+class Moving(NamedTuple):
+    """The programs that move a member with n coordinates and some parameters; see ``Parts``.
+
+    sound    one if a start satisfies the constraints, else zero
+    """
+
+    n: int
+    parameters: int
+    accelerate: Program
+    project: Program | None
+    agree: Program | None
+    sound: Program
+
+
+def write_member(module: ir.Module, moving: Moving, *, fixed: bool) -> ir.Function:
+    """member(…) -> how it ended, as a double: with steps of one length, or adaptive ones."""
+    parts = write_parts(module, moving.n, moving.accelerate, moving.project, moving.agree)
+    sound = write_program(module, "sound", moving.sound, hot=True)
+    walk = _Walk(module, parts, moving.parameters, sound)
+    return walk.with_equal_steps() if fixed else walk.with_own_steps()
+
+
+class _Walk:
+    """``member`` in the making."""
+
+    def __init__(self, module: ir.Module, parts: Parts, parameters: int, sound: ir.Function):
+        self.module, self.parts, self.sound, self.parameters = module, parts, sound, parameters
+
+    def _begin(self) -> None:
+        """Copy the member's numbers to where they are at hand, and leave at once if the start is unsound."""
+        self.w = w = Writer(self.module, "member", MEMBER, DOUBLE)
+        y, p, self.apart, self.times, self.outputs, self.every, self.out, self.settings, self.room = w.function.args
+        self.state, self.p = w.array(self.parts.size), w.array(self.parameters)
+        self.work = w.array(self.parts.workspace)
+        for given, own, count in ((y, self.state, self.parts.size), (p, self.p, self.parameters)):
+            for i in w.each(count):
+                store(w.b, load(w.b, given, w.b.mul(i, self.apart)), own, i)
+        self.clock = w.variable(DOUBLE, load(w.b, self.times, 0))
+        w.b.call(self.sound, [self.state, w.get(self.clock), self.p, self.work])
+        self._leave_unless(load(w.b, self.work, 0))
+
+    def _leave_unless(self, flag: Any) -> None:
+        with self.w.b.if_then(self.w.b.fcmp_unordered("<", flag, number(0.5)), likely=False):
+            self.w.b.ret(number(float(DECLINED)))
+
+    def _leave_if_out_of(self, room: Any, taken: Any) -> None:
+        w = self.w
+        with w.b.if_then(w.b.icmp_signed(">=", w.get(taken, LONG), room), likely=False):
+            w.b.ret(number(float(MORE)))
+        w.b.store(w.b.add(w.get(taken, LONG), whole(1)), taken)
+
+    def _put(self, state: Any, i: Any) -> None:
+        """A state as the output of number i; leave if it is not of finite numbers."""
+        w = self.w
+        place, nothing = w.b.mul(w.b.mul(i, self.every), whole(self.parts.size)), w.variable(DOUBLE, number(0.0))
+        for j in w.each(self.parts.size):
+            x = load(w.b, state, j)
+            store(w.b, x, self.out, w.b.mul(w.b.add(place, j), self.apart))
+            w.b.store(w.b.fadd(w.get(nothing), w.b.fsub(x, x)), nothing)
+        with w.b.if_then(w.b.fcmp_unordered("!=", w.get(nothing), number(0.0)), likely=False):
+            w.b.ret(number(float(DECLINED)))
+
+    def with_own_steps(self) -> ir.Function:
+        """Adaptive steps; each output by a full step of its own from the last step before it, as in a single motion."""
+        stepper, first_step = write_stepper(self.module, self.parts), write_first_step(self.module, self.parts)
+        self._begin()
+        w, size = self.w, self.parts.size
+        before, reached, origin = (w.array(size) for _ in range(3))
+        step, rejected, kept = w.array(1), w.array(1), w.array(1)
+        then = w.variable(DOUBLE, w.get(self.clock))
+        ending, taken = w.variable(LONG, whole(MORE)), w.variable(LONG, whole(0))
+        rtol, atol, shortest = (load(w.b, self.settings, k) for k in range(3))
+        end = load(w.b, self.times, w.b.sub(self.outputs, whole(1)))
+        begin = [self.state, w.get(self.clock), end, self.p, rtol, atol, self.work]
+        store(w.b, w.b.call(first_step, begin), step, 0)
+        for i in w.each(self.outputs):
+            time = load(w.b, self.times, i)
+            with w.during(lambda time=time: w.b.and_(self._going_on(ending), self._not_after(time))):
+                self._leave_if_out_of(self.room, taken)
+                for j in w.each(size):
+                    store(w.b, load(w.b, self.state, j), before, j)
+                w.b.store(w.get(self.clock), then)
+                given = [self.state, self.clock, end, step, self.p, rtol, atol, shortest, whole(1)]
+                code = w.b.call(stepper.integrate, [*given, kept, reached, rejected, self.work])
+                w.b.store(w.b.srem(code, whole(3)), ending)
+            with w.b.if_then(w.b.icmp_signed("==", w.get(ending, LONG), whole(DECLINED)), likely=False):
+                w.b.ret(number(float(DECLINED)))
+            here = self._not_after(time)
+            for j in w.each(size):  # values, not places: those could not be held in registers
+                store(w.b, w.b.select(here, load(w.b, self.state, j), load(w.b, before, j)), origin, j)
+            start = w.b.select(here, w.get(self.clock), w.get(then))
+            self._leave_unless(w.b.call(stepper.reached, [origin, start, time, self.p, reached, self.work]))
+            self._put(reached, i)
+        w.b.ret(number(float(FINISHED)))
+        return w.function
+
+    def _going_on(self, ending: Any) -> Any:
+        return self.w.b.icmp_signed("==", self.w.get(ending, LONG), whole(MORE))
+
+    def _not_after(self, time: Any) -> Any:
+        return self.w.b.fcmp_ordered("<=", self.w.get(self.clock), time)
+
+    def with_equal_steps(self) -> ir.Function:
+        """The span between two outputs in equal steps, no longer than asked for."""
+        runge_kutta = write_runge_kutta(self.module, self.parts)
+        self._begin()
+        w, wanted = self.w, load(self.w.b, self.settings, 0)
+        taken = w.variable(LONG, whole(0))
+        self._put(self.state, whole(0))
+        for i in w.each(w.b.sub(self.outputs, whole(1))):
+            start, end = load(w.b, self.times, i), load(w.b, self.times, w.b.add(i, whole(1)))
+            span = w.b.fsub(end, start)
+            # a hair less, so that a span of a whole number of steps gets no further one by rounding
+            count = w.intrinsic("ceil", w.b.fmul(w.b.fdiv(span, wanted), number(1 - 1e-12)))
+            h = w.b.fdiv(span, count)
+            for j in w.each(w.b.fptosi(count, LONG)):
+                self._leave_if_out_of(self.room, taken)
+                now = w.b.fadd(start, w.b.fmul(w.b.sitofp(j, DOUBLE), h))
+                self._leave_unless(w.b.call(runge_kutta, [self.state, now, h, self.p, self.work]))
+            self._put(self.state, w.b.add(i, whole(1)))
+        w.b.ret(number(float(FINISHED)))
+        return w.function

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Functions for LLVM written from Python: loops, branches, variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from llvmlite import ir
+
+from dalembert.native.assembly import DOUBLE, POINTER, call
+
+LONG = ir.IntType(64)
+
+
+MOST_ROUNDS = 8
+"""Longest loop that is written out."""
+
+
+class Unrolled(ir.Module):
+    """A module with short loops written out: then arrays that are known place by place can be held in registers."""
+
+
+def whole(value: int) -> ir.Constant:
+    return ir.Constant(LONG, value)
+
+
+class Writer:
+    """An LLVM function in the making, with loops, branches and variables."""
+
+    def __init__(self, module: ir.Module, name: str, arguments: Sequence[Any], result: Any = None):
+        self.module = module
+        self.function = ir.Function(module, ir.FunctionType(result or ir.VoidType(), arguments), name)
+        self.b: Any = ir.IRBuilder(self.function.append_basic_block())  # its stubs lack the flags of operations
+
+    def variable(self, kind: Any, start: Any) -> Any:
+        with self.b.goto_entry_block():
+            place = self.b.alloca(kind)
+        self.b.store(start, place)
+        return place
+
+    def array(self, count: int) -> Any:
+        """Working memory of a call, of so many doubles."""
+        with self.b.goto_entry_block():
+            return self.b.bitcast(self.b.alloca(ir.ArrayType(DOUBLE, max(count, 1))), POINTER)
+
+    def get(self, place: Any, kind: Any = DOUBLE) -> Any:
+        return self.b.load(place, typ=kind)
+
+    def each(self, count: Any) -> Generator[Any]:
+        """A loop over 0 … count − 1, its body written once, or its rounds one by one: ``for i in w.each(n): …``."""
+        if isinstance(count, int) and isinstance(self.module, Unrolled) and count <= MOST_ROUNDS:
+            yield from map(whole, range(count))
+            return
+        end = whole(count) if isinstance(count, int) else count
+        before, body, after = (self.b.append_basic_block() for _ in range(3))
+        start = self.b.block
+        self.b.branch(before)
+        self.b.position_at_end(before)
+        i = self.b.phi(LONG)
+        i.add_incoming(whole(0), start)
+        self.b.cbranch(self.b.icmp_signed("<", i, end), body, after)
+        self.b.position_at_end(body)
+        yield i
+        following = self.b.add(i, whole(1))
+        i.add_incoming(following, self.b.block)
+        self.b.branch(before)
+        self.b.position_at_end(after)
+
+    @contextmanager
+    def forever(self) -> Generator[None]:
+        """A loop that only a return leaves."""
+        body = self.b.append_basic_block()
+        self.b.branch(body)
+        self.b.position_at_end(body)
+        yield
+        self.b.branch(body)
+
+    @contextmanager
+    def during(self, condition: Callable[[], Any]) -> Generator[None]:
+        """A loop that goes on while a condition holds, found anew each time."""
+        test, body, after = (self.b.append_basic_block() for _ in range(3))
+        self.b.branch(test)
+        self.b.position_at_end(test)
+        self.b.cbranch(condition(), body, after)
+        self.b.position_at_end(body)
+        yield
+        self.b.branch(test)
+        self.b.position_at_end(after)
+
+    def intrinsic(self, name: str, *arguments: Any) -> Any:
+        return call(self.module, self.b, f"llvm.{name}.f64", arguments)

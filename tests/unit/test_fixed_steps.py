@@ -1,0 +1,204 @@
+"""Members that take steps of one length, on a processor and as a graphics card takes them."""
+
+import ctypes
+
+import numpy as np
+import pytest
+import sympy as sp
+from llvmlite import ir
+
+import dalembert as da
+from dalembert.ensembles import motions
+from dalembert.native import cuda, on_card, ptx
+from dalembert.native.assembly import MachineCode, element, store
+from dalembert.native.march import write_member
+from dalembert.native.writer import LONG, Writer
+from helpers import CHAIN_NUMBERS, chain, chain_state, pendulum
+
+TIMES = np.array([0.0, 0.1, 0.25, 1.0])
+STARTS = np.array([chain_state(2, k) for k in range(5)]).transpose(1, 0, 2)
+GRAVITIES = CHAIN_NUMBERS | {"g": np.linspace(1, 20, 5)}
+
+
+def many(step, **given):
+    return da.simulate_ensemble(chain(2), *STARTS, TIMES, parameters=GRAVITIES, step=step, **given)
+
+
+def test_the_method_is_runge_and_kuttas():
+    """Against the textbook's steps with the acceleration that the equation itself gives."""
+    found = many(0.01, drift=None)
+    for k in (0, 4):
+        numbers = CHAIN_NUMBERS | {"g": GRAVITIES["g"][k]}
+
+        def slope(y, numbers=numbers):
+            moved = da.motion(chain(2), y[:4], y[4:], parameters=numbers)
+            return np.concatenate([y[4:], np.asarray(moved.acceleration)])
+
+        y, h = np.concatenate([STARTS[0][k], STARTS[1][k]]), 0.01
+        for _ in range(10):
+            k1 = slope(y)
+            k2 = slope(y + h / 2 * k1)
+            k3 = slope(y + h / 2 * k2)
+            k4 = slope(y + h * k3)
+            y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        np.testing.assert_allclose(found["q"][k, 1], y[:4], atol=1e-13)
+        np.testing.assert_allclose(found["qd"][k, 1], y[4:], atol=1e-12)
+
+
+@pytest.mark.parametrize("drift", [da.Projection(), da.Baumgarte(5, 5), None])
+def test_the_error_falls_with_the_fourth_power(drift):
+    exact = many(None, rtol=1e-12, atol=1e-13)["q"]
+    errors = [abs(many(h, drift=drift)["q"] - exact).max().item() for h in (0.0025, 0.00125)]
+    assert errors[0] / errors[1] > 15  # 22 with a projection, which takes away more than its share
+
+
+def test_every_step_ends_on_the_constraints():
+    found = many(0.01)
+    for k in range(5):
+        at = da.check(chain(2), found["q"][k, -1], found["qd"][k, -1], parameters=CHAIN_NUMBERS | {"g": 1.0})
+        assert at.well_posed
+    ends = many(0.01, keep="end")
+    np.testing.assert_array_equal(ends["q"][:, 0], found["q"][:, -1])
+
+
+def test_steps_are_no_longer_than_asked_for():
+    """A span that is no whole number of steps takes one more of them, equal ones."""
+    np.testing.assert_array_equal(many(0.05)["q"], many(0.0500001)["q"])
+    assert abs(many(0.05)["q"] - many(0.0499)["q"]).max() > 0
+
+
+def test_the_general_integrator_takes_the_same_steps_where_machine_code_declines(monkeypatch):
+    """Here for all of them, and then with too few steps."""
+    quick = many(0.05, drift=None)
+    monkeypatch.setattr(motions, "in_machine_code", lambda *_: False)
+    np.testing.assert_allclose(many(0.05, drift=None)["q"], quick["q"], atol=1e-12)
+    short = many(0.05, drift=None, max_steps=7)
+    assert all("Raise `max_steps`" in reason for reason in short["reason"].values)
+    assert np.isfinite(short["q"][:, :3]).all() and np.isnan(short["q"][:, 3]).all()
+
+
+class OwnCard:
+    """Stands in for a graphics card: the same kernel for this processor, one thread after another."""
+
+    name = "this processor"
+
+    def __init__(self, moving, fixed):
+        module = ir.Module()
+        member = write_member(module, moving, fixed=fixed)
+        w = Writer(module, "threads", ptx.KERNEL)
+        count, y, p, times, outputs, every, out, settings, room, endings = w.function.args
+        for i in w.each(count):
+            start, own, to = (element(w.b, array, i) for array in (y, p, out))
+            store(w.b, w.b.call(member, [start, own, count, times, outputs, every, to, settings, room]), endings, i)
+        w.b.ret_void()
+        self.code = MachineCode(module)
+        kinds = [ctypes.c_int64 if kind is LONG else ctypes.c_void_p for kind in ptx.KERNEL]
+        self.threads = ctypes.CFUNCTYPE(None, *kinds)(self.code.address("threads"))
+
+    def use(self):
+        pass
+
+    def memory(self, *counts):
+        return OwnMemory(counts)
+
+    def put(self, array, place):
+        ctypes.memmove(place.value, array.ctypes.data, array.nbytes)
+
+    def get(self, array, place):
+        ctypes.memmove(array.ctypes.data, place.value, array.nbytes)
+
+    def launch(self, kernel, count, block, arguments):
+        self.threads(*(argument.value for argument in arguments))
+
+
+class OwnMemory:
+    def __init__(self, counts):
+        self.arrays = [np.full(max(count, 1), np.nan) for count in counts]
+
+    def __enter__(self):
+        return [ctypes.c_uint64(array.ctypes.data) for array in self.arrays]
+
+    def __exit__(self, *_):
+        pass
+
+
+@pytest.fixture
+def own_card(monkeypatch):
+    """Motions "on a card" that are those of this processor, in the card's arrangement of numbers."""
+
+    def prepare(self, moving, *, fixed):
+        self.size, self.card, self._kernel = 2 * moving.n, OwnCard(moving, fixed), None
+
+    monkeypatch.setattr(on_card.MotionsOnCard, "__init__", prepare)
+
+
+@pytest.mark.parametrize("step", [None, 0.01])
+@pytest.mark.parametrize("keep", ["times", "end"])
+def test_a_card_gives_the_same_numbers(own_card, step, keep):
+    here, there = many(step, keep=keep), many(step, keep=keep, device="gpu")
+    np.testing.assert_array_equal(here["q"], there["q"])
+    np.testing.assert_array_equal(here["qd"], there["qd"])
+
+
+def test_what_a_card_declines_is_simulated_here(own_card):
+    starts = [(0.6, -0.8), (1, 1), (1, 0)]
+    found = da.simulate_ensemble(pendulum(), starts, (0, 0), [0, 1], parameters={"g": 9.81}, device="gpu")
+    assert "`rod` is violated by" in found["reason"].values[1]
+    assert np.isfinite(found["q"][[0, 2]]).all()
+
+
+def moving_of(system, fixed=True):
+    native = da.build(system).native
+    return native.motions(tuple(range(len(native.source.levels))), 2, None, lambda moving, fixed: moving, fixed)
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_the_kernel_is_complete(fixed):
+    """One kernel, nothing left for a linker to find."""
+    text = ptx.ptx_of(moving_of(chain(2)), fixed=fixed)
+    assert text.count(".entry") == 1 and "members(" in text
+    assert ".extern" not in text and ".func" not in text
+
+
+def test_functions_of_a_library_that_is_not_there(monkeypatch):
+    x, y = da.coordinates("x y")
+    wave = da.System((x, y), sp.eye(2), (0, -9.81), da.Constraint(y - sp.sin(x), name="wave"))
+    monkeypatch.setattr(ptx.Path, "glob", lambda self, pattern: iter(()))
+    with pytest.raises(da.InputError, match="must have NVIDIA's `libdevice` for sin, cos; it was not found"):
+        ptx.ptx_of(moving_of(wave), fixed=True)
+
+
+def test_a_machine_without_a_card(monkeypatch):
+    def nothing(name):
+        raise OSError(name)
+
+    monkeypatch.setattr(cuda.ctypes, "CDLL", nothing)
+    with pytest.raises(da.InputError, match='`device` must be "cpu" on this machine: there is no driver'):
+        cuda.Card()
+
+
+class Refusing:
+    """A driver that answers every call with an error."""
+
+    def cuGetErrorString(self, code, text):  # noqa: N802
+        return 1
+
+    def __getattr__(self, name):
+        return lambda *_: 2
+
+
+def test_what_the_driver_says(monkeypatch):
+    monkeypatch.setattr(cuda, "_driver", Refusing)
+    with pytest.raises(da.DeviceError, match="cuInit says: error 2"):
+        cuda.Card()
+
+
+def test_a_system_without_machine_code(monkeypatch):
+    monkeypatch.setattr(motions, "in_machine_code", lambda *_: False)
+    with pytest.raises(da.InputError, match='with `device="gpu"` a system must have machine code'):
+        many(None, device="gpu")
+
+
+def test_a_device_that_is_none():
+    with pytest.raises(da.InputError, match='`device` must be "cpu" or "gpu"; got "cuda"'.replace('"cuda"', "'cuda'")):
+        many(None, device="cuda")

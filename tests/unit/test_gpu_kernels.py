@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kernels by hand that our rates on a GPU are compared with: their arithmetic, built as plain C++."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks.gpu import cuda, reference
+from benchmarks.gpu.__main__ import judged
+from benchmarks.gpu.problems import problems
+from benchmarks.gpu.table import share
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
+@pytest.mark.parametrize("projected", [False, True])
+@pytest.mark.parametrize("problem", problems(), ids=lambda problem: problem.name)
+def test_kernels_by_hand_take_the_same_steps_as_numpy(problem, projected):
+    short = replace(problem, steps=3)
+    q, qd, _ = cuda.run(short, *short.starts(2), projected=projected, compiler=cuda.HOST)
+    expected = reference.same_steps(problem.name, 1, 3, projected)
+    np.testing.assert_allclose([q[:, 1], qd[:, 1]], expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("problem", problems(), ids=lambda problem: problem.name)
+def test_members_start_on_their_constraints(problem):
+    q, qd = problem.start(5)
+    *_, position, velocity = reference.terms(problem)(q, qd)
+    assert np.abs([position, velocity]).max() < 1e-14
+
+
+@pytest.mark.parametrize(("off", "told"), [(0.0, True), (1e-8, False)])
+def test_no_rate_is_told_of_a_way_that_takes_other_steps(off, told):
+    end = reference.same_steps("rolling disc", 0, 2, False) + off
+    row = {"who": "XLA", "problem": "rolling disc", "members": 8, "steps": 2, "seconds": 1.0, "checked": [0]}
+    found = judged({**row, "ends": [end.tolist()]})
+    assert (("rate" in found), ("failed" in found)) == (told, not told)
+
+
+def test_a_share_is_taken_of_the_same_problem_crowd_and_kind():
+    row = {"who": "dalembert", "problem": "four-bar", "members": 8, "rate": 2.0, "projected": True}
+    others = [
+        {**row, "who": "CUDA by hand", "rate": 4.0},
+        {**row, "who": "CUDA by hand", "rate": 40.0, "adaptive": True},
+    ]
+    assert share(row, [row, *others]) == 0.5
