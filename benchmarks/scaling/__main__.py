@@ -23,9 +23,6 @@ PARTS = {
     "members": members.members_on,
 }
 
-GPU_STEP = 1e-3
-"""On an accelerator all members take the same fixed steps, in seconds."""
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
@@ -36,7 +33,7 @@ def main() -> None:
         parser.error(f"parts are {', '.join(PARTS)} and text; got {' '.join(asked.parts)}")
     began = time.perf_counter()
     if asked.gpu:
-        keep("members", "gpu", members.members_on("gpu", step=GPU_STEP))
+        keep("members", "gpu", members.members_on("gpu"))
     else:
         for part in asked.parts or PARTS:
             if part != "text":

@@ -24,6 +24,9 @@ COLOURS = {
 RAISED = {"JAX straight-line": 7, "JAX array": -7}
 """Labels moved up or down, in points: these lines end close to one another."""
 
+MIDDLE = 20
+"""A line that ends here or before is labelled to the left of its end: others go on to the right of it."""
+
 BY_SIZE = {4: "#0072B2", 10: "#009E73", 40: "#D55E00"}
 
 
@@ -102,9 +105,10 @@ def _line(
     if not points:
         return
     axes.plot(*zip(*points, strict=True), style, color=colour, markersize=3.5, linewidth=1.4)
-    aside = (6, RAISED.get(label, 0))
+    breaks_off = across == "n" and points[-1][0] <= MIDDLE
+    aside, side = ((2, 9), "right") if breaks_off else ((6, RAISED.get(label, 0)), "left")
     paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
-    axes.annotate(label, points[-1], aside, textcoords="offset points", color=colour, va="center", bbox=paper)
+    axes.annotate(label, points[-1], aside, textcoords="offset points", color=colour, ha=side, va="center", bbox=paper)
 
 
 def _marks(axes: Axes, crossed: float | None) -> None:

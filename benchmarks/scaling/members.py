@@ -59,7 +59,11 @@ def _ensemble(links: int, count: int, how: dict[str, Any]) -> Row:
     ends = many["q"].values[:, -1]
     some = np.unique(np.linspace(0, count - 1, COMPARED).astype(int))
     error = max(np.abs(ends[k] - exact_positions(q[k], qd[k], END)).max() for k in some)
-    return _row("da.simulate_ensemble", links, count, seconds, first, float(error)) | {"failed": failed, "how": how}
+    return _row("da.simulate_ensemble", links, count, seconds, first, float(error)) | {
+        "in_machine_code": many.attrs["seconds"],
+        "failed": failed,
+        "how": how,
+    }
 
 
 def _one_by_one(links: int) -> Row:

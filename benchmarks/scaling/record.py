@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -60,9 +61,8 @@ def machine(device: str) -> tuple[str, dict[str, Any]]:
     }
     if device == "cpu":
         return f"{_processor()}, {os.cpu_count()} cores", facts
-    import jax
-
-    return jax.devices(device)[0].device_kind, facts
+    asked = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()[0], facts
 
 
 def _processor() -> str:

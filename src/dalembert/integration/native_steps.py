@@ -135,11 +135,23 @@ def rows_for(
     n = len(y) // 2
     M, _, A, *_ = native.terms(y[:n], y[n:], t, p)
     try:
-        B = np.linalg.solve(np.linalg.cholesky(M), A.T).T
+        B = _in_mass_metric(M, A)
     except np.linalg.LinAlgError:
         return rows
     levels = [("position", "velocity", "acceleration").index(level) for level in dynamics.levels]
     return independent_rows(B, levels, RANK_TOLERANCE) if np.isfinite(B).all() else rows
+
+
+def _in_mass_metric(M: Floats, A: Floats) -> Floats:
+    """A L⁻ᵀ with M = LLᵀ.
+
+    Point masses need no factoring: from a hundred coordinates on, the library that does it waits for all cores, long if
+    they are busy.
+    """
+    masses = np.diag(M)
+    if (masses > 0).all() and np.count_nonzero(M) == len(masses):
+        return A / np.sqrt(masses)
+    return np.asarray(np.linalg.solve(np.linalg.cholesky(M), A.T).T, float)
 
 
 def shortest_multipliers(A: Floats) -> Floats:
