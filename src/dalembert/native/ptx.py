@@ -25,7 +25,7 @@ OLDEST = "sm_75"
 KERNEL = (LONG, POINTER, POINTER, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
 """Arguments of ``members``: count, y, p, times, outputs, every, out, settings, room, endings; see ``march.MEMBER``."""
 
-SMALL = 10_000
+SMALL = 6400
 """Lines of machine code, all copies of them, up to which a function is written into its callers: its numbers are then
 in registers, and the driver takes no longer than some seconds to translate it."""
 
