@@ -53,8 +53,8 @@ def _ensemble(links: int, count: int, how: dict[str, Any]) -> Row:
         return da.simulate_ensemble(system, q, qd, [0.0, END], parameters=NUMBERS, keep="end", progress=False, **how)
 
     first, many = timed(whole)
-    # what takes long is not repeated: a small ensemble of the same size class has compiled everything before
-    seconds = first if first > 2 else min(timed(whole)[0] for _ in range(5))
+    # what takes long is not repeated: the ensemble of one member has compiled everything before
+    seconds = first if first > 2 and count > 1 else min(timed(whole)[0] for _ in range(5))
     failed = int((many["reason"].values != "").sum())
     ends = many["q"].values[:, -1]
     some = np.unique(np.linspace(0, count - 1, COMPARED).astype(int))
