@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables from what was measured: shortest time among the settings that reached an accuracy, and the error they had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.peers.measure import PEERS
+from benchmarks.peers.problems import PROBLEMS, problem
+from benchmarks.timing import table
+
+TARGETS = (1e-4, 1e-6, 1e-8)
+LIMITS = ("numba", "heyoka")
+"""The better of these is what others are compared with."""
+
+
+def quickest(found: dict[str, Any], target: float) -> dict[str, Any] | None:
+    """The setting that reaches an error in the shortest time."""
+    good = [s for s in found.get("settings", ()) if s.get("error", 1.0) <= target]
+    return min(good, key=lambda s: s["seconds"]) if good else None
+
+
+def section(known: dict[str, Any]) -> str:
+    machine = known["machine"]
+    head = (
+        "Time of one motion on one core, in milliseconds, compiling not included, by the fastest setting whose largest "
+        "error of positions at the end is below 1e-4, 1e-6 and 1e-8; in brackets the ratio to the better of numba and "
+        "heyoka, and the error that was in fact reached. The ends are known to 1e-12 from other coordinates or, for "
+        "Andrews' mechanism, in 80 bits. Compiling is that of the setting for 1e-8, or of the most accurate one. "
+        f"`python -m benchmarks.peers`, {machine['date']}, {machine['processor']}, {machine['cores']} cores, Python "
+        f"{machine['python']}; trust ratios of two and more, not milliseconds."
+    )
+    parts = [_problem(name, known["found"][name]) for name in PROBLEMS if name in known["found"]]
+    return "\n\n".join([head, *parts, _versions(known)])
+
+
+def _problem(name: str, found: dict[str, Any]) -> str:
+    limits = [_limit(found, target) for target in TARGETS]
+    rows, remarks = [], []
+    for peer in (peer for peer in PEERS if peer in found):
+        its = found[peer]
+        if "cannot" in its or not any("error" in s for s in its["settings"]):
+            reason = its.get("cannot") or its["ending"] or its["settings"][0].get("failed", "no answer")
+            remarks.append(f"- {PEERS[peer].title}: {reason}.")
+            continue
+        cells = [_cell(quickest(its, target), limit) for target, limit in zip(TARGETS, limits, strict=True)]
+        shown = quickest(its, TARGETS[-1]) or _most_accurate(its)
+        if cells[-1] == "–":
+            cells[-1] = f"– (reached {shown['error']:.0e})"
+        rows.append([PEERS[peer].title, *cells, f"{shown['compile']:.2f}", shown["setting"]])
+    head = ["", *(f"{target:.0e}" for target in TARGETS), "compiling, s", "setting"]
+    return "\n\n".join(filter(None, [f"### {problem(name).title}", table(head, rows), "\n".join(remarks)]))
+
+
+def _limit(found: dict[str, Any], target: float) -> float | None:
+    times = [best["seconds"] for peer in LIMITS if (best := quickest(found.get(peer, {}), target))]
+    return min(times) if times else None
+
+
+def _most_accurate(found: dict[str, Any]) -> dict[str, Any]:
+    return min((s for s in found["settings"] if "error" in s), key=lambda s: s["error"])
+
+
+def _cell(best: dict[str, Any] | None, limit: float | None) -> str:
+    if best is None:
+        return "–"
+    ratio = f"×{_short(best['seconds'] / limit)}, " if limit else ""
+    return f"{_short(best['seconds'] * 1e3)} ({ratio}{best['error']:.0e})"
+
+
+def _short(x: float) -> str:
+    """Two digits, or all of a large number."""
+    return f"{x:.2g}" if x < 99.5 else f"{x:.0f}"
+
+
+def _versions(known: dict[str, Any]) -> str:
+    every: dict[str, str] = {}
+    for peers in known["found"].values():
+        for found in peers.values():
+            every |= found.get("versions", {})
+    return "Versions: " + ", ".join(f"{name} {number}" for name, number in sorted(every.items())) + "."
