@@ -49,10 +49,10 @@ def explicit(problem: Problem) -> list[tuple[Any, Any]]:
         e = sp.sympify(e)
         return float(e) if e.is_number else hy.from_sympy(e, names)
 
-    M, A = ([[read(e) for e in row] for row in part] for part in (problem.M, problem.A))
-    Q, b = ([read(e) for e in part] for part in (problem.Q, problem.b))
-    masses = [{i for i, e in enumerate(row) if e != 0} for row in problem.M]
-    touched = [{i for i, e in enumerate(row) if e != 0} for row in problem.A]
+    M, A = ([[read(e) for e in row] for row in part] for part in (problem.mass_matrix, problem.constraint_matrix))
+    Q, b = ([read(e) for e in part] for part in (problem.applied_force, problem.constraint_rhs))
+    masses = [{i for i, e in enumerate(row) if e != 0} for row in problem.mass_matrix]
+    touched = [{i for i, e in enumerate(row) if e != 0} for row in problem.constraint_matrix]
     found = eliminate(M, A, sparse_order(masses, touched, [0] * len(A))).solve(Q, b)
     return [(names[q], names[v]) for q, v in zip(problem.q, problem.v, strict=True)] + [
         (names[v], a) for v, a in zip(problem.v, found.acceleration, strict=True)

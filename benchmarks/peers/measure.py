@@ -53,7 +53,7 @@ def measured(peer: Peer, name: str) -> None:
     """Print what was found, setting by setting, so that nothing is lost if time runs out."""
     module = importlib.import_module(f"benchmarks.peers.{peer.module}")
     task = problem(name)
-    _ = task.M, task.Q, task.A, task.b  # the problem as it is given
+    _ = task.mass_matrix, task.applied_force, task.constraint_matrix, task.constraint_rhs  # the problem as it is given
     _tell({"versions": {package: version(package) for package in module.PACKAGES}})
     began = time.perf_counter()
     try:

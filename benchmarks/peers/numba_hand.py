@@ -35,7 +35,7 @@ def _rates(problem: Problem) -> tuple[Any, Any]:
     if problem.name == "double pendulum":
         return _double_pendulum, np.empty(0)
     if len(problem.q) > LONG:
-        size = len(problem.q) + len(problem.A)
+        size = len(problem.q) + len(problem.constraint_matrix)
         return _four_bars, (np.zeros((size, BAND + 1)), np.empty(size))
     return _written(problem), np.empty(0)
 
@@ -117,11 +117,11 @@ def _solve_band(K, r):
 
 def _written(problem: Problem) -> Any:
     """M, A and the right sides with what they share computed once, then L D Lᵀ, every multiplication written out."""
-    n, m = len(problem.q), len(problem.A)
-    entries = {(i, j): problem.M[i][j] for i in range(n) for j in range(i + 1)}
-    entries |= {(n + k, j): -problem.A[k][j] for k in range(m) for j in range(n)}
+    n, m = len(problem.q), len(problem.constraint_matrix)
+    entries = {(i, j): problem.mass_matrix[i][j] for i in range(n) for j in range(i + 1)}
+    entries |= {(n + k, j): -problem.constraint_matrix[k][j] for k in range(m) for j in range(n)}
     entries = {place: e for place, e in entries.items() if e != 0}
-    right = [*problem.Q, *(-e for e in problem.b)]
+    right = [*problem.applied_force, *(-e for e in problem.constraint_rhs)]
     shared, found = sp.cse([*entries.values(), *right], order="none")
     code = sp.pycode
     lines = ["def rates(state, t, out, work):"]

@@ -22,8 +22,8 @@ def system_of(problem: Problem) -> da.System:
     """The problem as a user writes it: masses, forces and constraints; the library differentiates."""
     q = da.coordinates(" ".join(map(str, problem.q)))
     put = dict(zip(problem.q, q, strict=True)) | {v: c.diff(da.t) for v, c in zip(problem.v, q, strict=True)}
-    mass = [[sp.sympify(e).xreplace(put) for e in row] for row in problem.M]
-    force = [sp.sympify(e).xreplace(put) for e in problem.Q]
+    mass = [[sp.sympify(e).xreplace(put) for e in row] for row in problem.mass_matrix]
+    force = [sp.sympify(e).xreplace(put) for e in problem.applied_force]
     rows = [da.Constraint(row.xreplace(put)) for row in (*problem.position, *problem.velocity)]
     return da.System(q, mass, force, rows)
 
@@ -45,7 +45,9 @@ def inner_runs(problem: Problem) -> dict[str, Callable[[], np.ndarray]]:
 
     @lru_cache
     def engine():
-        return da.build(system).native.engine(tuple(range(len(problem.A))), da.Projection().iterations, None)
+        return da.build(system).native.engine(
+            tuple(range(len(problem.constraint_matrix))), da.Projection().iterations, None
+        )
 
     def loop(rtol: float) -> np.ndarray:
         ready, p = engine(), np.empty(0)

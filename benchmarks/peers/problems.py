@@ -56,12 +56,12 @@ class Problem:
         return float(np.abs(np.asarray(seen, float) - self.reference).max())
 
     @cached_property
-    def M(self) -> list[list[Any]]:
+    def mass_matrix(self) -> list[list[Any]]:
         slopes = [sp.diff(self.kinetic, v) for v in self.v]
         return [[sp.diff(slope, v) for v in self.v] for slope in slopes]
 
     @cached_property
-    def Q(self) -> list[Any]:
+    def applied_force(self) -> list[Any]:
         """What Lagrange's equations leave on the right side: ∂(T − V)/∂q − (∂²T/∂q̇∂q) q̇."""
         slopes = [sp.diff(self.kinetic, v) for v in self.v]
         return [
@@ -70,12 +70,12 @@ class Problem:
         ]
 
     @cached_property
-    def A(self) -> list[list[Any]]:
+    def constraint_matrix(self) -> list[list[Any]]:
         by_q = [[sp.diff(row, q) for q in self.q] for row in self.position]
         return by_q + [[sp.diff(row, v) for v in self.v] for row in self.velocity]
 
     @cached_property
-    def b(self) -> list[Any]:
+    def constraint_rhs(self) -> list[Any]:
         rates = [self._along(row) for row in self.position]
         return [-self._along(rate) for rate in (*rates, *self.velocity)]
 

@@ -35,7 +35,12 @@ def runs(problem: Problem) -> dict[str, Callable[[], np.ndarray]]:
 
 def lambdified(problem: Problem) -> Any:
     """M, Q, A, b of a state as nested lists, what they share computed once."""
-    return sp.lambdify((*problem.q, *problem.v), [problem.M, problem.Q, problem.A, problem.b], "math", cse=True)
+    return sp.lambdify(
+        (*problem.q, *problem.v),
+        [problem.mass_matrix, problem.applied_force, problem.constraint_matrix, problem.constraint_rhs],
+        "math",
+        cse=True,
+    )
 
 
 def solved(problem: Problem, rates: Any, method: str, rtol: float) -> np.ndarray:
