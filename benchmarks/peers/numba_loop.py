@@ -59,8 +59,14 @@ def _first_step(rates, y, end, rtol, atol, k, stage, work):
 
 
 @njit(**FAST)
-def integrate(rates, y0, end, rtol, atol, work):
-    """The state at the end; ``rates(y, t, out, work)`` writes ẏ."""
+def left_alone(y, t, out, work):
+    """No projection."""
+    out[:] = y
+
+
+@njit(**FAST)
+def integrate(rates, project, y0, end, rtol, atol, work):
+    """The state at the end; ``rates(y, t, out, work)`` writes ẏ, ``project`` the state to go on from after a step."""
     n = len(y0)
     y, y1, stage, k = y0.copy(), np.empty(n), np.empty(n), np.empty((STAGES, n))
     t, h, most = 0.0, _first_step(rates, y, end, rtol, atol, k, stage, work), 10.0
@@ -79,7 +85,7 @@ def integrate(rates, y0, end, rtol, atol, work):
         if error < 1:
             t = end if last else t + size
             h, most = size * min(wanted, most), 10.0
-            y, y1 = y1, y
+            project(y1, t, y, work)
             rates(y, t, k[0], work)
         else:
             h, most = size * max(wanted, 0.2), 1.0

@@ -5,19 +5,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.peers.measure import PEERS
+from benchmarks.peers.measure import Peer, quickest
 from benchmarks.peers.problems import PROBLEMS, problem
 from benchmarks.timing import table
 
+PEERS = {
+    "ours": Peer("`da.simulate`, whole call", "peers.ours"),
+    "ours-inside": Peer("the integration inside it", "peers.ours", "inner_runs"),
+    "numba": Peer("numba, by hand", "peers.numba_hand"),
+    "heyoka": Peer("heyoka", "peers.heyoka_taylor"),
+    "diffrax": Peer("JAX and diffrax, by hand", "peers.jax_diffrax"),
+    "sympy": Peer("SymPy, `lambdify`, SciPy", "peers.sympy_lambdify"),
+    "scipy": Peer("SciPy with `pinv`", "peers.scipy_pinv"),
+    "sundials": Peer("SUNDIALS IDA", "peers.sundials"),
+    "mujoco": Peer("MuJoCo", "peers.mujoco_model"),
+    "exudyn": Peer("Exudyn", "peers.exudyn_model"),
+    "pinocchio": Peer("Pinocchio, SciPy", "peers.pinocchio_model"),
+}
 TARGETS = (1e-4, 1e-6, 1e-8)
 LIMITS = ("numba", "heyoka")
 """The better of these is what others are compared with."""
-
-
-def quickest(found: dict[str, Any], target: float) -> dict[str, Any] | None:
-    """The setting that reaches an error in the shortest time."""
-    good = [s for s in found.get("settings", ()) if s.get("error", 1.0) <= target]
-    return min(good, key=lambda s: s["seconds"]) if good else None
 
 
 def section(known: dict[str, Any]) -> str:
