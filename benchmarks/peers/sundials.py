@@ -17,6 +17,8 @@ from benchmarks.peers.scipy_pinv import lambdified
 
 PACKAGES = ("scikit-sundae", "numba")
 RTOLS = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11)
+IGNORED = 1e6
+"""Absolute tolerance of multipliers: nobody asks for them, and no error test should."""
 
 
 def runs(problem: Problem) -> dict[str, Callable[[], np.ndarray]]:
@@ -33,13 +35,15 @@ def runs(problem: Problem) -> dict[str, Callable[[], np.ndarray]]:
 
     def run(form: str, rtol: float) -> np.ndarray:
         residual, y0, yp0, algebraic = ready[form]
-        solver = IDA(residual, rtol=rtol, atol=rtol / 100, algebraic_idx=algebraic, max_num_steps=200_000)
+        atol = np.full(len(y0), rtol / 100)
+        atol[algebraic] = IGNORED
+        solver = IDA(residual, rtol=rtol, atol=atol, algebraic_idx=algebraic, max_num_steps=200_000)
         found = solver.solve(np.array([0.0, problem.end]), y0, yp0)
         if not found.success:
             raise RuntimeError(found.message)
         return problem.seen(found.y[-1, :n])
 
-    return {f"{form} rtol={rtol:.0e}": lambda f=form, r=rtol: run(f, r) for rtol in RTOLS for form in forms}
+    return {f"{form} rtol={rtol:.0e}": lambda f=form, r=rtol: run(f, r) for form in forms for rtol in RTOLS}
 
 
 def _start(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
