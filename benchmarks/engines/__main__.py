@@ -20,7 +20,7 @@ from benchmarks.timing import table
 
 DATA = Path(__file__).parents[1] / "data" / "engines.json"
 TARGET = 1e-8
-LIMIT = 100
+LIMIT = 75
 """Seconds that an engine has for a problem."""
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import exudyn as exu
-import exudyn.itemInterface as eii
 import numpy as np
+from exudyn import itemInterface as item  # noqa: N813
 from exudyn.utilities import RigidBodyInertia
 
 from benchmarks.peers.planar import GROUND, Planar, planar
@@ -21,46 +21,43 @@ Outcome = Callable[[], np.ndarray]
 
 
 def runs(problem: Problem) -> dict[str, Callable[[], np.ndarray]]:
-    if problem.velocity:
-        build: Any = _disc
-    else:
-        mechanism = planar(problem)
-        if not mechanism.loops:
-            return {f"tree, DOPRI5 rtol={r:.0e}": lambda r=r: _explicit(problem, mechanism, r) for r in RTOLS}
-
-        def build(mbs: Any) -> Outcome:
-            return _links(mbs, mechanism)
-
-    return {f"generalised α h={problem.end / c:.2g}": lambda c=c: _implicit(problem, build, c) for c in COUNTS}
-
-
-def _implicit(problem: Problem, build: Any, count: int) -> np.ndarray:
     container = exu.SystemContainer()
     mbs = container.AddSystem()
-    seen = build(mbs)
+    if problem.velocity:
+        seen = _disc(mbs)
+    else:
+        mechanism = planar(problem)
+        seen = _links(mbs, mechanism) if mechanism.loops else _tree(mbs, mechanism)
     mbs.Assemble()
+
+    def run(settings: Any, method: Any) -> np.ndarray:
+        """Each time from the start, which the container it is in keeps."""
+        if not (container and mbs.SolveDynamic(settings, solverType=method, showHints=False, showCausingItems=False)):
+            raise RuntimeError("did not reach the end")
+        return seen()
+
+    if not problem.velocity and not mechanism.loops:
+        explicit = exu.DynamicSolverType.DOPRI5
+        return {f"tree, DOPRI5 rtol={r:.0e}": lambda r=r: run(_adaptive(problem, r), explicit) for r in RTOLS}
+    implicit = exu.DynamicSolverType.GeneralizedAlpha
+    return {f"generalised α h={problem.end / c:.2g}": lambda c=c: run(_fixed(problem, c), implicit) for c in COUNTS}
+
+
+def _fixed(problem: Problem, count: int) -> Any:
     settings = _settings(problem, count)
     alpha = settings.timeIntegration.generalizedAlpha
     alpha.useIndex2Constraints = alpha.useNewmark = alpha.computeInitialAccelerations = True
     settings.timeIntegration.newton.useModifiedNewton = True
     settings.timeIntegration.newton.relativeTolerance = 1e-10
-    _solve(mbs, settings, exu.DynamicSolverType.GeneralizedAlpha)
-    return seen()
+    return settings
 
 
-def _explicit(problem: Problem, mechanism: Planar, rtol: float) -> np.ndarray:
-    container = exu.SystemContainer()
-    mbs = container.AddSystem()
-    node = _tree(mbs, mechanism)
-    mbs.Assemble()
-    settings = _settings(problem, 1000)
-    settings.timeIntegration.automaticStepSize = True
-    settings.timeIntegration.relativeTolerance, settings.timeIntegration.absoluteTolerance = rtol, rtol / 100
-    settings.timeIntegration.minimumStepSize = 1e-10
-    settings.timeIntegration.initialStepSize = 1e-3
-    settings.timeIntegration.numberOfSteps = 1
-    _solve(mbs, settings, exu.DynamicSolverType.DOPRI5)
-    return mechanism.seen(mbs.GetNodeOutput(node, exu.OutputVariableType.Coordinates))
+def _adaptive(problem: Problem, rtol: float) -> Any:
+    settings = _settings(problem, 1)
+    steps = settings.timeIntegration
+    steps.automaticStepSize, steps.initialStepSize, steps.minimumStepSize = True, 1e-3, 1e-10
+    steps.relativeTolerance, steps.absoluteTolerance = rtol, rtol / 100
+    return settings
 
 
 def _settings(problem: Problem, count: int) -> Any:
@@ -68,19 +65,13 @@ def _settings(problem: Problem, count: int) -> Any:
     settings.timeIntegration.numberOfSteps, settings.timeIntegration.endTime = count, problem.end
     settings.timeIntegration.verboseMode = 0
     settings.solutionSettings.writeSolutionToFile = False
-    settings.solutionSettings.sensorsWriteInterval = problem.end
     settings.linearSolverType = exu.LinearSolverType.EigenSparse if len(problem.q) > 20 else settings.linearSolverType
     return settings
 
 
-def _solve(mbs: Any, settings: Any, method: Any) -> None:
-    if not mbs.SolveDynamic(settings, solverType=method, showHints=False, showCausingItems=False):
-        raise RuntimeError("did not reach the end")
-
-
 def _links(mbs: Any, mechanism: Planar) -> Outcome:
     """Bodies by their centres of mass, hinges between points of them."""
-    ground = mbs.AddObject(eii.ObjectGround())
+    ground = mbs.AddObject(item.ObjectGround())
     angles, rates = (mechanism.absolute(x) for x in mechanism.start)
     centres: list[tuple[np.ndarray, np.ndarray]] = []
     hinges: list[tuple[np.ndarray, np.ndarray]] = []
@@ -96,38 +87,38 @@ def _links(mbs: Any, mechanism: Planar) -> Outcome:
         centres.append((place + turned, speed + moved))
         nodes.append(
             mbs.AddNode(
-                eii.NodeRigidBody2D(
+                item.NodeRigidBody2D(
                     referenceCoordinates=[*centres[k][0], angles[k]], initialVelocities=[*centres[k][1], rates[k]]
                 )
             )
         )
-        body = eii.ObjectRigidBody2D(physicsMass=link.mass, physicsInertia=link.inertia, nodeNumber=nodes[k])
+        body = item.ObjectRigidBody2D(physicsMass=link.mass, physicsInertia=link.inertia, nodeNumber=nodes[k])
         bodies.append(mbs.AddObject(body))
         _hang(mbs, nodes[k], bodies[k], link.mass * mechanism.gravity)
 
     def marker(link: int, at: Any) -> int:
         if link == GROUND:
-            return mbs.AddMarker(eii.MarkerBodyPosition(bodyNumber=ground, localPosition=[*at, 0]))
+            return mbs.AddMarker(item.MarkerBodyPosition(bodyNumber=ground, localPosition=[*at, 0]))
         own = np.subtract(at, mechanism.links[link].com)
-        return mbs.AddMarker(eii.MarkerBodyPosition(bodyNumber=bodies[link], localPosition=[*own, 0]))
+        return mbs.AddMarker(item.MarkerBodyPosition(bodyNumber=bodies[link], localPosition=[*own, 0]))
 
     for k, link in enumerate(mechanism.links):
         ends = [marker(link.parent, link.at), marker(k, (0.0, 0.0))]
-        mbs.AddObject(eii.ObjectJointRevolute2D(markerNumbers=ends))
+        mbs.AddObject(item.ObjectJointRevolute2D(markerNumbers=ends))
     for loop in mechanism.loops:
         ends = [marker(loop.first, loop.at_first), marker(loop.second, loop.at_second)]
-        mbs.AddObject(eii.ObjectJointRevolute2D(markerNumbers=ends))
+        mbs.AddObject(item.ObjectJointRevolute2D(markerNumbers=ends))
     spring = mechanism.spring
     if spring is not None:
         ends = [marker(GROUND, spring.anchor), marker(spring.link, spring.at)]
         mbs.AddObject(
-            eii.ObjectConnectorSpringDamper(
+            item.ObjectConnectorSpringDamper(
                 markerNumbers=ends, stiffness=spring.stiffness, damping=0, referenceLength=spring.length
             )
         )
     if mechanism.torque:
-        turning = mbs.AddMarker(eii.MarkerNodeRotationCoordinate(nodeNumber=nodes[0], rotationCoordinate=2))
-        mbs.AddLoad(eii.LoadCoordinate(markerNumber=turning, load=mechanism.torque))
+        turning = mbs.AddMarker(item.MarkerNodeCoordinate(nodeNumber=nodes[0], coordinate=2))
+        mbs.AddLoad(item.LoadCoordinate(markerNumber=turning, load=mechanism.torque))
 
     def seen() -> np.ndarray:
         turned = [mbs.GetNodeOutput(node, exu.OutputVariableType.Coordinates)[2] for node in nodes]
@@ -138,8 +129,8 @@ def _links(mbs: Any, mechanism: Planar) -> Outcome:
 
 def _hang(mbs: Any, node: int, body: int, weight: float) -> None:
     if weight:
-        mass = mbs.AddMarker(eii.MarkerNodePosition(nodeNumber=node))
-        mbs.AddLoad(eii.LoadForceVector(markerNumber=mass, loadVector=[0, -weight, 0]))
+        mass = mbs.AddMarker(item.MarkerNodePosition(nodeNumber=node))
+        mbs.AddLoad(item.LoadForceVector(markerNumber=mass, loadVector=[0, -weight, 0]))
 
 
 def _turned(at: Any, angle: float, rate: float) -> tuple[np.ndarray, np.ndarray]:
@@ -149,12 +140,12 @@ def _turned(at: Any, angle: float, rate: float) -> tuple[np.ndarray, np.ndarray]
     return np.array([x, y]), rate * np.array([-y, x])
 
 
-def _tree(mbs: Any, mechanism: Planar) -> int:
+def _tree(mbs: Any, mechanism: Planar) -> Outcome:
     """Minimal coordinates."""
     count = len(mechanism.links)
     angles, rates = mechanism.start
     node = mbs.AddNode(
-        eii.NodeGenericODE2(
+        item.NodeGenericODE2(
             referenceCoordinates=[0.0] * count,
             initialCoordinates=list(angles),
             initialCoordinates_t=list(rates),
@@ -162,7 +153,7 @@ def _tree(mbs: Any, mechanism: Planar) -> int:
         )
     )
     mbs.AddObject(
-        eii.ObjectKinematicTree(
+        item.ObjectKinematicTree(
             nodeNumber=node,
             jointTypes=[exu.JointType.RevoluteZ] * count,
             linkParents=[link.parent for link in mechanism.links],
@@ -175,7 +166,7 @@ def _tree(mbs: Any, mechanism: Planar) -> int:
             baseOffset=[0.0, 0.0, 0.0],
         )
     )
-    return node
+    return lambda: mechanism.seen(mbs.GetNodeOutput(node, exu.OutputVariableType.Coordinates))
 
 
 def _disc(mbs: Any) -> Outcome:
@@ -183,7 +174,7 @@ def _disc(mbs: Any) -> Outcome:
     (yaw, lean, _), spin = DISC_START
     ahead, aside, up = axes = np.array(disc_axes(yaw, lean, np))
     third = DISC_MASS * DISC_RADIUS**2 / 4
-    ground = mbs.AddObject(eii.ObjectGround())
+    ground = mbs.AddObject(item.ObjectGround())
     body = mbs.CreateRigidBody(
         inertia=RigidBodyInertia(mass=DISC_MASS, inertiaTensor=np.diag([third, 2 * third, third])),
         nodeType=exu.NodeType.RotationEulerParameters,
@@ -193,10 +184,10 @@ def _disc(mbs: Any) -> Outcome:
         initialAngularVelocity=axes.T @ spin,
         gravity=[0, 0, -G],
     )
-    below = mbs.AddMarker(eii.MarkerBodyRigid(bodyNumber=ground, localPosition=[0, 0, 0]))
-    centre = mbs.AddMarker(eii.MarkerBodyRigid(bodyNumber=body, localPosition=[0, 0, 0]))
+    below = mbs.AddMarker(item.MarkerBodyRigid(bodyNumber=ground, localPosition=[0, 0, 0]))
+    centre = mbs.AddMarker(item.MarkerBodyRigid(bodyNumber=body, localPosition=[0, 0, 0]))
     mbs.AddObject(
-        eii.ObjectJointRollingDisc(
+        item.ObjectJointRollingDisc(
             markerNumbers=[below, centre], discRadius=DISC_RADIUS, discAxis=[0, 1, 0], planeNormal=[0, 0, 1]
         )
     )
