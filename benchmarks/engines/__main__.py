@@ -55,7 +55,7 @@ ENGINES = {
     ),
     "heyoka": Engine(
         Peer("heyoka: Taylor's method", "peers.heyoka_taylor"),
-        "conditions and |x| in laws, rows chosen anew on the way, singular mass; no projection",
+        "conditions in laws, rows chosen anew on the way, singular mass; no projection",
         "one large dependency, C++; nothing to write but the conversion",
     ),
 }
@@ -100,14 +100,14 @@ def section(known: dict[str, Any]) -> str:
 
 
 VERDICT = """\
-LLVM tapes are behind `simulate`. Their loop and numba's, made of the same lines, run equally fast within a fifth, but
-numba takes seconds before every first answer where LLVM takes a fraction of one, and would be one more dependency that
-lags behind new releases of Python. XLA keeps its programs in pieces and computes shared results again; it is behind
-`simulate` where derivatives, batches or another solver are asked for. SymEngine compiles the terms as quickly as we do,
-but a step that returns to Python between its stages costs a hundred times its arithmetic. heyoka is as fast as anything
-on the double pendulum and has the most digits to give; its compiling grows with the accuracy and the size of the
-problem, and laws with conditions are beyond it. symjit was not measured: it has no ready-made package for this platform
-and wants a Rust compiler at hand."""
+LLVM tapes are behind `simulate`. numba's loop, made of the same lines, takes between two thirds of the time and the
+same; but it is seconds before its first answer where LLVM takes a fraction of one, more than a minute on the forty
+four-bars, and it is one more dependency that lags behind new releases of Python. XLA keeps its programs in pieces and
+computes shared results again; it is what runs where derivatives, batches or another solver are asked for. SymEngine is
+ready soonest, but a step that returns to Python between its stages costs a hundred times its arithmetic. heyoka is the
+fastest on the double pendulum and has the most digits to give; its compiling grows with the accuracy and the size of
+the problem, and laws with conditions are beyond it. symjit was not measured: it has no ready-made package for this
+platform and wants a Rust compiler at hand."""
 
 
 def _cell(found: dict[str, Any] | None) -> str:

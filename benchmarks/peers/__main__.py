@@ -19,7 +19,7 @@ from benchmarks.peers.problems import PROBLEMS
 from benchmarks.peers.tables import PEERS, section
 
 DATA = Path(__file__).parents[1] / "data" / "peers.json"
-LIMIT = 30
+LIMIT = 45
 """Seconds that a program has for a problem, its imports included; what it has told by then counts."""
 
 SLOW = {("heyoka", "forty-four-bars"): 80, ("sympy", "forty-four-bars"): 80}

@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 
 import dalembert as da
+import dalembert.verbs  # else the first call would import JAX
 from benchmarks.peers.problems import Problem
 from dalembert.native.stepper import FINISHED
 

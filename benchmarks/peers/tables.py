@@ -23,6 +23,7 @@ PEERS = {
     "pinocchio": Peer("Pinocchio, SciPy", "peers.pinocchio_model"),
 }
 TARGETS = (1e-4, 1e-6, 1e-8)
+OURS = ("ours", "ours-inside")
 LIMITS = ("numba", "heyoka")
 """The better of these is what others are compared with."""
 
@@ -33,12 +34,35 @@ def section(known: dict[str, Any]) -> str:
         "Time of one motion on one core, in milliseconds, compiling not included, by the fastest setting whose largest "
         "error of positions at the end is below 1e-4, 1e-6 and 1e-8; in brackets the ratio to the better of numba and "
         "heyoka, and the error that was in fact reached. The ends are known to 1e-12 from other coordinates or, for "
-        "Andrews' mechanism, in 80 bits. Compiling is that of the setting for 1e-8, or of the most accurate one. "
+        "Andrews' mechanism, in 80 bits. Compiling, derivation included and imports not, is that of the setting for "
+        "1e-8, or of the most accurate one. Our whole call checks its input and start, keeps the motion on its "
+        "constraints, and tells forces, multipliers and violations at both times; the integration inside it does what "
+        "the loops of others do, and projects. numba by hand is an expert's loop for each problem alone, without "
+        "checks and without projection. Bodies on joints (MuJoCo, Exudyn's tree, Pinocchio) have fewer coordinates. "
         f"`python -m benchmarks.peers`, {machine['date']}, {machine['processor']}, {machine['cores']} cores, Python "
         f"{machine['python']}; trust ratios of two and more, not milliseconds."
     )
-    parts = [_problem(name, known["found"][name]) for name in PROBLEMS if name in known["found"]]
-    return "\n\n".join([head, *parts, _versions(known)])
+    names = [name for name in PROBLEMS if name in known["found"]]
+    parts = [_problem(name, known["found"][name]) for name in names]
+    return "\n\n".join([head, _in_short({name: known["found"][name] for name in names}), *parts, _versions(known)])
+
+
+def _in_short(found: dict[str, Any]) -> str:
+    """Ratios alone: ours, and the best of all others but the two that they are ratios to."""
+    rows = []
+    for name, its in found.items():
+        row = [problem(name).title.rsplit(",", 1)[0]]
+        for target in TARGETS[1:]:
+            limit = _limit(its, target)
+            ours = [quickest(its.get(key, {}), target) for key in OURS]
+            row += [f"×{_short(s['seconds'] / limit)}" if s and limit else "–" for s in ours]
+            others = {key: s for key in its if key not in (*OURS, *LIMITS) and (s := quickest(its[key], target))}
+            best = min(others, key=lambda key: others[key]["seconds"], default=None)
+            ratio = f"×{_short(others[best]['seconds'] / limit)}, {PEERS[best].title}" if best and limit else "–"
+            row.append(ratio)
+        rows.append(row)
+    columns = [f"{part}, {target:.0e}" for target in TARGETS[1:] for part in ("whole call", "integration", "next best")]
+    return "Times over the better of numba by hand and heyoka:\n\n" + table(["", *columns], rows)
 
 
 def _problem(name: str, found: dict[str, Any]) -> str:
