@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 from benchmarks.document import replace_section
 from benchmarks.peers.measure import Peer, machine, quickest, summary, told
 from benchmarks.peers.problems import PROBLEMS, problem
-from benchmarks.timing import table
+from benchmarks.timing import short, table
 
 DATA = Path(__file__).parents[1] / "data" / "engines.json"
 TARGET = 1e-8
-LIMIT = 75
+LIMIT = 90
 """Seconds that an engine has for a problem."""
 
 
@@ -87,7 +87,8 @@ def section(known: dict[str, Any]) -> str:
         "Candidates for one motion on one core, on the problems above. Each cell: milliseconds of the fastest setting "
         "that ends with an error below 1e-8 (the error it had), and seconds to the first answer, derivation and "
         "compiling included, imports not. All but SymEngine and heyoka project after every step. "
-        f"`python -m benchmarks.engines`, {where['date']}, {where['processor']}, {where['cores']} cores."
+        f"`python -m benchmarks.engines`, {where['date']}, {where['processor']}, {where['cores']} cores, "
+        f"{where['load']:.1f} other processes at work."
     )
     names = [name for name in PROBLEMS if name in known["found"]]
     rows = [
@@ -101,13 +102,13 @@ def section(known: dict[str, Any]) -> str:
 
 VERDICT = """\
 LLVM tapes are behind `simulate`. numba's loop, made of the same lines, takes between two thirds of the time and the
-same; but it is seconds before its first answer where LLVM takes a fraction of one, more than a minute on the forty
-four-bars, and it is one more dependency that lags behind new releases of Python. XLA keeps its programs in pieces and
-computes shared results again; it is what runs where derivatives, batches or another solver are asked for. SymEngine is
-ready soonest, but a step that returns to Python between its stages costs a hundred times its arithmetic. heyoka is the
-fastest on the double pendulum and has the most digits to give; its compiling grows with the accuracy and the size of
-the problem, and laws with conditions are beyond it. symjit was not measured: it has no ready-made package for this
-platform and wants a Rust compiler at hand."""
+same; but it is seconds before its first answer where LLVM takes a fraction of one, a minute on the forty four-bars
+where LLVM takes some seconds, and it is one more dependency that lags behind new releases of Python. XLA computes
+shared results again in every place; it is what runs where derivatives, batches or another solver are asked for.
+SymEngine is ready soonest, but a step that returns to Python between its stages costs a hundred times its arithmetic.
+heyoka is as fast as any on the double pendulum and has the most digits to give; its compiling grows with the accuracy
+and the size of the problem, and laws with conditions are beyond it. symjit was not measured: it has no ready-made
+package for this platform and wants a Rust compiler at hand."""
 
 
 def _cell(found: dict[str, Any] | None) -> str:
@@ -116,7 +117,7 @@ def _cell(found: dict[str, Any] | None) -> str:
     best = quickest(found, TARGET)
     if best is None:
         return summary(found)
-    return f"{best['seconds'] * 1e3:.2g} ({best['error']:.0e}), first {best['compile'] + best['seconds']:.1f} s"
+    return f"{short(best['seconds'] * 1e3)} ({best['error']:.0e}), first {best['compile'] + best['seconds']:.1f} s"
 
 
 main()

@@ -81,7 +81,7 @@ def machine() -> dict[str, Any]:
         "processor": model,
         "cores": os.cpu_count(),
         "python": platform.python_version(),
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.peers.measure import Peer, quickest
 from benchmarks.peers.problems import PROBLEMS, problem
-from benchmarks.timing import table
+from benchmarks.timing import short, table
 
 PEERS = {
     "ours": Peer("`da.simulate`, whole call", "peers.ours"),
@@ -40,7 +40,8 @@ def section(known: dict[str, Any]) -> str:
         "the loops of others do, and projects. numba by hand is an expert's loop for each problem alone, without "
         "checks and without projection. Bodies on joints (MuJoCo, Exudyn's tree, Pinocchio) have fewer coordinates. "
         f"`python -m benchmarks.peers`, {machine['date']}, {machine['processor']}, {machine['cores']} cores, Python "
-        f"{machine['python']}; trust ratios of two and more, not milliseconds."
+        f"{machine['python']}, {machine['load']:.1f} other processes at work; trust ratios of two and more, not "
+        "milliseconds."
     )
     names = [name for name in PROBLEMS if name in known["found"]]
     parts = [_problem(name, known["found"][name]) for name in names]
@@ -55,10 +56,10 @@ def _in_short(found: dict[str, Any]) -> str:
         for target in TARGETS[1:]:
             limit = _limit(its, target)
             ours = [quickest(its.get(key, {}), target) for key in OURS]
-            row += [f"×{_short(s['seconds'] / limit)}" if s and limit else "–" for s in ours]
+            row += [f"×{short(s['seconds'] / limit)}" if s and limit else "–" for s in ours]
             others = {key: s for key in its if key not in (*OURS, *LIMITS) and (s := quickest(its[key], target))}
             best = min(others, key=lambda key: others[key]["seconds"], default=None)
-            ratio = f"×{_short(others[best]['seconds'] / limit)}, {PEERS[best].title}" if best and limit else "–"
+            ratio = f"×{short(others[best]['seconds'] / limit)}, {PEERS[best].title}" if best and limit else "–"
             row.append(ratio)
         rows.append(row)
     columns = [f"{part}, {target:.0e}" for target in TARGETS[1:] for part in ("whole call", "integration", "next best")]
@@ -95,13 +96,8 @@ def _most_accurate(found: dict[str, Any]) -> dict[str, Any]:
 def _cell(best: dict[str, Any] | None, limit: float | None) -> str:
     if best is None:
         return "–"
-    ratio = f"×{_short(best['seconds'] / limit)}, " if limit else ""
-    return f"{_short(best['seconds'] * 1e3)} ({ratio}{best['error']:.0e})"
-
-
-def _short(x: float) -> str:
-    """Two digits, or all of a large number."""
-    return f"{x:.2g}" if x < 99.5 else f"{x:.0f}"
+    ratio = f"×{short(best['seconds'] / limit)}, " if limit else ""
+    return f"{short(best['seconds'] * 1e3)} ({ratio}{best['error']:.0e})"
 
 
 def _versions(known: dict[str, Any]) -> str:
