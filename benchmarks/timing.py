@@ -43,3 +43,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows)]
     return "\n".join(lines)
+
+
+def short(x: float) -> str:
+    """Two digits, or all of a large number."""
+    return f"{x:.2g}" if x < 99.5 else f"{x:.0f}"

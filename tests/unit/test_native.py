@@ -304,3 +304,12 @@ def test_threads_do_not_meet() -> None:
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(end, [5.0, 20.0] * 15))
     np.testing.assert_array_equal(found, [alone[5.0], alone[20.0]] * 15)
+
+
+def test_rows_are_chosen_anew_where_parameters_make_them_dependent() -> None:
+    k = da.parameters("k")
+    rows = (da.Constraint(z, name="floor"), da.Constraint(z + k * y, name="wall"))
+    system = da.System((x, y, z), np.eye(3).tolist(), (1, 0, 0), rows)
+    runs = [da.simulate(system, (0, 0, 0), (1, 0, 0), (0, 1), parameters={"k": value}) for value in (1, 0, 1)]
+    assert [run.rank[-1] for run in runs] == [2, 1, 2]
+    assert all(np.allclose(run.q[-1], (1.5, 0, 0), atol=1e-12) for run in runs)
