@@ -313,3 +313,17 @@ def test_rows_are_chosen_anew_where_parameters_make_them_dependent() -> None:
     runs = [da.simulate(system, (0, 0, 0), (1, 0, 0), (0, 1), parameters={"k": value}) for value in (1, 0, 1)]
     assert [run.rank[-1] for run in runs] == [2, 1, 2]
     assert all(np.allclose(run.q[-1], (1.5, 0, 0), atol=1e-12) for run in runs)
+
+
+def test_what_a_glance_at_a_start_sees() -> None:
+    """Terms that are not finite, a mass matrix that is not symmetric, a violated constraint: then no, else yes."""
+    a, b = da.parameters("a b")
+
+    def sound(system: da.System, *numbers: float) -> bool:
+        return da.build(system).native.sound(np.array([0.6, -0.8, 0.8, 0.6]), 0.0, numbers)
+
+    rod = da.Constraint(x**2 + y**2 - 1)
+    assert sound(da.System((x, y), [[a, b / 2], [b / 2, a]], (0, -1), rod), 1.0, 0.1)
+    assert not sound(da.System((x, y), [[1, 0], [0, 1]], (0, sp.log(-a)), rod), 1.0)
+    assert not sound(da.System((x, y), [[1, 0], [0, 1]], (0, -a), da.Constraint(x**2 + y**2 - a**2)), 1.0001)
+    assert not sound(da.System((x, y), [[1, 0], [0, 1]], (0, -a), da.Constraint(x + y - sp.log(-a))), 1.0)

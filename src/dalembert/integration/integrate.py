@@ -20,6 +20,9 @@ from dalembert.native.stepper import FINISHED
 NATIVE_STRETCH = 16384
 """Steps of machine code between two looks at the clock."""
 
+FIRST_STRETCH = 256
+"""The same at first, since most runs need no more: room for steps is not free."""
+
 WATCHED_STRETCH = 64
 """The same where somebody watches for the step to stop at: those beyond it are wasted."""
 
@@ -64,7 +67,7 @@ def integrate(
 
     A ``watch`` sees the steps as they come, each time with the one before, and may stop there: see ``Path.stopped``.
     """
-    room = NATIVE_STRETCH if watch is None else WATCHED_STRETCH
+    room = FIRST_STRETCH if watch is None else WATCHED_STRETCH
     began = time.perf_counter()
     native = native_steps(dynamics, method, p)
     ts, ys = [np.array([t0])], [np.asarray(y0)[None]]
@@ -88,6 +91,7 @@ def integrate(
             if last is not None:
                 stretch = stretch._replace(t=stretch.t[:last], y=stretch.y[:last], finished=False)
         accepted = len(stretch.t)
+        room = NATIVE_STRETCH if watch is None else WATCHED_STRETCH
         path.sound_start &= path.steps > 0 or stretch.sound
         ts.append(stretch.t)
         ys.append(stretch.y)

@@ -162,6 +162,8 @@ def shortest_multipliers(A: Floats) -> Floats:
 def at_own_level(levels: tuple[str, ...], position: Any, velocity: Any, acceleration: Any) -> Any:
     """The residual of each constraint at the level it was given at; constraints along the last axis."""
     own = {"position": position, "velocity": velocity, "acceleration": acceleration}
+    if len({*levels}) == 1:
+        return own[levels[0]]
     return sum(values * np.array([at == level for at in levels], float) for level, values in own.items())
 
 

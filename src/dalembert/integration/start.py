@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.verdict import require_finite, require_symmetric
 from dalembert.errors import StateError
-from dalembert.violation import LEAST_DISTANCE, violated
+from dalembert.violation import violated
 
 Floats = NDArray[np.float64]
 
@@ -35,9 +35,10 @@ def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
 
 def require_start(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, allow_violation: bool) -> None:
     """Raise unless all terms are sound numbers and the state satisfies the constraints, unless it need not."""
-    terms = terms_at(dynamics, q, qd, t, p)
-    if _plainly_sound(terms):
+    native: Any = dynamics.native
+    if native is not None and native.usual_rows is not None and native.sound(np.concatenate([q, qd]), float(t), p):
         return
+    terms = terms_at(dynamics, q, qd, t, p)
     names = ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs", "position", "velocity")
     require_finite(dict(zip(names, terms, strict=True)))
     require_symmetric(np.asarray(terms.M))
@@ -56,16 +57,6 @@ def require_start(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, 
             f"Start from `da.consistent_state(system, q0, qd0, ...)` instead, or, if the violation is meant, pass "
             f"`allow_violation=True`."
         )
-
-
-def _plainly_sound(terms: Terms) -> bool:
-    """Whether a glance is enough: all of it finite, M equal to its transpose, residuals below any tolerance."""
-    M, Q, A, b, position, velocity = map(np.asarray, terms)
-    total = M.sum() + Q.sum() + A.sum() + b.sum()
-    if not (np.isfinite(total) and (M == M.T).all()):
-        return False
-    least = LEAST_DISTANCE * np.abs(A).sum(axis=1)
-    return bool((np.maximum(np.abs(position), np.abs(velocity)) <= least).all())
 
 
 def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any) -> State:

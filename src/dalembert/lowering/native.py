@@ -72,6 +72,15 @@ class NativeSystem:
         hot = programs.hot(iterations)
         return kind(Moving(programs.n, len(self.source.parameters), *hot, programs.sound()), fixed=fixed)
 
+    def sound(self, y: Floats, t: float, p: Any) -> bool:
+        """Whether all terms at a state are finite, M is symmetric, and the state satisfies the constraints."""
+        return bool(self._sound(y[None], np.array([t]), np.array([p], float))[0, 0] == 1.0)
+
+    @cached_property
+    def _sound(self) -> _AtMany:
+        programs = Programs(self.source, range(len(self.source.levels)), None)
+        return _AtMany(programs.sound(), 2 * programs.n)
+
     def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:
         """M, Q, A, b and the residuals at position and velocity level, at one state."""
         y, p = np.concatenate([q, qd]).astype(float), np.array([float(value) for value in p])
@@ -122,7 +131,7 @@ class _AtMany:
     def __init__(self, program: Program, size: int):
         module = ir.Module()
         # most entries of the matrices of a large system are known, and need not be computed at every state
-        self.computed = [i for i, x in enumerate(program.outputs) if isinstance(x, Value)]
+        self.computed = np.array([i for i, x in enumerate(program.outputs) if isinstance(x, Value)], int)
         self.known = np.array([0.0 if isinstance(x, Value) else float(x) for x in program.outputs])
         short = Program(program.tape, [program.outputs[i] for i in self.computed])
         write_each(module, "each", write_program(module, "program", short, hot=False), size, len(self.computed))
@@ -135,6 +144,7 @@ class _AtMany:
         y, t, p = (np.ascontiguousarray(x, float) for x in (y, t, p))
         computed = np.empty((len(y), len(self.computed)))
         self._each(len(y), y.ctypes.data, t.ctypes.data, p.ctypes.data, p.shape[1], computed.ctypes.data)
-        found = np.tile(self.known, (len(y), 1))
+        found = np.empty((len(y), len(self.known)))
+        found[:] = self.known
         found[:, self.computed] = computed
         return found

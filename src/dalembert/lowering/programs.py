@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 from dalembert.equation import straight_line as sl
@@ -11,10 +12,14 @@ from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.lowering.sheet import Sheet
 from dalembert.lowering.source import Source
 from dalembert.native.elimination import CLEARLY_DEPENDENT, sparse_order
-from dalembert.native.tape import Account, Books, Program
+from dalembert.native.tape import Account, Books, Program, Value
 from dalembert.violation import LEAST_DISTANCE, START_TOLERANCE
 
 LEVELS = ("position", "velocity", "acceleration")
+
+
+SYMMETRIC = 1e-10
+"""How far two ways to write one entry of M may be apart, relative to the masses that it couples."""
 
 
 class Programs:
@@ -53,9 +58,12 @@ class Programs:
         )
 
     def sound(self) -> Program:
-        """One if a state satisfies the constraints, zero if not: ``violation.violated`` on a tape."""
+        """One if all terms are finite, M is symmetric and the state satisfies the constraints, zero if not.
+
+        For the last see ``violation.violated``, of which this is a record.
+        """
         sheet = Sheet(self)
-        record, fine = sheet.tape.record, True
+        record, fine = sheet.tape.record, self._finite_and_symmetric(sheet)
         sizes = [record("fabs", q) for q in sheet.q]
         units = [record("select", record("<", 1.0, size), size, 1.0) for size in sizes]
         for k in range(self.m):
@@ -68,6 +76,20 @@ class Programs:
                 allowed = sl.add(sl.mul(START_TOLERANCE, own), sl.mul(LEAST_DISTANCE, sl.dot(weights, units)))
                 fine = record("and", fine, record("<=", record("fabs", miss), allowed))
         return Program(sheet.tape, [record("select", fine, 1.0, 0.0)])
+
+    def _finite_and_symmetric(self, sheet: Sheet) -> Any:
+        record, M, form = sheet.tape.record, sheet.mass_matrix, self.source.form
+        terms = [*(e for row in M for e in row), *map(sheet.read, form.applied_force)]
+        terms += [e for k in range(self.m) for e in (*sheet.row(k), sheet.target(k))]
+        nothing: Any = 0
+        for term in {term.line: term for term in terms if isinstance(term, Value)}.values():
+            nothing = record("fadd", nothing, record("fsub", term, term))
+        fine = record("==", nothing, 0.0)
+        for i, j in combinations(range(self.n), 2):
+            if M[i][j] is not M[j][i]:
+                off, allowed = sl.sub(M[i][j], M[j][i]), sl.mul(SYMMETRIC**2, sl.mul(M[i][i], M[j][j]))
+                fine = record("and", fine, record("<=", sl.mul(off, off), allowed))
+        return fine
 
     def acceleration(self) -> Program:
         """q̈, and one if the elimination may be trusted here, zero if not."""

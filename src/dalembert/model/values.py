@@ -17,6 +17,10 @@ Floats = NDArray[np.float64]
 
 def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
     """n finite numbers in coordinate order, from a sequence or a mapping by name."""
+    if isinstance(given, np.ndarray) and given.shape == (len(names),) and given.dtype == float:
+        values: Any = given
+        if np.isfinite(values).all():
+            return values.copy()
     values, problems = in_order(names, given, argument, "coordinate")
     if problems:
         raise InputError(" ".join(problems))
@@ -88,6 +92,10 @@ def _numbers(given: Any, argument: str) -> Floats:
 
 
 def _finite(values: Sequence[Any], names: Sequence[str], argument: str) -> Floats:
+    if all(isinstance(value, (float, int)) for value in values):
+        plain = np.array(values, float)
+        if np.isfinite(plain).all():
+            return plain
     numbers = [_numbers(value, f"{argument}[{name}]") for value, name in zip(values, names, strict=True)]
     for number, name in zip(numbers, names, strict=True):
         if number.ndim:
