@@ -58,19 +58,16 @@ def _largest(rows: list[Row]) -> str:
     """Whether machine code stops being the quickest at some size, the first time or later."""
     measured = [row for row in rows if "seconds" in row]
     ours = {row["n"]: row for row in measured if row["program"] == "machine code"}
-    said = []
-    for quantity, when in (("seconds", "once compiled"), ("first_call", "the first time")):
-        lost = [row["n"] for row in measured if row["n"] in ours and row[quantity] < ours[row["n"]][quantity]]
-        said.append(
-            f"{when} it is the quickest " + (f"below n = {min(lost)}" if lost else "wherever others were tried")
-        )
+    lost = [
+        f"from n = {min(n)} on {when}"
+        for quantity, when in (("seconds", "once compiled"), ("first_call", "the first time"))
+        if (n := [row["n"] for row in measured if row["n"] in ours and row[quantity] < ours[row["n"]][quantity]])
+    ]
     last = ours[max(ours)]
-    return (
-        f"For machine code there is no crossing to be seen: {', '.join(said)}. What grows is its first run, which "
-        f"derives and compiles: {last['first_call']:.1f} s at n = {last['n']}."
-        if not any("below" in part for part in said)
-        else f"Machine code: {', '.join(said)}. Its first run takes {last['first_call']:.1f} s at n = {last['n']}."
-    )
+    grows = f"What grows is its first run, which derives and compiles: {last['first_call']:.1f} s at n = {last['n']}."
+    if lost:
+        return f"Machine code is overtaken {' and '.join(lost)}. {grows}"
+    return f"Machine code is the quickest at every size, once compiled and the first time. {grows}"
 
 
 def _first() -> list[str]:
@@ -95,9 +92,9 @@ def _trade(last: int) -> str:
     for n in (last, last + 2):
         straight, array = (found.get((program, n)) for program in ("JAX straight-line", "JAX array"))
         if straight and array:
-            saved, longer = array["seconds"] - straight["seconds"], straight["first_call"] - array["first_call"]
-            said.append(f"{saved * 1e3:.1f} ms of every run and costs {longer:.1f} s of the first one at n = {n}")
-    return f"In whole simulations the straight line saves {', '.join(said)}: the switch weighs both." if said else ""
+            run, first = (1e3 * (straight["seconds"] - array["seconds"]), straight["first_call"] - array["first_call"])
+            said.append(f"{run:+.1f} ms in every run and {first:+.1f} s in the first one at n = {n}")
+    return f"The straight line costs {', '.join(said)}: the switch weighs both." if said else ""
 
 
 def _crossed(rows: list[Row], quantity: str) -> str:
