@@ -91,6 +91,8 @@ def flow(
     dynamics = suited_to(build(system), method.formulation)
     require_fit(method.formulation, len(dynamics.coordinates), len(dynamics.constraints))
     moments = time_values(times, "times", increasing=True)
+    if method.step is not None and (needed := np.diff(moments).sum() / method.step) > method.max_steps:
+        raise InputError(f"`max_steps` must allow for the steps asked for, {needed:.0f} and more; got {max_steps}.")
     outputs = jnp.asarray(moments)
     field = vector_field(dynamics, method.formulation, method.drift)
     solver = _both_ways(solver_of(method))

@@ -28,6 +28,8 @@ else:
             self._name = name
 
         def __getattr__(self, attribute: str) -> Any:
+            if attribute == "_name" or attribute in ("__deepcopy__", "__getstate__", "__setstate__", "__wrapped__"):
+                raise AttributeError(attribute)
             module = importlib.import_module(self._name)
             keep_compiled_programs()
             value = getattr(module, attribute)

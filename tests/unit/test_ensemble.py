@@ -115,3 +115,45 @@ def test_bad_input_is_refused(arguments, given, message):
 def test_nothing_to_sum_up():
     with pytest.raises(da.InputError, match="no member could be simulated"):
         da.simulate_ensemble(pendulum(), [(1, 1)], (0, 0), TIMES, parameters={"g": 9.81}, keep="summary")
+
+
+def test_times_that_lie_apart_in_memory():
+    times = np.linspace(0, 1, 11)[::2]
+    given = {"parameters": {"g": [9.0, 10.0]}}
+    apart, together = (da.simulate_ensemble(pendulum(), (1, 0), (0, 0), t, **given) for t in (times, times.copy()))
+    np.testing.assert_array_equal(apart["q"], together["q"])
+    alone = da.simulate(pendulum(), (1, 0), (0, 0), times, parameters={"g": 9.0})
+    np.testing.assert_array_equal(alone.q, apart["q"][0])
+
+
+def test_which_rows_are_left_out_depends_on_nobody_else():
+    """One constraint repeats another for b = 0 only, and else holds z."""
+    x, y, z = da.coordinates("x y z")
+    b = da.parameters("b")
+    pair = (da.Constraint(x + y, name="one"), da.Constraint(x + y + b * z, name="two"))
+    system = da.System((x, y, z), sp.eye(3), (0.3, -1000, 0.5), pair)
+    still = (0, 0, 0)
+    for numbers in ([0.0, 1e-5], [1e-5, 0.0]):
+        many = da.simulate_ensemble(system, still, still, [0, 1], parameters={"b": numbers})
+        for end, number in zip(many["q"].sel(coordinate="z").values[:, -1], numbers, strict=True):
+            alone = da.simulate(system, still, still, [0, 1], parameters={"b": number})["z"][-1]
+            assert end == pytest.approx(0.0 if number else 0.25, abs=1e-6)
+            assert alone == pytest.approx(0.0 if number else 0.25, abs=1e-6)
+
+
+def test_what_failed_has_no_part_in_a_summary():
+    """The mass of the first is gone when it arrives."""
+    x = da.coordinates("x")
+    shrinking = da.System((x,), [[x]], (0,))
+    settings = {"q0": [1.0], "qd0": [[-1.0], [-0.1]], "times": [0, 1.2]}
+    every = da.simulate_ensemble(shrinking, **settings)
+    assert every["reason"].values[0] and np.isnan(every["q"][0, -1]).all()
+    short = da.simulate_ensemble(shrinking, keep="summary", **settings)
+    np.testing.assert_allclose(short["mean_q"][-1], every["q"][1, -1])
+
+
+def test_a_residual_that_is_not_finite():
+    x, y = da.coordinates("x y")
+    huge = da.System((x, y), sp.eye(2), (0, -1), da.Constraint(x - da.parameters("a") ** 2, name="far"))
+    many = da.simulate_ensemble(huge, (1, 0), (0, 0), [0, 1], parameters={"a": [1.0, 1e200]}, drift=None)
+    assert "must be finite" in many["reason"].values[1] and not many["reason"].values[0]

@@ -202,3 +202,22 @@ def test_a_system_without_machine_code(monkeypatch):
 def test_a_device_that_is_none():
     with pytest.raises(da.InputError, match='`device` must be "cpu" or "gpu"; got "cuda"'.replace('"cuda"', "'cuda'")):
         many(None, device="cuda")
+
+
+@pytest.fixture
+def only_quickly(monkeypatch):
+    """Whatever machine code declines is told so."""
+    nothing = np.full((4, 8), np.nan)
+    monkeypatch.setattr(motions.Crew, "_slowly", lambda self, y, p: (nothing[: len(self.times), : len(y)], "declined"))
+
+
+def test_more_steps_than_can_be_counted(only_quickly):
+    assert (many(1e-19, drift=None, max_steps=10)["reason"] == "declined").all()
+
+
+def test_a_contradiction_that_begins_in_the_last_step(only_quickly):
+    x, y = da.coordinates("x y")
+    late = sp.Piecewise((0, da.t < 0.8), ((da.t - 0.8) ** 3, True))
+    pair = (da.Constraint(x, name="wall"), da.Constraint(x - late, name="late"))
+    found = da.simulate_ensemble(da.System((x, y), sp.eye(2), (0, -1), pair), [(0, 0)], (0, 0), [0, 1], step=0.25)
+    assert found["reason"].values[0] == "declined"

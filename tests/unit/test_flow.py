@@ -134,3 +134,8 @@ def test_contradictions_are_refused_as_by_simulate() -> None:
     rows = (da.Constraint(xd - 1, name="one"), da.Constraint(xd - 2 * da.t, name="two"))
     with pytest.raises(da.ConstraintError, match="`one`, `two` contradict one another"):
         da.flow(da.System((x,), [[1]], (0,), rows), (0, 1))([0.0], [1.0], {})
+
+
+def test_fixed_steps_must_be_allowed_for() -> None:
+    with pytest.raises(da.InputError, match="`max_steps` must allow for the steps asked for, 10000 and more; got 1024"):
+        da.flow(da.System((x,), [[1]], (-x,)), (0, 1), step=1e-4)

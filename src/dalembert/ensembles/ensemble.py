@@ -53,7 +53,7 @@ def simulate_ensemble(
     times         increasing times, the same for all
     rtol, atol, drift, max_steps    as for ``da.simulate``
     step          a fixed step instead, by Runge and Kutta's method of order 4: each span between two times is divided
-                  into equal steps no longer than this
+                  into equal steps no longer than this. What machine code declines takes this step from the start on
     keep          "times": states at all times; "end": at the last one; "summary": mean, variance and quantiles over the
                   members, at all times, in a memory that does not grow with their number
     quantiles     for a summary: exact up to 10 000 members, from a random sample of so many beyond
@@ -108,7 +108,7 @@ def simulate_ensemble(
             if summary is None:
                 states.append(moved.y)
             else:
-                summary.add(moved.y)
+                summary.add(moved.y[moved.reasons == ""])
             bar.show(min(first + crew.most, len(members)))
     kept = times if keep != "end" else times[-1:]
     if summary is not None:

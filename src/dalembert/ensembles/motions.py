@@ -49,6 +49,7 @@ class Crew:
         self.dynamics, self.method, self.times, self.every, self.on_card = dynamics, method, times, every, on_card
         self.seconds = 0.0  # in machine code, without what comes before and after
         self._machine: Any = None
+        self._rows: tuple[int, ...] = ()
         if on_card and not in_machine_code(dynamics, method):
             raise InputError(
                 'with `device="gpu"` a system must have machine code; this one has a law or a function that has none. '
@@ -89,10 +90,13 @@ class Crew:
         shortest = max(4 * np.spacing(abs(begin)), 1e-18 * (end - begin))
         settings = np.array([method.rtol, method.atol, shortest] if method.step is None else [method.step])
         machine = self._prepared(members.y[:, first], members.p[:, first])
-        began = time.perf_counter()
-        found, endings = machine(members.y, members.p, self.times, settings, method.max_steps, every=self.every)
+        began, room = time.perf_counter(), min(method.max_steps, 2**63 - 1)
+        found, endings = machine(members.y, members.p, self.times, settings, room, every=self.every)
         self.seconds += machine.seconds if self.on_card else time.perf_counter() - began
-        return found, finite & (endings == FINISHED)
+        done = finite & (endings == FINISHED)
+        if len(self._rows) < len(self.dynamics.levels):  # which rows are left out depends on the member
+            done[done] = [self._suits(members, int(k)) for k in np.flatnonzero(done)]
+        return found, done
 
     def _prepared(self, y: Floats, p: Floats) -> Any:
         """Machine code for the rows that are independent where a member starts."""
@@ -102,8 +106,12 @@ class Crew:
             cure = cure_of(self.method.drift, self.dynamics.levels)
             kind = MotionsOnCard if self.on_card else Motions
             made = native.motions(rows, *cure, kind, self.method.step is not None)
-            self._machine = made if self.on_card else _on_all_cores(made)
+            self._machine, self._rows = made if self.on_card else _on_all_cores(made), rows
         return self._machine
+
+    def _suits(self, members: Members, k: int) -> bool:
+        """Whether the rows in use are those that a member would use alone."""
+        return rows_for(self.dynamics, members.y[:, k], float(self.times[0]), members.p[:, k]) == self._rows
 
     def _slowly(self, y: Floats, p: Floats) -> tuple[Floats, str]:
         """States at all times by all means of a single run, which knows what to say where it fails; what it says."""
@@ -116,6 +124,7 @@ class Crew:
             reached = end.trajectory
             known = np.searchsorted(reached.t, times[times <= reached.t[-1]])
             states[: len(known)] = np.concatenate([reached.q, reached.qd], axis=1)[known]
+            states[-1] = np.nan  # reached or not: if so, it is there that something is wrong
             return states, str(end)
         except DalembertError as refusal:
             return states, str(refusal)

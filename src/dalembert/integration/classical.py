@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runge and Kutta's classical method of order 4 for diffrax, which has none: the same steps as in machine code."""
+"""Runge and Kutta's classical method of order 4 for diffrax, which has none: the same method as in machine code."""
 
 from __future__ import annotations
 

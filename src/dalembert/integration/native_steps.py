@@ -41,7 +41,8 @@ class NativeSteps:
         """Choose rows where none are in use yet."""
         if self.engine is None:
             native: Any = self.dynamics.native
-            if native.usual_rows is None:
+            # where some are left out, which of them depends on the state and the numbers: not on what came before
+            if native.usual_rows is None or len(native.usual_rows) < len(self.dynamics.levels):
                 native.usual_rows = rows_for(self.dynamics, y, t, self.p)
             self._use(native.usual_rows)
 

@@ -31,7 +31,7 @@ class NativeSystem:
 
     def __init__(self, source: Source):
         self.source = source
-        self.usual_rows: tuple[int, ...] | None = None  # chosen for the first motion, and tried first for the next
+        self.usual_rows: tuple[int, ...] | None = None  # chosen for the last motion; all of them are tried for the next
         self.engine = lru_cache(maxsize=16)(self._engine)
         self.motions = lru_cache(maxsize=16)(self._motions)
         self._recorded = lru_cache(maxsize=16)(self._recorded_programs)

@@ -81,6 +81,7 @@ class Programs:
         record, M, form = sheet.tape.record, sheet.mass_matrix, self.source.form
         terms = [*(e for row in M for e in row), *map(sheet.read, form.applied_force)]
         terms += [e for k in range(self.m) for e in (*sheet.row(k), sheet.target(k))]
+        terms += [e for level in ("position", "velocity") for e in sheet.residuals(level, range(self.m))]
         nothing: Any = 0
         for term in {term.line: term for term in terms if isinstance(term, Value)}.values():
             nothing = record("fadd", nothing, record("fsub", term, term))

@@ -17,10 +17,10 @@ Floats = NDArray[np.float64]
 
 def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
     """n finite numbers in coordinate order, from a sequence or a mapping by name."""
-    if isinstance(given, np.ndarray) and given.shape == (len(names),) and given.dtype == float:
+    if type(given) is np.ndarray and given.shape == (len(names),) and given.dtype == float:
         values: Any = given
         if np.isfinite(values).all():
-            return values.copy()
+            return np.array(values, order="C")
     values, problems = in_order(names, given, argument, "coordinate")
     if problems:
         raise InputError(" ".join(problems))
@@ -57,7 +57,7 @@ def column_values(given: Any, argument: str) -> Floats:
 
 def time_values(given: Any, argument: str, *, increasing: bool = False) -> Floats:
     """Finite times; at least two and strictly increasing where that is asked for."""
-    times = _numbers(given, argument)
+    times = np.array(_numbers(given, argument), order="C")  # machine code reads one after the other
     if not np.isfinite(times).all():
         raise InputError(f"`{argument}` must be finite; got {times}.")
     if increasing and (times.ndim != 1 or len(times) < 2):

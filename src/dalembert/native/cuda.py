@@ -44,12 +44,6 @@ class Card:
         """Make it the card of this thread."""
         self._do("cuCtxSetCurrent", self._context)
 
-    def free_memory(self) -> int:
-        """Bytes."""
-        free, total = ctypes.c_size_t(), ctypes.c_size_t()
-        self._do("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
-        return free.value
-
     def loaded(self, ptx: str, name: str) -> Any:
         """A kernel, translated for this card."""
         program, kernel = ctypes.c_void_p(), ctypes.c_void_p()
@@ -69,7 +63,7 @@ class Card:
             yield places
         finally:
             for place in places:
-                self._do("cuMemFree_v2", place)
+                self._driver.cuMemFree_v2(place)  # where this fails, something else did before
 
     def put(self, array: Floats, place: ctypes.c_uint64) -> None:
         if array.nbytes:

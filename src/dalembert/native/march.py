@@ -14,7 +14,7 @@ from llvmlite import ir
 from dalembert.native.assembly import DOUBLE, POINTER, load, number, store, write_program
 from dalembert.native.beginning import write_first_step
 from dalembert.native.runge_kutta import write_runge_kutta
-from dalembert.native.stepper import DECLINED, FINISHED, MORE, Parts, write_parts, write_stepper
+from dalembert.native.stepper import DECLINED, FINISHED, MORE, Parts, evaluate, write_parts, write_stepper
 from dalembert.native.tape import Program
 from dalembert.native.writer import LONG, Writer, whole
 
@@ -70,6 +70,15 @@ class _Walk:
     def _leave_unless(self, flag: Any) -> None:
         with self.w.b.if_then(self.w.b.fcmp_unordered("<", flag, number(0.5)), likely=False):
             self.w.b.ret(number(float(DECLINED)))
+
+    def _leave_unless_trusted(self, time: Any) -> None:
+        """The same where the state at a time has no sound acceleration."""
+        w, parts = self.w, self.parts
+        evaluate(w, parts, self.state, time, self.p, self.work)
+        self._leave_unless(load(w.b, self.work, parts.size))
+        if parts.agree is not None:
+            w.b.call(parts.agree, [self.state, time, self.p, self.work])
+            self._leave_unless(load(w.b, self.work, 0))
 
     def _leave_if_out_of(self, room: Any, taken: Any) -> None:
         w = self.w
@@ -140,11 +149,14 @@ class _Walk:
             span = w.b.fsub(end, start)
             # a hair less, so that a span of a whole number of steps gets no further one by rounding
             count = w.intrinsic("ceil", w.b.fmul(w.b.fdiv(span, wanted), number(1 - 1e-12)))
+            with w.b.if_then(w.b.fcmp_unordered(">", count, w.b.sitofp(self.room, DOUBLE)), likely=False):
+                w.b.ret(number(float(MORE)))
             h = w.b.fdiv(span, count)
             for j in w.each(w.b.fptosi(count, LONG)):
                 self._leave_if_out_of(self.room, taken)
                 now = w.b.fadd(start, w.b.fmul(w.b.sitofp(j, DOUBLE), h))
                 self._leave_unless(w.b.call(runge_kutta, [self.state, now, h, self.p, self.work]))
+            self._leave_unless_trusted(end)
             self._put(self.state, w.b.add(i, whole(1)))
         w.b.ret(number(float(FINISHED)))
         return w.function
