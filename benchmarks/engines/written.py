@@ -12,6 +12,7 @@ from benchmarks.peers.ours import system_of
 from benchmarks.peers.problems import Problem
 from dalembert.lowering.build import build
 from dalembert.lowering.programs import Programs
+from dalembert.native.assembly import needed
 from dalembert.native.tape import Program, Value
 
 SIGNS = {"fadd": "+", "fsub": "-", "fmul": "*", "fdiv": "/"}
@@ -32,7 +33,7 @@ def text(program: Program, library: str) -> tuple[list[str], list[str]]:
         return f"a{a.line}" if isinstance(a, Value) else repr(a if isinstance(a, bool) else float(a))
 
     lines = []
-    for line in _needed(program):
+    for line in needed(program):
         operation, arguments = program.tape.lines[line]
         if operation == "input":
             array, place = arguments
@@ -42,12 +43,3 @@ def text(program: Program, library: str) -> tuple[list[str], list[str]]:
         done = f"{a[0]} {SIGNS[operation]} {a[1]}" if operation in SIGNS else f"{library}.{operation}({', '.join(a)})"
         lines.append(f"a{line} = {done}")
     return lines, [name(x) for x in program.outputs]
-
-
-def _needed(program: Program) -> list[int]:
-    """The lines that the outputs depend on, in order."""
-    wanted = {output.line for output in program.outputs if isinstance(output, Value)}
-    for line in reversed(range(len(program.tape.lines))):
-        if line in wanted:
-            wanted |= {a.line for a in program.tape.lines[line].arguments if isinstance(a, Value)}
-    return sorted(wanted)

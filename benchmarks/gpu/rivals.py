@@ -68,7 +68,7 @@ def _column_step(problem: Problem) -> Callable[..., tuple[Any, Any]]:
 
 
 def xla(problem: Problem) -> Run:
-    """The straight-line program over a struct of arrays, so many steps in one turn of the loop."""
+    """The straight-line program over a struct of arrays."""
     step = _column_step(problem)
 
     @jax.jit

@@ -36,7 +36,7 @@ def write_program(module: ir.Module, name: str, program: Program, *, hot: bool) 
     def value(a: Any) -> Any:
         return values[a.line] if isinstance(a, Value) else number(a)
 
-    for line in _needed(program):
+    for line in needed(program):
         operation = program.tape.lines[line]
         if operation.name == "input":
             array, place = operation.arguments
@@ -87,7 +87,7 @@ def _instruction(module: ir.Module, builder: ir.IRBuilder, operation: Operation,
     return {"and": builder.and_, "or": builder.or_, "not": builder.not_, "select": builder.select}[name](*arguments)
 
 
-def _needed(program: Program) -> list[int]:
+def needed(program: Program) -> list[int]:
     """The lines that the outputs depend on, in order."""
     wanted = {output.line for output in program.outputs if isinstance(output, Value)}
     for line in reversed(range(len(program.tape.lines))):
