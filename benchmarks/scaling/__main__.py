@@ -19,6 +19,7 @@ from benchmarks.scaling.record import keep
 PARTS = {
     "acceleration": sizes.accelerations,
     "simulation": sizes.simulations,
+    "derivative": sizes.derivatives,
     "switch": sizes.switch,
     "members": members.members_on,
 }

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -11,9 +11,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from benchmarks.scaling.record import Row, rows_of
-from benchmarks.scaling.sizes import crossing
+from benchmarks.scaling.sizes import crossing, once, thousand
 
 FOLDER = Path(__file__).parents[2] / "docs" / "figures"
+
+Cost = Callable[[Row], float]
 
 COLOURS = {
     "machine code": "#0072B2",
@@ -34,7 +36,7 @@ def draw() -> None:
     """Write all figures."""
     FOLDER.mkdir(exist_ok=True)
     _against_size()
-    _first_calls()
+    _thousands()
     _against_members()
 
 
@@ -45,25 +47,27 @@ def _against_size() -> None:
         (left, accelerations, "one acceleration, µs", 1e6),
         (right, simulations, "two seconds of motion, ms", 1e3),
     ):
-        _programs(axes, rows, "seconds", scale)
+        _programs(axes, rows, once, scale)
         axes.set_xlabel("coordinates n of a planar chain")
         axes.set_ylabel(what)
-        _marks(axes, crossing(rows))
     _save(figure, "scaling-size")
 
 
-def _first_calls() -> None:
+def _thousands() -> None:
     figure, (left, right) = _panels(2)
     for axes, kind, what in (
-        (left, "acceleration", "compiling one acceleration, s"),
-        (right, "simulation", "first run: derive, compile, simulate, s"),
+        (left, "simulation", "a thousand simulations, the first included, s"),
+        (right, "derivative", "a thousand derivatives, the first included, s"),
     ):
-        rows = [row for row in rows_of(kind) if row["program"] != "NumPy pinv"]
-        _programs(axes, rows, "first_call", 1.0)
+        rows = [row for row in rows_of(kind) if row["program"] != "machine code"]
+        _programs(axes, rows, thousand, 1.0)
+        axes.set_xlim(1.7, 200)
+        axes.set_yticks([5, 10, 20, 50, 100, 200], ["5", "10", "20", "50", "100", "200"])
+        axes.minorticks_off()
         axes.set_xlabel("coordinates n of a planar chain")
         axes.set_ylabel(what)
-        _marks(axes, crossing(rows, "first_call"))
-    _save(figure, "scaling-first-call")
+        _marks(axes, crossing(rows, thousand), next(row["n"] for row in rows_of("switch") if row["of"] == kind))
+    _save(figure, "scaling-switch")
 
 
 def _against_members() -> None:
@@ -74,7 +78,7 @@ def _against_members() -> None:
             mine = [row for row in rows if row["n"] == n and row["device"] == device]
             many = [row for row in mine if row["program"] == "da.simulate_ensemble"]
             where = f"n = {n}" + (" on the GPU" if device == "gpu" else "")
-            _line(axes, many, "members", "per_member", 1e6, where, colour, style)
+            _line(axes, many, "members", lambda row: row["per_member"], 1e6, where, colour, style)
             for row in (row for row in mine if row["program"] != "da.simulate_ensemble"):
                 axes.axhline(row["per_member"] * 1e6, color=colour, linewidth=0.8, linestyle=":")
     alone = [row["per_member"] * 1e6 for row in rows if row["program"] == "da.simulate in a loop"]
@@ -90,18 +94,19 @@ def _against_members() -> None:
     _save(figure, "scaling-members")
 
 
-def _programs(axes: Axes, rows: Iterable[Row], quantity: str, scale: float) -> None:
+def _programs(axes: Axes, rows: Iterable[Row], cost: Cost, scale: float) -> None:
     for program, colour in COLOURS.items():
-        _line(axes, [row for row in rows if row["program"] == program], "n", quantity, scale, program, colour, "o-")
+        measured = [row for row in rows if row["program"] == program and "seconds" in row]
+        _line(axes, measured, "n", cost, scale, program, colour, "o-")
     axes.set_xticks([2, 5, 10, 20, 50, 100, 200], ["2", "5", "10", "20", "50", "100", "200"])
     axes.set_xlim(1.7, 1000)  # room for the labels
     axes.minorticks_off()
 
 
 def _line(
-    axes: Axes, rows: Sequence[Row], across: str, up: str, scale: float, label: str, colour: str, style: str
+    axes: Axes, rows: Sequence[Row], across: str, up: Cost, scale: float, label: str, colour: str, style: str
 ) -> None:
-    points = sorted((row[across], row[up] * scale) for row in rows if row.get(up))
+    points = sorted((row[across], up(row) * scale) for row in rows)
     if not points:
         return
     axes.plot(*zip(*points, strict=True), style, color=colour, markersize=3.5, linewidth=1.4)
@@ -111,11 +116,10 @@ def _line(
     axes.annotate(label, points[-1], aside, textcoords="offset points", color=colour, ha=side, va="center", bbox=paper)
 
 
-def _marks(axes: Axes, crossed: float | None) -> None:
-    """Where JAX's programs cross, and where the library switches between them."""
+def _marks(axes: Axes, crossed: float | None, last: int) -> None:
+    """Where JAX's programs cross, and where the library switches between them: after n = ``last``."""
     marks: list[tuple[float, str, str]] = [] if crossed is None else [(crossed, "crossing", ":")]
-    marks += [(row["n"] + 1, "switch", "--") for row in rows_of("switch")]
-    for height, (n, what, style) in enumerate(marks):
+    for height, (n, what, style) in enumerate([*marks, (last + 1, "switch", "--")]):
         axes.axvline(n, color="#999999", linewidth=0.9, linestyle=style)
         at = (n, 0.01 + 0.055 * height)
         transform = axes.get_xaxis_transform()

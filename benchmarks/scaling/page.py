@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
+from typing import Any
 
 from benchmarks.document import replace_section
 from benchmarks.scaling.record import Row, read, rows_of
-from benchmarks.scaling.sizes import crossing
+from benchmarks.scaling.sizes import crossing, once, thousand
 from benchmarks.timing import table
 
-SHOWN = (2, 4, 8, 10, 14, 20, 40, 60, 120, 200)
+SHOWN = (2, 4, 6, 8, 10, 12, 14, 20, 40, 60, 120, 200)
 """Sizes in the tables; all are in the data."""
 
 PROGRAMS = ("machine code", "JAX straight-line", "JAX array", "NumPy pinv")
@@ -19,7 +21,7 @@ PROGRAMS = ("machine code", "JAX straight-line", "JAX array", "NumPy pinv")
 def write() -> None:
     """Write what has been measured."""
     if rows_of("acceleration") and rows_of("simulation") and rows_of("members"):
-        paragraphs = [*_machines(), *_size(), *_first(), *_members()]
+        paragraphs = [*_machines(), *_size(), *_switches(), *_members()]
         replace_section("scaling", "\n\n".join(map(_wrapped, paragraphs)))
 
 
@@ -47,9 +49,9 @@ def _size() -> list[str]:
         "One acceleration of a chain of point masses, µs, and its error relative to the largest acceleration, "
         "against elimination in extended precision:",
         _table(rows_of("acceleration"), 1e6, PROGRAMS),
-        "Two seconds of motion, rtol 1e-7, projection included, ms, and the error of the last positions in m, "
-        "against SciPy's integrator at rtol 1e-13:",
-        _table(rows_of("simulation"), 1e3, PROGRAMS[:3]),
+        "Two seconds of motion, rtol 1e-7, projection included, ms; in brackets the first time, which derives and "
+        "compiles, s, and the error of the last positions in m, against SciPy's integrator at rtol 1e-13:",
+        _table(rows_of("simulation"), 1e3, PROGRAMS[:3], first=True),
         _largest(rows_of("simulation")),
     ]
 
@@ -70,42 +72,44 @@ def _largest(rows: list[Row]) -> str:
     return f"Machine code is the quickest at every size, once compiled and the first time. {grows}"
 
 
-def _first() -> list[str]:
-    (switch,) = rows_of("switch")
-    one, whole = (_crossed(rows_of(kind), "seconds") for kind in ("acceleration", "simulation"))
-    first = _crossed(rows_of("simulation"), "first_call")
+def _switches() -> list[str]:
     return [
         "### Where JAX switches",
-        "![Time to compile and of the first run against the number of coordinates](figures/scaling-first-call.png)",
-        f"JAX runs a system as a straight line up to {switch['operations']} operations, for chains up to "
-        f"n = {switch['n']}, and as arrays beyond. Array code is the quicker one {one} for a single acceleration, "
-        f"{whole} for a whole simulation and {first} for the first run, which compiles.",
-        _trade(switch["n"]),
+        "![Time of a thousand simulations and of a thousand derivatives against the number of "
+        "coordinates](figures/scaling-switch.png)",
+        "JAX runs a system as a straight line or as arrays. Straight lines run quicker while they are short, and take "
+        "longer to compile; derivatives through them are longer lines still. So a switch sits where a thousand runs "
+        "cost the same both ways, the first one included, which derives and compiles.",
+        *(_switch(**row) for row in rows_of("switch")),
+        "Derivatives of the last positions by gravity, backwards through `da.flow`: ms, in brackets s the first time "
+        "and the error in s², against t q̇ / 2g of the reference, which chains that start at rest obey:",
+        _table(rows_of("derivative"), 1e3, PROGRAMS[1:3], first=True),
+        f"Array code overtakes {_crossed('acceleration', once)} for a single acceleration, "
+        f"{_crossed('simulation', once)} for a simulation and {_crossed('derivative', once)} for a derivative, where "
+        "they have been compiled before.",
         *_skipped(),
     ]
 
 
-def _trade(last: int) -> str:
-    """What the straight line saves and costs on both sides of the switch."""
-    found = {(row["program"], row["n"]): row for row in rows_of("simulation") if "seconds" in row}
-    said = []
-    for n in (last, last + 2):
-        straight, array = (found.get((program, n)) for program in ("JAX straight-line", "JAX array"))
-        if straight and array:
-            run, first = (1e3 * (straight["seconds"] - array["seconds"]), straight["first_call"] - array["first_call"])
-            said.append(f"{run:+.1f} ms in every run and {first:+.1f} s in the first one at n = {n}")
-    return f"The straight line costs {', '.join(said)}: the switch weighs both." if said else ""
+def _switch(of: str, n: int, operations: int, **_: Any) -> str:
+    """One switch beside the crossing it is meant for."""
+    found = crossing(rows_of(of), thousand)
+    between = found is not None and n <= found <= n + 2
+    return (
+        f"For a {of} the two cross {_crossed(of, thousand)}; the switch is at {operations} operations, "
+        f"between chains of n = {n} and of n = {n + 2}: {'at the crossing' if between else 'not at the crossing'}."
+    )
 
 
-def _crossed(rows: list[Row], quantity: str) -> str:
-    found = crossing(rows, quantity)
-    return "at no size measured" if found is None else f"from n = {found:.0f} on"
+def _crossed(kind: str, cost: Callable[[Row], float]) -> str:
+    found = crossing(rows_of(kind), cost)
+    return "at no size measured" if found is None else f"at n = {found:.1f}"
 
 
 def _skipped() -> list[str]:
     said = {
         f"{row['program']}, {kind}: {row['skipped']}."
-        for kind in ("acceleration", "simulation")
+        for kind in ("acceleration", "simulation", "derivative")
         for row in rows_of(kind)
         if "skipped" in row
     }
@@ -136,14 +140,18 @@ def _members() -> list[str]:
     ]
 
 
-def _table(rows: list[Row], scale: float, programs: tuple[str, ...]) -> str:
+def _table(rows: list[Row], scale: float, programs: tuple[str, ...], *, first: bool = False) -> str:
+    """Time, that of the first call if asked for, and error, by size and program."""
     found = {(row["program"], row["n"]): row for row in rows}
 
     def entry(program: str, n: int) -> str:
         row = found.get((program, n), {})
-        return f"{_number(row['seconds'] * scale)} ({row['error']:.0e})" if "seconds" in row else "–"
+        if "seconds" not in row:
+            return "–"
+        told = f"{row['first_call']:.1f}, {row['error']:.0e}" if first else f"{row['error']:.0e}"
+        return f"{_number(row['seconds'] * scale)} ({told})"
 
-    sizes = [n for n in SHOWN if ("machine code", n) in found]
+    sizes = [n for n in SHOWN if any("seconds" in found.get((program, n), {}) for program in programs)]
     head = ["n", *(program.replace("pinv", "`pinv`") for program in programs)]
     return table(head, [[str(n), *(entry(program, n) for program in programs)] for n in sizes])
 

@@ -13,10 +13,11 @@ from benchmarks import acceleration, simulation
 from benchmarks.chains import chain
 from benchmarks.scaling.record import Row
 from benchmarks.timing import Cost
-from dalembert.lowering.build import STRAIGHT_LINE_LIMIT
+from dalembert.lowering.build import DIFFERENTIATED_LIMIT, STRAIGHT_LINE_LIMIT
 
 LINKS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 30)
-RUN_LINKS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 20)
+RUN_LINKS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 20, 30)
+DERIVATIVE_LINKS = (1, 2, 3, 4, 5, 7, 10, 20, 30)
 MORE_LINKS = (60, 100)
 """For machine code alone."""
 
@@ -42,11 +43,21 @@ def simulations() -> list[Row]:
     for style in (None, "straight-line"):  # what is imported on the way is not counted
         simulation.whole_run(1, style)
     programs: dict[str, tuple[Measure, Sequence[int]]] = {
-        "machine code": (simulation.whole_run, (*RUN_LINKS, 30, *MORE_LINKS)),
+        "machine code": (simulation.whole_run, RUN_LINKS + MORE_LINKS),
         "JAX straight-line": (partial(simulation.whole_run, style="straight-line"), RUN_LINKS),
         "JAX array": (partial(simulation.whole_run, style="array"), RUN_LINKS),
     }
     return [row for program, (measure, links) in programs.items() for row in _measured(program, measure, links)]
+
+
+def derivatives() -> list[Row]:
+    """How the end of that motion changes with a parameter, backwards, and the first time from the symbols on."""
+    simulation.whole_derivative(1, "array")
+    return [
+        row
+        for style in ("straight-line", "array")
+        for row in _measured(f"JAX {style}", partial(simulation.whole_derivative, style=style), DERIVATIVE_LINKS)
+    ]
 
 
 def _measured(program: str, measure: Measure, sizes: Sequence[int]) -> list[Row]:
@@ -64,15 +75,32 @@ def _measured(program: str, measure: Measure, sizes: Sequence[int]) -> list[Row]
 
 
 def switch() -> list[Row]:
-    """The largest chain that JAX runs as a straight line, as the library chooses."""
-    links = max((k for k in range(1, 16) if da.build(chain(k)).style == "straight-line"), default=0)
-    return [{"links": links, "n": 2 * links, "operations": STRAIGHT_LINE_LIMIT}]
+    """The largest chains that JAX runs as a straight line, as the library chooses."""
+    found: list[Row] = []
+    for of, differentiated, limit in (
+        ("simulation", False, STRAIGHT_LINE_LIMIT),
+        ("derivative", True, DIFFERENTIATED_LIMIT),
+    ):
+        styles = [da.build(chain(k), differentiated=differentiated).style for k in range(1, 16)]
+        links = styles.index("array")
+        found.append({"of": of, "links": links, "n": 2 * links, "operations": limit})
+    return found
 
 
-def crossing(rows: list[Row], quantity: str = "seconds") -> float | None:
+def once(row: Row) -> float:
+    """Seconds of one run."""
+    return row["seconds"]
+
+
+def thousand(row: Row) -> float:
+    """Seconds of a thousand runs, the first one included: what a switch is judged by."""
+    return row["first_call"] + 999 * row["seconds"]
+
+
+def crossing(rows: list[Row], cost: Callable[[Row], float] = once) -> float | None:
     """The n from which on JAX's array code is quicker than its straight line, between sizes on logarithmic scales."""
     of = {
-        program: {row["n"]: row[quantity] for row in rows if row["program"] == program and quantity in row}
+        program: {row["n"]: cost(row) for row in rows if row["program"] == program and "seconds" in row}
         for program in ("JAX straight-line", "JAX array")
     }
     sizes = sorted(of["JAX straight-line"].keys() & of["JAX array"].keys())

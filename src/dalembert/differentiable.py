@@ -88,7 +88,7 @@ def flow(
             "`da.simulate`."
         )
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps)
-    dynamics = suited_to(build(system), method.formulation)
+    dynamics = suited_to(build(system, differentiated=True), method.formulation)
     require_fit(method.formulation, len(dynamics.coordinates), len(dynamics.constraints))
     moments = time_values(times, "times", increasing=True)
     if method.step is not None and (needed := np.diff(moments).sum() / method.step) > method.max_steps:

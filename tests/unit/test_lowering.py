@@ -85,6 +85,8 @@ def test_batch_as_struct_of_arrays_equals_one_by_one() -> None:
 def test_small_systems_are_written_out_and_large_ones_not() -> None:
     assert da.build(chain(2)).style == "straight-line"
     assert da.build(chain(20)).style == "array"
+    assert da.build(chain(2), differentiated=True).style == "straight-line"
+    assert da.build(chain(5)).style != da.build(chain(5), differentiated=True).style == "array"
 
 
 @pytest.mark.parametrize("links", [3, 20])

@@ -18,20 +18,23 @@ from dalembert.integration.guarded_solver import vector_field
 from dalembert.integration.method import Method, Numbers, divided, halves, reunited
 from dalembert.integration.native_steps import at_own_level
 
-BATCH = 256
-"""Times computed side by side; more would only take more memory."""
+SHEET = 256
+"""Times computed in one call; more would only take more memory."""
+
+SIDE_BY_SIDE = 8
+"""Of these, how many at once: no more is computed in vain where few times are asked for."""
 
 
 def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: Any) -> dict[str, Any]:
     """States and all that follows from them at T times reached by one step each, by the names of ``Trajectory``."""
     parts: list[dict[str, Any]] = []
-    for first in range(0, len(times), BATCH):
-        mine = slice(first, first + BATCH)
+    for first in range(0, len(times), SHEET):
+        mine = slice(first, first + SHEET)
         # filled up to one size: what is compiled does not depend on the number of times and serves the next run
-        more = BATCH - len(times[mine])
-        filled = [jnp.asarray(np.concatenate([x[mine], np.repeat(x[-1:], more, axis=0)])) for x in (t0, y0, times)]
-        found = _sample(dynamics, *divided(method), filled[0], filled[1], filled[2], p)
-        parts.append({name: np.asarray(values)[: BATCH - more] for name, values in found.items()})
+        count = len(times[mine])
+        filled = [np.concatenate([x[mine], np.repeat(x[-1:], SHEET - count, axis=0)]) for x in (t0, y0, times)]
+        found = _sample(dynamics, *divided(method), *map(jnp.asarray, filled), jnp.asarray(count), p)
+        parts.append({name: np.asarray(values)[:count] for name, values in found.items()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -39,15 +42,25 @@ def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: 
 # pyright: ignore is for equinox, whose types know no options of JAX's own.
 @eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})  # pyright: ignore
 def _sample(
-    dynamics: Dynamics, shape: Method, numbers: Numbers, t0: Array, y0: Array, times: Array, p: Any
+    dynamics: Dynamics, shape: Method, numbers: Numbers, t0: Array, y0: Array, times: Array, count: Array, p: Any
 ) -> dict[str, Array]:
+    """The first ``count`` times of a sheet; what stands below them means nothing."""
     method = reunited(shape, numbers)
     advance = _one_step(dynamics, method, p)
 
+    @jax.jit  # traced once, for its shapes and for the loop
     def at(t0: Array, y0: Array, t: Array) -> dict[str, Array]:
         return _described(dynamics, method, advance(t0, y0, t), t, p)
 
-    return jax.vmap(at)(t0, y0, times)
+    def some(k: Array, sheet: dict[str, Array]) -> dict[str, Array]:
+        first = k * SIDE_BY_SIDE
+        mine = (jax.lax.dynamic_slice_in_dim(x, first, SIDE_BY_SIDE) for x in (t0, y0, times))
+        found = jax.vmap(at)(*mine)
+        return {name: jax.lax.dynamic_update_slice_in_dim(sheet[name], found[name], first, 0) for name in sheet}
+
+    kinds = jax.eval_shape(at, t0[0], y0[0], times[0])
+    empty = {name: jnp.zeros((SHEET, *kind.shape), kind.dtype) for name, kind in kinds.items()}
+    return jax.lax.fori_loop(0, (count + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE, some, empty)
 
 
 def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Array, Array], Array]:

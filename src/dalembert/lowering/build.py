@@ -29,31 +29,36 @@ if TYPE_CHECKING:
     from jax import Array
 
 
-STRAIGHT_LINE_LIMIT = 400
-"""Most operations, terms and elimination together, of a program that is written out. Measured as whole simulations of
-planar chains (``benchmarks/results.md``), since XLA treats a program differently inside an integrator than alone.
-Written out, chains run faster up to 5 links (536 operations) and slower from 7 on; but from 5 links on the first call,
-which compiles, takes half as long again. The limit sits below 5 for the sake of the first answer."""
+STRAIGHT_LINE_LIMIT = 620
+"""Most operations, terms and elimination together, of a program that is written out. Written out it runs faster while
+it is short, and takes longer to compile. The limit is where a thousand simulations of a planar chain cost the same both
+ways, the first one included, which compiles: between 5 links (536 operations) and 6 (718). See docs/performance.md."""
+
+DIFFERENTIATED_LIMIT = 190
+"""The same where derivatives are taken, which are some times longer than the program: where a thousand derivatives of a
+flow cost the same both ways, between 2 links (138 operations) and 3 (248)."""
 
 Style = Literal["straight-line", "array"]
 
 
 @lru_cache(maxsize=128)
-def build(system: System | FunctionSystem, style: Style | None = None) -> Dynamics:
+def build(system: System | FunctionSystem, style: Style | None = None, *, differentiated: bool = False) -> Dynamics:
     """The dynamics of a system as compiled functions of numbers, reusable; the same system is built only once.
 
     ``style`` overrides the measured choice between straight-line and array code, for comparison; friction by the
-    actual reaction is always array code.
+    actual reaction is always array code. ``differentiated`` makes that choice for programs that JAX differentiates.
 
     >>> import dalembert as da
     >>> x = da.coordinates("x")
     >>> da.build(da.System((x,), [[1]], [-x])).style
     'straight-line'
     """
-    return _build_functions(system) if isinstance(system, FunctionSystem) else _build_symbolic(system, style)
+    if isinstance(system, FunctionSystem):
+        return _build_functions(system)
+    return _build_symbolic(system, style, DIFFERENTIATED_LIMIT if differentiated else STRAIGHT_LINE_LIMIT)
 
 
-def _build_symbolic(system: System, style: Style | None) -> Dynamics:
+def _build_symbolic(system: System, style: Style | None, limit: float) -> Dynamics:
     source = source_of(system)
     refuse_unknown_functions(source)
     laws = source.laws
@@ -62,7 +67,7 @@ def _build_symbolic(system: System, style: Style | None) -> Dynamics:
         constraints=system.constraint_names,
         parameters=system.parameter_names,
         levels=source.levels,
-        compile=lambda: _compiled(source, style),
+        compile=lambda: _compiled(source, style, limit),
         native=NativeSystem(source),
         laws=() if laws is None else laws.names,
         law_remarks=() if laws is None else laws.remarks,
@@ -71,12 +76,12 @@ def _build_symbolic(system: System, style: Style | None) -> Dynamics:
     )
 
 
-def _compiled(source: Source, style: Style | None) -> Compiled:
+def _compiled(source: Source, style: Style | None, limit: float) -> Compiled:
     functions, laws = symbolic_functions(source), source.laws
     terms = array_terms(functions)
     law = array_law(functions.laws, terms)
     needs_ideal, used = (laws.needs_ideal, laws.used) if laws is not None else (False, ())
-    chosen = (style or _faster_style(functions)) if laws is None or not laws.actual else "array"
+    chosen = (style or _faster_style(functions, limit)) if laws is None or not laws.actual else "array"
     engine = array_engine(
         terms,
         law,
@@ -99,13 +104,13 @@ def _compiled(source: Source, style: Style | None) -> Compiled:
     )
 
 
-def _faster_style(functions: SymbolicFunctions) -> Style:
+def _faster_style(functions: SymbolicFunctions, limit: float) -> Style:
     if functions.laws is not None and any(functions.laws.laws.scaled) and not _diagonal(functions):
         return "array"  # z needs the symmetric square root of M, which has no straight-line form
     operations = functions.operations
-    if operations <= STRAIGHT_LINE_LIMIT:
+    if operations <= limit:
         operations += count_elimination(functions.form.mass_matrix, functions.form.constraint_matrix)
-    return "straight-line" if operations <= STRAIGHT_LINE_LIMIT else "array"
+    return "straight-line" if operations <= limit else "array"
 
 
 def _diagonal(functions: SymbolicFunctions) -> bool:
