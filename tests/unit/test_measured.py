@@ -9,6 +9,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.scaling.sizes import crossing, thousand
+
 from dalembert.lowering import build
 
 DATA = Path(__file__).parents[2] / "benchmarks" / "data" / "scaling.json"

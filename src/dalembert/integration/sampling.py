@@ -32,8 +32,10 @@ def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: 
         mine = slice(first, first + SHEET)
         # filled up to one size: what is compiled does not depend on the number of times and serves the next run
         count = len(times[mine])
-        filled = [np.concatenate([x[mine], np.repeat(x[-1:], SHEET - count, axis=0)]) for x in (t0, y0, times)]
-        found = _sample(dynamics, *divided(method), *map(jnp.asarray, filled), jnp.asarray(count), p)
+        starts, states, ends = (
+            jnp.asarray(np.concatenate([x[mine], np.repeat(x[-1:], SHEET - count, axis=0)])) for x in (t0, y0, times)
+        )
+        found = _sample(dynamics, *divided(method), starts, states, ends, jnp.asarray(count), p)
         parts.append({name: np.asarray(values)[:count] for name, values in found.items()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
