@@ -114,8 +114,7 @@ def _passage(native: NativeSteps, curve: Curve, brink: float, usual: float, t1: 
 
 def _exactly(native: NativeSteps, t: float, y: Floats, last: float) -> tuple[Floats, Floats] | None:
     """The motion up to a time once more, as exactly as can be: times and states of its steps."""
-    first = native.engine.first_step(y, t, last, native.p, EXACT, EXACT)
-    found, _ = native.engine.stretch(y, t, last, first, native.p, EXACT, EXACT, 4096)
+    found, _ = native.engine.stretch(y, t, last, 0.0, native.p, EXACT, EXACT, 4096)
     if found.ending != FINISHED:
         return None
     return np.append(t, found.t), np.vstack([y, found.y])

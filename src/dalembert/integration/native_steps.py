@@ -13,9 +13,7 @@ from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.equation.factored import Factored
 from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.integration.drift import Baumgarte, Drift, NoCure, Projection
-from dalembert.native.engine import Stretch
 from dalembert.native.rows import independent_rows
-from dalembert.native.stepper import DECLINED
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +33,7 @@ class NativeSteps:
     atol: float
     engine: Any = None
     rows: tuple[int, ...] = ()
-    step: float = 0.0
+    step: float = 0.0  # to try next; zero where nothing is known of it
 
     def begin(self, y: Floats, t: float) -> None:
         """Choose rows where none are in use yet."""
@@ -55,7 +53,6 @@ class NativeSteps:
         self.begin(y, t)
         found = self._stretch(y, t, end, room)
         if not len(found.t) and self._chosen_anew(y, t):
-            self.step = 0.0
             found = self._stretch(y, t, end, room)
         return found if len(found.t) else None
 
@@ -68,11 +65,8 @@ class NativeSteps:
         return True
 
     def _stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
-        if not self.trusts(y, t):
-            return Stretch(np.empty(0), np.empty((0, len(y))), 0, DECLINED)
-        if self.step == 0.0:
-            self.step = self.engine.first_step(y, t, end, self.p, self.rtol, self.atol)
-        found, self.step = self.engine.stretch(y, t, end, self.step, self.p, self.rtol, self.atol, room)
+        found, step = self.engine.stretch(y, t, end, self.step, self.p, self.rtol, self.atol, room)
+        self.step = step if len(found.t) else 0.0
         return found
 
     def trusts(self, y: Floats, t: float) -> bool:
@@ -92,7 +86,8 @@ class NativeSteps:
 
     def _sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         y, told, trusted = self.engine.sample(t0, y0, times, self.p)
-        trusted &= np.isfinite(y).all(axis=1)
+        if not np.isfinite(y).all():
+            trusted &= np.isfinite(y).all(axis=1)
         if not trusted.all():
             told = {name: np.where(trusted[:, None], values, 0.0) for name, values in told.items()}
         n, count = y.shape[1] // 2, len(times)

@@ -90,7 +90,7 @@ def _euclidean(dynamics: Dynamics) -> Dynamics:
 
 def recorded(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> dict[str, Any]:
     """The motion along a path, at any times on it, by the names of ``Trajectory``."""
-    before = np.searchsorted(path.t, times, side="right") - 1  # a step's own time needs no step
+    before = path.t.searchsorted(times, side="right") - 1  # a step's own time needs no step
     t0, y0 = path.t[before], path.y[before]
     for leap in path.leaps:
         within = (times > leap.start) & (times < leap.end)
@@ -176,10 +176,10 @@ MOST_TIMES = 5
 
 def _first_trouble(trajectory: Trajectory, method: Method) -> int | None:
     """The first time at which the forces are not numbers or the constraints contradict one another."""
-    bad = ~np.isfinite(trajectory.acceleration).all(axis=1)
+    sound = np.isfinite(trajectory.acceleration).all(axis=1)
     if not method.formulation.compromises:
-        bad |= ~(trajectory.inconsistency <= CONSISTENCY_TOLERANCE)
-    return int(np.argmax(bad)) if bad.any() else None
+        sound &= trajectory.inconsistency <= CONSISTENCY_TOLERANCE
+    return None if sound.all() else int(np.argmin(sound))
 
 
 def _states(trajectory: Trajectory) -> Floats:

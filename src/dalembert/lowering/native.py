@@ -74,12 +74,22 @@ class NativeSystem:
 
     def sound(self, y: Floats, t: float, p: Any) -> bool:
         """Whether all terms at a state are finite, M is symmetric, and the state satisfies the constraints."""
-        return bool(self._sound(y[None], np.array([t]), np.array([p], float))[0, 0] == 1.0)
+        _, run = self._sound
+        given, found = np.concatenate([y, [float(value) for value in p]]), np.empty(1)
+        place = given.ctypes.data
+        run(place, t, place + y.nbytes, found.ctypes.data)
+        return bool(found[0] == 1.0)
 
     @cached_property
-    def _sound(self) -> _AtMany:
-        programs = Programs(self.source, range(len(self.source.levels)), None)
-        return _AtMany(programs.sound(), 2 * programs.n)
+    def _sound(self) -> tuple[MachineCode, Callable[..., None]]:
+        """The program as a function, and what must be kept as long as it."""
+        module = ir.Module()
+        write_program(
+            module, "sound", Programs(self.source, range(len(self.source.levels)), None).sound(), hot=False
+        )
+        code, address = MachineCode(module), ctypes.c_void_p
+        kinds = address, ctypes.c_double, address, address
+        return code, ctypes.CFUNCTYPE(None, *kinds)(code.address("sound"))
 
     def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:
         """M, Q, A, b and the residuals at position and velocity level, at one state."""

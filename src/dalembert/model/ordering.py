@@ -13,6 +13,8 @@ from sympy.core.function import AppliedUndef
 
 def name_of(key: Any) -> str:
     """The name of a coordinate, a parameter or a string that names one."""
+    if type(key) is str:
+        return key
     if isinstance(key, AppliedUndef):
         return key.func.__name__
     if isinstance(key, sp.Symbol):

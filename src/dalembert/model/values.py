@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,12 @@ def parameter_values(names: Sequence[str], given: Any) -> tuple[float, ...]:
     if not isinstance(given, Mapping):
         raise InputError(f"`parameters` must be a mapping from names to numbers; got {given!r}.")
     by_name = {name_of(key): value for key, value in given.items()}
-    problems = name_problems(names, by_name, "parameters", "parameter")
-    if problems:
-        raise InputError(" ".join(problems))
-    return tuple(float(x) for x in _finite([by_name[name] for name in names], names, "parameters"))
+    if len(by_name) != len(names) or not all(name in by_name for name in names):
+        raise InputError(" ".join(name_problems(names, by_name, "parameters", "parameter")))
+    values = [by_name[name] for name in names]
+    if all(type(value) is float and isfinite(value) for value in values):
+        return tuple(values)
+    return tuple(float(x) for x in _finite(values, names, "parameters"))
 
 
 def named_values(given: Any, argument: str) -> dict[str, float]:
@@ -58,14 +61,22 @@ def column_values(given: Any, argument: str) -> Floats:
 def time_values(given: Any, argument: str, *, increasing: bool = False) -> Floats:
     """Finite times; at least two and strictly increasing where that is asked for."""
     times = np.array(_numbers(given, argument), order="C")  # machine code reads one after the other
+    if increasing and _increase(times):
+        return times
     if not np.isfinite(times).all():
         raise InputError(f"`{argument}` must be finite; got {times}.")
     if increasing and (times.ndim != 1 or len(times) < 2):
         raise InputError(f"`{argument}` must be a sequence of at least two times; got shape {times.shape}.")
-    if increasing and not (np.diff(times) > 0).all():
+    if increasing:
         k = int(np.argmin(np.diff(times) > 0))
         raise InputError(f"`{argument}` must increase; entry {k + 1} is {times[k + 1]:g} after {times[k]:g}.")
     return times
+
+
+def _increase(times: Floats) -> bool:
+    """Whether they are finite, two or more, and in order: those between finite ones are finite then."""
+    ordered = times.ndim == 1 and len(times) > 1 and (times[1:] > times[:-1]).all()
+    return bool(ordered) and isfinite(times[0]) and isfinite(times[-1])
 
 
 def scalar_value(given: Any, argument: str) -> Floats:
@@ -78,6 +89,8 @@ def scalar_value(given: Any, argument: str) -> Floats:
 
 def tolerance_value(given: Any, argument: str) -> float:
     """A positive finite number."""
+    if type(given) is float and 0 < given < inf:
+        return given
     value = float(scalar_value(given, argument))
     if not value > 0:
         raise InputError(f"`{argument}` must be a positive number; got {given!r}.")

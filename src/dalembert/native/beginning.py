@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A step to begin with, as machine code: by the size of the first two derivatives, after Hairer, Nørsett and Wanner."""
+"""How steps begin, as machine code: the first one by the size of two derivatives, after Hairer, Nørsett and Wanner."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.stepper import Parts, evaluate
-from dalembert.native.writer import Writer
+from dalembert.native.stepper import INTEGRATE, Parts, Stepper, evaluate
+from dalembert.native.writer import LONG, Writer
 
 SHORT = 1e-6
 """Where nothing is known."""
@@ -45,6 +45,16 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     guess = w.intrinsic("minnum", w.b.select(steep, root, flat), w.b.fmul(number(100), trial))
     w.b.ret(w.intrinsic("minnum", guess, left))
     return w.function
+
+
+def write_stretch(module: ir.Module, parts: Parts, stepper: Stepper) -> None:
+    """stretch(…) -> as ``integrate``, of which it has the arguments; a step of zero stands for one to be found."""
+    w = Writer(module, "stretch", INTEGRATE, LONG)
+    y, t, end, h, p, rtol, atol, _, _, _, _, _, work = w.function.args
+    first_step = write_first_step(module, parts)
+    with w.b.if_then(w.b.fcmp_ordered("==", load(w.b, h, 0), number(0.0))):
+        store(w.b, w.b.call(first_step, [y, load(w.b, t, 0), end, p, rtol, atol, work]), h, 0)
+    w.b.ret(w.b.call(stepper.integrate, w.function.args))
 
 
 def _unknown(w: Writer, x: Any) -> Any:

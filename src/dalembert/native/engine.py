@@ -12,7 +12,7 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from dalembert.native.assembly import MachineCode, write_program
-from dalembert.native.beginning import write_first_step
+from dalembert.native.beginning import write_stretch
 from dalembert.native.stepper import write_parts, write_sample, write_stepper
 from dalembert.native.tape import Account, Program
 
@@ -46,12 +46,13 @@ class NativeEngine:
         write_sample(
             module, parts, stepper.reached, write_program(module, "account", told, hot=False), sum(self.account)
         )
-        write_first_step(module, parts)
+        write_stretch(module, parts, stepper)
         self.parts = parts
         self._code = MachineCode(module)
-        self._integrate = self._function("integrate", ctypes.c_int64, "aadaadddiaaaa")
+        self._stretch = self._function("stretch", ctypes.c_int64, "aadaadddiaaaa")
         self._sample = self._function("sample", None, "iaaaaaaaa")
-        self._first_step = self._function("first_step", ctypes.c_double, "addadda")
+        ends = [*accumulate(self.account, initial=0)]
+        self._places = {name: slice(*place) for name, place in zip(Account._fields, pairwise(ends), strict=True)}
         self._accelerate = self._function("accelerate", None, "adaa")
         self._project = None if project is None else self._function("project", None, "adaa")
 
@@ -75,42 +76,41 @@ class NativeEngine:
         self._project(y.ctypes.data, t, p.ctypes.data, found.ctypes.data)
         return found
 
-    def first_step(self, y: Floats, t: float, end: float, p: Floats, rtol: float, atol: float) -> float:
-        """A step to begin with, from the size of the first two derivatives, as Hairer, Nørsett and Wanner do it."""
-        work = np.empty(self.parts.workspace)
-        return self._first_step(y.ctypes.data, t, end, p.ctypes.data, rtol, atol, work.ctypes.data)
-
     def stretch(
         self, y: Floats, t: float, end: float, h: float, p: Floats, rtol: float, atol: float, room: int
     ) -> tuple[Stretch, float]:
-        """Up to ``room`` steps from a state, and the step to try next."""
-        state, time, step, rejected = y.copy(), np.array([t]), np.array([h]), np.zeros(1)
-        times, states = np.empty(room), np.empty((room, self.parts.size))
-        work = np.empty(self.parts.workspace)  # of this call alone: another thread may be in the same code
+        """Up to ``room`` steps from a state, and the step to try next; ``h`` is that to try first, zero to find one."""
         # time itself must still resolve a step
         shortest = max(4 * np.spacing(abs(t)), 1e-18 * (end - t))
-        code = self._integrate(
-            *(state.ctypes.data, time.ctypes.data, end, step.ctypes.data, p.ctypes.data, rtol, atol, shortest, room),
-            *(times.ctypes.data, states.ctypes.data, rejected.ctypes.data, work.ctypes.data),
+        # in one piece, since its address takes a microsecond to ask for; of this call alone, since another thread may be
+        # in the same code: t, h and how many steps were rejected, the state, working memory, times and states of steps
+        size = self.parts.size
+        first = 3 + size + self.parts.workspace
+        memory = np.empty(first + room * (1 + size))
+        memory[:3] = t, h, 0.0
+        memory[3 : 3 + size] = y
+        now = memory.ctypes.data
+        state, work, times = now + 24, now + 8 * (3 + size), now + 8 * first
+        code = self._stretch(
+            *(state, now, end, now + 8, p.ctypes.data, rtol, atol, shortest, room),
+            *(times, times + 8 * room, now + 16, work),
         )
         taken, ending = divmod(code, 3)
-        return Stretch(times[:taken], states[:taken], int(rejected[0]), ending), float(step[0])
+        steps = memory[first + room : first + room + taken * size].reshape(taken, size)
+        return Stretch(memory[first : first + taken], steps, int(memory[2]), ending), float(memory[1])
 
     def sample(
         self, t0: Floats, y0: Floats, times: Floats, p: Floats
     ) -> tuple[Floats, dict[str, Floats], NDArray[np.bool_]]:
         """States at times reached by one step each from (t0, y0), their account by name, and which of them to trust."""
-        count = len(times)
-        states, told, trusted = (
-            np.empty((count, self.parts.size)),
-            np.empty((count, sum(self.account))),
-            np.empty(count),
-        )
-        work = np.empty(self.parts.workspace)
+        count, size, lines = len(times), self.parts.size, sum(self.account)
+        # in one piece as above: which of them to trust, states, what is told of them, working memory
+        first, second, last = count, count * (1 + size), count * (1 + size + lines)
+        memory = np.empty(last + self.parts.workspace)
+        trusted = memory.ctypes.data
         self._sample(
             *(count, t0.ctypes.data, y0.ctypes.data, times.ctypes.data, p.ctypes.data),
-            *(states.ctypes.data, told.ctypes.data, trusted.ctypes.data, work.ctypes.data),
+            *(trusted + 8 * first, trusted + 8 * second, trusted, trusted + 8 * last),
         )
-        ends = [*accumulate(self.account, initial=0)]
-        parts = [told[:, i:j] for i, j in pairwise(ends)]
-        return states, dict(zip(Account._fields, parts, strict=True)), trusted == 1.0
+        states, told = memory[first:second].reshape(count, size), memory[second:last].reshape(count, lines)
+        return states, {name: told[:, place] for name, place in self._places.items()}, memory[:count] == 1.0

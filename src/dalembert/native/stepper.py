@@ -21,6 +21,9 @@ STAGES = len(NODES)
 MORE, FINISHED, DECLINED = range(3)
 """How a stretch of steps ends: no room for more of them, at the last time, or before a step that it will not take."""
 
+INTEGRATE = (*(POINTER, POINTER, DOUBLE, POINTER, POINTER), *[DOUBLE] * 3, LONG, *[POINTER] * 4)
+"""Arguments of ``integrate``: y, t, end, h, p, rtol, atol, shortest, room, times, states, rejected, work."""
+
 SHORTEST, LONGEST, CAUTION = 0.2, 10.0, 0.9
 """Bounds for the ratio of two steps, and how much shorter than predicted to be on the safe side."""
 
@@ -138,12 +141,11 @@ def _all_trusted(w: Writer, parts: Parts, k: Any) -> Any:
 
 
 def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Function:
-    """integrate(y, t, end, h, p, rtol, atol, shortest, room, times, states, rejected, work) -> steps · 3 + ending.
+    """integrate(…) -> steps · 3 + ending, with arguments as in ``INTEGRATE``.
 
     y, t[0] and h[0] are where to start and the step to try; they are kept up to date, for the next stretch.
     """
-    P, D = POINTER, DOUBLE
-    w = Writer(module, "integrate", (P, P, D, P, P, D, D, D, LONG, P, P, P, P), LONG)
+    w = Writer(module, "integrate", INTEGRATE, LONG)
     y, t, end, h, p, rtol, atol, shortest, room, times, states, rejected, work = w.function.args
     k = work
     stage, y1, said = (element(w.b, work, (STAGES + j) * parts.stride) for j in range(3))
