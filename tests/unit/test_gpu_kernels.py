@@ -18,6 +18,8 @@ from benchmarks.gpu.__main__ import judged
 from benchmarks.gpu.problems import problems
 from benchmarks.gpu.table import share
 
+import dalembert as da
+
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 @pytest.mark.parametrize("projected", [False, True])
@@ -34,6 +36,14 @@ def test_members_start_on_their_constraints(problem):
     q, qd = problem.start(5)
     *_, position, velocity = reference.terms(problem)(q, qd)
     assert np.abs([position, velocity]).max() < 1e-14
+
+
+@pytest.mark.parametrize("problem", problems(), ids=lambda problem: problem.name)
+def test_machine_code_declines_no_member(problem):
+    q, qd = problem.starts(20)
+    for settings in ({"step": problem.h}, {"rtol": 1e-8}):
+        many = da.simulate_ensemble(problem.system, q.T, qd.T, [0, 0.1], parameters=problem.numbers, **settings)
+        assert many.attrs["declined"] == 0
 
 
 @pytest.mark.parametrize(("off", "told"), [(0.0, True), (1e-8, False)])

@@ -16,6 +16,7 @@ import dalembert as da
 from dalembert.lowering.build import build
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
+from dalembert.lowering.source import source_of
 from dalembert.native import dormand_prince
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.elimination import eliminate, sparse_order
@@ -327,3 +328,12 @@ def test_what_a_glance_at_a_start_sees() -> None:
     assert not sound(da.System((x, y), [[1, 0], [0, 1]], (0, sp.log(-a)), rod), 1.0)
     assert not sound(da.System((x, y), [[1, 0], [0, 1]], (0, -a), da.Constraint(x**2 + y**2 - a**2)), 1.0001)
     assert not sound(da.System((x, y), [[1, 0], [0, 1]], (0, -a), da.Constraint(x + y - sp.log(-a))), 1.0)
+
+
+def test_no_number_is_subtracted_from_itself() -> None:
+    """A fused product less itself is not zero, which would decline every member on a graphics card."""
+    rod = da.Constraint(sp.cos(x) ** 2 + y**2 * sp.sin(x) - 1)
+    programs = Programs(source_of(da.System((x, y), [[1, 0], [0, 1 + x**2]], (0, -x * y), rod)), (0,), None)
+    for program in (programs.sound(), programs.acceleration(), programs.residuals()):
+        lines = [line for line in program.tape.lines if line.name == "fsub"]
+        assert not any(line.arguments[0] is line.arguments[1] for line in lines)

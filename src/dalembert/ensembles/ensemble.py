@@ -65,7 +65,8 @@ def simulate_ensemble(
     -------
     Dataset       ``q`` and ``qd`` by member, time and coordinate, NaN where a member failed, and ``reason`` by member,
                   empty where it did not; or ``mean``, ``variance`` and ``quantile`` of both, and ``failed``, how many.
-                  ``attrs["seconds"]`` is the time in machine code
+                  ``attrs["seconds"]`` is the time in machine code, ``attrs["declined"]`` the number of members that it
+                  declined: each of them takes as long as a run of its own
 
     Raises
     ------
@@ -115,7 +116,7 @@ def simulate_ensemble(
         found = _summarised(summary, dynamics.coordinates, kept, np.concatenate(reasons))
     else:
         found = _dataset(_joined(states), dynamics.coordinates, kept, _joined(reasons))
-    return found.assign_attrs(device=device, seconds=crew.seconds)
+    return found.assign_attrs(device=device, seconds=crew.seconds, declined=crew.declined)
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -48,6 +48,7 @@ class Crew:
     def __init__(self, dynamics: Dynamics, method: Method, times: Floats, *, every: bool, on_card: bool):
         self.dynamics, self.method, self.times, self.every, self.on_card = dynamics, method, times, every, on_card
         self.seconds = 0.0  # in machine code, without what comes before and after
+        self.declined = 0  # members that machine code did not answer for
         self._machine: Any = None
         self._rows: tuple[int, ...] = ()
         if on_card and not in_machine_code(dynamics, method):
@@ -75,7 +76,9 @@ class Crew:
         if not done.all():
             found[~done], said = np.nan, np.full(len(members), "", object)
             said[~finite] = "its start or its parameters are not finite numbers."
-            for k in np.flatnonzero(finite & ~done):
+            alone = np.flatnonzero(finite & ~done)
+            self.declined += len(alone)
+            for k in alone:
                 states, said[k] = self._slowly(members.y[:, k], members.p[:, k])
                 found[k] = states if self.every else states[-1:]
             reasons = said.astype(str)

@@ -84,9 +84,7 @@ class NativeSystem:
     def _sound(self) -> tuple[MachineCode, Callable[..., None]]:
         """The program as a function, and what must be kept as long as it."""
         module = ir.Module()
-        write_program(
-            module, "sound", Programs(self.source, range(len(self.source.levels)), None).sound(), hot=False
-        )
+        write_program(module, "sound", Programs(self.source, range(len(self.source.levels)), None).sound(), hot=False)
         code, address = MachineCode(module), ctypes.c_void_p
         kinds = address, ctypes.c_double, address, address
         return code, ctypes.CFUNCTYPE(None, *kinds)(code.address("sound"))

@@ -84,7 +84,8 @@ class Programs:
         terms += [e for level in ("position", "velocity") for e in sheet.residuals(level, range(self.m))]
         nothing: Any = 0
         for term in {term.line: term for term in terms if isinstance(term, Value)}.values():
-            nothing = record("fadd", nothing, record("fsub", term, term))
+            # zero, or no number; a product less itself would not be zero where LLVM fuses the two
+            nothing = record("fadd", nothing, record("fmul", term, 0.0))
         fine = record("==", nothing, 0.0)
         for i, j in combinations(range(self.n), 2):
             if M[i][j] is not M[j][i]:

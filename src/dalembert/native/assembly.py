@@ -70,9 +70,7 @@ def store(builder: ir.IRBuilder, value: Any, array: Any, place: Any) -> None:
 def call(module: ir.Module, builder: ir.IRBuilder, name: str, arguments: Sequence[Any]) -> Any:
     """A function of doubles that LLVM or the C library has."""
     if name not in module.globals:
-        function = ir.Function(module, ir.FunctionType(DOUBLE, [DOUBLE] * len(arguments)), name)
-        function.attributes.add("readnone")  # so that LLVM may join the sine and the cosine of one angle
-        function.attributes.add("nounwind")
+        ir.Function(module, ir.FunctionType(DOUBLE, [DOUBLE] * len(arguments)), name)
     return builder.call(module.globals[name], arguments)
 
 
@@ -111,6 +109,8 @@ class MachineCode:
     def __init__(self, module: ir.Module):
         machine = _machine()
         module.triple = machine.triple
+        for name in LIBRARY.keys() & module.globals.keys():
+            module.globals[name].attributes.add("readnone")  # so that LLVM joins the sine and the cosine of one angle
         parsed = llvm.parse_assembly(str(module))
         parsed.verify()
         # more is no faster to run, and slower to be ready

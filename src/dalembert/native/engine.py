@@ -82,8 +82,8 @@ class NativeEngine:
         """Up to ``room`` steps from a state, and the step to try next; ``h`` is that to try first, zero to find one."""
         # time itself must still resolve a step
         shortest = max(4 * np.spacing(abs(t)), 1e-18 * (end - t))
-        # in one piece, since its address takes a microsecond to ask for; of this call alone, since another thread may be
-        # in the same code: t, h and how many steps were rejected, the state, working memory, times and states of steps
+        # in one piece, since an address takes a microsecond to ask for, and of this call alone, since another thread
+        # may be in the same code: t, h, number of rejected steps; state; working memory; times and states of steps
         size = self.parts.size
         first = 3 + size + self.parts.workspace
         memory = np.empty(first + room * (1 + size))
