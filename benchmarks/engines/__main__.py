@@ -101,14 +101,14 @@ def section(known: dict[str, Any]) -> str:
 
 
 VERDICT = """\
-LLVM tapes are behind `simulate`. numba's loop, made of the same lines, takes between two thirds of the time and the
-same; but it is seconds before its first answer where LLVM takes a fraction of one, a minute on the forty four-bars
-where LLVM takes some seconds, and it is one more dependency that lags behind new releases of Python. XLA computes
-shared results again in every place; it is what runs where derivatives, batches or another solver are asked for.
-SymEngine is ready soonest, but a step that returns to Python between its stages costs a hundred times its arithmetic.
-heyoka is as fast as any on the double pendulum and has the most digits to give; its compiling grows with the accuracy
-and the size of the problem, and laws with conditions are beyond it. symjit was not measured: it has no ready-made
-package for this platform and wants a Rust compiler at hand."""
+LLVM tapes are behind `simulate`. numba's loop, made of the same lines, takes the same time on small problems and two
+thirds of it on large ones; but it is seconds before its first answer where LLVM takes a fraction of one, a minute on
+the forty four-bars where LLVM takes some seconds, and it is one more dependency that lags behind new releases of
+Python. XLA computes shared results again in every place; it is what runs where derivatives, batches or another solver
+are asked for. SymEngine is ready soonest, but a step that returns to Python between its stages costs a hundred times
+its arithmetic. heyoka is as fast as any on the double pendulum and has the most digits to give; its compiling grows
+with the accuracy and the size of the problem, and laws with conditions are beyond it. symjit was not measured: it has
+no ready-made package for this platform and wants a Rust compiler at hand."""
 
 
 def _cell(found: dict[str, Any] | None) -> str:

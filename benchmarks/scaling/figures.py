@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from benchmarks.scaling.record import Row, rows_of
+from benchmarks.scaling.record import Row, complete, rows_of
 from benchmarks.scaling.sizes import crossing, once, thousand
 
 FOLDER = Path(__file__).parents[2] / "docs" / "figures"
@@ -33,7 +33,9 @@ BY_SIZE = {4: "#0072B2", 10: "#009E73", 40: "#D55E00"}
 
 
 def draw() -> None:
-    """Write all figures."""
+    """Write all figures, once everything has been measured."""
+    if not complete():
+        return
     FOLDER.mkdir(exist_ok=True)
     _against_size()
     _thousands()

@@ -30,6 +30,11 @@ def rows_of(kind: str, device: str | None = None) -> list[Row]:
     return [row for row in read()["rows"] if row["kind"] == kind and device in (None, row["device"])]
 
 
+def complete() -> bool:
+    """Whether there is something of every kind, to be drawn and told."""
+    return all(map(rows_of, ("acceleration", "simulation", "derivative", "switch", "members")))
+
+
 def keep(kind: str, device: str, rows: list[Row]) -> None:
     """Put rows in place of those of the same kind and device."""
     whole = read()

@@ -99,14 +99,24 @@ def thousand(row: Row) -> float:
 
 def crossing(rows: list[Row], cost: Callable[[Row], float] = once) -> float | None:
     """The n from which on JAX's array code is quicker than its straight line, between sizes on logarithmic scales."""
-    of = {
-        program: {row["n"]: cost(row) for row in rows if row["program"] == program and "seconds" in row}
-        for program in ("JAX straight-line", "JAX array")
-    }
-    sizes = sorted(of["JAX straight-line"].keys() & of["JAX array"].keys())
-    ratios = np.log([of["JAX straight-line"][n] / of["JAX array"][n] for n in sizes])
+    found = _ratios(rows, cost)
+    sizes, ratios = [*found], np.log([*found.values()])
     behind = np.flatnonzero(ratios <= 0)
     if not len(behind) or behind[-1] + 1 == len(sizes):
         return None
     last = int(behind[-1])  # the last size at which the straight line is quicker
     return float(np.exp(np.interp(0.0, ratios[last : last + 2], np.log(sizes[last : last + 2]))))
+
+
+def loss(rows: list[Row], last: int, cost: Callable[[Row], float]) -> tuple[float, int]:
+    """By how much the choice of straight lines up to n = ``last`` is at most behind the better one, and at which n."""
+    return max((ratio if n <= last else 1 / ratio, n) for n, ratio in _ratios(rows, cost).items())
+
+
+def _ratios(rows: list[Row], cost: Callable[[Row], float]) -> dict[int, float]:
+    """JAX's straight line over its array code, by n."""
+    straight, array = (
+        {row["n"]: cost(row) for row in rows if row["program"] == program and "seconds" in row}
+        for program in ("JAX straight-line", "JAX array")
+    )
+    return {n: straight[n] / array[n] for n in sorted(straight.keys() & array.keys())}

@@ -77,7 +77,7 @@ class NativeSystem:
         _, run = self._sound
         given, found = np.concatenate([y, [float(value) for value in p]]), np.empty(1)
         place = given.ctypes.data
-        run(place, t, place + y.nbytes, found.ctypes.data)
+        run(place, t, place + 8 * len(y), found.ctypes.data)
         return bool(found[0] == 1.0)
 
     @cached_property
