@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.document import replace_section
 from benchmarks.scaling.record import Row, complete, read, rows_of
-from benchmarks.scaling.sizes import crossing, loss, once, thousand
+from benchmarks.scaling.sizes import BUILDS, crossing, once, thousand
 from benchmarks.timing import table
 
 SHOWN = (2, 4, 6, 8, 10, 12, 14, 20, 40, 60, 120, 200)
@@ -79,8 +79,8 @@ def _switches() -> list[str]:
         "coordinates](figures/scaling-switch.png)",
         "JAX runs a system as a straight line or as arrays. Straight lines run quicker while they are short, and take "
         "longer to compile; derivatives through them are longer lines still. So a switch sits where a thousand runs "
-        "cost the same both ways, the first one included, which derives and compiles. XLA's times move by a tenth "
-        "from one measurement to the next, and the crossings by a size.",
+        "cost the same both ways, the first one included, which derives and compiles. XLA's times vary from one "
+        f"build to the next: near the crossings these are medians of {BUILDS} builds.",
         *(_switch(**row) for row in rows_of("switch")),
         "Derivatives of the last positions by gravity, backwards through `da.flow`: ms, in brackets s the first time "
         "and the error in s², against t q̇ / 2g of the reference, which chains that start at rest obey:",
@@ -94,11 +94,9 @@ def _switches() -> list[str]:
 
 def _switch(of: str, n: int, operations: int, **_: Any) -> str:
     """One switch beside the crossing it is meant for."""
-    most, where = loss(rows_of(of), n, thousand)
-    lost = f"costs {most - 1:.0%} more than the better one at most, at n = {where}" if most > 1 else "is the better one"
     return (
         f"For a {of} the two cross {_crossed(of, thousand)}; the switch is at {operations} operations, between chains "
-        f"of n = {n} and of n = {n + 2}. At all sizes measured both ways the choice {lost}."
+        f"of n = {n} and of n = {n + 2}."
     )
 
 

@@ -24,6 +24,13 @@ MORE_LINKS = (60, 100)
 PATIENCE = 20.0
 """Seconds to compile after which no larger size of a straight line is tried under XLA."""
 
+BUILDS = 3
+"""How often JAX's programs are built and measured at sizes where the two kinds cost nearly the same, the median being
+kept: XLA's times vary by a tenth and more from one build to the next."""
+
+CLOSE = {"simulation": (4, 5, 6), "derivative": (1, 2, 3)}
+"""These sizes, by links."""
+
 Measure = Callable[[int], Cost]
 
 
@@ -47,7 +54,8 @@ def simulations() -> list[Row]:
         "JAX straight-line": (partial(simulation.whole_run, style="straight-line"), RUN_LINKS),
         "JAX array": (partial(simulation.whole_run, style="array"), RUN_LINKS),
     }
-    return [row for program, (measure, links) in programs.items() for row in _measured(program, measure, links)]
+    close = CLOSE["simulation"]
+    return [row for program, (measure, links) in programs.items() for row in _measured(program, measure, links, close)]
 
 
 def derivatives() -> list[Row]:
@@ -56,18 +64,24 @@ def derivatives() -> list[Row]:
     return [
         row
         for style in ("straight-line", "array")
-        for row in _measured(f"JAX {style}", partial(simulation.whole_derivative, style=style), DERIVATIVE_LINKS)
+        for row in _measured(
+            f"JAX {style}",
+            partial(simulation.whole_derivative, style=style),
+            DERIVATIVE_LINKS,
+            CLOSE["derivative"],
+        )
     ]
 
 
-def _measured(program: str, measure: Measure, sizes: Sequence[int]) -> list[Row]:
+def _measured(program: str, measure: Measure, sizes: Sequence[int], close: Sequence[int] = ()) -> list[Row]:
     rows: list[Row] = []
     for links in sizes:
         where = {"program": program, "links": links, "n": 2 * links}
         if program == "JAX straight-line" and rows and rows[-1]["first_call"] > PATIENCE:
             skipped = f"not tried: {rows[-1]['links']} links took {rows[-1]['first_call']:.0f} s to compile"
             return [*rows, *({**where, "links": k, "n": 2 * k, "skipped": skipped} for k in sizes if k >= links)]
-        cost = measure(links)
+        costs = [measure(links) for _ in range(BUILDS if links in close and program != "machine code" else 1)]
+        cost = sorted(costs, key=lambda cost: cost.first + 999 * cost.seconds)[len(costs) // 2]
         rows.append({**where, "seconds": cost.seconds, "first_call": cost.first, "error": cost.error})
         said = f"{cost.seconds:.2e} s, first {cost.first:.2f} s, error {cost.error:.0e}"
         print(f"{program:18s} n = {2 * links:3d}  {said}")
@@ -106,11 +120,6 @@ def crossing(rows: list[Row], cost: Callable[[Row], float] = once) -> float | No
         return None
     last = int(behind[-1])  # the last size at which the straight line is quicker
     return float(np.exp(np.interp(0.0, ratios[last : last + 2], np.log(sizes[last : last + 2]))))
-
-
-def loss(rows: list[Row], last: int, cost: Callable[[Row], float]) -> tuple[float, int]:
-    """By how much the choice of straight lines up to n = ``last`` is at most behind the better one, and at which n."""
-    return max((ratio if n <= last else 1 / ratio, n) for n, ratio in _ratios(rows, cost).items())
 
 
 def _ratios(rows: list[Row], cost: Callable[[Row], float]) -> dict[int, float]:

@@ -117,6 +117,7 @@ INPUTS = {
     r"`gg` is unknown. Did you mean `g`": lambda: move(parameters={"g": 1, "gg": 2}),
     r"`parameters` must be finite; `g` is not": lambda: move(parameters={"g": np.nan}),
     r"`parameters\[g\]` must hold numbers; got 'fast'": lambda: move(parameters={"g": "fast"}),
+    r"`parameters` must hold numbers below 1e308; it holds a larger one": lambda: move(parameters={"g": 10**400}),
     r"`parameters` must hold one number per name; `g` has shape \(2,\)": lambda: move(parameters={"g": [1, 2]}),
     r"`parameters` must be a mapping from names to numbers; got 9.81": lambda: move(parameters=9.81),
     r"`q` must have one entry per coordinate \(2: `x`, `y`\); got 3": lambda: move(q=(1, 2, 3)),

@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.scaling.sizes import crossing, loss, thousand
+from benchmarks.scaling.sizes import crossing, thousand
 
 from dalembert.lowering import build
 
@@ -35,5 +35,5 @@ def test_the_switches_sit_where_a_thousand_runs_cost_the_same(kind: str, limit: 
     (switch,) = (row for row in ROWS if row["kind"] == "switch" and row["of"] == kind)
     assert switch["operations"] == limit, "measure anew: python -m benchmarks.scaling"
     rows = [row for row in ROWS if row["kind"] == kind]
-    assert crossing(rows, thousand) is not None
-    assert loss(rows, switch["n"], thousand)[0] < 1.25  # the other way is nowhere quicker by more than times vary
+    found = crossing(rows, thousand)
+    assert found is not None and switch["n"] <= found <= switch["n"] + 2

@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 
 STRAIGHT_LINE_LIMIT = 620
 """Most operations, terms and elimination together, of a program that is written out. Written out it runs faster while
-it is short, and takes longer to compile. The limit is where a thousand simulations of a planar chain cost about the
-same both ways, the first one included, which compiles: at 5 links (536 operations), as
-measurements give 4.5 to 5.5. The choice loses a tenth at most, see docs/performance.md."""
+it is short, and takes longer to compile. The limit is where a thousand simulations of a planar chain cost the same both
+ways, the first one included, which compiles: between 5 links (536 operations) and 6 (718). See docs/performance.md."""
 
 DIFFERENTIATED_LIMIT = 190
-"""The same for derivatives of a flow, which are some times longer than the program: at 2 links (138 operations), by
-measurements that give 1.7 to 2.5."""
+"""The same for derivatives of a flow, which are some times longer than the program: between 2 links (138 operations)
+and 3 (248)."""
 
 Style = Literal["straight-line", "array"]
 

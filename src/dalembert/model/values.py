@@ -36,10 +36,7 @@ def parameter_values(names: Sequence[str], given: Any) -> tuple[float, ...]:
     by_name = {name_of(key): value for key, value in given.items()}
     if len(by_name) != len(names) or not all(name in by_name for name in names):
         raise InputError(" ".join(name_problems(names, by_name, "parameters", "parameter")))
-    values = [by_name[name] for name in names]
-    if all(type(value) is float and isfinite(value) for value in values):
-        return tuple(values)
-    return tuple(float(x) for x in _finite(values, names, "parameters"))
+    return tuple(map(float, _finite([by_name[name] for name in names], names, "parameters")))
 
 
 def named_values(given: Any, argument: str) -> dict[str, float]:
@@ -102,11 +99,13 @@ def _numbers(given: Any, argument: str) -> Floats:
         return np.asarray(given, float)
     except (TypeError, ValueError):
         raise InputError(f"`{argument}` must hold numbers; got {given!r}.") from None
+    except OverflowError:
+        raise InputError(f"`{argument}` must hold numbers below 1e308; it holds a larger one.") from None
 
 
 def _finite(values: Sequence[Any], names: Sequence[str], argument: str) -> Floats:
-    if all(isinstance(value, (float, int)) for value in values):
-        plain = np.array(values, float)
+    if all(isinstance(value, (float, int)) for value in values):  # the usual case, in one go
+        plain = _numbers(values, argument)
         if np.isfinite(plain).all():
             return plain
     numbers = [_numbers(value, f"{argument}[{name}]") for value, name in zip(values, names, strict=True)]
