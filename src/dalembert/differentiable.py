@@ -96,7 +96,7 @@ def flow(
     outputs = jnp.asarray(moments)
     field = vector_field(dynamics, method.formulation, method.drift)
     solver = _both_ways(solver_of(method))
-    guarded = GuardedSolver(solver, dynamics, method.drift, not method.formulation.compromises)
+    guarded = GuardedSolver(solver, None, dynamics, method.drift, not method.formulation.compromises)
     turned = _turned(system) if isinstance(system, System) else None
 
     def motion(q0: Any, qd0: Any, parameters: Mapping[Any, Any]) -> tuple[Array, Array]:

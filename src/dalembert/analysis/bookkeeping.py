@@ -84,7 +84,7 @@ def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs:
         audit=energy - energy[0] - work.sum(axis=1),
         turnover=turnover,
         rtol=method.rtol,
-        atol=method.atol,
+        atol=method.least_atol,
         notes=_notes(dynamics, method, unique),
     )
     more = _start_notes(dynamics, run, p) or _end_notes(ledger)

@@ -19,9 +19,10 @@ from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, rows_for
 from dalembert.integration.run import run
+from dalembert.integration.scales import USUAL_ATOL
 from dalembert.native.many import Motions
 from dalembert.native.on_card import MotionsOnCard
-from dalembert.native.stepper import FINISHED
+from dalembert.native.stepper import FINISHED, settings_of
 
 Floats = NDArray[np.float64]
 Machine = Callable[..., tuple[Floats, Floats]]
@@ -90,8 +91,7 @@ class Crew:
             return np.empty((len(members), self._kept, len(members.y))), np.zeros(len(members), bool)
         method, first = self.method, int(np.argmax(finite))
         begin, end = float(self.times[0]), float(self.times[-1])
-        shortest = max(4 * np.spacing(abs(begin)), 1e-18 * (end - begin))
-        settings = np.array([method.rtol, method.atol, shortest] if method.step is None else [method.step])
+        settings = self._settings(begin, end, len(members.y))
         machine = self._prepared(members.y[:, first], members.p[:, first])
         began, room = time.perf_counter(), min(method.max_steps, 2**63 - 1)
         found, endings = machine(members.y, members.p, self.times, settings, room, every=self.every)
@@ -100,6 +100,15 @@ class Crew:
         if len(self._rows) < len(self.dynamics.levels):  # which rows are left out depends on the member
             done[done] = [self._suits(members, int(k)) for k in np.flatnonzero(done)]
         return found, done
+
+    def _settings(self, begin: float, end: float, size: int) -> Floats:
+        """What machine code is told of the method: see ``march.MEMBER``."""
+        method = self.method
+        if method.step is not None:
+            return np.array([method.step])
+        scaled = method.atol is None
+        atol = USUAL_ATOL if scaled else method.atol
+        return np.append(settings_of(begin, end, method.rtol, atol, method.max_step, size), float(scaled))
 
     def _prepared(self, y: Floats, p: Floats) -> Any:
         """Machine code for the rows that are independent where a member starts."""

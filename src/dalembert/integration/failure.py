@@ -28,6 +28,11 @@ def answer_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: 
 def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> str:
     """The message for a run that ended before t1."""
     t = float(path.t[-1])
+    if path.refusal:
+        return (
+            f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}: {path.refusal} The motion so far "
+            f"is in `error.trajectory`."
+        )
     q, qd = halves(path.y[-1])
     where = ", ".join(f"{name} = {value:.6g}" for name, value in zip(dynamics.coordinates, q, strict=True))
     reason = _reason(dynamics, method, path, p, t, q, qd)
@@ -61,7 +66,7 @@ def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q:
 def _step_size(method: Method, path: Path, answer: ConstrainedMotion, dynamics: Dynamics) -> str:
     largest = float(np.abs(np.asarray(answer.acceleration)).max())
     lines = [
-        f"no step, however small, kept the error within rtol = {method.rtol:g} and atol = {method.atol:g}. "
+        f"no step, however small, kept the error within rtol = {method.rtol:g} and atol = {method.least_atol:g}. "
         f"Possible causes: (a) the forces grow without bound or jump: the largest acceleration there is {largest:.2e};"
     ]
     if path.ranks[0] != path.ranks[1] or np.asarray(answer.rank) != path.ranks[0]:

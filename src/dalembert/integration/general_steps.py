@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import diffrax
@@ -14,6 +15,7 @@ from jax import Array
 from dalembert.equation.dynamics import Dynamics, Watch
 from dalembert.integration.guarded_solver import GuardedSolver, Record, vector_field
 from dalembert.integration.method import Floats, Method, Numbers, Stretch, divided, halves, reunited
+from dalembert.integration.time_segments import Segment
 
 STRETCH = 512
 """Steps in one stretch; a longer run goes on with the next one, showing progress in between."""
@@ -30,7 +32,8 @@ def _with_tolerances(solver: Any, method: Method) -> Any:
         return eqx.tree_at(lambda s: s.solver, solver, _with_tolerances(solver.solver, method))
     if not isinstance(solver, diffrax.AbstractImplicitSolver):
         return solver
-    controller = diffrax.PIDController(rtol=method.rtol, atol=method.atol)
+    # one number for all components: root finders take no more
+    controller = diffrax.PIDController(rtol=method.rtol, atol=jnp.min(jnp.asarray(method.atol)))
     for attribute in ("rtol", "atol", "norm"):
         value = getattr(solver.root_finder, attribute)
         if not isinstance(value, (int, float)) and not callable(value):
@@ -42,11 +45,15 @@ def _with_tolerances(solver: Any, method: Method) -> Any:
     return solver
 
 
-def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, t1: float, p: Any) -> Stretch:
-    """Up to ``STRETCH`` steps from a state."""
-    watch, solution = _solve(dynamics, *divided(method, STRETCH), jnp.asarray(y), jnp.asarray(t), jnp.asarray(t1), p)
+def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, segment: Segment, p: Any) -> Stretch:
+    """Up to ``STRETCH`` steps from a state towards the end of a segment."""
+    method = replace(method, max_step=min(method.max_step, segment.max_step))
+    end = jnp.asarray(segment.end)
+    watch, solution = _solve(dynamics, *divided(method, STRETCH), jnp.asarray(y), jnp.asarray(t), end, p)
     record: Record = solution.solver_state[1]
     accepted = int(solution.stats["num_accepted_steps"])
+    if solution.result == diffrax.RESULTS.dt_min_reached:
+        accepted = max(accepted - 1, 0)  # diffrax keeps the step at which it gives up, whatever its error
     changed_at = float(record.changed_at)
     return Stretch(
         t=np.asarray(solution.ts)[:accepted],
@@ -60,6 +67,13 @@ def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, t1:
     )
 
 
+def guarded(dynamics: Dynamics, method: Method) -> GuardedSolver:
+    """The solver of a method, made to watch the constraints."""
+    tolerances = None if method.step is not None else (jnp.asarray(method.rtol), jnp.asarray(method.atol))
+    strict = not method.formulation.compromises
+    return GuardedSolver(solver_of(method), tolerances, dynamics, method.drift, strict)
+
+
 @eqx.filter_jit
 def _solve(
     dynamics: Dynamics, shape: Method, numbers: Numbers, y0: Array, t0: Any, t1: Any, p: Any
@@ -68,7 +82,7 @@ def _solve(
     watch = dynamics.engine.watch(*halves(y0), t0, p)
     solution = diffrax.diffeqsolve(
         vector_field(dynamics, method.formulation, method.drift),
-        GuardedSolver(solver_of(method), dynamics, method.drift, not method.formulation.compromises),
+        guarded(dynamics, method),
         t0=t0,
         t1=t1,
         dt0=method.step,
@@ -86,4 +100,6 @@ def _controller(method: Method, span: Any) -> diffrax.AbstractStepSizeController
     if method.step is not None:
         return diffrax.ConstantStepSize()
     # Below this step time itself no longer resolves the motion: better to stop and say so.
-    return diffrax.PIDController(rtol=method.rtol, atol=method.atol, dtmin=1e-14 * span, force_dtmin=False)
+    return diffrax.PIDController(
+        rtol=method.rtol, atol=method.atol, dtmin=1e-14 * span, dtmax=method.max_step, force_dtmin=False
+    )
