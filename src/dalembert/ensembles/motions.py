@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from dalembert.ensembles.members import Members
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import DalembertError, InputError, SimulationError
+from dalembert.integration.integrate import segments_of
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, rows_for
 from dalembert.integration.run import run
 from dalembert.integration.scales import USUAL_ATOL
+from dalembert.integration.time_segments import Segment
 from dalembert.native.many import Motions
 from dalembert.native.on_card import MotionsOnCard
 from dalembert.native.stepper import FINISHED, settings_of
@@ -31,6 +33,9 @@ Machine = Callable[..., tuple[Floats, Floats]]
 
 CHUNK = 4096
 """Members between two looks at the clock; of a summary no more than these are in memory."""
+
+MOST_KINDS = 64
+"""Different courses of the explicit functions of time, by parameters, for which members are grouped."""
 
 CARDFUL = 2**30
 """The same for a graphics card, as bytes of states: it is quick only with many members."""
@@ -87,28 +92,64 @@ class Crew:
 
     def _quickly(self, members: Members, finite: Any) -> tuple[Floats, Any]:
         """States of members, and whose the machine code answers for."""
+        found, done = np.empty((len(members), self._kept, len(members.y))), np.zeros(len(members), bool)
         if not finite.any() or not in_machine_code(self.dynamics, self.method):
-            return np.empty((len(members), self._kept, len(members.y))), np.zeros(len(members), bool)
-        method, first = self.method, int(np.argmax(finite))
-        begin, end = float(self.times[0]), float(self.times[-1])
-        settings = self._settings(begin, end, len(members.y))
+            return found, done
+        first = int(np.argmax(finite))
         machine = self._prepared(members.y[:, first], members.p[:, first])
-        began, room = time.perf_counter(), min(method.max_steps, 2**63 - 1)
-        found, endings = machine(members.y, members.p, self.times, settings, room, every=self.every)
-        self.seconds += machine.seconds if self.on_card else time.perf_counter() - began
-        done = finite & (endings == FINISHED)
+        for mine, spans in self._alike(members):
+            if len(spans) == 1:
+                given = members.y[:, mine], members.p[:, mine]
+                found[mine], done[mine] = self._over(machine, *given, spans[0], self.times, every=self.every)
+            else:
+                found[mine], done[mine] = self._over_spans(machine, members.y[:, mine], members.p[:, mine], spans)
+        done &= finite
         if len(self._rows) < len(self.dynamics.levels):  # which rows are left out depends on the member
             done[done] = [self._suits(members, int(k)) for k in np.flatnonzero(done)]
         return found, done
 
-    def _settings(self, begin: float, end: float, size: int) -> Floats:
+    def _alike(self, members: Members) -> list[tuple[Any, list[Segment]]]:
+        """Members by the segments of time that their parameters make; those of too many kinds are not taken at all."""
+        begin, end = float(self.times[0]), float(self.times[-1])
+        native: Any = self.dynamics.native
+        if native.time_functions is None:
+            return [(slice(None), [Segment(begin, end)])]
+        kinds, kind = np.unique(members.p[native.parameters_of_time], axis=1, return_inverse=True)
+        if kinds.shape[1] > MOST_KINDS:
+            return []
+        groups = [np.flatnonzero(kind.ravel() == k) for k in range(kinds.shape[1])]
+        return [(mine, segments_of(self.dynamics, members.p[:, mine[0]], begin, end)) for mine in groups]
+
+    def _over(
+        self, machine: Any, y: Floats, p: Floats, span: Segment, times: Floats, *, every: bool
+    ) -> tuple[Floats, Any]:
+        """States of members at times within a span, or at the last of them, and who has reached its end."""
+        settings, room = self._settings(span, len(y)), min(self.method.max_steps, 2**63 - 1)
+        began = time.perf_counter()
+        found, endings = machine(y, p, times, settings, room, every=every)
+        self.seconds += machine.seconds if self.on_card else time.perf_counter() - began
+        return found, endings == FINISHED
+
+    def _over_spans(self, machine: Any, y: Floats, p: Floats, spans: list[Segment]) -> tuple[Floats, Any]:
+        """The same at all outputs, span by span; a member that cannot begin one of them is not done."""
+        states, done = np.full((y.shape[1], len(self.times), len(y)), np.nan), np.ones(y.shape[1], bool)
+        for span in spans:
+            inside = (self.times >= span.start) & (self.times <= span.end)
+            times = np.unique(np.concatenate([[span.start], self.times[inside], [span.end]]))
+            found, ended = self._over(machine, y, p, span, times, every=True)
+            states[:, inside] = found[:, np.searchsorted(times, self.times[inside])]
+            y, done = np.ascontiguousarray(found[:, -1].T), done & ended
+        return states if self.every else states[:, -1:], done
+
+    def _settings(self, span: Segment, size: int) -> Floats:
         """What machine code is told of the method: see ``march.MEMBER``."""
         method = self.method
         if method.step is not None:
             return np.array([method.step])
         scaled = method.atol is None
         atol = USUAL_ATOL if scaled else method.atol
-        return np.append(settings_of(begin, end, method.rtol, atol, method.max_step, size), float(scaled))
+        max_step = min(method.max_step, span.max_step)
+        return np.append(settings_of(span.start, span.end, method.rtol, atol, max_step, size), float(scaled))
 
     def _prepared(self, y: Floats, p: Floats) -> Any:
         """Machine code for the rows that are independent where a member starts."""

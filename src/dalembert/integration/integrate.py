@@ -95,7 +95,7 @@ def integrate(
     integration = _Integration(dynamics, method, p, progress, watch, outputs, y0, t0, t1)
     if corrected is not None:
         integration.go_on_from(corrected, float(np.nextafter(t0, t1)))
-    for segment in _segments(dynamics, p, t0, t1, stops):
+    for segment in _with_stops(segments_of(dynamics, p, t0, t1), stops):
         if not integration.follow(segment):
             break
     path = integration.path_so_far()
@@ -103,11 +103,15 @@ def integrate(
     return path
 
 
-def _segments(dynamics: Dynamics, p: Any, t0: float, t1: float, stops: Sequence[float]) -> list[Segment]:
+def segments_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[Segment]:
+    """The segments of a span by the events of the explicit functions of time of a system."""
     native: Any = dynamics.native
-    known = native is not None and native.possible
-    functions = native.time_functions if known else None
-    found = segments(None if functions is None else lambda t: functions(t, p), t0, t1)
+    if native is None or not native.possible or native.time_functions is None:
+        return [Segment(t0, t1)]
+    return segments(lambda t: native.time_functions(t, p), t0, t1)
+
+
+def _with_stops(found: list[Segment], stops: Sequence[float]) -> list[Segment]:
     for stop in stops:
         k = next((k for k, segment in enumerate(found) if segment.start < stop < segment.end), None)
         if k is not None:

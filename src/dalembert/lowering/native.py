@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.lowering.source import Source
-from dalembert.native.assembly import MachineCode, write_program
+from dalembert.native.assembly import MachineCode, needed, write_program
 from dalembert.native.engine import NativeEngine
 from dalembert.native.many import write_each
 from dalembert.native.march import Moving
@@ -51,7 +51,7 @@ class NativeSystem:
     @cached_property
     def time_functions(self) -> Callable[[Floats, Any], Floats] | None:
         """The functions of time alone in the equations, (k, number of them) at k times, or None if all are steady."""
-        program = Programs(self.source, range(len(self.source.levels)), None).time_functions()
+        program = self._time_program
         if program is None:
             return None
         size = 2 * len(self.source.form.applied_force)
@@ -62,6 +62,17 @@ class NativeSystem:
             return run(np.zeros((len(t), size)), t, numbers)
 
         return values
+
+    @cached_property
+    def _time_program(self) -> Program | None:
+        return Programs(self.source, range(len(self.source.levels)), None).time_functions()
+
+    @cached_property
+    def parameters_of_time(self) -> list[int]:
+        """The numbers of the parameters that the functions of time depend on."""
+        program = self._time_program
+        lines = [] if program is None else [program.tape.lines[line] for line in needed(program)]
+        return sorted({int(a[1]) for name, a in lines if name == "input" and a[0] == "p"})
 
     @property
     def needs_multipliers(self) -> bool:

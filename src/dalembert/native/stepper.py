@@ -106,7 +106,7 @@ class Stepper(NamedTuple):
 
 def write_stepper(module: ir.Module, parts: Parts) -> Stepper:
     """Add ``integrate`` and ``reached`` to a module."""
-    step, error, moved = (write(module, parts) for write in (_write_step, _write_error, _write_moved))
+    step, error, moved = _write_step(module, parts), _write_error(module, parts), _write_moved(module, parts)
     return Stepper(
         _write_integrate(module, parts, step, error, moved), _write_reached(module, parts, step, error, moved)
     )
