@@ -67,10 +67,10 @@ MODELS = {
     ),
     r"`constraints` must hold `da.Constraint` objects; got x\(t\) - y\(t\)": lambda: system(constraints=x - y),
     r"`nonideal` must be a law, several laws, or one expression per coordinate; got 0": lambda: system(nonideal=0),
-    r"`mass_matrix` must be a square matrix of expressions; got \[\[1, 0\], \[1\]\]": lambda: system(
+    r"`mass_matrix` must be rows of expressions, all of one length; got \[\[1, 0\], \[1\]\]": lambda: system(
         mass_matrix=[[1, 0], [1]]
     ),
-    r"`applied_force` must hold expressions; got \('1 \+', 0\)": lambda: system(applied_force=("1 +", 0)),
+    r"`applied_force` must be an expression; got the text '1 \+'": lambda: system(applied_force=("1 +", 0)),
     r"`applied_force` must not contain `da.ideal_force`": lambda: system(applied_force=(da.ideal_force(x), 0)),
     r"`applied_force` must have its derivatives worked out; call `.doit\(\)`": lambda: system(
         applied_force=(sp.Derivative(x**2, da.t), 0)

@@ -19,7 +19,7 @@ from dalembert.analysis.rational import Letters, NotRationalError, cancelled, ex
 from dalembert.analysis.zero import ZeroTest, random_point
 from dalembert.model.constraint import Constraint, Level
 from dalembert.model.standard_form import gradient
-from dalembert.model.symbols import StateSymbols
+from dalembert.model.symbols import InternalSymbol, StateSymbols
 
 CHETAEV = "nonlinear in velocity: Chetaev's rule is assumed, the ideal force lies along ∂ψ/∂q̇"
 
@@ -153,7 +153,7 @@ def _acceleration(name: str, expression: Any, symbols: StateSymbols, is_zero: Ze
     psi = None if kinked else first_integral(slopes, rest, symbols)
     if psi is None:
         return Kind(row)
-    constant = sp.Symbol("level.c", real=True)
+    constant = InternalSymbol("level.c")
     found = _velocity(name, psi - constant, symbols, is_zero).row
     remark = f"it holds {symbols.readable(psi)} constant, not zero"
     if found.holonomic is None or not linear:

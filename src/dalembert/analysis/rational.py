@@ -15,6 +15,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.analysis.fractions import Expanded, TooLargeError
+from dalembert.model.symbols import InternalSymbol
 
 SIZE_LIMIT = 1500
 """Operations above which an expression is left alone."""
@@ -104,7 +105,7 @@ class Letters:
 
     def _letter(self, e: Any) -> sp.Symbol:
         if e not in self._letters:
-            letter = sp.Symbol(f"letter.{len(self._letters)}", real=True)
+            letter = InternalSymbol(f"letter.{len(self._letters)}")
             self._letters[e] = letter
             self.meaning[letter] = e
         return self._letters[e]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dalembert.errors import InputError
 from dalembert.model.ordering import name_of, name_problems, quoted
+from dalembert.model.values import as_numbers
 
 Floats = NDArray[np.float64]
 
@@ -67,9 +68,9 @@ def _columns(names: Sequence[str], given: Any, argument: str, noun: str) -> list
         problems = name_problems(names, by_name, argument, noun)
         if problems:
             raise InputError(" ".join(problems))
-        columns = [_numbers(by_name[name], argument) for name in names]
+        columns = [as_numbers(by_name[name], argument) for name in names]
     else:
-        array = _numbers(given, argument)
+        array = as_numbers(given, argument)
         if array.ndim not in (1, 2) or array.shape[-1] != len(names):
             raise InputError(
                 f"`{argument}` must have shape ({len(names)},) or (members, {len(names)}), one column per {noun} "
@@ -80,10 +81,3 @@ def _columns(names: Sequence[str], given: Any, argument: str, noun: str) -> list
     if odd:
         raise InputError(f"`{argument}` must hold one number per member; {quoted(odd)} has more than one axis.")
     return columns
-
-
-def _numbers(given: Any, argument: str) -> Floats:
-    try:
-        return np.asarray(given, float)
-    except (TypeError, ValueError):
-        raise InputError(f"`{argument}` must hold numbers; got {given!r}.") from None

@@ -79,7 +79,7 @@ def _laws(system: System, form: StandardForm) -> Laws:
     components = tuple(_components(placed, system) for placed in system.laws)
     actual = tuple(i for i, placed in enumerate(system.laws) if placed.actual)
     normals = tuple(gradient(symbols.plain(system.laws[i].law.normal_force), lam) for i in actual)
-    mu = tuple(symbols.plain(sp.sympify(system.laws[i].law.coefficient(system.coordinates))) for i in actual)
+    mu = tuple(symbols.plain(system.laws[i].law.coefficient(system.coordinates)) for i in actual)
     found = {s for law in components for entry in law for s in entry.free_symbols}
     used = tuple(k for k, s in enumerate(lam) if s in found or any(row[k] != 0 for row in normals))
     return Laws(
@@ -99,4 +99,4 @@ def _laws(system: System, form: StandardForm) -> Laws:
 def _components(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
     law = placed.law
     given = law.per_normal_force(system.coordinates) if placed.actual else law.components(system.coordinates)
-    return tuple(system.symbols.plain(sp.sympify(component)) for component in given)
+    return tuple(system.symbols.plain(component) for component in given)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import sympy as sp
 
 from dalembert.errors import ModelError
+from dalembert.model.expressions import as_expression, as_expressions
 from dalembert.model.laws import SlidingLaw, as_velocity, at_rest, length, squared
 
 Normal = Literal["ideal", "actual"]
@@ -98,7 +99,7 @@ class Coulomb(Friction):
             raise ModelError(["friction must either be smoothed or stick; leave out `smoothing` or `mu_static`."])
 
     def friction_coefficient(self, speed_squared: Any) -> Any:
-        return sp.sympify(self.mu)
+        return as_expression(self.mu, "`mu`")
 
     def direction(self, v: Sequence[Any]) -> tuple[Any, ...]:
         return _along(v, self.smoothing)
@@ -125,11 +126,11 @@ class Stribeck(Friction):
 
     def __post_init__(self) -> None:
         _check(self)
-        if sp.sympify(self.speed).is_positive is False:
+        if as_expression(self.speed, "`speed`").is_positive is False:
             raise ModelError([f"`speed` must be positive, a speed about which friction falls; got {self.speed}."])
 
     def friction_coefficient(self, speed_squared: Any) -> Any:
-        mu, mu_static, speed = map(sp.sympify, (self.mu, self.mu_static, self.speed))
+        mu, mu_static, speed = as_expressions((self.mu, self.mu_static, self.speed), "`mu`, `mu_static` and `speed`")
         return mu + (mu_static - mu) * sp.exp(-speed_squared / speed**2)
 
     def direction(self, v: Sequence[Any]) -> tuple[Any, ...]:
@@ -173,17 +174,20 @@ class Continued(Friction):
         return tuple(side * component / length(v) + rest * d for component, d in zip(v, self.along, strict=True))
 
 
-def _check(law: Friction) -> None:
+def _check(law: Coulomb | Stribeck) -> None:
     """Bring the arguments into their forms, or refuse them."""
+    as_expression(law.mu, "`mu`")
+    if law.mu_static is not None:
+        as_expression(law.mu_static, "`mu_static`")
     object.__setattr__(law, "velocity", as_velocity(law.velocity))
     if law.normal not in ("ideal", "actual"):
         raise ModelError([f'`normal` must be "ideal" or "actual"; got {law.normal!r}.'])
-    width = None if law.smoothing is None else sp.sympify(law.smoothing)
+    width = None if law.smoothing is None else as_expression(law.smoothing, "`smoothing`")
     if width is not None and width.is_positive is False:
         raise ModelError([f"`smoothing` must be a positive width, or None for no smoothing; got {width}."])
     object.__setattr__(law, "smoothing", width)
     if law.normal_force is not None:
-        object.__setattr__(law, "normal_force", sp.sympify(law.normal_force))
+        object.__setattr__(law, "normal_force", as_expression(law.normal_force, "`normal_force`"))
 
 
 def _along(v: Sequence[Any], width: Any) -> tuple[Any, ...]:

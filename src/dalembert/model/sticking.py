@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,6 +12,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model.constraint import Constraint
+from dalembert.model.expressions import as_expression
 from dalembert.model.friction import Continued, Friction
 from dalembert.model.placement import PlacedLaw
 from dalembert.model.standard_form import constraint_row
@@ -27,6 +29,7 @@ class Contact:
     velocity        components of the sliding velocity; tangential ones only, where that can be told
     normal_force    N, an expression of multipliers
     mu_static       most that friction can hold, as a part of |N|
+    mark            what sets the names made here apart from those of the model
     """
 
     number: int
@@ -34,29 +37,36 @@ class Contact:
     velocity: tuple[Any, ...]
     normal_force: Any
     mu_static: Any
+    mark: str = ""
 
     @property
     def along(self) -> tuple[sp.Symbol, ...]:
         """The parameters that say which way it slides: a unit vector with components like those of the velocity."""
-        return tuple(sp.Symbol(f"{self.name}: along {self.number}.{i}") for i, _ in enumerate(self.velocity, start=1))
+        return tuple(sp.Symbol(name) for name in self._names("along"))
 
     def rows(self) -> list[Constraint]:
         """The constraints that hold it."""
-        return [
-            Constraint(v, name=f"{self.name}: held {self.number}.{i}") for i, v in enumerate(self.velocity, start=1)
-        ]
+        return [Constraint(v, name=name) for v, name in zip(self.velocity, self._names("held"), strict=True)]
+
+    def _names(self, word: str) -> list[str]:
+        """One name per component of the velocity."""
+        return [f"{self.name}: {word} {self.number}.{i}{self.mark}" for i in range(1, len(self.velocity) + 1)]
 
 
 @lru_cache(maxsize=128)
 def contacts(system: System) -> tuple[Contact, ...]:
     """The contacts that can stick: their laws have a static coefficient and are not smoothed."""
+    mark = ""
+    while any(re.fullmatch(rf".*\.\d+{mark}", name) for name in (*system.parameter_names, *system.constraint_names)):
+        mark += "'"
     return tuple(
         Contact(
             number,
             placed.constraint or placed.kind,
             _tangential(placed, system),
             placed.law.normal_force,
-            sp.sympify(placed.law.mu_static),
+            as_expression(placed.law.mu_static, "`mu_static`"),
+            mark,
         )
         for number, placed in enumerate(system.laws)
         if isinstance(placed.law, Friction) and placed.law.can_stick

@@ -12,6 +12,7 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.model.constraint import Constraint
+from dalembert.model.expressions import as_expression, as_expressions, as_matrix
 from dalembert.model.laws import as_laws
 from dalembert.model.ordering import in_order, name_of
 from dalembert.model.placement import PlacedLaw, placed_laws
@@ -106,7 +107,7 @@ class System:
         )
         if problems:
             extra = sp.zeros(len(coordinates), 1)  # so that what else is wrong comes to light as well
-        lagrangian = sp.sympify(lagrangian).doit()
+        lagrangian = as_expression(lagrangian, "the Lagrangian").doit()
         mass_matrix, force = euler_lagrange(lagrangian, StateSymbols(coordinates))
         try:
             system = cls(coordinates, mass_matrix, force + extra, constraints, nonideal, lagrangian)
@@ -161,7 +162,11 @@ class System:
     def expressions(self) -> tuple[Any, ...]:
         """Every expression of the model."""
         laws = [component for placed in self.laws for component in placed.law.components(self.coordinates)]
-        laws += [sp.sympify(placed.law.mu_static) for placed in self.laws if getattr(placed.law, "can_stick", False)]
+        laws += [
+            as_expression(placed.law.mu_static, "`mu_static`")
+            for placed in self.laws
+            if getattr(placed.law, "can_stick", False)
+        ]
         lagrangian = () if self.lagrangian is None else (self.lagrangian,)
         rows = [constraint.expression for constraint in self.constraints]
         return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian)
@@ -184,9 +189,9 @@ def _constraints(given: Any) -> tuple[Any, ...]:
 
 def _matrix(given: Any, problems: list[str]) -> Any:
     try:
-        return sp.ImmutableMatrix(given)
-    except (TypeError, ValueError, sp.SympifyError):
-        problems.append(f"`mass_matrix` must be a square matrix of expressions; got {given!r}.")
+        return as_matrix(given, "`mass_matrix`")
+    except ModelError as error:
+        problems += error.problems
         return sp.ImmutableMatrix(0, 0, [])
 
 
@@ -195,9 +200,9 @@ def _column(coordinates: Sequence[Any], given: Any, problems: list[str]) -> Any:
     values, found = in_order(names, given, "applied_force", "coordinate")
     problems += found
     try:
-        return sp.ImmutableMatrix(len(values), 1, [sp.sympify(value) for value in values])
-    except (TypeError, ValueError, AttributeError, sp.SympifyError):
-        problems.append(f"`applied_force` must hold expressions; got {given!r}.")
+        return sp.ImmutableMatrix(len(values), 1, as_expressions(values, "`applied_force`"))
+    except ModelError as error:
+        problems += error.problems
         return sp.ImmutableMatrix(0, 1, [])
 
 

@@ -213,7 +213,7 @@ def _nature(system: System, M: Any, probed: Probes) -> Any:
                     f'it has `normal="actual"`. Use `da.motion` for numbers.'
                 ]
             )
-        entries = [system.symbols.plain(sp.sympify(c)) for c in placed.law.components(system.coordinates)]
+        entries = [system.symbols.plain(c) for c in placed.law.components(system.coordinates)]
         require_computable({"a nonideal law": entries}, system)
         components = exact(sp.Matrix([while_moving(entry) for entry in entries]))
         if placed.law.scaled:

@@ -64,7 +64,7 @@ def names_in(steps: Sequence[Step]) -> set[str]:
     for block in (block for step in steps for block in step.blocks):
         sides = [side for e in block for side in (e.left, e.right)] if isinstance(block, list) else block
         shown += [side for side in sides if not isinstance(side, str)]
-    return {spelled(s.name)[0] for e in shown for s in e.free_symbols if isinstance(s, sp.Symbol)}
+    return {spelled(s)[0] for e in shown for s in e.free_symbols if isinstance(s, sp.Symbol)}
 
 
 def _coordinates(derivation: Derivation, of: Letters) -> tuple[Any, ...]:

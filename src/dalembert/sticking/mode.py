@@ -118,7 +118,7 @@ def values_of(system: System, expressions: tuple[Any, ...]) -> Callable[..., Flo
     lam = [plain_multiplier(name) for name in system.constraint_names]
     parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
     arguments = [symbols.time, *symbols.q, *symbols.qd, *parameters, *lam]
-    compute = sp.lambdify(arguments, [symbols.plain(sp.sympify(e)) for e in expressions], modules="numpy")
+    compute = sp.lambdify(arguments, [symbols.plain(e) for e in expressions], modules="numpy")
 
     def values(t: Any, y: Floats, p: dict[str, float], multipliers: Floats | None = None) -> Floats:
         shape = np.shape(t)
