@@ -23,6 +23,9 @@ SIZE_LIMIT = 1500
 TERM_LIMIT, LETTER_LIMIT = 300, 12
 """Monomials and letters above which common factors are not looked for."""
 
+MULTIPLE_LIMIT = 12
+"""Above this multiple of an angle, as 0.53 x has it beside 0.01 x, its sine is not written in that of the unit."""
+
 
 class NotRationalError(Exception):
     """The expression does not fit the letters, or is too large to be worth the time."""
@@ -98,7 +101,7 @@ class Letters:
         for term in sp.Add.make_args(sp.expand(argument)):
             number, base = term.as_coeff_Mul()
             divisor = self._divisors.get(base, 1)
-            if not (number * divisor).is_Integer:
+            if not (number * divisor).is_Integer or abs(number * divisor) > MULTIPLE_LIMIT:
                 raise NotRationalError
             found.append((base / divisor, int(number * divisor)))
         return found
