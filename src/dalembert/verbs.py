@@ -17,7 +17,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.verdict import require_fit
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
-from dalembert.integration.drift import Drift, Projection
+from dalembert.integration.drift import Drift, Projection, drift_notes
 from dalembert.integration.failure import answer_at
 from dalembert.integration.method import Method
 from dalembert.integration.run import run
@@ -52,7 +52,8 @@ def motion(
 ) -> ConstrainedMotion:
     """Acceleration and constraint forces of a system at one state.
 
-    Solves  M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ,  A q̈ = b. The state need not satisfy the constraints.
+    Solves  M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ,  A q̈ = b. The state need not satisfy the constraints; a drift cure's stabilising
+    terms, which would lead back to them, belong to ``da.simulate``.
 
     Parameters
     ----------
@@ -162,7 +163,8 @@ def simulate(
             found = run(dynamics, method, q0, qd0, times, p, **start)
         else:
             found = pieces.run(q0, qd0, times, **start)
-        return replace(found, notes=(*found.notes, *redundancies(dynamics, found, p)), accounts=accounts)
+        notes = (*found.notes, *drift_notes(method.drift), *redundancies(dynamics, found, p))
+        return replace(found, notes=notes, accounts=accounts)
     except (MassMatrixError, ConstraintError) as refusal:
         raise _explained(refusal, system, p) from None
     except SimulationError as end:

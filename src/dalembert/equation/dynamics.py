@@ -157,12 +157,19 @@ class Dynamics:
         law = self.law
         return None if law is None else lambda reaction: law(q, qd, t, p, reaction)
 
-    def answer(self, q: Array, qd: Array, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
-        """Accelerations and forces at one state, unchecked."""
+    def answer(
+        self, q: Array, qd: Array, t: Any, p: Any, formulation: Formulation, gains: Gains | None = None
+    ) -> ConstrainedMotion:
+        """Accelerations and forces at one state, unchecked; with Baumgarte's terms where ``gains`` are given."""
         from dalembert.equation.constrained_motion import answer_of  # which imports JAX
 
         terms = self.terms(q, qd, t, p)
-        answer = answer_of(formulation, terms.M, terms.Q, terms.A, terms.b, self.law_at(q, qd, t, p))
+        b = stabilised(terms, self.levels, gains)
+        if gains is not None and isinstance(formulation, Factored):
+            # off the constraints the terms of redundant rows may differ: those of the rows in use are integrated
+            rows = self.engine.watch(q, qd, t, p).rows
+            b = terms.A @ self.engine.acceleration(q, qd, t, p, rows, gains)
+        answer = answer_of(formulation, terms.M, terms.Q, terms.A, b, self.law_at(q, qd, t, p))
         return replace(answer, laws=self.laws)
 
     def acceleration(

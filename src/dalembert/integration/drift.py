@@ -42,7 +42,8 @@ class NoCure(Drift):
 class Baumgarte(Drift):
     """Make violations decay: φ̈ + 2α φ̇ + β² φ = 0 at position level, ψ̇ + α ψ = 0 at velocity level.
 
-    With β = α a violation decays like e^(−αt) at both levels. Large rates make the equations stiff.
+    With β = α a violation decays like e^(−αt) at both levels. Large rates make the equations stiff. What a run reports
+    of accelerations and forces is that of this equation, stabilising terms included.
     """
 
     alpha: float
@@ -86,3 +87,10 @@ class Projection(Drift):
         elif "position" in levels:  # φ̇ is: one step is exact
             qd = qd + engine.velocity_step(q, qd, t, p, rows)
         return q, qd
+
+
+def drift_notes(drift: Drift) -> tuple[str, ...]:
+    """What a reader of a run's forces should know about its drift cure."""
+    if drift.gains() is None:
+        return ()
+    return ("Accelerations, constraint forces and multipliers include Baumgarte's stabilising terms.",)

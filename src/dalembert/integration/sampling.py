@@ -93,7 +93,8 @@ def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Ar
 
 def _described(dynamics: Dynamics, method: Method, state: Array, t: Array, p: Any) -> dict[str, Array]:
     q, qd = halves(state)
-    answer = dynamics.answer(q, qd, t, p, method.formulation)
+    # the forces of the equation that was integrated, with its stabilising terms
+    answer = dynamics.answer(q, qd, t, p, method.formulation, method.drift.gains())
     terms = dynamics.terms(q, qd, t, p)
     residual = terms.A @ answer.acceleration - terms.b
     described = {

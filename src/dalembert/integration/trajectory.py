@@ -38,7 +38,7 @@ class Trajectory:
     ideal_force, nonideal_force (T, n)    the two parts of the constraint force
     multipliers (T, m)                    λ with Aᵀλ the ideal force
     reactions (T, m)                      the same with what nonideal laws add to them: Aᵀλ = Qᶜ − C
-    violation (T, m)                      residual of each constraint at its own level
+    violation (T, m)                      residual of each constraint, as it was stated, at its own level
     velocity_violation (T, m)             residual of its velocity form; zero for acceleration-level constraints
     rank (T,), inconsistency (T,)         of the constraint rows
     energy (T,)                           q̇·∂L/∂q̇ − L, or None when no Lagrangian is known
@@ -51,7 +51,9 @@ class Trajectory:
     theory                                "d'Alembert", or the name of another mechanics, such as "vakonomic", which is
                                           then shown everywhere; there multipliers and forces are that theory's
 
-    ``run["x"]`` is the history of a coordinate, ``run["rod"]`` the multiplier of a constraint.
+    Accelerations, forces and multipliers are those of the equation that was integrated: with the stabilising terms of
+    ``da.Baumgarte`` where that is the drift cure. ``run["x"]`` is the history of a coordinate, ``run["rod"]`` the
+    multiplier of a constraint.
     """
 
     t: Floats

@@ -83,8 +83,7 @@ class NativeSystem:
         self, rows: Sequence[int], iterations: int | None, rates: Sequence[tuple[float, float]] | None
     ) -> NativeEngine:
         programs = Programs(self.source, rows, rates)
-        account = Programs(self.source, rows, None).account()
-        return NativeEngine(programs.n, *programs.hot(iterations), account=account)
+        return NativeEngine(programs.n, *programs.hot(iterations), account=programs.account())
 
     def _motions(
         self,

@@ -65,7 +65,8 @@ class Programs:
         return (
             self.acceleration(),
             self.projection(iterations) if iterations and self.rows else None,
-            self.agreement() if len(self.rows) < self.m else None,
+            # constraints must agree as they are stated: stabilising terms differ by level
+            Programs(self.source, self.rows, None).agreement() if len(self.rows) < self.m else None,
         )
 
     def start(self) -> Program:
