@@ -6,13 +6,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.model.ordering import in_order, name_of
 from dalembert.model.symbols import ideal_force, t
+
+
+class Coefficient(NamedTuple):
+    """A coefficient of a law by its name there: it must not be negative, or must be ``positive``."""
+
+    name: str
+    value: Any
+    positive: bool = False
 
 
 class Law(ABC):
@@ -29,6 +37,11 @@ class Law(ABC):
     def kind(self) -> str:
         """What it is called where it is reported."""
         return type(self).__name__
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """The coefficients that would add energy if they were negative."""
+        return ()
 
     @abstractmethod
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
@@ -58,7 +71,7 @@ class SlidingLaw(Law):
 class Viscous(SlidingLaw):
     """C = −a₀ (∂v/∂q̇)ᵀ v: C = −a₀ q̇ for the whole system.
 
-    ``velocity``, v, is explained under ``da.Coulomb``.
+    ``coefficient`` is a₀, not negative; ``velocity``, v, is explained under ``da.Coulomb``.
 
     >>> import dalembert as da
     >>> da.Viscous(da.parameters("a0")).components((da.coordinates("x"),))
@@ -70,6 +83,11 @@ class Viscous(SlidingLaw):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "velocity", as_velocity(self.velocity))
+        refuse_negative(self)
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return (Coefficient("coefficient", sp.sympify(self.coefficient)),)
 
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         v = self.sliding_velocity(coordinates)
@@ -80,7 +98,7 @@ class Viscous(SlidingLaw):
 class Quadratic(SlidingLaw):
     """C = −a₀ |v| (∂v/∂q̇)ᵀ v, with |v| the Euclidean length: C = −a₀ |q̇| q̇ for the whole system.
 
-    ``velocity``, v, is explained under ``da.Coulomb``.
+    ``coefficient`` is a₀, not negative; ``velocity``, v, is explained under ``da.Coulomb``.
     """
 
     coefficient: Any
@@ -88,6 +106,11 @@ class Quadratic(SlidingLaw):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "velocity", as_velocity(self.velocity))
+        refuse_negative(self)
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return (Coefficient("coefficient", sp.sympify(self.coefficient)),)
 
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         v = self.sliding_velocity(coordinates)
@@ -153,6 +176,17 @@ def as_laws(given: Any, problems: list[str]) -> tuple[Law, ...]:
     except (TypeError, sp.SympifyError):
         problems.append(f"`nonideal` must be a law, several laws, or one expression per coordinate; got {given!r}.")
         return ()
+
+
+def refuse_negative(law: Law) -> None:
+    """Raise if a coefficient is given as a negative number: such a law would add energy."""
+    problems = [
+        f"`{name}` of {law.kind} must not be negative, or the law adds energy; got {value}."
+        for name, value, positive in law.coefficients
+        if value.is_negative and not positive
+    ]
+    if problems:
+        raise ModelError(problems)
 
 
 def as_velocity(given: Any) -> tuple[Any, ...] | None:
