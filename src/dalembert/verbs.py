@@ -31,6 +31,7 @@ from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
 from dalembert.settings import method_of, require_system
+from dalembert.sticking.at_rest import answer_at_rest
 from dalembert.sticking.joining import places
 from dalembert.sticking.pieces import Pieces
 
@@ -53,7 +54,8 @@ def motion(
     """Acceleration and constraint forces of a system at one state.
 
     Solves  M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ,  A q̈ = b. The state need not satisfy the constraints; a drift cure's stabilising
-    terms, which would lead back to them, belong to ``da.simulate``.
+    terms, which would lead back to them, belong to ``da.simulate``. Where surfaces under dry friction are at rest, it
+    holds them if it can; C is then the force that does, or, if it cannot, that of sliding the way they start to move.
 
     Parameters
     ----------
@@ -68,6 +70,7 @@ def motion(
     InputError         missing, unknown, misshapen or non-finite numbers
     MassMatrixError    a mass matrix that the formulation cannot use
     ConstraintError    constraints that contradict one another, or redundant ones where that is not allowed
+                       or contacts at rest that can share what they hold in more than one way
     PainleveError      friction by the actual reaction that has no solution, or several
 
     Examples
@@ -84,13 +87,26 @@ def motion(
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
-    answer = answer_at(dynamics, q, qd, scalar_value(t, "t"), p, formulation)
+    answer = _at_rest(system, dynamics, formulation, q, qd, float(scalar_value(t, "t")), p)
+    if answer is None:
+        answer = answer_at(dynamics, q, qd, scalar_value(t, "t"), p, formulation)
     if throw:
         refuse_paradox(dynamics, answer, q, qd, t)
     answer = finished(answer, formulation, throw=throw, names=dynamics.constraints)
     if throw:
         refuse_undetermined(dynamics, answer)
     return answer
+
+
+def _at_rest(
+    system: AnySystem, dynamics: Dynamics, formulation: Formulation, q: Any, qd: Any, t: float, p: Any
+) -> ConstrainedMotion | None:
+    """The answer where surfaces under dry friction are at rest; None if there are none."""
+    if not isinstance(system, System) or not contacts(system):
+        return None
+    method = method_of(formulation, Projection(), None, 1e-9, 1e-11, None, 1)
+    numbers = dict(zip(dynamics.parameters, map(float, p), strict=True))
+    return answer_at_rest(system, method, q, qd, t, numbers)
 
 
 def simulate(

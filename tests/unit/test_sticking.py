@@ -207,12 +207,6 @@ def test_smoothed_friction_does_not_stick() -> None:
         da.Coulomb(0.2, smoothing=0.01, mu_static=0.3)
 
 
-def test_without_a_static_coefficient_nothing_sticks() -> None:
-    system = da.System((x, y), sp.eye(2), (0, -10), da.Constraint(y, name="floor", nonideal=da.Coulomb(0.2)))
-    run = da.simulate(system, (0, 0), (0, 0), (0, 1))
-    assert run.events == ()
-
-
 def test_a_motion_that_cannot_go_on_says_so_with_what_there_is() -> None:
     system = block(1 / sp.sqrt(2 - da.t) + 5)
     with pytest.raises(da.SimulationError, match="ended at t =") as caught:
@@ -305,15 +299,7 @@ def test_they_stop_together_too() -> None:
 
 
 def test_forces_of_sticking_that_cannot_be_known_are_refused() -> None:
-    """A corner, whose walls hold what friction would; and a lift, whose floor does."""
-    rough = da.Coulomb(0.3, mu_static=0.4)
-    corner = da.System(
-        (x, y),
-        *(sp.eye(2), (-5, -10)),
-        (da.Constraint(y, name="floor", nonideal=rough), da.Constraint(x, name="wall", nonideal=rough)),
-    )
-    with pytest.raises(da.ConstraintError, match=r"must be determined; at t = 0 those of `floor`, `wall` are not: .*"):
-        da.simulate(corner, (0, 0), (0, 0), (0, 1))
+    """A lift, whose floor holds what friction would."""
     across = da.Coulomb(0.3, velocity=(xd, yd - 1), mu_static=0.4)
     lift = da.System((x, y), sp.eye(2), (0, -10), da.Constraint(y - da.t, name="lift", nonideal=across))
     with pytest.raises(
@@ -321,6 +307,16 @@ def test_forces_of_sticking_that_cannot_be_known_are_refused() -> None:
     ) as e:
         da.simulate(lift, (0, 0), (1.5, 1), np.linspace(0, 1, 11))
     assert e.value.trajectory["x"][-1] == pytest.approx(1.5**2 / 6)
+
+
+def test_what_walls_keep_at_rest_stays_there() -> None:
+    """A corner, whose walls hold what friction would: a note says that the split is not determined."""
+    rough = da.Coulomb(0.3, mu_static=0.4)
+    walls = (da.Constraint(y, name="floor", nonideal=rough), da.Constraint(x, name="wall", nonideal=rough))
+    run = da.simulate(da.System((x, y), sp.eye(2), (-5, -10), walls), (0, 0), (0, 0), (0, 1))
+    np.testing.assert_array_equal(run.q[-1], 0)
+    np.testing.assert_allclose(run.constraint_force[-1], [5, 10], atol=1e-14)
+    assert any("`floor`, `wall` are kept at rest by constraints" in note for note in run.notes)
 
 
 def test_friction_that_neither_holds_nor_lets_go_is_given_up_at_once() -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics
-from dalembert.equation.reaction import Normals, signs
+from dalembert.equation.reaction import MOST_SIGNED, UNCERTAIN, Normals, signs
 from dalembert.errors import ConstraintError, PainleveError, undetermined
 
 Floats = NDArray[np.float64]
@@ -52,9 +52,12 @@ def refuse_paradox(
     name = constraint or law
     state = dict(zip(dynamics.coordinates, map(float, q), strict=True))
     where = ", ".join(f"{key} = {value:.6g}" for key, value in state.items())
-    found = {0: "there is none", 1: "it is about to be lost"}.get(
-        int(normals.solutions), f"there are {normals.solutions}"
-    )
+    said = {
+        0: "there is none",
+        1: "it is about to be lost",
+        UNCERTAIN: "it cannot be guaranteed that there is one only",
+    }
+    found = said.get(int(normals.solutions), f"there are {normals.solutions}")
     raise PainleveError(
         f"friction must leave one reaction possible; at t = {float(t):.6g}, where {where}, {found} (Painlevé's "
         f"paradox): the coefficient of `{name}` is {normals.mu[worst]:.6g}, critical there is {critical[worst]:.6g}. "
@@ -70,9 +73,11 @@ def critical_coefficients(normals: Normals) -> Floats:
     """The coefficient of each contact, the others as they are, at which a reaction stops being certain and unique.
 
     With column j of G times s, det(I − G diag σ) is linear in s; the smallest root over all signs σ is the critical s.
-    Where no single contact is to blame, all coefficients are scaled together.
+    Where no single contact is to blame, or contacts are many, all coefficients are scaled together.
     """
     G = np.asarray(normals.coupling)
+    if len(G) > MOST_SIGNED:
+        return _common_factor(G) * np.asarray(normals.mu)
     factors = np.array([_critical_factor(G, j) for j in range(len(G))])
     if not (factors <= 1).any() and normals.solutions != 1:
         factors[:] = _common_factor(G)
@@ -93,6 +98,8 @@ def _critical_factor(G: Floats, j: int) -> float:
 
 
 def _common_factor(G: Floats) -> float:
-    values: Any = np.concatenate([np.linalg.eigvals(G * sigma) for sigma in signs(len(G))])
+    # of a matrix without negative entries, as that of many contacts is, no signs are worse than all positive
+    sigmas = signs(len(G)) if len(G) <= MOST_SIGNED else np.ones((1, len(G)))
+    values: Any = np.concatenate([np.linalg.eigvals(G * sigma) for sigma in sigmas])
     real = values.real[(np.abs(values.imag) < 1e-12) & (values.real > 0)]
     return float(1 / real.max()) if len(real) else np.inf

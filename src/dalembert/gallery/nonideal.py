@@ -89,7 +89,9 @@ def bead(name: str, title: str) -> Case:
         title=title,
         about="A law that depends on the size of the ideal constraint force: C = −μ |N| q̇/|q̇| on the wire z = x².",
         source="Udwadia & Kalaba 2001, their reference 10",
-        system=System((x, z), sp.eye(2), (0, -g), Constraint(z - x**2, name="wire", nonideal=Coulomb(mu))),
+        system=System(
+            (x, z), sp.eye(2), (0, -g), Constraint(z - x**2, name="wire", nonideal=Coulomb(mu, normal="ideal"))
+        ),
         parameters={"mu": 0.2, "g": 9.81},
         q0=(-1, 1),
         qd0=(0.5, -1),

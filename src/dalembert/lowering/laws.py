@@ -63,8 +63,11 @@ def array_law(functions: LawFunctions | None, terms: Callable[..., Terms]) -> Ca
         if reaction is None or not laws.actual:
             return Nature(shares, None)
         normals, mu = functions.normals(*state)
-        k, m = len(laws.actual), len(reaction.multipliers)
-        return with_normals(shares, laws.actual, assemble(flat(normals), (k, m)), assemble(mu, (k,)), reaction)
+        k, most = len(laws.actual), max(map(len, normals))
+        width = len(reaction.multipliers) + 1
+        padded = [(*parts, *[(0.0,) * width] * (most - len(parts))) for parts in normals]
+        rows = assemble(flat(padded), (k, most, width))
+        return with_normals(shares, laws.actual, rows, assemble(mu, (k,)), reaction)
 
     return law
 

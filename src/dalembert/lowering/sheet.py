@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.equation import straight_line as sl
+from dalembert.lowering.normal_forces import normal_forces
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.lowering.source import Laws
 from dalembert.native.elimination import Elimination, eliminate
@@ -15,9 +16,6 @@ from dalembert.native.tape import Tape
 
 if TYPE_CHECKING:
     from dalembert.lowering.programs import Programs
-
-CLEARLY_UNIQUE = 0.999
-"""Largest |G| in u − G |u| = u₀ at which machine code answers for there being one solution; at one there is not."""
 
 
 class Motion(NamedTuple):
@@ -132,29 +130,27 @@ class Sheet:
             sl.times(self._roots(), share) if scaled else share
             for share, scaled in zip(shares, laws.scaled, strict=True)
         ]
-        if laws.actual:
-            (law, *_) = laws.actual
-            shares[law] = self._actual(laws, [s for i, s in enumerate(shares) if i != law], multipliers)
-        return shares
+        return self._with_actual(laws, shares, multipliers) if laws.actual else shares
 
-    def _actual(self, laws: Laws, shares: list[sl.Vector], multipliers: sl.Vector) -> sl.Vector:
-        """C of friction by the actual reaction: u − G |u| = u₀ for its normal force u (``equation/reaction.py``)."""
-        (law, *further), (factors, *_) = laws.actual, laws.normals
+    def _with_actual(self, laws: Laws, shares: list[sl.Vector], multipliers: sl.Vector) -> list[sl.Vector]:
+        """C of every law, those of the actual reaction given for a unit normal force (``equation/reaction.py``)."""
+        nothing: sl.Vector = [0] * len(multipliers)
         others: sl.Vector = [0] * self.programs.n
-        for share in shares:
+        for share in (share for i, share in enumerate(shares) if i not in laws.actual):
             others = sl.plus(others, share)
-        if further:
-            raise NoMachineCodeError("friction by the actual reaction of several contacts")
-        unit = [self.read(e) for e in laws.components[law]]
-        normal = [self.read(factors[k]) for k in self.programs.rows]
-        nothing = [0] * len(multipliers)
         before = sl.plus(multipliers, self.elimination.solve(others, nothing).multipliers)
-        offset = sl.dot(normal, before)
-        G = sl.dot(normal, self.elimination.solve(unit, nothing).multipliers)
-        self.conditions.append((CLEARLY_UNIQUE, self.absolute(G)))
-        pressed = self.tape.record("<=", 0.0, offset)
-        size = self.tape.record("select", pressed, offset / sl.sub(1, G), sl.sub(0, offset) / sl.add(1, G))
-        return sl.plus([0] * self.programs.n, unit, size)
+        changes = [self.elimination.solve(shares[i], nothing).multipliers for i in laws.actual]
+        rows = [[[self.read(part[k]) for k in self.programs.rows] for part in parts] for parts in laws.normals]
+        offsets = [
+            [sl.add(sl.dot(row, before), self.read(part[-1])) for row, part in zip(own, parts, strict=True)]
+            for own, parts in zip(rows, laws.normals, strict=True)
+        ]
+        coupling = [[[sl.dot(row, change) for row in own] for change in changes] for own in rows]
+        sizes, conditions = normal_forces(self.tape, coupling, offsets)
+        self.conditions += conditions
+        for i, size in zip(laws.actual, sizes, strict=True):
+            shares[i] = sl.plus([0] * self.programs.n, shares[i], size)
+        return shares
 
     def _roots(self) -> sl.Vector:
         """M^(1/2), by its diagonal."""

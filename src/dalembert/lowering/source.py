@@ -24,8 +24,8 @@ class Laws:
                      force
     scaled           which laws are given as z
     actual           numbers of the laws that depend on the actual reaction
-    normals, mu      for each of these m factors of multipliers that give its normal force, and its coefficient of
-                     friction
+    normals, mu      for each of these the components of its normal force, and its coefficient of friction; a component
+                     is the m factors of multipliers that give it, followed by what does not depend on them
     multipliers      the symbols of all m multipliers
     used             numbers of the constraints whose multipliers the laws use
     needs_ideal      whether any depends on the ideal forces
@@ -36,7 +36,7 @@ class Laws:
     components: tuple[tuple[Any, ...], ...]
     scaled: tuple[bool, ...]
     actual: tuple[int, ...]
-    normals: tuple[tuple[Any, ...], ...]
+    normals: tuple[tuple[tuple[Any, ...], ...], ...]
     mu: tuple[Any, ...]
     multipliers: tuple[sp.Symbol, ...]
     used: tuple[int, ...]
@@ -78,10 +78,10 @@ def _laws(system: System, form: StandardForm) -> Laws:
     lam = tuple(plain_multiplier(name) for name in system.constraint_names)
     components = tuple(_components(placed, system) for placed in system.laws)
     actual = tuple(i for i, placed in enumerate(system.laws) if placed.actual)
-    normals = tuple(gradient(symbols.plain(system.laws[i].law.normal_force), lam) for i in actual)
+    normals = tuple(tuple(_affine(symbols.plain(e), lam) for e in system.laws[i].law.normal_components) for i in actual)
     mu = tuple(symbols.plain(system.laws[i].law.coefficient(system.coordinates)) for i in actual)
     found = {s for law in components for entry in law for s in entry.free_symbols}
-    used = tuple(k for k, s in enumerate(lam) if s in found or any(row[k] != 0 for row in normals))
+    used = tuple(k for k, s in enumerate(lam) if s in found or any(row[k] != 0 for parts in normals for row in parts))
     return Laws(
         names=tuple((placed.constraint, placed.kind) for placed in system.laws),
         remarks=tuple(placed.remark for placed in system.laws if placed.remark),
@@ -94,6 +94,11 @@ def _laws(system: System, form: StandardForm) -> Laws:
         used=used,
         needs_ideal=bool(used or found & set(symbols.ideal_force)),
     )
+
+
+def _affine(component: Any, multipliers: tuple[sp.Symbol, ...]) -> tuple[Any, ...]:
+    """The factors of multipliers in an expression that is linear in them, and what is left without them."""
+    return (*gradient(component, multipliers), component.xreplace(dict.fromkeys(multipliers, sp.S.Zero)))
 
 
 def _components(placed: PlacedLaw, system: System) -> tuple[Any, ...]:

@@ -96,10 +96,9 @@ class Joint(ABC):
             for k, (about, expression) in enumerate(rows)
         )
 
-    def force_of(self, *about: str) -> Any:
-        """The length of the force with these multipliers for components."""
-        parts = [multiplier(self.row_name(part)) for part in about]
-        return parts[0] if len(parts) == 1 else sp.sqrt(sp.Add(*(part**2 for part in parts)))
+    def force_of(self, *about: str) -> tuple[Any, ...]:
+        """The force with these multipliers for components."""
+        return tuple(multiplier(self.row_name(part)) for part in about)
 
     def _laws(self) -> Sequence[SlidingLaw]:
         problems: list[str] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dry friction: sliding laws whose size follows the normal force of a constraint."""
+"""Dry friction: laws whose size follows the normal force of a constraint."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.model.expressions import as_expression, as_expressions
-from dalembert.model.laws import SlidingLaw, as_velocity, at_rest, length, squared
+from dalembert.model.laws import Coefficient, SlidingLaw, as_velocity, at_rest, length, refuse_negative, squared
 
 Normal = Literal["ideal", "actual"]
 
@@ -20,7 +20,8 @@ Normal = Literal["ideal", "actual"]
 class Friction(SlidingLaw):
     """C = −μ |N| (∂v/∂q̇)ᵀ v/|v|: along the sliding velocity v, against it, in proportion to the normal force N.
 
-    This is the law while surfaces slide; where v is exactly zero it is zero. ``da.simulate`` decides when they stick.
+    This is the law while surfaces slide; where v is exactly zero, its expressions are zero. What happens to surfaces at
+    rest is decided by ``sticking``.
     """
 
     normal_force: Any
@@ -30,8 +31,28 @@ class Friction(SlidingLaw):
 
     @property
     def can_stick(self) -> bool:
-        """Whether it holds what has come to rest, up to a force of μₛ |N|."""
-        return self.mu_static is not None and self.smoothing is None
+        """Whether it holds what has come to rest, up to a force of μₛ |N|: every dry law does, unless smoothed."""
+        return self.smoothing is None and not isinstance(self, Continued)
+
+    @property
+    def static_coefficient(self) -> Any:
+        """μₛ; where it is not given, the coefficient of sliding at no speed."""
+        return (
+            self.friction_coefficient(sp.S.Zero)
+            if self.mu_static is None
+            else as_expression(self.mu_static, "`mu_static`")
+        )
+
+    @property
+    def normal_components(self) -> tuple[Any, ...]:
+        """The components of the normal force, a vector: |N| is its length."""
+        return self.normal_force if isinstance(self.normal_force, tuple) else (self.normal_force,)
+
+    @property
+    def normal_size(self) -> Any:
+        """|N|."""
+        parts = self.normal_components
+        return sp.Abs(parts[0]) if len(parts) == 1 else sp.sqrt(squared(parts))
 
     @abstractmethod
     def friction_coefficient(self, speed_squared: Any) -> Any:
@@ -42,7 +63,7 @@ class Friction(SlidingLaw):
         """What takes the place of v/|v|."""
 
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(sp.Abs(self.normal_force) * component for component in self.per_normal_force(coordinates))
+        return tuple(self.normal_size * component for component in self.per_normal_force(coordinates))
 
     def per_normal_force(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         """The force C for |N| = 1."""
@@ -63,17 +84,20 @@ class Coulomb(Friction):
     mu              coefficient of sliding friction
     velocity        v: one expression or several, linear in the velocities q̇. Left out, it is the velocity of the
                     particle that the constraint touches, if it is one in Cartesian coordinates
-    normal_force    N: an expression of q, q̇, t and ``da.multiplier("name")``. Left out, it is λ |∂φ/∂q|, if the
-                    constraint touches one particle in Cartesian coordinates
-    normal          "ideal": λ is that of the ideal problem, so that the law is explicit. "actual": λ is the reaction
-                    that friction itself changes; N must then be linear in multipliers
+    normal_force    N: an expression of q, q̇, t and ``da.multiplier("name")``, or a tuple of such components, |N|
+                    being the length of that vector. Left out, it is λ |∂φ/∂q|, if the constraint touches one particle
+                    in Cartesian coordinates
+    normal          "actual": λ is the reaction with friction, which friction itself changes; the components of N must
+                    then be linear in multipliers. "ideal": λ is that of the problem without nonideal forces, as in
+                    Udwadia and Kalaba's papers, so that the law is explicit
     smoothing       w in v/√(|v|² + w²), which takes the place of v/|v|. Left out, nothing is smoothed
     mu_static       μₛ: surfaces that have come to rest stick, as by a further ideal constraint, until holding them
-                    would take more than μₛ |N|. Left out, the law is one of sliding only, zero at v = 0
+                    would take more than μₛ |N|. Left out, it equals ``mu``; a smoothed law never sticks
 
     Raises
     ------
-    ModelError      if something is left out, in a system where it cannot be known
+    ModelError      if a coefficient is a negative number; if something is left out, in a system where it cannot be
+                    known
 
     Examples
     --------
@@ -81,7 +105,7 @@ class Coulomb(Friction):
     >>> x, z = da.coordinates("x z")
     >>> wire = da.Constraint(z - x**2, name="wire", nonideal=da.Coulomb(0.2))
     >>> bead = da.System((x, z), [[1, 0], [0, 1]], (0, -10), wire)
-    >>> point = da.motion(bead, q=(0, 0), qd=(3, 0))
+    >>> point = da.motion(bead, q=(0, 0), qd=(3, 0))  # where friction, across the wire's normal, leaves N as it is
     >>> print(point.ideal_force, point.nonideal_force.round(9))
     [ 0. 28.] [-5.6  0. ]
     """
@@ -89,7 +113,7 @@ class Coulomb(Friction):
     mu: Any
     velocity: Any = None
     normal_force: Any = None
-    normal: Normal = "ideal"
+    normal: Normal = "actual"
     smoothing: Any = None
     mu_static: Any = None
 
@@ -97,6 +121,10 @@ class Coulomb(Friction):
         _check(self)
         if self.mu_static is not None and self.smoothing is not None:
             raise ModelError(["friction must either be smoothed or stick; leave out `smoothing` or `mu_static`."])
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return _coefficients(self)
 
     def friction_coefficient(self, speed_squared: Any) -> Any:
         return as_expression(self.mu, "`mu`")
@@ -121,13 +149,17 @@ class Stribeck(Friction):
     speed: Any
     velocity: Any = None
     normal_force: Any = None
-    normal: Normal = "ideal"
+    normal: Normal = "actual"
     smoothing: Any = None
 
     def __post_init__(self) -> None:
         _check(self)
         if as_expression(self.speed, "`speed`").is_positive is False:
             raise ModelError([f"`speed` must be positive, a speed about which friction falls; got {self.speed}."])
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return (*_coefficients(self), Coefficient("speed", as_expression(self.speed, "`speed`"), positive=True))
 
     def friction_coefficient(self, speed_squared: Any) -> Any:
         mu, mu_static, speed = as_expressions((self.mu, self.mu_static, self.speed), "`mu`, `mu_static` and `speed`")
@@ -163,6 +195,10 @@ class Continued(Friction):
     def kind(self) -> str:
         return self.law.kind
 
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return self.law.coefficients
+
     def friction_coefficient(self, speed_squared: Any) -> Any:
         return self.law.friction_coefficient(speed_squared)
 
@@ -187,7 +223,31 @@ def _check(law: Coulomb | Stribeck) -> None:
         raise ModelError([f"`smoothing` must be a positive width, or None for no smoothing; got {width}."])
     object.__setattr__(law, "smoothing", width)
     if law.normal_force is not None:
-        object.__setattr__(law, "normal_force", as_expression(law.normal_force, "`normal_force`"))
+        object.__setattr__(law, "normal_force", _as_normal_force(law.normal_force))
+    refuse_negative(law)
+
+
+def as_normal_force(components: Sequence[Any]) -> Any:
+    """A tuple of components, or the only one."""
+    return tuple(components) if len(components) > 1 else components[0]
+
+
+def _as_normal_force(given: Any) -> Any:
+    """An expression, or a tuple of components."""
+    if not isinstance(given, (tuple, list)):
+        return as_expression(given, "`normal_force`")
+    if not given:
+        raise ModelError([f"`normal_force` must be an expression, or a sequence of components; got {given!r}."])
+    return as_normal_force(as_expressions(given, "`normal_force`"))
+
+
+def _coefficients(law: Any) -> tuple[Coefficient, ...]:
+    given = {"mu": law.mu, "mu_static": law.mu_static, "smoothing": law.smoothing}
+    return tuple(
+        Coefficient(name, as_expression(value, f"`{name}`"), positive=name == "smoothing")
+        for name, value in given.items()
+        if value is not None
+    )
 
 
 def _along(v: Sequence[Any], width: Any) -> tuple[Any, ...]:

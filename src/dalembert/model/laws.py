@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import sympy as sp
 
@@ -14,6 +14,14 @@ from dalembert.errors import ModelError
 from dalembert.model.expressions import as_expression, as_expressions
 from dalembert.model.ordering import in_order, name_of
 from dalembert.model.symbols import ideal_force, t
+
+
+class Coefficient(NamedTuple):
+    """A coefficient of a law by its name there: it must not be negative, or must be ``positive``."""
+
+    name: str
+    value: Any
+    positive: bool = False
 
 
 class Law(ABC):
@@ -30,6 +38,11 @@ class Law(ABC):
     def kind(self) -> str:
         """What it is called where it is reported."""
         return type(self).__name__
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """The coefficients that would add energy if they were negative."""
+        return ()
 
     @abstractmethod
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
@@ -59,7 +72,7 @@ class SlidingLaw(Law):
 class Viscous(SlidingLaw):
     """C = −a₀ (∂v/∂q̇)ᵀ v: C = −a₀ q̇ for the whole system.
 
-    ``velocity``, v, is explained under ``da.Coulomb``.
+    ``coefficient`` is a₀, not negative; ``velocity``, v, is explained under ``da.Coulomb``.
 
     >>> import dalembert as da
     >>> da.Viscous(da.parameters("a0")).components((da.coordinates("x"),))
@@ -72,6 +85,11 @@ class Viscous(SlidingLaw):
     def __post_init__(self) -> None:
         as_expression(self.coefficient, "`coefficient`")
         object.__setattr__(self, "velocity", as_velocity(self.velocity))
+        refuse_negative(self)
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return (Coefficient("coefficient", as_expression(self.coefficient, "`coefficient`")),)
 
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         v = self.sliding_velocity(coordinates)
@@ -84,7 +102,7 @@ class Viscous(SlidingLaw):
 class Quadratic(SlidingLaw):
     """C = −a₀ |v| (∂v/∂q̇)ᵀ v, with |v| the Euclidean length: C = −a₀ |q̇| q̇ for the whole system.
 
-    ``velocity``, v, is explained under ``da.Coulomb``.
+    ``coefficient`` is a₀, not negative; ``velocity``, v, is explained under ``da.Coulomb``.
     """
 
     coefficient: Any
@@ -93,6 +111,11 @@ class Quadratic(SlidingLaw):
     def __post_init__(self) -> None:
         as_expression(self.coefficient, "`coefficient`")
         object.__setattr__(self, "velocity", as_velocity(self.velocity))
+        refuse_negative(self)
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return (Coefficient("coefficient", as_expression(self.coefficient, "`coefficient`")),)
 
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         v = self.sliding_velocity(coordinates)
@@ -170,6 +193,17 @@ def as_laws(given: Any, problems: list[str]) -> tuple[Law, ...]:
     except ModelError as error:
         problems += error.problems
         return ()
+
+
+def refuse_negative(law: Law) -> None:
+    """Raise if a coefficient is given as a negative number: such a law would add energy."""
+    problems = [
+        f"`{name}` of {law.kind} must not be negative, or the law adds energy; got {value}."
+        for name, value, positive in law.coefficients
+        if value.is_negative and not positive
+    ]
+    if problems:
+        raise ModelError(problems)
 
 
 def as_velocity(given: Any) -> tuple[Any, ...] | None:

@@ -10,14 +10,11 @@ import sympy as sp
 
 from dalembert.model.constraint import Constraint
 from dalembert.model.expressions import as_expression
-from dalembert.model.friction import Friction
+from dalembert.model.friction import Friction, as_normal_force
 from dalembert.model.laws import Law, Prescribed, Proportional, SlidingLaw
 from dalembert.model.ordering import name_of, quoted
 from dalembert.model.standard_form import constraint_row, gradient
 from dalembert.model.symbols import StateSymbols, functions_of_time, multiplier, plain_multiplier, t
-
-MOST_ACTUAL = 10
-"""Laws of an actual normal force in one system: every combination of signs is tried, 2¹⁰ of them at most."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,8 @@ class PlacedLaw:
     @property
     def actual(self) -> bool:
         """Whether it depends on the reaction that it changes itself."""
-        return isinstance(self.law, Friction) and self.law.normal == "actual"
+        law = self.law
+        return isinstance(law, Friction) and law.normal == "actual" and any(map(_multipliers, law.normal_components))
 
 
 def placed_laws(system: Any) -> tuple[tuple[PlacedLaw, ...], list[str]]:
@@ -62,14 +60,29 @@ def placed_laws(system: Any) -> tuple[tuple[PlacedLaw, ...], list[str]]:
     for constraint, law in given:
         placed, found = _placed(law, constraint, system)
         problems += found
-        laws += [] if found else [placed]
-    actual = [placed for placed in laws if placed.actual]
-    if len(actual) > MOST_ACTUAL:
-        problems.append(
-            f'at most {MOST_ACTUAL} laws may have `normal="actual"`, since all combinations of signs are tried; '
-            f"got {len(actual)}."
-        )
+        laws += [] if found else [_with_components(placed)]
     return tuple(laws), problems
+
+
+def _with_components(placed: PlacedLaw) -> PlacedLaw:
+    """The law with the length of a vector, if that is what its actual normal force is, as the vector itself."""
+    if not placed.actual:
+        return placed
+    return replace(placed, law=replace(placed.law, normal_force=as_normal_force(_components(placed.law))))
+
+
+def _components(law: Friction) -> tuple[Any, ...]:
+    """The components of the normal force; those of √(a² + b² + …) are a, b, …"""
+    parts = law.normal_components
+    root = parts[0]
+    if len(parts) > 1 or not (isinstance(root, sp.Pow) and root.exp == sp.S.Half):
+        return parts
+    roots = (sp.sqrt(term) for term in sp.Add.make_args(root.base))
+    return tuple(part.replace(sp.Abs, lambda inner: inner) for part in roots)
+
+
+def _multipliers(expression: Any) -> set[Any]:
+    return expression.atoms(multiplier)
 
 
 def _strangers(system: Any, constraints: list[Constraint]) -> set[Any]:
@@ -108,6 +121,7 @@ class _Contact:
     particle    the coordinates of the particle that it touches, none if there is no telling
     touched     the coordinates that its force acts on
     moving      whether it changes with time by itself
+    unclear     why other constraints on the particle leave open what it slides along, in a clause; empty if they do not
     """
 
     constraint: Constraint
@@ -115,16 +129,17 @@ class _Contact:
     particle: tuple[Any, ...]
     touched: tuple[Any, ...]
     moving: bool
+    unclear: str
 
     @classmethod
     def of(cls, constraint: Constraint, system: Any) -> _Contact:
         symbols = StateSymbols(system.coordinates)
-        moving = symbols.time in symbols.plain(constraint.expression).free_symbols
         row = tuple(symbols.restore(slope) for slope in constraint_row(constraint, symbols).gradient)
         touched = [i for i, slope in enumerate(row) if slope != 0]
-        q = system.coordinates
-        particle = tuple(q[i] for i in _particle(system.mass_matrix, touched))
-        return cls(constraint, row, particle, tuple(q[i] for i in touched), moving)
+        particle = _particle(system.mass_matrix, touched)
+        mine, own = (tuple(system.coordinates[i] for i in places) for places in (particle, touched))
+        unclear = _unclear(constraint, set(particle), system)
+        return cls(constraint, row, mine, own, _moves(constraint, symbols), unclear)
 
     @property
     def velocity(self) -> tuple[Any, ...]:
@@ -143,6 +158,11 @@ class _Contact:
                 f"the nonideal law {where} must be given its `velocity`, since what it slides along moves with time: "
                 f"the velocity relative to that."
             ]
+        if self.unclear:
+            return [
+                f"the nonideal law {where} must be given its `velocity`, relative to what it slides along: "
+                f"{self.unclear}."
+            ]
         return []
 
     def normal_problems(self, where: str) -> list[str]:
@@ -155,6 +175,29 @@ class _Contact:
             f"the nonideal law {where} must be given its `{argument}`: {what}. It can be left out only on one particle "
             f"in Cartesian coordinates, two or three that share one constant mass; {names} cannot be told to be such."
         )
+
+
+def _moves(constraint: Constraint, symbols: StateSymbols) -> bool:
+    """Whether a constraint changes with time by itself."""
+    return symbols.time in symbols.plain(constraint.expression).free_symbols
+
+
+def _unclear(own: Constraint, particle: set[int], system: Any) -> str:
+    """How another constraint moves a particle: what it slides along is then made by both, and may move itself."""
+    symbols = StateSymbols(system.coordinates)
+    for other in system.constraints:
+        if other is own or _strangers(system, [other]):
+            continue
+        row = constraint_row(other, symbols)
+        touched = {i for i, slope in enumerate(row.gradient) if slope != 0}
+        if not touched & particle:
+            continue
+        if _moves(other, symbols):
+            return f"`{other.name}`, which holds the same particle, moves with time"
+        if touched - particle:
+            names = quoted(name_of(system.coordinates[i]) for i in sorted(touched - particle))
+            return f"`{other.name}`, which holds the same particle, depends on {names} too"
+    return ""
 
 
 def _particle(M: Any, touched: list[int]) -> list[int]:
@@ -204,17 +247,19 @@ def _sliding_problems(law: Law, where: str, system: Any) -> list[str]:
 
 
 def _normal_problems(law: Friction, where: str, symbols: StateSymbols) -> list[str]:
-    if law.normal == "ideal":
+    """The components of an actual normal force must be linear in multipliers, but for what is known beforehand."""
+    if law.normal == "ideal" or not any(map(_multipliers, law.normal_components)):
         return []
-    names = sorted(m.name for m in law.normal_force.atoms(multiplier))
-    multipliers = [plain_multiplier(name) for name in names]
-    normal = symbols.plain(law.normal_force)
-    slopes = gradient(normal, multipliers)
-    offset = normal.xreplace(dict.fromkeys(multipliers, sp.S.Zero))
-    curved = any(slope.free_symbols & set(multipliers) for slope in slopes)
-    if curved or offset != 0 or not names or normal.free_symbols & set(symbols.ideal_force):
-        return [
-            f'the `normal_force` of the nonideal law {where} must be linear in `da.multiplier`s for `normal="actual"`; '
-            f"`{symbols.readable(law.normal_force)}` is not."
-        ]
+    for component in _components(law):
+        normal = symbols.plain(component)
+        multipliers = [plain_multiplier(m.name) for m in _multipliers(component)]
+        slopes = gradient(normal, multipliers)
+        curved = any(slope.free_symbols & set(multipliers) for slope in slopes)
+        if curved or normal.free_symbols & set(symbols.ideal_force):
+            said = symbols.readable(sp.Tuple(*law.normal_components) if len(law.normal_components) > 1 else component)
+            return [
+                f"the `normal_force` of the nonideal law {where} must be linear in `da.multiplier`s, or the length of "
+                f"a vector whose components are; `{said}` is not. Give the components as a tuple, or use "
+                f'`normal="ideal"`.'
+            ]
     return []

@@ -12,7 +12,6 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model.constraint import Constraint
-from dalembert.model.expressions import as_expression
 from dalembert.model.friction import Continued, Friction
 from dalembert.model.placement import PlacedLaw
 from dalembert.model.standard_form import constraint_row
@@ -27,7 +26,7 @@ class Contact:
     number          of its law, among the laws of the system
     name            of its constraint, or of the law if it belongs to the whole system
     velocity        components of the sliding velocity; tangential ones only, where that can be told
-    normal_force    N, an expression of multipliers
+    normal_size     |N|, an expression of multipliers
     mu_static       most that friction can hold, as a part of |N|
     mark            what sets the names made here apart from those of the model
     """
@@ -35,7 +34,7 @@ class Contact:
     number: int
     name: str
     velocity: tuple[Any, ...]
-    normal_force: Any
+    normal_size: Any
     mu_static: Any
     mark: str = ""
 
@@ -55,7 +54,7 @@ class Contact:
 
 @lru_cache(maxsize=128)
 def contacts(system: System) -> tuple[Contact, ...]:
-    """The contacts that can stick: their laws have a static coefficient and are not smoothed."""
+    """The contacts that can stick: those of dry friction that is not smoothed."""
     mark = ""
     while any(re.fullmatch(rf".*\.\d+{mark}", name) for name in (*system.parameter_names, *system.constraint_names)):
         mark += "'"
@@ -63,9 +62,9 @@ def contacts(system: System) -> tuple[Contact, ...]:
         Contact(
             number,
             placed.constraint or placed.kind,
-            _tangential(placed, system),
-            placed.law.normal_force,
-            as_expression(placed.law.mu_static, "`mu_static`"),
+            tangential(placed, system),
+            placed.law.normal_size,
+            placed.law.static_coefficient,
             mark,
         )
         for number, placed in enumerate(system.laws)
@@ -73,7 +72,7 @@ def contacts(system: System) -> tuple[Contact, ...]:
     )
 
 
-def _tangential(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
+def tangential(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
     """The sliding velocity without its part along the constraint's own gradient, which vanishes on the motion.
 
     To hold that part too would be to hold the normal direction twice, and the normal force could not be told from
@@ -129,3 +128,19 @@ def with_sticking(system: System, contacts: Collection[Contact], sticking: Colle
 def slopes(contact: Contact, system: System) -> tuple[tuple[Any, ...], ...]:
     """∂v/∂q̇, one row per component."""
     return tuple(tuple(v.diff(q.diff(t)) for q in system.coordinates) for v in contact.velocity)
+
+
+MOST_COUPLED = 6
+"""Coordinates up to which a mass matrix that is not diagonal is inverted in symbols."""
+
+
+def leaves_reactions(placed: PlacedLaw, system: System) -> bool:
+    """Whether friction changes no reaction, by its form: A M⁻¹ (∂v/∂q̇)ᵀ = 0 for its tangential velocity v."""
+    M = system.mass_matrix
+    if not M.is_diagonal() and M.rows > MOST_COUPLED:
+        return False
+    symbols = system.symbols
+    rows = [[symbols.restore(e) for e in constraint_row(c, symbols).gradient] for c in system.constraints]
+    slopes = [[v.diff(rate) for rate in system.velocities] for v in tangential(placed, system)]
+    moved = sp.Matrix(rows) * M.LUsolve(sp.Matrix(slopes).T)
+    return all(sp.simplify(entry) == 0 for entry in moved)

@@ -162,11 +162,7 @@ class System:
     def expressions(self) -> tuple[Any, ...]:
         """Every expression of the model."""
         laws = [component for placed in self.laws for component in placed.law.components(self.coordinates)]
-        laws += [
-            as_expression(placed.law.mu_static, "`mu_static`")
-            for placed in self.laws
-            if getattr(placed.law, "can_stick", False)
-        ]
+        laws += [placed.law.static_coefficient for placed in self.laws if getattr(placed.law, "can_stick", False)]
         lagrangian = () if self.lagrangian is None else (self.lagrangian,)
         rows = [constraint.expression for constraint in self.constraints]
         return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian)

@@ -93,7 +93,9 @@ def differentiated(
             continue
         a = [of(values, argument, argument) for argument in arguments]
         values.append(_number(name, *a))
-        slopes.append(_derivative(_number, name, values[-1], a, [of(slopes, argument, 0) for argument in arguments]))
+        with np.errstate(all="ignore"):  # what a selection leaves aside need not have a derivative
+            slope = _derivative(_number, name, values[-1], a, [of(slopes, argument, 0) for argument in arguments])
+        slopes.append(slope)
     outputs = program.outputs
     jacobian = np.zeros((len(outputs), len(y)))
     for row, output in zip(jacobian, outputs, strict=True):

@@ -15,6 +15,7 @@ from dalembert.model.friction import Friction
 from dalembert.model.laws import while_moving
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import standard_form
+from dalembert.model.sticking import leaves_reactions
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System
 from dalembert.model.values import Floats, parameter_values, scalar_value, state_values
@@ -206,11 +207,11 @@ def _nature(system: System, M: Any, probed: Probes) -> Any:
     """C, the sum of all laws; those given as z are multiplied by the symmetric root of M."""
     C = sp.zeros(M.rows, 1)
     for placed in system.laws:
-        if placed.actual:
+        if placed.actual and not leaves_reactions(placed, system):
             raise ModelError(
                 [
                     f"the nonideal law {placed.described} must depend on the ideal normal force to have a closed form; "
-                    f'it has `normal="actual"`. Use `da.motion` for numbers.'
+                    f'it has `normal="actual"`, and its friction changes the reactions. Use `da.motion` for numbers.'
                 ]
             )
         entries = [system.symbols.plain(c) for c in placed.law.components(system.coordinates)]
@@ -261,6 +262,10 @@ def _notes(system: System, probed: Probes, kept: Sequence[int], terms: Terms, re
         )
     if any(isinstance(placed.law, Friction) for placed in system.laws):
         notes.append("Friction is written as it is while surfaces slide: the sliding velocity is not zero.")
+    if any(placed.actual for placed in system.laws):
+        notes.append(
+            "Friction acts across all constraints here: it leaves the normal force of the ideal problem as it is."
+        )
     if any(symbol in terms.C.free_symbols for symbol in terms.multiplier_symbols):
         notes.append("In C, λ with the name of a constraint is its multiplier in the ideal problem.")
     if any(placed.law.scaled for placed in system.laws):

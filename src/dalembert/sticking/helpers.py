@@ -54,9 +54,9 @@ def _refuse_undetermined(
     names = phase.mode.system.constraint_names
     q, qd = np.split(y, 2)
     A = np.asarray(terms_at(phase.mode.dynamics, q, qd, t, phase.values).A)[: len(names)]
-    bases = [_basis(slopes[group[0]]) for group in groups]
+    bases = [basis_of(slopes[group[0]]) for group in groups]
     concerned = [
-        [c for c in phase.mode.sticking if multiplier(name) in c.normal_force.atoms(multiplier)] for name in names
+        [c for c in phase.mode.sticking if multiplier(name) in c.normal_size.atoms(multiplier)] for name in names
     ]
     concerned += [group for group, basis in zip(groups, bases, strict=True) for _ in basis]
     open_ = np.flatnonzero(_undetermined(np.vstack([A, *bases])))
@@ -67,12 +67,12 @@ def _refuse_undetermined(
         raise ConstraintError(
             f"the forces of contacts that stick must be determined; at t = {t:.6g} those of {quoted(doubtful)} are "
             f"not: they{with_them} can share what they hold in more than one way, and how much they can hold "
-            f"depends on it. Leave out `mu_static` of some, or take out of their `velocity` what a constraint holds "
-            f"already."
+            f"depends on it. Give some of them a width of `smoothing`, so that they creep instead, or take out of "
+            f"their `velocity` what a constraint holds already."
         )
 
 
-def _basis(rows: Floats) -> Floats:
+def basis_of(rows: Floats) -> Floats:
     """Orthonormal rows with the same span."""
     _, values, basis = np.linalg.svd(rows, full_matrices=False)
     return basis[values > DEPENDENT * values.max(initial=0.0)]

@@ -90,11 +90,18 @@ def _notes(pieces: Sequence[Piece]) -> tuple[str, ...]:
         for contact, others in piece.phase.helpers.items()
         if others
     )
-    return tuple(
+    kept = dict.fromkeys(c.name for piece in pieces for c, d in piece.phase.directions.items() if not d.any())
+    notes = [
         f"{quoted(names)} hold the same motion: they let go together, when all that they can hold is exceeded; how "
         f"they share it until then is not determined."
         for names in helped
-    )
+    ]
+    if kept:
+        notes.append(
+            f"{quoted(kept)} {'is' if len(kept) == 1 else 'are'} kept at rest by constraints for a time: how much of "
+            f"the load friction takes there is not determined, and it is counted as none."
+        )
+    return tuple(notes)
 
 
 def places(mode: Mode) -> NDArray[np.int64]:

@@ -88,7 +88,7 @@ class Mode:
 
     def _most(self, contact: Contact, t: Any, y: Floats, p: dict[str, float], reactions: Floats) -> Floats:
         """μₛ |N|."""
-        most = (contact.mu_static * sp.Abs(contact.normal_force),)
+        most = (contact.mu_static * contact.normal_size,)
         return values_of(self.system, most)(t, y, p, reactions)[..., 0]
 
     def slopes(self, contact: Contact, t: Any, y: Floats, p: dict[str, float]) -> Floats:

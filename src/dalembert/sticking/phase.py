@@ -21,13 +21,17 @@ Floats = NDArray[np.float64]
 ASIDE = 0.25
 """Cosine of the angle by which a sliding velocity may turn before the way it slides is taken anew."""
 
+SET_OFF = 1e-9
+"""Sliding velocity, relative to all velocities, at which a contact that constraints keep at rest has begun to move."""
+
 
 @dataclass(frozen=True, eq=False)
 class Phase:
     """Some contacts stick, the others slide, each in its own direction.
 
     p             values of the system's own parameters, by name
-    directions    for each contact that slides a unit vector with components like those of its velocity
+    directions    for each contact that slides a unit vector with components like those of its velocity; zero where
+                  constraints keep it at rest
     fastest       for each of them the largest speed since it began to slide, as far as that is past
     helpers       for each contact that sticks the others that hold the same motion
     """
@@ -60,8 +64,11 @@ class Phase:
 
     def turned(self, contact: Contact, t: Any, y: Floats) -> NDArray[np.bool_]:
         """Where a contact does not slide its way any more: it has come to rest and gone back, or turned aside."""
-        v = self.velocity(contact, t, y)
-        return np.asarray(v @ self.directions[contact] <= ASIDE * np.linalg.norm(v, axis=-1))
+        v, along = self.velocity(contact, t, y), self.directions[contact]
+        speed = np.linalg.norm(v, axis=-1)
+        if not along.any():
+            return np.asarray(speed > SET_OFF * (1 + np.abs(y[..., y.shape[-1] // 2 :]).max(axis=-1)))
+        return np.asarray(v @ along <= ASIDE * speed)
 
     def load(self, contact: Contact, t: Any, y: Floats, reactions: Floats) -> Load:
         """What holding a contact takes, and what friction can give."""

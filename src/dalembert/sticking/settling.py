@@ -13,7 +13,7 @@ from dalembert.equation.dynamics import Terms
 from dalembert.integration.run import told
 from dalembert.integration.start import terms_at
 from dalembert.model.sticking import Contact
-from dalembert.sticking.helpers import helpers_of
+from dalembert.sticking.helpers import DEPENDENT, basis_of, helpers_of
 from dalembert.sticking.mode import mode_of
 from dalembert.sticking.phase import Phase
 
@@ -37,11 +37,14 @@ def settled(
     """The next phase and the state with which to go on.
 
     First all that is at rest is held; whichever that takes too much for lets go, the worst first, and starts to slide
-    the way it is pushed. What is ``freed`` lets go in any case. ``fastest`` are the speeds that are past.
+    the way it is pushed. What is ``freed`` lets go in any case. ``fastest`` are the speeds that are past. A contact
+    whose velocity the constraints prescribe, as at the dead centre of a crank, cannot be held: it moves as they say.
     """
     mode = before.mode
-    resting = [c for c in mode.contacts if c in mode.sticking or c in stopped or _rests(before, c, t, y)]
+    resting = [c for c in mode.contacts if c in mode.sticking or c in stopped or rests(before, c, t, y)]
     sliding = {c: _unit(before.velocity(c, t, y)) for c in mode.contacts if c not in resting}
+    sliding |= _prescribed(before, resting, sliding, y, t)
+    resting = [c for c in resting if c not in sliding]
     y = _at_rest(_phase(before, resting, sliding), y, t)
     pushed: dict[Contact, Floats] = {}
     while True:
@@ -57,6 +60,43 @@ def settled(
         if worst is None or excess[worst] <= 0:
             return _aligned(trial, pushed, y, t)
         pushed[worst] = _unit(-loads[worst].taken)
+
+
+def _prescribed(
+    before: Phase, resting: Collection[Contact], sliding: dict[Contact, Floats], y: Floats, t: float
+) -> dict[Contact, Floats]:
+    """The contacts at rest whose velocity the constraints prescribe, and the way each starts to move.
+
+    That is zero for one that is kept at rest: the constraints take what load there is, and friction none.
+    """
+    if not resting or not before.mode.system.constraints:
+        return {}
+    whole = _phase(before, resting, sliding)
+    q, qd = np.split(y, 2)
+    terms = terms_at(whole.mode.dynamics, q, qd, t, whole.values)
+    A, b = np.asarray(terms.A), np.asarray(terms.b)
+    own = basis_of(A[: len(before.mode.system.constraints)])
+    found = [c for c in resting if _within(A[whole.mode.rows(c)], own)]
+    if not found:
+        return {}
+    still = {c: np.zeros(len(c.velocity)) for c in found}
+    free = _phase(before, [c for c in resting if c not in found], sliding | still)
+    here = np.array([t])
+    acceleration = told(free.mode.dynamics, free.method, None, here, y[None], here, free.values)["acceleration"][0]
+    # forces that balance leave rounding of their own size
+    large = np.linalg.norm([acceleration, np.linalg.lstsq(np.asarray(terms.M), np.asarray(terms.Q))[0]])
+    for contact in found:
+        rows = whole.mode.rows(contact)
+        rate = A[rows] @ acceleration - b[rows]
+        if np.linalg.norm(rate) > DEPENDENT * (np.linalg.norm(A[rows]) * large + np.linalg.norm(b[rows])):
+            still[contact] = _unit(rate)
+    return still
+
+
+def _within(rows: Floats, basis: Floats) -> bool:
+    """Whether rows lie in the span of an orthonormal basis."""
+    outside = rows - rows @ basis.T @ basis
+    return bool((np.linalg.norm(outside, axis=1) <= DEPENDENT * np.linalg.norm(rows, axis=1)).all())
 
 
 def _aligned(phase: Phase, pushed: Collection[Contact], y: Floats, t: float) -> tuple[Phase, Floats]:
@@ -108,7 +148,8 @@ def _phase(before: Phase, sticking: Collection[Contact], directions: dict[Contac
     return Phase(mode_of(mode.system, mode.contacts, tuple(sticking)), before.method, before.p, directions, {})
 
 
-def _rests(phase: Phase, contact: Contact, t: float, y: Floats) -> bool:
+def rests(phase: Phase, contact: Contact, t: float, y: Floats) -> bool:
+    """Whether a contact is at rest, but for rounding."""
     v = phase.velocity(contact, t, y)
     return bool(np.linalg.norm(v) <= 1e-14 * np.abs(y[len(y) // 2 :]).max())
 

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Normal forces that friction itself changes, as straight-line arithmetic on a tape.
+
+Notation: sᵢ = |u₀ᵢ + Σⱼ Gᵢⱼ sⱼ| for the sizes s of k normal forces; u₀ᵢ and Gᵢⱼ are numbers, or vectors where a normal
+force is one. See ``equation/reaction.py``, which also counts the solutions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dalembert.equation import straight_line as sl
+from dalembert.native.tape import Tape, Value
+
+CLEARLY_UNIQUE = 0.999
+"""Largest spectral radius of |Gᵢⱼ| at which machine code answers for there being one solution; at one there is not."""
+
+ROUNDS, NEWTON_STEPS, BOUNDS = 4, 4, 8
+"""Rounds of Gauss and Seidel's iteration, steps of Newton's, and rounds for the spectral radius."""
+
+SOLVED = 1e-13
+"""Residual, relative to the sum of all normal forces, at which they count as found."""
+
+Coupling = Sequence[Sequence[sl.Vector]]
+Conditions = list[tuple[Any, Any]]
+
+
+def normal_forces(tape: Tape, G: Coupling, u0: Sequence[sl.Vector]) -> tuple[list[Any], Conditions]:
+    """The sizes of the normal forces, and pairs of which the first must be the larger one for them to be right."""
+    k = len(u0)
+    B = [[_length(tape, G[i][j]) for j in range(k)] for i in range(k)]
+    s = [_one(tape, G[i][i], u0[i]) for i in range(k)]
+    conditions = _contraction(B)
+    if k == 1 or all(sl.is_number(B[i][j], 0) for i in range(k) for j in range(k) if i != j):
+        return s, conditions
+    for _ in range(ROUNDS):
+        for i in range(k):
+            rest = list(u0[i])
+            for j in (j for j in range(k) if j != i):
+                rest = list(sl.plus(rest, G[i][j], s[j]))
+            s[i] = _one(tape, G[i][i], rest)
+    for _ in range(NEWTON_STEPS):
+        s = _newton(tape, G, u0, s)
+    found = [_length(tape, u) for u in _forces(G, u0, s)]
+    scale: Any = 1e-290  # so that nothing at all is found as well
+    for size in found:
+        scale = sl.add(scale, size)
+    misses = [tape.record("fabs", sl.sub(a, b)) for a, b in zip(found, s, strict=True)]
+    return found, [*conditions, *((sl.mul(SOLVED, scale), miss) for miss in misses)]
+
+
+def _one(tape: Tape, G: sl.Vector, u0: sl.Vector) -> Any:
+    """The s ≥ 0 with s = |u₀ + G s| for one contact, |G| < 1; see ``equation.reaction.one_length``."""
+    if len(u0) == 1:
+        ahead = tape.record("<=", 0.0, u0[0])
+        sides = _over(tape, u0[0], sl.sub(1, G[0])), _over(tape, sl.sub(0, u0[0]), sl.add(1, G[0]))
+        return tape.record("select", ahead, *sides)
+    rest, half, square = sl.sub(1, sl.dot(G, G)), sl.dot(u0, G), sl.dot(u0, u0)
+    root = tape.record("sqrt", sl.add(sl.mul(half, half), sl.mul(rest, square)))
+    ahead = tape.record("<=", 0.0, half)
+    behind = tape.record("select", ahead, 1.0, sl.sub(root, half))
+    return tape.record("select", ahead, _over(tape, sl.add(half, root), rest), _over(tape, square, behind))
+
+
+def _forces(G: Coupling, u0: Sequence[sl.Vector], s: sl.Vector) -> list[sl.Vector]:
+    """u₀ + G s."""
+    found: list[sl.Vector] = []
+    for own, start in zip(G, u0, strict=True):
+        u = start
+        for factor, size in zip(own, s, strict=True):
+            u = sl.plus(u, factor, size)
+        found.append(u)
+    return found
+
+
+def _newton(tape: Tape, G: Coupling, u0: Sequence[sl.Vector], s: list[Any]) -> list[Any]:
+    """One step of Newton's method, by elimination without pivoting: the matrix is I less a contraction."""
+    k = len(s)
+    forces = _forces(G, u0, s)
+    sizes = [_length(tape, u) for u in forces]
+    matrix: list[list[Any]] = []
+    for i in range(k):
+        some = tape.record("<", 0.0, sizes[i])
+        size = tape.record("select", some, sizes[i], 1.0)  # without a force there is no direction either
+        along = [_over(tape, part, size) for part in forces[i]]
+        matrix.append([sl.sub(1 if i == j else 0, sl.dot(along, G[i][j])) for j in range(k)])
+    change = [sl.sub(a, b) for a, b in zip(sizes, s, strict=True)]
+    for j in range(k):
+        for i in range(j + 1, k):
+            factor = sl.mul(matrix[i][j], sl.reciprocal(matrix[j][j]))
+            matrix[i] = list(sl.minus(matrix[i], matrix[j], factor))
+            change[i] = sl.sub(change[i], sl.mul(factor, change[j]))
+    for j in reversed(range(k)):
+        for i in range(j + 1, k):
+            change[j] = sl.sub(change[j], sl.mul(matrix[j][i], change[i]))
+        change[j] = sl.mul(change[j], sl.reciprocal(matrix[j][j]))
+    return [sl.add(a, b) for a, b in zip(s, change, strict=True)]
+
+
+def _contraction(B: sl.Matrix) -> Conditions:
+    """B x < x for some positive x, near the eigenvector: then the spectral radius of B is below one."""
+    x: sl.Vector = [1.0] * len(B)
+    if len(B) > 1:
+        for _ in range(BOUNDS):
+            x = [sl.add(a, sl.dot(row, x)) for a, row in zip(x, B, strict=True)]
+    return [(sl.mul(CLEARLY_UNIQUE, a), sl.dot(row, x)) for a, row in zip(x, B, strict=True)]
+
+
+def _length(tape: Tape, u: sl.Vector) -> Any:
+    return tape.record("fabs", u[0]) if len(u) == 1 else tape.record("sqrt", sl.dot(u, u))
+
+
+def _over(tape: Tape, a: Any, b: Any) -> Any:
+    """a/b; no number where both are known and b is zero."""
+    return a / b if isinstance(a, Value) or isinstance(b, Value) else tape.record("fdiv", float(a), float(b))

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The motion at one state where contacts are at rest: what friction holds there, and how the rest starts to slide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.formulation import Formulation
+from dalembert.equation.reaction import Nature
+from dalembert.integration.failure import answer_at
+from dalembert.integration.method import Method
+from dalembert.integration.start import terms_at
+from dalembert.lowering.build import build
+from dalembert.model.sticking import contacts
+from dalembert.model.system import System
+from dalembert.sticking.mode import Floats, mode_of
+from dalembert.sticking.phase import Phase
+from dalembert.sticking.settling import rests, settled
+
+
+def answer_at_rest(
+    system: System, method: Method, q: Floats, qd: Floats, t: float, p: dict[str, float]
+) -> ConstrainedMotion | None:
+    """The answer where some contact is at rest, friction holding it or letting it go; None where all of them slide.
+
+    Raises
+    ------
+    ConstraintError    if contacts at rest can share what they hold in more than one way that matters
+    """
+    touching = contacts(system)
+    free = Phase(mode_of(system, touching, ()), method, p, {}, {})
+    y = np.concatenate([q, qd])
+    if not any(rests(free, contact, t, y) for contact in touching):
+        return None
+    phase, y = settled(free, y, t)
+    values = tuple(np.asarray(p[name]) for name in system.parameter_names)
+    n = len(q)
+    answer = answer_at(phase.mode.dynamics, y[:n], y[n:], t, phase.values, method.formulation)
+    return _with_forces(system, method.formulation, _shares(phase, answer, y, t), (q, qd, t, values))
+
+
+def _shares(phase: Phase, answer: ConstrainedMotion, y: Floats, t: float) -> Floats:
+    """C of every law of the system (l, n): of a contact that sticks, the force that holds it."""
+    mode = phase.mode
+    held = {contact.number: contact for contact in mode.sticking}
+    sliding = iter(np.asarray(answer.law_natures))
+    reactions = np.asarray(answer.reactions)
+    return np.stack(
+        [
+            mode.slopes(held[i], t, y, phase.p).T @ reactions[mode.rows(held[i])] if i in held else next(sliding)
+            for i in range(len(mode.system.laws))
+        ]
+    )
+
+
+def _with_forces(system: System, formulation: Formulation, shares: Floats, state: Any) -> ConstrainedMotion:
+    """The answer of a system whose laws have known forces C."""
+    from dalembert.equation.constrained_motion import answer_of  # which imports JAX
+
+    terms = terms_at(build(system), *state)
+    given = (np.asarray(x) for x in (terms.M, terms.Q, terms.A, terms.b))
+    found = answer_of(formulation, *given, lambda _: Nature(shares, None))  # pyright: ignore  (arrays of NumPy do)
+    return replace(found, laws=build(system).laws)
