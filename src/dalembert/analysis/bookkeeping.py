@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +19,7 @@ from dalembert.analysis.quadrature import Leg, nodes_along, whole_run
 from dalembert.equation.dynamics import Dynamics, damping_rates, stabilised
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, solve
+from dalembert.integration.compiled import SOON_READY, kept_by_dynamics
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import shortest_multipliers
@@ -140,8 +140,7 @@ def _by_machine_code(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any
     return Accounts(forces, powers, books["kinetic"][:, 0], books["energy"][:, 0], unique)  # pyright: ignore
 
 
-# it runs once or twice: little optimisation makes it sooner ready
-@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})  # pyright: ignore
+@kept_by_dynamics(SOON_READY)
 def _computed(
     dynamics: Dynamics, formulation: Formulation, drift: Drift, q: Array, qd: Array, t: Array, p: Any
 ) -> Accounts:

@@ -122,6 +122,11 @@ class Dynamics:
     contacts: tuple[int, ...] = ()
 
     @cached_property
+    def programs(self) -> dict[Any, Any]:
+        """What was compiled for this system alone, to be kept as long as it."""
+        return {}
+
+    @cached_property
     def compiled(self) -> Compiled:
         return self.compile()
 

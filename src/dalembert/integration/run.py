@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -128,10 +127,14 @@ def refuse_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0
 
 def suited_to(dynamics: Dynamics, formulation: Formulation) -> Dynamics:
     """The dynamics with rows chosen and drift cured in the Euclidean metric where M is no metric."""
-    return dynamics if formulation.positive_mass else _euclidean(dynamics)
+    if formulation.positive_mass:
+        return dynamics
+    # compiled programs are found by their dynamics: the same one must come back
+    if "euclidean" not in dynamics.programs:
+        dynamics.programs["euclidean"] = _euclidean(dynamics)
+    return dynamics.programs["euclidean"]
 
 
-@lru_cache(maxsize=64)  # compiled programs are found by their dynamics: the same one must come back
 def _euclidean(dynamics: Dynamics) -> Dynamics:
     def euclidean(q: Any, qd: Any, t: Any, p: Any) -> Terms:
         return dynamics.terms(q, qd, t, p)._replace(M=jnp.eye(len(dynamics.coordinates)))

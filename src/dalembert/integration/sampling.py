@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.compiled import SOON_READY, kept_by_dynamics
 from dalembert.integration.general_steps import guarded
 from dalembert.integration.guarded_solver import vector_field
 from dalembert.integration.method import Method, Numbers, divided, halves, reunited
@@ -41,9 +41,7 @@ def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: 
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-# It runs once, and compiling is nearly all that it costs: little optimisation makes it twice as quick to be ready.
-# pyright: ignore is for equinox, whose types know no options of JAX's own.
-@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})  # pyright: ignore
+@kept_by_dynamics(SOON_READY)
 def _sample(
     dynamics: Dynamics, shape: Method, numbers: Numbers, t0: Array, y0: Array, times: Array, count: Array, p: Any
 ) -> dict[str, Array]:

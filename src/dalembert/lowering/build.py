@@ -38,10 +38,14 @@ DIFFERENTIATED_LIMIT = 190
 """The same for derivatives of a flow, which are some times longer than the program: between 2 links (138 operations)
 and 3 (248)."""
 
+MOST_KEPT = 64
+"""Systems whose programs are kept for the next call. A program of JAX's takes ten memory maps and more, a system up to
+500, and Linux gives a process 65 530 before it ends it."""
+
 Style = Literal["straight-line", "array"]
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=MOST_KEPT)
 def build(system: System | FunctionSystem, style: Style | None = None, *, differentiated: bool = False) -> Dynamics:
     """The dynamics of a system as compiled functions of numbers, reusable; the same system is built only once.
 

@@ -105,13 +105,13 @@ class Mode:
         return total
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def mode_of(system: System, contacts: tuple[Contact, ...], sticking: tuple[Contact, ...]) -> Mode:
     """The mode, with its program if that was compiled before."""
     return Mode(system, contacts, sticking)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def values_of(system: System, expressions: tuple[Any, ...]) -> Callable[..., Floats]:
     """Expressions as a function of t, y, parameters and multipliers, at one time or at many; they come last."""
     symbols = system.symbols
