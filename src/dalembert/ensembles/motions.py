@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -200,9 +201,18 @@ def _on_all_cores(motions: Motions) -> Machine:
     def move(y: Floats, p: Floats, *rest: Any, every: bool) -> tuple[Floats, Floats]:
         # more parts than workers: members take unequally long
         cuts = np.linspace(0, y.shape[1], min(4 * workers, y.shape[1]) + 1).astype(int)
+        stop = np.zeros(1)
         with ThreadPoolExecutor(workers) as pool:
-            parts = pool.map(lambda i, j: motions(y[:, i:j], p[:, i:j], *rest, every=every), cuts[:-1], cuts[1:])
-            states, endings = zip(*parts, strict=True)
+            parts = [
+                pool.submit(motions, y[:, i:j], p[:, i:j], *rest, stop, every=every)
+                for i, j in pairwise(cuts)
+            ]
+            try:
+                states, endings = zip(*(part.result() for part in parts), strict=True)
+            except BaseException:  # Ctrl-C among them: the pool waits for its threads, which must not go on for long
+                stop[0] = 1.0
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
         return np.concatenate(states), np.concatenate(endings)
 
     return move
