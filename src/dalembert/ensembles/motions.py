@@ -203,10 +203,7 @@ def _on_all_cores(motions: Motions) -> Machine:
         cuts = np.linspace(0, y.shape[1], min(4 * workers, y.shape[1]) + 1).astype(int)
         stop = np.zeros(1)
         with ThreadPoolExecutor(workers) as pool:
-            parts = [
-                pool.submit(motions, y[:, i:j], p[:, i:j], *rest, stop, every=every)
-                for i, j in pairwise(cuts)
-            ]
+            parts = [pool.submit(motions, y[:, i:j], p[:, i:j], *rest, stop, every=every) for i, j in pairwise(cuts)]
             try:
                 states, endings = zip(*(part.result() for part in parts), strict=True)
             except BaseException:  # Ctrl-C among them: the pool waits for its threads, which must not go on for long

@@ -217,7 +217,10 @@ def _tangent(J: Floats) -> Floats:
 
 
 def _some_solution(at: Callable[[Floats], Equations], y: Floats) -> Floats:
-    import scipy.optimize
+    near = _retracted(at, y)
+    if np.linalg.norm(at(near).residual) <= 1e-13 * (1 + np.linalg.norm(near)):
+        return near
+    import scipy.optimize  # takes long to import, and is needed only from afar
 
     least_squares: Any = scipy.optimize.least_squares  # its stubs take only strings for the Jacobian
     found = least_squares(
