@@ -62,7 +62,7 @@ MODELS = {
     r"`matrix` must have one column per coordinate \(2\); got 3": lambda: da.pfaffian((x, y), [[1, 2, 3]]),
     r"`vector` must have one entry per row of `matrix` \(1\); got 2": lambda: da.pfaffian((x, y), [[1, 2]], [1, 2]),
     r"`names` must have one entry per row of `matrix` \(1\); got 2": lambda: da.pfaffian((x, y), [[1, 2]], names="ab"),
-    r"the terms must use functions that can be computed; `zeta` has no numerical form": lambda: da.build(
+    r"`applied_force` must use functions that can be computed; `zeta` has no numerical form": lambda: da.build(
         system(applied_force=(sp.zeta(x), 0))
     ),
     r"`constraints` must hold `da.Constraint` objects; got x\(t\) - y\(t\)": lambda: system(constraints=x - y),
