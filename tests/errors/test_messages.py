@@ -162,7 +162,7 @@ INPUTS = {
     ),
     r"`max_steps` must be a whole number, at least 1; got 10.5": lambda: start(max_steps=10.5),
     r"`alpha` must be positive": lambda: da.Baumgarte(0, 1),
-    r"`iterations` must be at least 1": lambda: da.Projection(0),
+    r"`iterations` must be a whole number, at least 1": lambda: da.Projection(0),
     r"`mass_matrix` must have shape \(..., 2, 2\).*got \(3, 3\)": lambda: da.constrained_motion(
         np.eye(3), [0, 0], [[1, 0]], [0]
     ),

@@ -24,7 +24,7 @@ from dalembert.lowering.source import Source, source_of
 from dalembert.lowering.symbolic import SymbolicFunctions, array_terms, symbolic_functions
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 
 if TYPE_CHECKING:
     from jax import Array
@@ -56,6 +56,8 @@ def build(system: System | FunctionSystem, style: Style | None = None, *, differ
     """
     if isinstance(system, FunctionSystem):
         return _build_functions(system)
+    if not isinstance(system, System):
+        raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {kind_of_object(system)}.")
     return _build_symbolic(system, style, DIFFERENTIATED_LIMIT if differentiated else STRAIGHT_LINE_LIMIT)
 
 

@@ -176,6 +176,12 @@ class System:
         return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian)
 
 
+def kind_of_object(given: Any) -> str:
+    """What something is that should have been a system, for a message, with what to pass instead if that is known."""
+    kind = type(given).__name__
+    return f"{kind}: pass its `.system`" if kind == "Mechanism" else kind
+
+
 def _coordinates(given: Any) -> tuple[Any, ...]:
     """The coordinates as a tuple; without sound ones nothing else can be judged."""
     coordinates = tuple(given) if isinstance(given, (tuple, list)) else (given,)
