@@ -12,14 +12,14 @@ from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, NoCure
 from dalembert.integration.method import Method
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import tolerance_value
 
 
 def require_system(system: Any) -> None:
     """Raise unless it is one."""
     if not isinstance(system, (System, FunctionSystem)):
-        raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {type(system).__name__}.")
+        raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {kind_of_object(system)}.")
 
 
 def method_of(

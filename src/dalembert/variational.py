@@ -28,7 +28,7 @@ from dalembert.lowering.build import build
 from dalembert.model.ordering import in_order, quoted
 from dalembert.model.standard_form import euler_lagrange, standard_form
 from dalembert.model.symbols import coordinates, t
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
 from dalembert.verbs import simulate
 
@@ -74,7 +74,7 @@ def vakonomic(system: System) -> Vakonomic:
     if not isinstance(system, System):
         raise InputError(
             f"`system` must be a `da.System`, stated in symbols, to have vakonomic equations; "
-            f"got {type(system).__name__}."
+            f"got {kind_of_object(system)}."
         )
     problems = _problems(system)
     if problems:

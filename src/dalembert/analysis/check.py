@@ -33,7 +33,7 @@ from dalembert.analysis.violations import violations
 from dalembert.errors import InputError
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import standard_form
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import parameter_values, scalar_value, state_values
 
 
@@ -75,7 +75,7 @@ def check(
     [('rod 1', 'rod 2')]
     """
     if not isinstance(system, System):
-        raise InputError(f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}.")
+        raise InputError(f"`system` must be a `da.System`, stated in symbols; got {kind_of_object(system)}.")
     if (q is None) != (qd is None):
         raise InputError("`q` and `qd` must be given together, or neither of them.")
     model = model_of(standard_form(system), system.parameter_names)

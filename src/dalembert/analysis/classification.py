@@ -22,7 +22,7 @@ from dalembert.errors import ConstraintError, InputError
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient, standard_form
 from dalembert.model.symbols import StateSymbols
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 
 _POINTS = 3
 _FEW = 4
@@ -101,7 +101,7 @@ def classify(system: System) -> Classification:
     """
     if not isinstance(system, System):
         raise InputError(
-            f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}. "
+            f"`system` must be a `da.System`, stated in symbols; got {kind_of_object(system)}. "
             f"State its constraints as `da.Constraint` to have them classified."
         )
     symbols = system.symbols

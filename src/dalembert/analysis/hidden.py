@@ -29,7 +29,7 @@ from dalembert.analysis.states import Fixed, random_places, random_states, state
 from dalembert.errors import InputError
 from dalembert.model.constraint import Constraint
 from dalembert.model.standard_form import StandardForm, standard_form, time_derivative
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 
 LARGEST, LONGEST = 12, 150
 """Equations that depend on one another, and operations in them, above which null vectors are not looked for in symbols.
@@ -77,7 +77,7 @@ def hidden_constraints(
     point. ``model`` is that of the system, for those who have it already.
     """
     if not isinstance(system, System):
-        raise InputError(f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}.")
+        raise InputError(f"`system` must be a `da.System`, stated in symbols; got {kind_of_object(system)}.")
     found = undecided(system)
     while True:
         model = (

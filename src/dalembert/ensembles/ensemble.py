@@ -16,7 +16,7 @@ from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.progress import Progress
 from dalembert.lowering.build import build
 from dalembert.model.sticking import contacts
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import time_values
 from dalembert.settings import method_of
 
@@ -86,7 +86,7 @@ def simulate_ensemble(
     [-0.9689 -0.9809 -0.9889]
     """
     if not isinstance(system, System):
-        raise InputError(f"`system` must be a `da.System`; got {type(system).__name__}.")
+        raise InputError(f"`system` must be a `da.System`; got {kind_of_object(system)}.")
     if contacts(system):
         raise InputError("the system must not have friction that sticks: simulate such members one by one.")
     if keep not in ("times", "end", "summary"):

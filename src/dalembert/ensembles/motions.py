@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from dalembert.ensembles.members import Members
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import DalembertError, InputError, SimulationError
+from dalembert.integration.failure import IMPLICIT
 from dalembert.integration.integrate import segments_of
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, rows_for
 from dalembert.integration.run import run
 from dalembert.integration.scales import USUAL_ATOL
+from dalembert.integration.start import OR_ALLOW_IT
 from dalembert.integration.time_segments import Segment
 from dalembert.native.many import Motions
 from dalembert.native.on_card import MotionsOnCard
@@ -179,10 +181,15 @@ class Crew:
             known = np.searchsorted(reached.t, times[times <= reached.t[-1]])
             states[: len(known)] = np.concatenate([reached.q, reached.qd], axis=1)[known]
             states[-1] = np.nan  # reached or not: if so, it is there that something is wrong
-            return states, str(end)
+            return states, _for_a_member(str(end))
         except DalembertError as refusal:
-            return states, str(refusal)
+            return states, _for_a_member(str(refusal))
         return np.concatenate([done.q, done.qd], axis=1), ""
+
+
+def _for_a_member(message: str) -> str:
+    """A message of a single run without the arguments that an ensemble does not have."""
+    return message.replace(OR_ALLOW_IT, "").replace(IMPLICIT, f"run this member by `da.simulate` and {IMPLICIT}")
 
 
 def _general(method: Method) -> Method:

@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dalembert.equation.dynamics import Dynamics, Gains
 from dalembert.errors import InputError
 from dalembert.later import lax
@@ -50,6 +52,8 @@ class Baumgarte(Drift):
     beta: float
 
     def __post_init__(self) -> None:
+        for argument in ("alpha", "beta"):
+            _require_number(getattr(self, argument), argument)
         if not (self.alpha > 0 and self.beta >= 0):
             raise InputError(f"`alpha` must be positive and `beta` not negative; got {self.alpha} and {self.beta}.")
 
@@ -71,8 +75,8 @@ class Projection(Drift):
     iterations: int = 2
 
     def __post_init__(self) -> None:
-        if self.iterations < 1:
-            raise InputError(f"`iterations` must be at least 1; got {self.iterations}.")
+        if not isinstance(self.iterations, (int, np.integer)) or self.iterations < 1:
+            raise InputError(f"`iterations` must be a whole number, at least 1; got {self.iterations!r}.")
 
     def gains(self) -> Gains | None:
         return None
@@ -94,3 +98,10 @@ def drift_notes(drift: Drift) -> tuple[str, ...]:
     if drift.gains() is None:
         return ()
     return ("Accelerations, constraint forces and multipliers include Baumgarte's stabilising terms.",)
+
+
+def _require_number(given: Any, argument: str) -> None:
+    """Raise unless it is one real number."""
+    real = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
+    if not (real and np.isfinite(given)):
+        raise InputError(f"`{argument}` must be one finite number, the same for all constraints; got {given!r}.")

@@ -42,6 +42,10 @@ def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> st
     )
 
 
+IMPLICIT = "pass an implicit solver, `solver=diffrax.Kvaerno5()`"
+"""Advice for a single run; the members of an ensemble have no such argument."""
+
+
 def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q: Any, qd: Any) -> str:
     answer = answer_at(dynamics, q, qd, np.asarray(t), p, method.formulation)
     for name in ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs"):
@@ -79,5 +83,5 @@ def _step_size(method: Method, path: Path, answer: ConstrainedMotion, dynamics: 
             f"(b) the constraints come close to losing their independence (rank {path.ranks[0]} of "
             f"{len(dynamics.constraints)});"
         )
-    lines.append("(c) the system is stiff: pass an implicit solver, `solver=diffrax.Kvaerno5()`.")
+    lines.append(f"(c) the system is stiff: {IMPLICIT}.")
     return " ".join(lines)

@@ -33,6 +33,10 @@ def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     return compiled_terms(dynamics, q, qd, t, p)
 
 
+OR_ALLOW_IT = ", or, if the violation is meant, pass `allow_violation=True`"
+"""Advice for a single run; the members of an ensemble have no such argument."""
+
+
 def require_start(
     dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, allow_violation: bool, projected: bool = False
 ) -> list[str]:
@@ -64,8 +68,8 @@ def _require_satisfied(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) 
     if found:
         raise StateError(
             f"the start must satisfy the constraints; {'; '.join(found)}. "
-            f"Start from `da.consistent_state(system, q0, qd0, ...)` instead, or, if the violation is meant, pass "
-            f"`allow_violation=True`."
+            f"Start from `da.consistent_state(system, q0, qd0, ...)` instead{OR_ALLOW_IT}. "
+            f"If constraints contradict one another, `da.check(system)` names them."
         )
 
 
@@ -258,6 +262,6 @@ def _require_solution(found: Equations, x: Floats, q: Floats | None, names: list
             f"`{names[k]}` remains violated by {abs(found.residual[k]):.1e}" for k in map(int, np.flatnonzero(off))
         )
         raise StateError(
-            f"some state near `{argument}` must satisfy the constraints; {culprits}. Check that the constraints do not "
-            f"contradict one another, or start from a guess nearer to them."
+            f"some state near `{argument}` must satisfy the constraints; {culprits}. If they contradict one another, "
+            f"`da.check(system)` says so; otherwise start from a guess nearer to them."
         )

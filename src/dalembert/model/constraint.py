@@ -12,6 +12,7 @@ import sympy as sp
 from sympy.logic.boolalg import BooleanAtom
 
 from dalembert.errors import ModelError
+from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_matrix
 from dalembert.model.laws import as_laws
 from dalembert.model.symbols import functions_of_time, t
@@ -51,12 +52,16 @@ class Constraint:
     nonideal: Any = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "expression", _as_residual(self.expression, self._label))
-        _refuse_nonsense(self.expression, self._label)
+        with_deep_stack(self._settle, self._label)
         problems: list[str] = []
         object.__setattr__(self, "nonideal", as_laws(self.nonideal, problems))
         if problems:
             raise ModelError([f"{self._label}: {problem}" for problem in problems])
+
+    def _settle(self) -> None:
+        """Bring the expression into its form, or refuse it."""
+        object.__setattr__(self, "expression", _as_residual(self.expression, self._label))
+        _refuse_nonsense(self.expression, self._label)
 
     @property
     def _label(self) -> str:

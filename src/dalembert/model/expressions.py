@@ -113,6 +113,22 @@ def nodes(expression: Any) -> Iterator[Any]:
                 waiting.append(part)
 
 
+def postorder(expression: Any) -> Iterator[Any]:
+    """Every distinct part of an expression, each after its own parts; without recursion."""
+    seen: set[Any] = set()
+    waiting = [(expression, iter(expression.args))]
+    while waiting:
+        node, parts = waiting[-1]
+        part = next((part for part in parts if part not in seen), None)
+        if part is not None:
+            waiting.append((part, iter(part.args)))
+            continue
+        waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+
+
 def _problem(expression: Any) -> str:
     """What makes an expression one that has no real value; empty if nothing does."""
     for node in nodes(expression):

@@ -17,7 +17,7 @@ from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import standard_form
 from dalembert.model.sticking import leaves_reactions
 from dalembert.model.symbols import free_parameters
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import Floats, parameter_values, scalar_value, state_values
 from dalembert.report.blocks import block_root
 from dalembert.report.closed_form import ClosedForm, Terms, closed_form
@@ -159,7 +159,7 @@ def derive(system: System, *, title: str | None = None, about: str | None = None
     """
     if not isinstance(system, System):
         raise InputError(
-            f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}. "
+            f"`system` must be a `da.System`, stated in symbols; got {kind_of_object(system)}. "
             f"For one made of functions there are only numbers: use `da.motion`."
         )
     for argument, text in (("title", title), ("about", about)):
