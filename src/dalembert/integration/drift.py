@@ -7,9 +7,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.equation.dynamics import Dynamics, Gains
+from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
 from dalembert.later import lax
+from dalembert.stabilisation import Gains
 
 if TYPE_CHECKING:
     from jax import Array
