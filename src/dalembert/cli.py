@@ -131,7 +131,7 @@ def derive(
 
     _require_folder(output, "--output")
     case = gallery.case(name)
-    derivation = derivation_of(case.system, title=case.title, about=case.about)
+    derivation = derivation_of(case.system, drift=case.drift, title=case.title, about=case.about)
     write = {
         Format.latex: derivation.to_latex,
         Format.markdown: derivation.to_markdown,

@@ -654,3 +654,24 @@ def test_root_of_an_indefinite_mass_matrix():
 def test_evaluation_checks_its_numbers():
     with pytest.raises(da.InputError, match="`parameters` must give a value for every parameter; missing: `g`, `l`"):
         da.derive(pendulum()).at((1, 0), (0, 0), parameters={"m": 1})
+
+
+def test_stabilising_terms_are_derived_and_written() -> None:
+    """ψ̇ + 2ψ = 0 for ψ = ẋ − y; without a cure, or under one that leaves the equation alone, ψ̇ = 0."""
+    x, y = da.coordinates("x y")
+    follow = da.System((x, y), [[1, 0], [0, 1]], (0, 0), da.Constraint(x.diff(da.t) - y, name="follow"))
+    derived = da.derive(follow, drift=da.Baumgarte(2, 7))
+    assert sp.expand(derived.constraint_rhs[0] - (y.diff(da.t) - 2 * (x.diff(da.t) - y))) == 0
+    assert sp.expand(derived.ideal_force[0] - derived.constraint_rhs[0]) == 0
+    for text in (derived.to_markdown(), derived.to_latex(), derived.to_html()):
+        assert "stabilising terms make violations decay" in text
+    for drift in (None, da.Projection()):
+        plain = da.derive(follow, drift=drift)
+        assert plain.constraint_rhs[0] == y.diff(da.t)
+        assert "stabilising" not in plain.to_markdown()
+
+
+def test_drift_must_be_a_cure() -> None:
+    x = da.coordinates("x")
+    with pytest.raises(da.InputError, match=r"`drift` must be a cure such as `da.Projection\(\)`, or None; got 'B'"):
+        da.derive(da.System((x,), [[1]], (0,)), drift="B")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.equation.decomposition import orthonormal_basis
-from dalembert.equation.dynamics import Engine, Gains, Terms, Watch, agrees, stabilised
+from dalembert.equation.dynamics import Engine, Terms, Watch, agrees, stabilised
 from dalembert.equation.formulation import lower_solve, upper_solve
 from dalembert.equation.reaction import Nature, Reaction
 from dalembert.later import jax, jnp, jsl, lax
+from dalembert.stabilisation import Gains
 from dalembert.violation import DRIFTED, LEAST_DISTANCE, START_TOLERANCE
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import Nature
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.later import jnp
+from dalembert.stabilisation import Gains, damping
 
 if TYPE_CHECKING:
     from jax import Array
@@ -36,13 +37,6 @@ class Terms(NamedTuple):
     b: Array
     position: Array
     velocity: Array
-
-
-class Gains(NamedTuple):
-    """Baumgarte's rates α and β; ``damping`` says what they multiply."""
-
-    alpha: Any
-    beta: Any
 
 
 class Watch(NamedTuple):
@@ -186,14 +180,6 @@ class Dynamics:
         terms = self.terms(q, qd, t, p)
         b = stabilised(terms, self.levels, gains)
         return solve(formulation, terms.M, terms.Q, terms.A, b, self.law_at(q, qd, t, p)).acceleration
-
-
-def damping(level: str, gains: Gains) -> tuple[Any, Any]:
-    """Baumgarte's factors of the velocity and position residual of a constraint.
-
-    φ̈ + 2α φ̇ + β² φ = 0 and ψ̇ + α ψ = 0: both decay at the rate α when β = α.
-    """
-    return {"position": (2.0 * gains.alpha, gains.beta**2), "velocity": (gains.alpha, 0.0)}.get(level, (0.0, 0.0))
 
 
 def damping_rates(levels: tuple[str, ...], gains: Gains | None) -> tuple[tuple[Any, Any], ...] | None:

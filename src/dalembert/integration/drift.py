@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.equation.dynamics import Dynamics, Gains
+from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
 from dalembert.later import lax
+from dalembert.stabilisation import Gains
 
 if TYPE_CHECKING:
     from jax import Array
