@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,14 +203,14 @@ def _general(method: Method) -> Method:
 
 def _on_all_cores(motions: Motions) -> Machine:
     """Members divided among threads: machine code leaves Python's lock alone."""
-    workers = os.cpu_count() or 1
+    workers, run_part = os.cpu_count() or 1, cast("Machine", motions)
 
     def move(y: Floats, p: Floats, *rest: Any, every: bool) -> tuple[Floats, Floats]:
         # more parts than workers: members take unequally long
         cuts = np.linspace(0, y.shape[1], min(4 * workers, y.shape[1]) + 1).astype(int)
         stop = np.zeros(1)
         with ThreadPoolExecutor(workers) as pool:
-            parts = [pool.submit(motions, y[:, i:j], p[:, i:j], *rest, stop, every=every) for i, j in pairwise(cuts)]
+            parts = [pool.submit(run_part, y[:, i:j], p[:, i:j], *rest, stop, every=every) for i, j in pairwise(cuts)]
             try:
                 states, endings = zip(*(part.result() for part in parts), strict=True)
             except BaseException:  # Ctrl-C among them: the pool waits for its threads, which must not go on for long
