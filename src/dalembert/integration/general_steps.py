@@ -14,6 +14,7 @@ from jax import Array
 from dalembert.equation.dynamics import Dynamics, Watch
 from dalembert.integration.guarded_solver import GuardedSolver, Record, vector_field
 from dalembert.integration.method import Floats, Method, Numbers, Stretch, divided, halves, reunited
+from dalembert.later import refuse_forked_process
 
 STRETCH = 512
 """Steps in one stretch; a longer run goes on with the next one, showing progress in between."""
@@ -44,6 +45,7 @@ def _with_tolerances(solver: Any, method: Method) -> Any:
 
 def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, t1: float, p: Any) -> Stretch:
     """Up to ``STRETCH`` steps from a state."""
+    refuse_forked_process()
     watch, solution = _solve(dynamics, *divided(method, STRETCH), jnp.asarray(y), jnp.asarray(t), jnp.asarray(t1), p)
     record: Record = solution.solver_state[1]
     accepted = int(solution.stats["num_accepted_steps"])

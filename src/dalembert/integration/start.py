@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.verdict import require_finite, require_symmetric
 from dalembert.errors import StateError
+from dalembert.later import refuse_forked_process
 from dalembert.violation import violated
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,7 @@ def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
         return Terms(*dynamics.native.terms(q, qd, t, p))
     from dalembert.integration.compiled import compiled_terms
 
+    refuse_forked_process()
     return compiled_terms(dynamics, q, qd, t, p)
 
 
