@@ -24,11 +24,12 @@ from dalembert.integration.general_steps import solver_of
 from dalembert.integration.guarded_solver import GuardedSolver, vector_field
 from dalembert.integration.method import Method, halves
 from dalembert.integration.run import run, suited_to
+from dalembert.later import refuse_forked_process
 from dalembert.lowering.build import build
 from dalembert.lowering.compiling import compiled
 from dalembert.model.friction import Friction
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.ordering import in_order, name_of, name_problems
+from dalembert.model.ordering import by_name, in_order, name_problems
 from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, state_values, time_values
@@ -82,6 +83,7 @@ def flow(
     -0.416147 -0.227324
     """
     require_system(system)
+    refuse_forked_process()
     if isinstance(system, System) and contacts(system):
         raise InputError(
             "a flow must be one smooth motion; this system has friction that sticks. Leave out `mu_static`, or use "
@@ -208,14 +210,21 @@ def _state(names: tuple[str, ...], given: Any, argument: str, known: bool) -> Ar
     values, problems = in_order(names, given, argument, "coordinate")
     if problems:
         raise InputError(" ".join(problems))
-    return jnp.stack([jnp.asarray(value, float) for value in values])
+    return jnp.stack([_real(value, argument) for value in values])
 
 
 def _ordered(names: tuple[str, ...], given: Any, known: bool) -> tuple[Array, ...]:
     if known:
         return tuple(jnp.asarray(value) for value in parameter_values(names, given))
-    values = {name_of(key): value for key, value in (given or {}).items()}
-    problems = name_problems(names, values, "parameters", "parameter")
+    values, problems = by_name({} if given is None else given, "parameters", "parameter")
+    values = values or {}
+    problems += name_problems(names, values, "parameters", "parameter")
     if problems:
         raise InputError(" ".join(problems))
-    return tuple(jnp.asarray(values[name], float) for name in names)
+    return tuple(_real(values[name], "parameters") for name in names)
+
+
+def _real(value: Any, argument: str) -> Array:
+    if jnp.iscomplexobj(value):
+        raise InputError(f"`{argument}` must be real; got complex numbers. Give their real parts, `.real`.")
+    return jnp.asarray(value, float)

@@ -18,6 +18,7 @@ from dalembert.analysis.linear_facts import independent_rows
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError, ModelError, StateError
 from dalembert.integration.start import require_start, terms_at
+from dalembert.later import refuse_forked_process
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.model.expressions import as_expression
 from dalembert.model.function_system import FunctionSystem
@@ -139,6 +140,7 @@ def _along(dynamics: Dynamics, x: Floats, t: float, p: Any) -> Nearby:
 
 def _by_jax(dynamics: Dynamics, x: Floats, t: float, p: Any) -> tuple[Floats, ...]:
     """ẋ, its Jacobian and that of the residuals, for systems that are not known in symbols."""
+    refuse_forked_process()
     n = len(x) // 2
     rows = dynamics.engine.watch(jnp.asarray(x[:n]), jnp.asarray(x[n:]), t, p).rows
 

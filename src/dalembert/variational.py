@@ -24,6 +24,7 @@ from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, ModelError, SimulationError
 from dalembert.integration.start import require_start, terms_at
 from dalembert.integration.trajectory import Trajectory
+from dalembert.later import refuse_forked_process
 from dalembert.lowering.build import build
 from dalembert.model.ordering import in_order, quoted
 from dalembert.model.standard_form import euler_lagrange, standard_form
@@ -71,6 +72,7 @@ def vakonomic(system: System) -> Vakonomic:
     >>> skate.simulate((0, 0, 0), (0, 0, 2), [0, 1, 2], multipliers0={"blade": 0})
     <Trajectory (vakonomic) of x, y, theta: 3 times, 0 to 2; ...>
     """
+    refuse_forked_process()
     if not isinstance(system, System):
         raise InputError(
             f"`system` must be a `da.System`, stated in symbols, to have vakonomic equations; "

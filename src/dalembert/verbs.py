@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Sized
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,7 +26,7 @@ from dalembert.integration.start import State, nearest_state
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build as build
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.ordering import name_of
+from dalembert.model.ordering import by_name
 from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
@@ -233,7 +233,7 @@ def prepared(
     require_system(system)
     if isinstance(system, FunctionSystem):
         size = len(q) if isinstance(q, Sized) else 1
-        system = system.sized(size, [name_of(key) for key in parameters] if isinstance(parameters, Mapping) else [])
+        system = system.sized(size, list(by_name(parameters, "parameters", "parameter")[0] or ()))
     names = system.coordinate_names
     q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
     # arrays, not Python numbers: those would be compiled in, and every new value would compile anew

@@ -13,6 +13,7 @@ import numpy as np
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
+from dalembert.later import refuse_forked_process
 
 SOON_READY = {"xla_backend_optimization_level": 0}
 """For what runs once or a few times, so that compiling is nearly all that it costs: it is ready in half the time."""
@@ -27,6 +28,7 @@ def kept_by_dynamics(options: dict[str, Any] | None = None) -> Callable[[Callabl
 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(dynamics: Dynamics, *arguments: Any) -> Any:
+            refuse_forked_process()
             leaves, tree = jax.tree.flatten(arguments)
             traced = tuple(isinstance(leaf, (np.ndarray, jax.Array)) for leaf in leaves)
             fixed = tuple(None if is_traced else leaf for leaf, is_traced in zip(leaves, traced, strict=True))

@@ -16,12 +16,14 @@ from dalembert.equation.verdict import contradiction, require_positive
 from dalembert.errors import ConstraintError, MassMatrixError
 from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method, halves
+from dalembert.later import refuse_forked_process
 
 
 def answer_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
     """The compiled answer at one state."""
     from dalembert.integration.compiled import compiled_answer
 
+    refuse_forked_process()
     return compiled_answer(dynamics, q, qd, t, p, formulation)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
+from dalembert.integration.files import read, write
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -146,26 +147,27 @@ class Trajectory:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the trajectory to a NetCDF file."""
-        self.to_xarray().to_netcdf(path, engine="scipy")
+        """Write the trajectory to a file: NetCDF, which ``load`` reads, for ``.nc``, or a table for ``.csv``.
 
-    @classmethod
-    def load(cls, path: str | Path) -> Trajectory:
-        """Read a trajectory that ``save`` wrote.
+        The columns of the table are t, then for every coordinate x, x', x'' and its constraint forces, and for every
+        constraint its multiplier, reaction and violation. What was in the file before stays there until the new one is
+        whole.
 
         Raises
         ------
-        InputError    if there is no such file, or it holds something else
+        InputError    if the path has another ending, or no folder
         """
-        import xarray as xr
+        write(self, path)
 
-        try:
-            with xr.open_dataset(path, engine="scipy", backend_kwargs={"mmap": False}) as data:
-                return cls.from_xarray(data.load())
-        except FileNotFoundError:
-            raise InputError(f"`path` must name a file that `save` wrote; there is no {path}.") from None
-        except (KeyError, TypeError, ValueError):
-            raise InputError(f"`path` must name a file that `save` wrote; {path} holds something else.") from None
+    @classmethod
+    def load(cls, path: str | Path) -> Trajectory:
+        """Read a trajectory that ``save`` wrote as NetCDF.
+
+        Raises
+        ------
+        InputError    if there is no such file, it holds something else, or it is damaged
+        """
+        return read(path, cls.from_xarray)
 
     def until(self, count: int) -> Trajectory:
         """The first ``count`` times of the trajectory."""

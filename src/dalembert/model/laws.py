@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -173,9 +173,12 @@ class Prescribed(Law):
 def _entries(law: Prescribed) -> list[Any]:
     """The expressions of a law that are given in the order of the coordinates."""
     given = law.expressions
-    if isinstance(given, (str, bytes, set, frozenset)) or not isinstance(given, Iterable):
-        raise ModelError([f"`nonideal` must be a law, several laws, or one expression per coordinate; got {given!r}."])
-    return list(given)
+    try:
+        if not isinstance(given, (str, bytes, Set)):
+            return list(given)
+    except TypeError:
+        pass
+    raise ModelError([f"`nonideal` must be a law, several laws, or one expression per coordinate; got {given!r}."])
 
 
 def as_laws(given: Any, problems: list[str]) -> tuple[Law, ...]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf, isfinite
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
-from dalembert.model.ordering import in_order, name_of, name_problems, quoted
+from dalembert.model.ordering import by_name, in_order, name_problems, quoted
 
 Floats = NDArray[np.float64]
 
@@ -30,21 +30,26 @@ def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
 
 def parameter_values(names: Sequence[str], given: Any) -> tuple[float, ...]:
     """A finite number for every parameter, in their order, from a mapping by name or symbol."""
-    given = {} if given is None else given
-    if not isinstance(given, Mapping):
-        raise InputError(f"`parameters` must be a mapping from names to numbers; got {given!r}.")
-    by_name = {name_of(key): value for key, value in given.items()}
-    if len(by_name) != len(names) or not all(name in by_name for name in names):
-        raise InputError(" ".join(name_problems(names, by_name, "parameters", "parameter")))
-    return tuple(map(float, _finite([by_name[name] for name in names], names, "parameters")))
+    given = _mapping({} if given is None else given, "parameters")
+    if len(given) != len(names) or not all(name in given for name in names):
+        raise InputError(" ".join(name_problems(names, given, "parameters", "parameter")))
+    return tuple(map(float, _finite([given[name] for name in names], names, "parameters")))
 
 
 def named_values(given: Any, argument: str) -> dict[str, float]:
     """Finite numbers by name, from a mapping by name or symbol."""
-    if not isinstance(given, Mapping):
+    named = _mapping(given, argument)
+    return dict(zip(named, map(float, _finite(list(named.values()), list(named), argument)), strict=True))
+
+
+def _mapping(given: Any, argument: str) -> dict[str, Any]:
+    """Values by name, each name once."""
+    named, problems = by_name(given, argument, "parameter")
+    if named is None:
         raise InputError(f"`{argument}` must be a mapping from names to numbers; got {given!r}.")
-    by_name = {name_of(key): value for key, value in given.items()}
-    return dict(zip(by_name, map(float, _finite(list(by_name.values()), list(by_name), argument)), strict=True))
+    if problems:
+        raise InputError(" ".join(problems))
+    return named
 
 
 def column_values(given: Any, argument: str) -> Floats:
