@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import diffrax
@@ -17,6 +18,12 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import halves
+
+TOO_LARGE = 1e30
+"""The error of a step that must be taken anew."""
+
+SHORTEST = 1e-12
+"""Length of a step, relative to time, below which it is not taken anew."""
 
 
 class Record(NamedTuple):
@@ -31,7 +38,9 @@ class Record(NamedTuple):
 class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     """Chooses independent constraint rows once per step, applies the drift cure, stops when the equation is unsound.
 
-    ``strict`` is off where contradictory constraints are meant to be compromised between.
+    ``strict`` is off where contradictory constraints are meant to be compromised between. ``slides``, if there is one,
+    tells from both ends of a step, (t0, y0, t1, y1, p), whether every contact under dry friction slid one way in it: a
+    step in which one did not is taken anew, shorter; where it cannot be, or steps are ``fixed``, the integration ends.
     The arguments of the vector field are (p, watch); the state is q and qd in one array of length 2n.
     """
 
@@ -39,6 +48,8 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     dynamics: Dynamics = eqx.field(static=True)
     drift: Drift = eqx.field(static=True)
     strict: bool = eqx.field(static=True)
+    slides: Callable[..., Array] | None = eqx.field(static=True, default=None)
+    fixed: bool = eqx.field(static=True, default=False)
 
     @property
     def term_structure(self) -> Any:
@@ -89,6 +100,11 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
             # Any result other than success ends the integration; why is found out afterwards, at the state itself.
             stop = diffrax.RESULTS.internal_error
             result = diffrax.RESULTS.where(watch.sound, result, stop)
+        if self.slides is not None:
+            one_way = self.slides(t0, y0, t1, y1, p)
+            short = self.fixed | (t1 - t0 <= SHORTEST * jnp.maximum(jnp.abs(t1), 1.0))
+            error = error if self.fixed else jnp.where(one_way, error, TOO_LARGE)
+            result = diffrax.RESULTS.where(one_way | ~short, result, diffrax.RESULTS.internal_error)
         record = Record(
             watch.rank,
             jnp.minimum(record.lowest, watch.rank),

@@ -70,7 +70,8 @@ class NativeSystem:
         """What moves many members: ``kind`` is that of where it is done."""
         programs = Programs(self.source, rows, rates)
         hot = programs.hot(iterations)
-        return kind(Moving(programs.n, len(self.source.parameters), *hot, programs.sound()), fixed=fixed)
+        moving = Moving(programs.n, len(self.source.parameters), *hot, programs.sound(), programs.sliding())
+        return kind(moving._replace(contacts=tuple(map(len, self.source.sliding))), fixed=fixed)
 
     def sound(self, y: Floats, t: float, p: Any) -> bool:
         """Whether all terms at a state are finite, M is symmetric, and the state satisfies the constraints."""
