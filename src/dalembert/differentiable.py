@@ -27,13 +27,14 @@ from dalembert.integration.run import run, suited_to
 from dalembert.later import refuse_forked_process
 from dalembert.lowering.build import build
 from dalembert.lowering.compiling import compiled
-from dalembert.model.friction import Friction
+from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.ordering import by_name, in_order, name_problems
 from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, state_values, time_values
 from dalembert.settings import method_of, require_system
+from dalembert.sticking.pieces import Pieces
 
 Flow = Callable[[Any, Any, Mapping[Any, Any]], tuple[Array, Array]]
 """From q0, qd0 and parameters by name: coordinates and velocities (T, n)."""
@@ -54,9 +55,9 @@ def flow(
     """The motion of a system as a function (q0, qd0, parameters) -> (q, qd) for JAX to differentiate, map and compile.
 
     Forward and reverse mode both work, through every step and its projection. The start is taken as it is: where it
-    does not satisfy the constraints, projection puts the end of the first step on them. Where sliding under dry
-    friction turns round between two of the times, friction jumps, and derivatives, which do not know how that instant
-    moves, are NaN: smooth it, or take differences of runs.
+    does not satisfy the constraints, projection puts the end of the first step on them. Under dry friction every
+    contact must slide one way all the time: where one comes to rest or turns round friction jumps, and derivatives
+    would not know how that instant moves. Smooth it then, or take differences of runs of ``da.simulate``.
 
     Parameters
     ----------
@@ -66,10 +67,11 @@ def flow(
 
     Raises
     ------
-    InputError    for numbers that do not fit, and for a system whose friction sticks: its motion is made of pieces
-    others        as ``da.simulate`` does, where the numbers are known. Within JAX's transformations they are not: names
-                  and lengths are checked all the same, and a motion that does not reach the last time is an error of
-                  equinox
+    InputError         for numbers that do not fit
+    SimulationError    where a contact under dry friction comes to rest or turns round
+    others             as ``da.simulate`` does, where the numbers are known. Within JAX's transformations they are not:
+                       names and lengths are checked all the same, and a motion that does not reach the last time is an
+                       error of equinox
 
     Examples
     --------
@@ -84,11 +86,6 @@ def flow(
     """
     require_system(system)
     refuse_forked_process()
-    if isinstance(system, System) and contacts(system):
-        raise InputError(
-            "a flow must be one smooth motion; this system has friction that sticks. Leave out `mu_static`, or use "
-            "`da.simulate`."
-        )
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps)
     dynamics = suited_to(build(system, differentiated=True), method.formulation)
     require_fit(method.formulation, len(dynamics.coordinates), len(dynamics.constraints))
@@ -98,13 +95,16 @@ def flow(
     outputs = jnp.asarray(moments)
     field = vector_field(dynamics, method.formulation, method.drift)
     solver = _both_ways(solver_of(method))
-    guarded = GuardedSolver(solver, None, dynamics, method.drift, not method.formulation.compromises)
-    turned = _turned(system) if isinstance(system, System) else None
+    slides = _slides(system) if isinstance(system, System) else None
+    strict = not method.formulation.compromises
+    guarded = GuardedSolver(solver, None, dynamics, method.drift, strict, slides, step is not None)
 
     def motion(q0: Any, qd0: Any, parameters: Mapping[Any, Any]) -> tuple[Array, Array]:
         known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((q0, qd0, parameters)))
         q, qd = (_state(dynamics.coordinates, x, name, known) for x, name in ((q0, "q0"), (qd0, "qd0")))
         p = _ordered(dynamics.parameters, parameters, known)
+        if known and isinstance(system, System):
+            refuse_negative_coefficients(system, p)
         watch = dynamics.engine.watch(q, qd, outputs[0], p)
         solution = diffrax.diffeqsolve(
             field,
@@ -122,11 +122,10 @@ def flow(
         )
         failed = solution.result != diffrax.RESULTS.successful
         if known and bool(failed):
+            if isinstance(system, System):
+                _refuse_rest(system, method, np.asarray(q), np.asarray(qd), moments, p)
             _explain(dynamics, method, np.asarray(q), np.asarray(qd), moments, p)
-        y = eqx.error_if(solution.ys, failed, UNFINISHED)
-        if turned is not None:
-            y = _with_slope(y, jnp.where(turned(y, outputs, p), jnp.nan, 1.0))
-        return halves(y)
+        return halves(eqx.error_if(solution.ys, failed, UNFINISHED if slides is None else UNFINISHED + RESTS))
 
     return motion
 
@@ -134,6 +133,11 @@ def flow(
 UNFINISHED = (
     "the motion must be continued to the last time; it ended before. Raise `max_steps`, or call the flow, or "
     "`da.simulate`, with these numbers outside of JAX's transformations, which tells why."
+)
+
+RESTS = (
+    " Or friction comes to rest or turns round on the way, where the motion is not smooth: use `da.simulate`, or a law "
+    "with `smoothing`."
 )
 
 
@@ -148,37 +152,45 @@ def _explain(dynamics: Dynamics, method: Method, q: Any, qd: Any, times: Any, p:
     )
 
 
-def _turned(system: System) -> Callable[[Array, Array, Any], Array] | None:
-    """Whether friction that jumps where sliding turns round has done so between two outputs; None if none jumps."""
-    laws = [placed.law for placed in system.laws if isinstance(placed.law, Friction) and placed.law.smoothing is None]
-    if not laws:
+def _refuse_rest(system: System, method: Method, q: Any, qd: Any, times: Any, p: Any) -> None:
+    """Raise if a contact under dry friction comes to rest or turns round on the way."""
+    touching = contacts(system)
+    if not touching:
+        return
+    pieces = Pieces(system, touching, method, dict(zip(system.parameter_names, map(float, p), strict=True)))
+    found = pieces.run(q, qd, times, allow_violation=True, progress=False)
+    for piece in pieces.pieces:
+        begin, resting = float(piece.path.t[0]), piece.phase.mode.sticking
+        names = {c.name: begin for c in resting} or {c.name: piece.end for c in piece.stopped()}
+        if names:
+            name, time = next(iter(names.items()))
+            raise SimulationError(
+                f"a flow must be one smooth motion; friction of `{name}` comes to rest or turns round at about "
+                f"t = {time:.6g}. Use `da.simulate`, whose motion is in `error.trajectory`, or a law with `smoothing`.",
+                time,
+                found,
+            )
+
+
+def _slides(system: System) -> Callable[..., Array] | None:
+    """Whether every contact under dry friction slides one way from one state to another; None if there are none."""
+    touching = contacts(system)
+    if not touching:
         return None
     symbols = system.symbols
     parameters = tuple(sp.Symbol(name, real=True) for name in system.parameter_names)
-    velocities = tuple(tuple(map(symbols.plain, law.sliding_velocity(system.coordinates))) for law in laws)
+    velocities = tuple(tuple(map(symbols.plain, contact.velocity)) for contact in touching)
     sliding = compiled((symbols.q, symbols.qd, symbols.time, parameters), velocities)
 
-    def turned(y: Array, times: Array, p: Any) -> Array:
-        def along(y: Array, t: Array) -> Any:
-            q, qd = halves(y)
-            return [jnp.stack([jnp.asarray(c, float) for c in v]) for v in sliding(tuple(q), tuple(qd), t, tuple(p))]
+    def at(t: Any, y: Array, p: Any) -> list[list[Array]]:
+        q, qd = halves(y)
+        return [[jnp.asarray(c, float) for c in v] for v in sliding(tuple(q), tuple(qd), t, tuple(p))]
 
-        found = jax.vmap(along)(y, times)
-        return jnp.stack([jnp.any(jnp.sum(v[1:] * v[:-1], axis=1) < 0) for v in found]).any()
+    def slides(t0: Any, y0: Array, t1: Any, y1: Array, p: Any) -> Array:
+        pairs = zip(at(t0, y0, p), at(t1, y1, p), strict=True)
+        return jnp.stack([sum(a * b for a, b in zip(*pair, strict=True)) > 0 for pair in pairs]).all()
 
-    return turned
-
-
-@jax.custom_jvp
-def _with_slope(x: Array, factor: Array) -> Array:
-    """x itself, with its derivatives times a factor."""
-    return x
-
-
-@_with_slope.defjvp
-def _(primals: Any, tangents: Any) -> tuple[Array, Array]:
-    x, factor = primals
-    return x, factor * tangents[0]
+    return slides
 
 
 def _both_ways(solver: Any) -> Any:

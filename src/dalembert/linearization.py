@@ -28,6 +28,7 @@ from dalembert.model.system import System
 from dalembert.model.validation import expression_problems
 from dalembert.native.derivatives import along, differentiated
 from dalembert.native.tape import Program, Tape
+from dalembert.sticking.at_rest import contacts_at_rest
 from dalembert.table import aligned
 from dalembert.verbs import prepared
 
@@ -92,7 +93,8 @@ def linearize(
     Raises
     ------
     InputError    for numbers that do not fit, and for outputs that depend on one another or do not suffice
-    StateError    if the state is off the constraints, or not steady
+    StateError    if the state is off the constraints, or not steady, or if surfaces under dry friction are at rest in
+                  it, where the motion is not smooth
 
     Examples
     --------
@@ -107,6 +109,8 @@ def linearize(
     dynamics, q, qd, p = prepared(system, q, at_rest, parameters, ("q", "qd"))
     require_start(dynamics, q, qd, t, p, allow_violation=False)
     x = np.concatenate([q, qd])
+    if isinstance(system, System):
+        _refuse_dry_rest(system, x, float(t), dict(zip(dynamics.parameters, map(float, p), strict=True)))
     near = _along(dynamics, x, float(t), p)
     if outputs is None:
         return _about_equilibrium(dynamics, near)
@@ -115,6 +119,15 @@ def linearize(
     if isinstance(system, FunctionSystem):
         raise InputError("`outputs` must be left out for a `da.FunctionSystem`, which has no symbols for them.")
     return _of_outputs(system, dict(outputs), x, float(t), p, near)
+
+
+def _refuse_dry_rest(system: System, x: Floats, t: float, p: dict[str, float]) -> None:
+    found = contacts_at_rest(system, x, t, p)
+    if found:
+        raise StateError(
+            f"small motions must be smooth; at this state dry friction of {quoted(c.name for c in found)} is at rest, "
+            f"and holds or jumps. Give the law a width of `smoothing`, or leave it out."
+        )
 
 
 class Nearby(NamedTuple):

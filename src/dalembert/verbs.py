@@ -25,6 +25,7 @@ from dalembert.integration.scales import with_tolerances
 from dalembert.integration.start import State, nearest_state
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build as build
+from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.ordering import by_name
 from dalembert.model.sticking import contacts
@@ -150,7 +151,8 @@ def simulate(
 
     Raises
     ------
-    InputError         missing, unknown, misshapen or non-finite numbers; times that do not increase
+    InputError         missing, unknown, misshapen or non-finite numbers; times that do not increase; parameters that
+                       make a coefficient of friction or damping negative
     StateError         a start that does not satisfy the constraints
     MassMatrixError, ConstraintError    as for ``da.motion``, at the start
     SimulationError    the motion could not be continued; carries the trajectory so far
@@ -238,6 +240,8 @@ def prepared(
     q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
     # arrays, not Python numbers: those would be compiled in, and every new value would compile anew
     p = tuple(np.asarray(value) for value in parameter_values(system.parameter_names, parameters))
+    if isinstance(system, System):
+        refuse_negative_coefficients(system, p)
     return build(system), q, qd, p
 
 

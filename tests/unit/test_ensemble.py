@@ -86,10 +86,6 @@ def test_progress_counts_members(capsys):
     assert "members = 2 of 2" in capsys.readouterr().err
 
 
-STICKY = da.Constraint(da.coordinates("y"), name="floor", nonideal=da.Coulomb(0.3, mu_static=0.4))
-BLOCK = da.System(da.coordinates("x y"), sp.eye(2), (0, -9.81), STICKY)
-
-
 @pytest.mark.parametrize(
     ("arguments", "given", "message"),
     [
@@ -103,7 +99,6 @@ BLOCK = da.System(da.coordinates("x y"), sp.eye(2), (0, -9.81), STICKY)
         ((pendulum(), (1, 0), (0, 0)), {"parameters": {"g": np.ones((2, 2))}}, "`g` has more than one axis"),
         ((pendulum(), (1, 0), (0, 0)), {"parameters": {"g": [1, 2]}, "keep": "all"}, "`keep` must be"),
         ((pendulum(), (1, 0), (0, 0)), {"parameters": {"g": [1, 2]}, "quantiles": (2,)}, "numbers from 0 to 1"),
-        ((BLOCK, np.zeros((2, 2)), (1, 0)), {}, "must not have friction that sticks"),
         (("pendulum", (1, 0), (0, 0)), {}, "`system` must be a `da.System`"),
     ],
 )

@@ -96,21 +96,33 @@ def test_a_fit_takes_the_same_derivatives() -> None:
     np.testing.assert_allclose(problem.jacobian(at), slopes, atol=1e-8)
 
 
-def test_where_friction_turns_round_there_are_no_derivatives() -> None:
+def test_where_friction_comes_to_rest_there_is_no_smooth_motion() -> None:
     """Pulled back, a block turns at t = 1/(1 + μ); JAX would not see how that instant moves with μ."""
     law = da.Coulomb(mu, velocity=xd, normal_force=1)
     motion = da.flow(da.System((x,), [[1]], (-1,), nonideal=law), (0, 0.5, 1.5))
-    (_, qd), (slope, _) = jax.jvp(lambda mu: motion([0.0], [1.0], {"mu": mu}), (0.5,), (1.0,))
-    np.testing.assert_allclose(qd[:, 0], [1, 1 - 1.5 / 2, -0.5 * (1.5 - 1 / 1.5)], atol=1e-6)
-    assert np.isnan(slope).all()
+    with pytest.raises(da.SimulationError, match=r"friction of `Coulomb` comes to rest .* t = 0.666667. Use") as caught:
+        motion([0.0], [1.0], {"mu": 0.5})
+    assert caught.value.time == pytest.approx(1 / 1.5, abs=1e-9)
+    assert caught.value.trajectory.qd[-1, 0] == pytest.approx(-0.5 * (1.5 - 1 / 1.5), abs=1e-9)
+    with pytest.raises(Exception, match=r"friction comes to rest or turns round on the way"):
+        jax.jvp(lambda mu: motion([0.0], [1.0], {"mu": mu}), (0.5,), (1.0,))
     _, (slope, _) = jax.jvp(lambda mu: motion([0.0], [5.0], {"mu": mu}), (0.5,), (1.0,))
     np.testing.assert_allclose(slope[:, 0], -(np.array([0, 0.5, 1.5]) ** 2) / 2, atol=1e-9)
+    slope = jax.grad(lambda mu: motion([0.0], [5.0], {"mu": mu})[0][-1, 0])(0.5)
+    assert slope == pytest.approx(-(1.5**2) / 2, abs=1e-9)
+
+
+def test_with_fixed_steps_rest_is_noticed_too_and_at_the_start() -> None:
+    floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(mu))
+    motion = da.flow(da.System((x, y), sp.eye(2), (0, -10), floor), (0, 1), step=0.05)
+    np.testing.assert_allclose(motion((0, 0), (5, 0), {"mu": 0.3})[0][-1], [3.5, 0], atol=1e-12)
+    with pytest.raises(da.SimulationError, match=r"friction of `floor` comes to rest .* at about t = 0.666667"):
+        motion((0, 0), (2, 0), {"mu": 0.3})
+    with pytest.raises(da.SimulationError, match=r"friction of `floor` comes to rest .* at about t = 0\."):
+        motion((0, 0), (0, 0), {"mu": 0.3})
 
 
 def test_refusals() -> None:
-    floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(0.2, mu_static=0.3))
-    with pytest.raises(da.InputError, match=r"one smooth motion; this system has friction that sticks"):
-        da.flow(da.System((x, y), sp.eye(2), (0, -1), floor), (0, 1))
     with pytest.raises(da.InputError, match=r"`system` must be a `da.System`"):
         da.flow(3, (0, 1))
     motion = da.flow(da.System((x,), [[1]], (-g * x,)), (0, 1), max_steps=2)

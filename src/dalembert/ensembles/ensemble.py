@@ -15,7 +15,6 @@ from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.progress import Progress
 from dalembert.lowering.build import build
-from dalembert.model.sticking import contacts
 from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import time_values
 from dalembert.settings import method_of
@@ -45,7 +44,9 @@ def simulate_ensemble(
     """The motions of many members: one system from many starts, or with many parameters, on all cores or a GPU.
 
     Each member takes its own adaptive steps and is put back on the constraints after each, as by ``da.simulate``. A
-    member that fails is marked with its reason and does not spoil the others.
+    member that fails is marked with its reason and does not spoil the others. A member whose surfaces under dry
+    friction come to rest, or turn round, is simulated by itself, as by ``da.simulate``; the others slide on in machine
+    code.
 
     Parameters
     ----------
@@ -87,8 +88,6 @@ def simulate_ensemble(
     """
     if not isinstance(system, System):
         raise InputError(f"`system` must be a `da.System`; got {kind_of_object(system)}.")
-    if contacts(system):
-        raise InputError("the system must not have friction that sticks: simulate such members one by one.")
     if keep not in ("times", "end", "summary"):
         raise InputError(f'`keep` must be "times", "end" or "summary"; got {keep!r}.')
     if device not in ("cpu", "gpu"):
@@ -101,7 +100,7 @@ def simulate_ensemble(
     summary = Summary(asked) if keep == "summary" else None
     states: list[Any] = []
     reasons: list[Any] = []
-    crew = Crew(dynamics, method, times, every=keep != "end", on_card=device == "gpu")
+    crew = Crew(system, method, times, every=keep != "end", on_card=device == "gpu")
     with Progress(0, len(members), progress, "members") as bar:
         for first in range(0, len(members), crew.most):
             mine = slice(first, first + crew.most)

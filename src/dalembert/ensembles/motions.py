@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.ensembles.members import Members
-from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.failure import IMPLICIT
 from dalembert.integration.integrate import segments_of
@@ -25,9 +24,17 @@ from dalembert.integration.run import run
 from dalembert.integration.scales import USUAL_ATOL
 from dalembert.integration.start import OR_ALLOW_IT
 from dalembert.integration.time_segments import Segment
+from dalembert.integration.trajectory import Trajectory
+from dalembert.lowering.build import build
+from dalembert.model.coefficients import negative_coefficients
+from dalembert.model.sticking import contacts
+from dalembert.model.system import System
 from dalembert.native.many import Motions
 from dalembert.native.on_card import MotionsOnCard
 from dalembert.native.stepper import FINISHED, settings_of
+from dalembert.sticking.mode import values_of
+from dalembert.sticking.pieces import Pieces
+from dalembert.sticking.settling import AT_REST
 
 Floats = NDArray[np.float64]
 Machine = Callable[..., tuple[Floats, Floats]]
@@ -54,7 +61,9 @@ class Moved(NamedTuple):
 class Crew:
     """Moves members of one system by one method, all at the same times."""
 
-    def __init__(self, dynamics: Dynamics, method: Method, times: Floats, *, every: bool, on_card: bool):
+    def __init__(self, system: System, method: Method, times: Floats, *, every: bool, on_card: bool):
+        dynamics = build(system)
+        self.system, self.contacts = system, contacts(system)
         self.dynamics, self.method, self.times, self.every, self.on_card = dynamics, method, times, every, on_card
         self.seconds = 0.0  # in machine code, without what comes before and after
         self.declined = 0  # members that machine code did not answer for
@@ -80,18 +89,30 @@ class Crew:
     def __call__(self, members: Members) -> Moved:
         """The motions of some members."""
         finite = members.finite
-        found, done = self._quickly(members, finite)
+        negative = np.array(negative_coefficients(self.system, members.p), object)
+        usable = finite & (negative == "")
+        found, done = self._quickly(members, usable & ~self._at_rest(members))
         reasons = np.zeros(len(members), "U1")
         if not done.all():
-            found[~done], said = np.nan, np.full(len(members), "", object)
+            found[~done], said = np.nan, negative
             said[~finite] = "its start or its parameters are not finite numbers."
-            alone = np.flatnonzero(finite & ~done)
+            alone = np.flatnonzero(usable & ~done)
             self.declined += len(alone)
             for k in alone:
                 states, said[k] = self._slowly(members.y[:, k], members.p[:, k])
                 found[k] = states if self.every else states[-1:]
             reasons = said.astype(str)
         return Moved(found, reasons)
+
+    def _at_rest(self, members: Members) -> NDArray[np.bool_]:
+        """Which members start with a contact at rest: it may be held."""
+        found, n = np.zeros(len(members), bool), len(members.y) // 2
+        numbers = dict(zip(self.dynamics.parameters, members.p, strict=True))
+        for contact in self.contacts:
+            begin = np.full(len(members), self.times[0])
+            v = values_of(self.system, contact.velocity)(begin, members.y.T, numbers)
+            found |= np.linalg.norm(v, axis=-1) <= AT_REST * np.abs(members.y[n:]).max(axis=0)
+        return found
 
     def _quickly(self, members: Members, finite: Any) -> tuple[Floats, Any]:
         """States of members, and whose the machine code answers for."""
@@ -174,8 +195,7 @@ class Crew:
         n, times, states = len(y) // 2, self.times, np.full((len(self.times), len(y)), np.nan)
         start: dict[str, Any] = {"allow_violation": False, "progress": False}
         try:
-            # arrays, since every new Python number would be compiled anew
-            done = run(self.dynamics, _general(self.method), y[:n], y[n:], times, tuple(map(np.asarray, p)), **start)
+            done = self._alone(_general(self.method), y[:n], y[n:], p, start)
         except SimulationError as end:
             reached = end.trajectory
             known = np.searchsorted(reached.t, times[times <= reached.t[-1]])
@@ -185,6 +205,13 @@ class Crew:
         except DalembertError as refusal:
             return states, _for_a_member(str(refusal))
         return np.concatenate([done.q, done.qd], axis=1), ""
+
+    def _alone(self, method: Method, q: Floats, qd: Floats, p: Floats, start: dict[str, Any]) -> Trajectory:
+        if self.contacts:
+            numbers = dict(zip(self.dynamics.parameters, map(float, p), strict=True))
+            return Pieces(self.system, self.contacts, method, numbers).run(q, qd, self.times, **start)
+        # arrays, since every new Python number would be compiled anew
+        return run(self.dynamics, method, q, qd, self.times, tuple(map(np.asarray, p)), **start)
 
 
 def _for_a_member(message: str) -> str:

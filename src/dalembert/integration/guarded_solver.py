@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import diffrax
@@ -18,6 +19,12 @@ from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import halves
 from dalembert.native.stepper import ABRUPT
+
+TOO_LARGE = 1e30
+"""The error of a step that must be taken anew."""
+
+SHORTEST = 1e-12
+"""Length of a step, relative to time, below which it is not taken anew."""
 
 
 class Record(NamedTuple):
@@ -34,6 +41,9 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
 
     ``strict`` is off where contradictory constraints are meant to be compromised between. ``tolerances`` are rtol and
     atol of adaptive steps, else None: a step whose drift cure moves the state by far more than these is rejected.
+    ``slides``, if there is one, tells from both ends of a step, (t0, y0, t1, y1, p), whether every contact under dry
+    friction slid one way in it: a step in which one did not is taken anew, shorter; where it cannot be, or steps are
+    ``fixed``, the integration ends.
     The arguments of the vector field are (p, watch); the state is q and qd in one array of length 2n.
     """
 
@@ -42,6 +52,8 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     dynamics: Dynamics = eqx.field(static=True)
     drift: Drift = eqx.field(static=True)
     strict: bool = eqx.field(static=True)
+    slides: Callable[..., Array] | None = eqx.field(static=True, default=None)
+    fixed: bool = eqx.field(static=True, default=False)
 
     @property
     def term_structure(self) -> Any:
@@ -87,7 +99,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         inner, record = solver_state
         watch = self.dynamics.engine.watch(*halves(y0), t0, p)
         y1, error, dense, inner, result = self.solver.step(terms, t0, t1, y0, (p, watch), inner, made_jump)
-        reached = y1
+        reached: Array = y1
         y1 = jnp.concatenate(self.drift.correct(self.dynamics, *halves(reached), t1, p, watch.rows))
         if self.tolerances is not None and error is not None:
             error = jnp.where(self._far(reached, y1), REJECTED * self._allowed(reached, y1), error)
@@ -95,6 +107,12 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
             # Any result other than success ends the integration; why is found out afterwards, at the state itself.
             stop = diffrax.RESULTS.internal_error
             result = diffrax.RESULTS.where(watch.sound, result, stop)
+        if self.slides is not None:
+            one_way = self.slides(t0, y0, t1, y1, p)
+            short = self.fixed | (t1 - t0 <= SHORTEST * jnp.maximum(jnp.abs(t1), 1.0))
+            if not self.fixed and error is not None:
+                error = jnp.where(one_way, error, TOO_LARGE)
+            result = diffrax.RESULTS.where(one_way | ~short, result, diffrax.RESULTS.internal_error)
         record = Record(
             watch.rank,
             jnp.minimum(record.lowest, watch.rank),

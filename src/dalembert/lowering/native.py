@@ -96,7 +96,8 @@ class NativeSystem:
         """What moves many members: ``kind`` is that of where it is done."""
         programs = Programs(self.source, rows, rates)
         hot = programs.hot(iterations)
-        return kind(Moving(programs.n, len(self.source.parameters), *hot, programs.start()), fixed=fixed)
+        moving = Moving(programs.n, len(self.source.parameters), *hot, programs.start(), programs.sliding())
+        return kind(moving._replace(contacts=tuple(map(len, self.source.sliding))), fixed=fixed)
 
     def start(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:
         """Whether a motion may start at a state, if that satisfies the constraints exactly, and its scales (2n)."""

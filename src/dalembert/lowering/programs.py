@@ -12,6 +12,7 @@ from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.lowering.sheet import Sheet
 from dalembert.lowering.source import Source
 from dalembert.lowering.time_functions import functions_of
+from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.native.elimination import CLEARLY_DEPENDENT, sparse_order
 from dalembert.native.tape import Account, Books, Program, Value
 from dalembert.violation import DRIFTED, EXACT, LEAST_DISTANCE, NOISE, START_TOLERANCE
@@ -155,6 +156,20 @@ class Programs:
         """q̈, and one if the elimination may be trusted here, zero if not."""
         sheet = Sheet(self)
         return Program(sheet.tape, [*sheet.motion().acceleration, sheet.trusted()])
+
+    def sliding(self) -> Program | None:
+        """For each contact that can stick its sliding velocity, and how that changes with time; None without any."""
+        if not self.source.sliding:
+            return None
+        sheet, symbols = Sheet(self), self.source.form.symbols
+        acceleration = sheet.motion().acceleration
+        outputs: list[Any] = []
+        for velocity in self.source.sliding:
+            outputs += map(sheet.read, velocity)
+            for v in velocity:
+                slopes = [sheet.read(slope) for slope in gradient(v, symbols.qd)]
+                outputs.append(sl.add(sl.dot(slopes, acceleration), sheet.read(time_derivative(v, symbols))))
+        return Program(sheet.tape, outputs)
 
     def agreement(self) -> Program:
         """One if the rows left out follow from those in use, both sides of them, and hold as well; zero if not."""

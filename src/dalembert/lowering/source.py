@@ -10,6 +10,7 @@ import sympy as sp
 
 from dalembert.model.placement import PlacedLaw
 from dalembert.model.standard_form import StandardForm, energy, gradient, standard_form
+from dalembert.model.sticking import contacts
 from dalembert.model.symbols import plain_multiplier
 from dalembert.model.system import System
 
@@ -52,6 +53,7 @@ class Source:
     levels        of the constraints
     laws          None when all constraints are ideal
     energy        an expression, or None
+    sliding       for each contact that can stick the components of its sliding velocity
     """
 
     form: StandardForm
@@ -59,6 +61,7 @@ class Source:
     levels: tuple[str, ...]
     laws: Laws | None
     energy: Any
+    sliding: tuple[tuple[Any, ...], ...] = ()
 
 
 def source_of(system: System) -> Source:
@@ -70,6 +73,7 @@ def source_of(system: System) -> Source:
         levels=tuple(constraint.level for constraint in system.constraints),
         laws=_laws(system, form) if system.laws else None,
         energy=None if system.lagrangian is None else energy(system.lagrangian, form.symbols),
+        sliding=tuple(tuple(map(form.symbols.plain, contact.velocity)) for contact in contacts(system)),
     )
 
 

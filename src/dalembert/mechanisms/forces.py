@@ -15,7 +15,7 @@ from dalembert.mechanisms.frames import Marker, MovingBody
 from dalembert.mechanisms.joint import as_marker
 from dalembert.mechanisms.joints import Revolute
 from dalembert.mechanisms.vectors import dot, number, vector
-from dalembert.model.laws import length
+from dalembert.model.laws import Coefficient, length, refuse_negative
 
 
 class Load(NamedTuple):
@@ -33,6 +33,11 @@ class Applied(ABC):
     @abstractmethod
     def markers(self) -> tuple[Marker, ...]:
         """Where it acts; none for what acts on all bodies."""
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """What would add energy if it were negative."""
+        return ()
 
     @abstractmethod
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
@@ -143,7 +148,7 @@ class Spring(Applied):
     first, second    points of bodies or of the ground
     stiffness        force per stretch
     length           where it pulls and pushes nothing
-    damping          force per rate of stretch
+    damping          force per rate of stretch, not negative
     """
 
     first: Any
@@ -157,6 +162,11 @@ class Spring(Applied):
             object.__setattr__(self, place, as_marker(getattr(self, place), "spring", beside=other))
         for value in ("stiffness", "length", "damping"):
             object.__setattr__(self, value, number(getattr(self, value), f"{value} of a spring"))
+        refuse_negative(self)
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return (Coefficient("damping", self.damping),)
 
     @property
     def markers(self) -> tuple[Marker, ...]:
@@ -192,7 +202,7 @@ class TorsionSpring(Applied):
     stiffness    torque per angle
     angle        where it is at rest: the angle of the second body against the first, counted from the poses that the
                  bodies are given with. In space the angle is known within ± half a turn
-    damping      torque per rate
+    damping      torque per rate, not negative
     """
 
     joint: Any
@@ -205,6 +215,11 @@ class TorsionSpring(Applied):
             raise ModelError([f"`joint` of a torsion spring must be a `da.Revolute`; got {self.joint!r}."])
         for value in ("stiffness", "angle", "damping"):
             object.__setattr__(self, value, number(getattr(self, value), f"{value} of a torsion spring"))
+        refuse_negative(self)
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return (Coefficient("damping", self.damping),)
 
     @property
     def markers(self) -> tuple[Marker, ...]:
@@ -232,7 +247,7 @@ class Drag(Applied):
     Parameters
     ----------
     at                   ``body.at(...)``, or a body for its reference point
-    linear, quadratic    coefficients
+    linear, quadratic    coefficients, not negative
     """
 
     at: Any
@@ -243,6 +258,11 @@ class Drag(Applied):
         object.__setattr__(self, "at", as_marker(self.at, "drag"))
         for value in ("linear", "quadratic"):
             object.__setattr__(self, value, number(getattr(self, value), f"{value} of a drag"))
+        refuse_negative(self)
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return Coefficient("linear", self.linear), Coefficient("quadratic", self.quadratic)
 
     @property
     def markers(self) -> tuple[Marker, ...]:

@@ -92,6 +92,7 @@ class Mechanism:
             self._force(),
             (*rows, *self.constraints),
             lagrangian=sp.Add(*(body.kinetic for body in self.bodies)) - potential,
+            coefficients=tuple((type(force).__name__, c) for force in self.forces for c in force.coefficients),
         )
 
     def _force(self) -> list[Any]:

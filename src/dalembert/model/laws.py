@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import sympy as sp
 
@@ -198,11 +198,16 @@ def as_laws(given: Any, problems: list[str]) -> tuple[Law, ...]:
         return ()
 
 
-def refuse_negative(law: Law) -> None:
-    """Raise if a coefficient is given as a negative number: such a law would add energy."""
+class HasCoefficients(Protocol):
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]: ...
+
+
+def refuse_negative(given: HasCoefficients) -> None:
+    """Raise if a coefficient is given as a negative number: a law or a damper would add energy."""
     problems = [
-        f"`{name}` of {law.kind} must not be negative, or the law adds energy; got {value}."
-        for name, value, positive in law.coefficients
+        f"`{name}` of {type(given).__name__} must not be negative, or it adds energy; got {value}."
+        for name, value, positive in given.coefficients
         if value.is_negative and not positive
     ]
     if problems:

@@ -14,7 +14,7 @@ from dalembert.errors import ModelError
 from dalembert.model.constraint import Constraint
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_expressions, as_matrix
-from dalembert.model.laws import as_laws
+from dalembert.model.laws import Coefficient, as_laws
 from dalembert.model.ordering import in_order, name_of
 from dalembert.model.placement import PlacedLaw, placed_laws
 from dalembert.model.standard_form import euler_lagrange
@@ -35,6 +35,8 @@ class System:
     nonideal         a law such as ``da.Quadratic(a0)``, several laws (they add up), or n expressions for C; laws of
                      single constraints are given to these
     lagrangian       only for the energy; ``System.from_lagrangian`` fills it in
+    coefficients     pairs (whose, ``Coefficient``) in the applied force that must not be negative, such as those of
+                     dampers; ``da.Mechanism`` fills them in
 
     Raises
     ------
@@ -63,6 +65,7 @@ class System:
     constraints: Any = ()
     nonideal: Any = ()
     lagrangian: Any = None
+    coefficients: tuple[tuple[str, Coefficient], ...] = ()
 
     def __post_init__(self) -> None:
         coordinates = _coordinates(self.coordinates)

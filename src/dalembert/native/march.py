@@ -30,7 +30,9 @@ scales of the member's start; or the one step if all are equal. ``room`` is the 
 class Moving(NamedTuple):
     """The programs that move a member with n coordinates and some parameters; see ``Parts``.
 
-    start    first of its outputs: one if a motion may start at a state, else zero
+    start       first of its outputs: one if a motion may start at a state, else zero
+    sliding     for each contact that can stick its sliding velocity, and how that changes; None without any
+    contacts    how many components each of these velocities has
     """
 
     n: int
@@ -39,6 +41,8 @@ class Moving(NamedTuple):
     project: Program | None
     agree: Program | None
     start: Program
+    sliding: Program | None = None
+    contacts: tuple[int, ...] = ()
 
 
 def write_member(module: ir.Module, moving: Moving, *, fixed: bool) -> ir.Function:
@@ -46,6 +50,9 @@ def write_member(module: ir.Module, moving: Moving, *, fixed: bool) -> ir.Functi
     parts = write_parts(module, moving.n, moving.accelerate, moving.project, moving.agree)
     start = write_program(module, "start", moving.start, hot=True)
     walk = _Walk(module, parts, moving.parameters, start)
+    if moving.sliding is not None:
+        walk.sliding = write_program(module, "sliding", moving.sliding, hot=True)
+        walk.contacts = moving.contacts
     return walk.with_equal_steps() if fixed else walk.with_own_steps()
 
 
@@ -54,6 +61,8 @@ class _Walk:
 
     def __init__(self, module: ir.Module, parts: Parts, parameters: int, start: ir.Function):
         self.module, self.parts, self.start, self.parameters = module, parts, start, parameters
+        self.sliding: ir.Function | None = None
+        self.contacts: tuple[int, ...] = ()
 
     def _begin(self) -> None:
         """Copy the member's numbers to where they are at hand, and leave at once if the start is unsound."""
@@ -86,6 +95,33 @@ class _Walk:
         with w.b.if_then(w.b.icmp_signed(">=", w.get(taken, LONG), room), likely=False):
             w.b.ret(number(float(MORE)))
         w.b.store(w.b.add(w.get(taken, LONG), whole(1)), taken)
+
+    def _leave_if_turned(self, before: Any, then: Any, now: Any, *, controlled: bool) -> None:
+        """Leave if a contact may have come to rest, or turned round, in the step that began with a state.
+
+        Its velocity is nearly the cubic that its values and slopes at both ends give. That lies among its four control
+        points: they must all point the way the contact slid before. Where no error estimate sees friction jump within
+        a step, nor may it come to rest as it slows down at first.
+        """
+        if self.sliding is None:
+            return
+        w, total = self.w, sum(self.contacts)
+        first, last = w.array(2 * total), w.array(2 * total)
+        w.b.call(self.sliding, [before, then, self.p, first])
+        w.b.call(self.sliding, [self.state, now, self.p, last])
+        third = w.b.fdiv(w.b.fsub(now, then), number(3.0))
+        place = 0
+        for count in self.contacts:
+            along: list[Any] = [number(0.0)] * 4
+            for i in range(place, place + count):
+                v0, a0, v1, a1 = (load(w.b, x, j) for x in (first, last) for j in (i, i + count))
+                ahead = w.b.fmul(third if controlled else w.b.fsub(now, then), a0)
+                points = v0, w.b.fadd(v0, ahead), w.b.fsub(v1, w.b.fmul(third, a1)), v1
+                along = [w.b.fadd(x, w.b.fmul(v0, point)) for x, point in zip(along, points, strict=True)]
+            place += 2 * count
+            for x in along:
+                with w.b.if_then(w.b.fcmp_unordered("<=", x, number(0.0)), likely=False):
+                    w.b.ret(number(float(DECLINED)))
 
     def _put(self, state: Any, i: Any) -> None:
         """A state as the output of number i; leave if it is not of finite numbers."""
@@ -121,6 +157,7 @@ class _Walk:
                 given = [self.state, self.clock, end, step, self.p, settings, whole(1)]
                 code = w.b.call(stepper.integrate, [*given, kept, reached, rejected, self.work])
                 w.b.store(w.b.srem(code, whole(3)), ending)
+                self._leave_if_turned(before, w.get(then), w.get(self.clock), controlled=True)
             with w.b.if_then(w.b.icmp_signed("==", w.get(ending, LONG), whole(DECLINED)), likely=False):
                 w.b.ret(number(float(DECLINED)))
             here = self._not_after(time)
@@ -156,7 +193,7 @@ class _Walk:
         runge_kutta = write_runge_kutta(self.module, self.parts)
         self._begin()
         w, wanted = self.w, load(self.w.b, self.settings, 0)
-        taken = w.variable(LONG, whole(0))
+        taken, before = w.variable(LONG, whole(0)), w.array(self.parts.size)
         self._put(self.state, whole(0))
         for i in w.each(w.b.sub(self.outputs, whole(1))):
             start, end = load(w.b, self.times, i), load(w.b, self.times, w.b.add(i, whole(1)))
@@ -169,7 +206,11 @@ class _Walk:
             for j in w.each(w.b.fptosi(count, LONG)):
                 self._leave_if_out_of(self.room, taken)
                 now = w.b.fadd(start, w.b.fmul(w.b.sitofp(j, DOUBLE), h))
+                if self.sliding is not None:
+                    for k in w.each(self.parts.size):
+                        store(w.b, load(w.b, self.state, k), before, k)
                 self._leave_unless(w.b.call(runge_kutta, [self.state, now, h, self.p, self.work]))
+                self._leave_if_turned(before, now, w.b.fadd(now, h), controlled=False)
             self._leave_unless_trusted(end)
             self._put(self.state, w.b.add(i, whole(1)))
         w.b.ret(number(float(FINISHED)))

@@ -15,11 +15,17 @@ from dalembert.integration.failure import answer_at
 from dalembert.integration.method import Method
 from dalembert.integration.start import terms_at
 from dalembert.lowering.build import build
-from dalembert.model.sticking import contacts
+from dalembert.model.sticking import Contact, contacts
 from dalembert.model.system import System
 from dalembert.sticking.mode import Floats, mode_of
 from dalembert.sticking.phase import Phase
 from dalembert.sticking.settling import rests, settled
+
+
+def contacts_at_rest(system: System, y: Floats, t: float, p: dict[str, float]) -> tuple[Contact, ...]:
+    """The contacts under dry friction that are at rest at a state."""
+    mode = mode_of(system, contacts(system), ())
+    return tuple(c for c in mode.contacts if rests(mode.velocity(c, t, y, p), y))
 
 
 def answer_at_rest(
@@ -31,12 +37,10 @@ def answer_at_rest(
     ------
     ConstraintError    if contacts at rest can share what they hold in more than one way that matters
     """
-    touching = contacts(system)
-    free = Phase(mode_of(system, touching, ()), method, p, {}, {})
     y = np.concatenate([q, qd])
-    if not any(rests(free, contact, t, y) for contact in touching):
+    if not contacts_at_rest(system, y, t, p):
         return None
-    phase, y = settled(free, y, t)
+    phase, y = settled(Phase(mode_of(system, contacts(system), ()), method, p, {}, {}), y, t)
     values = tuple(np.asarray(p[name]) for name in system.parameter_names)
     n = len(q)
     answer = answer_at(phase.mode.dynamics, y[:n], y[n:], t, phase.values, method.formulation)

@@ -22,6 +22,9 @@ Floats = NDArray[np.float64]
 MOST_TURNS = 200
 """Attempts to find the direction in which a contact starts to slide; what is left to do, small steps will."""
 
+AT_REST = 1e-14
+"""Sliding velocity, relative to all velocities, that is rounding only."""
+
 NUDGE = 1e-13
 """Sliding velocity, relative to all velocities, with which a contact that can turn aside starts to slide."""
 
@@ -41,7 +44,7 @@ def settled(
     whose velocity the constraints prescribe, as at the dead centre of a crank, cannot be held: it moves as they say.
     """
     mode = before.mode
-    resting = [c for c in mode.contacts if c in mode.sticking or c in stopped or rests(before, c, t, y)]
+    resting = [c for c in mode.contacts if c in mode.sticking or c in stopped or rests(before.velocity(c, t, y), y)]
     sliding = {c: _unit(before.velocity(c, t, y)) for c in mode.contacts if c not in resting}
     sliding |= _prescribed(before, resting, sliding, y, t)
     resting = [c for c in resting if c not in sliding]
@@ -148,10 +151,9 @@ def _phase(before: Phase, sticking: Collection[Contact], directions: dict[Contac
     return Phase(mode_of(mode.system, mode.contacts, tuple(sticking)), before.method, before.p, directions, {})
 
 
-def rests(phase: Phase, contact: Contact, t: float, y: Floats) -> bool:
-    """Whether a contact is at rest, but for rounding."""
-    v = phase.velocity(contact, t, y)
-    return bool(np.linalg.norm(v) <= 1e-14 * np.abs(y[len(y) // 2 :]).max())
+def rests(v: Floats, y: Floats) -> bool:
+    """Whether a contact that slides at v is at rest, but for rounding."""
+    return bool(np.linalg.norm(v) <= AT_REST * np.abs(y[len(y) // 2 :]).max())
 
 
 def _unit(v: Floats) -> Floats:

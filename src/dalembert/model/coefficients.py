@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Coefficients of laws once parameters have their numbers: where one is negative, the law adds energy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy as sp
+
+from dalembert.errors import InputError
+from dalembert.model.symbols import free_parameters, functions_of_time, multiplier, real_twin, t
+from dalembert.model.system import System
+
+
+class _Checked(NamedTuple):
+    """Coefficients of a system that parameters alone decide.
+
+    what        for each its name and whose it is
+    names       for each the parameters it depends on
+    positive    for each whether it must not be zero either
+    values      from all parameters, numbers or arrays
+    """
+
+    what: tuple[str, ...]
+    names: tuple[tuple[str, ...], ...]
+    positive: tuple[bool, ...]
+    values: Callable[..., Sequence[Any]]
+
+
+def refuse_negative_coefficients(system: System, p: Sequence[Any]) -> None:
+    """Raise if parameters, in their order, make a coefficient negative."""
+    checked = _checked(system)
+    if checked is None:
+        return
+    for what, names, off, value in _found(checked, p):
+        if off.any():
+            given = ", ".join(f"`{name}` = {float(p[system.parameter_names.index(name)]):g}" for name in names)
+            raise InputError(f"{what}; got {float(value):g} from {given}.")
+
+
+def negative_coefficients(system: System, p: Any) -> list[str]:
+    """What is wrong with the coefficients of each of N members with parameters p (k, N); empty where nothing is."""
+    reasons = [""] * p.shape[1]
+    checked = _checked(system)
+    if checked is not None:
+        for what, _, off, value in _found(checked, p):
+            for k in np.flatnonzero(np.broadcast_to(off, len(reasons))):
+                reasons[k] = f"{what}; got {np.broadcast_to(value, len(reasons))[k]:g}."
+    return reasons
+
+
+def _found(checked: _Checked, p: Sequence[Any]) -> list[tuple[str, tuple[str, ...], Any, Any]]:
+    """For each coefficient what must hold, its parameters, where it does not hold, and its values."""
+    found: list[tuple[str, tuple[str, ...], Any, Any]] = []
+    values = (np.asarray(value, float) for value in checked.values(*p))
+    for what, names, positive, value in zip(*checked[:3], values, strict=True):
+        said = f"{what} must be positive" if positive else f"{what} must not be negative, or the law adds energy"
+        found.append((said, names, value <= 0 if positive else value < 0, value))
+    return found
+
+
+@lru_cache(maxsize=256)
+def _checked(system: System) -> _Checked | None:
+    given = [(f"`{c.name}` of {placed.described}", c) for placed in system.laws for c in placed.law.coefficients]
+    given += [(f"`{c.name}` of {owner}", c) for owner, c in system.coefficients]
+    mine = [(what, c, free_parameters([c.value])) for what, c in given if _of_parameters(c.value)]
+    if not mine:
+        return None
+    parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
+    plain = [c.value.xreplace({symbol: real_twin(symbol) for symbol in symbols}) for _, c, symbols in mine]
+    return _Checked(
+        tuple(what for what, _, _ in mine),
+        tuple(tuple(sorted(symbol.name for symbol in symbols)) for _, _, symbols in mine),
+        tuple(c.positive for _, c, _ in mine),
+        sp.lambdify(parameters, plain, modules="numpy"),
+    )
+
+
+def _of_parameters(value: Any) -> bool:
+    """Whether parameters, at least one, decide a coefficient; one that is a number was judged where it was given."""
+    moving = functions_of_time(value) or value.atoms(multiplier) or t in value.free_symbols
+    return bool(free_parameters([value])) and not moving
