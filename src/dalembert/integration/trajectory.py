@@ -179,6 +179,8 @@ class Trajectory:
     def ledger(self) -> Ledger:
         """Work and energy: for every constraint and every nonideal law its force, power and work, and an audit.
 
+        Forces are those that act: the reaction of each constraint, and the force C of each law at its own place.
+
         The run is integrated once more, at its own steps, so that the work is as accurate as the motion.
 
         Raises
@@ -196,8 +198,10 @@ class Trajectory:
         Work and energy from t = 0 to 0.4
                                      kind         work  largest power
         applied forces               applied         0              0
-        floor                        ideal           0              0
-        floor: Coulomb               nonideal      -12             40
+        floor                        reaction        0              0
+        floor: Coulomb               law           -12             40
+        ideal constraint force       split           0              0
+        nonideal constraint force    split         -12             40
         kinetic energy               change        -12
         energy change less all work  audit     ...
         Coulomb of `floor` takes `x`, `y` for the Cartesian coordinates of one particle.

@@ -263,7 +263,10 @@ class Programs:
         parts = (
             [sheet.read(e) for e in self.source.form.applied_force],
             motion.ideal_force,
+            motion.nonideal_force,
             self._by_number(motion.multipliers),
+            self._by_number(motion.reactions),
+            [entry for share in motion.shares for entry in share],
             [entry for share in motion.shares for entry in sheet.nonideal(share)],
             [entry for k in range(self.m) for entry in sheet.row(k)],
             [kinetic],
