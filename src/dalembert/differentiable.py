@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import diffrax
@@ -12,18 +13,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import sympy as sp
-from jax import Array
+from jax import Array, lax
 from jax.core import Tracer
 
-from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.verdict import require_fit
 from dalembert.errors import InputError, SimulationError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.general_steps import solver_of
 from dalembert.integration.guarded_solver import GuardedSolver, vector_field
+from dalembert.integration.integrate import segments_of
 from dalembert.integration.method import Method, halves
 from dalembert.integration.run import run, suited_to
+from dalembert.integration.scales import USUAL_ATOL, with_tolerances
+from dalembert.integration.start import require_start
 from dalembert.later import refuse_forked_process
 from dalembert.lowering.build import build
 from dalembert.lowering.compiling import compiled
@@ -35,6 +39,7 @@ from dalembert.model.system import System
 from dalembert.model.values import parameter_values, state_values, time_values
 from dalembert.settings import method_of, require_system
 from dalembert.sticking.pieces import Pieces
+from dalembert.violation import state_scales, violated
 
 Flow = Callable[[Any, Any, Mapping[Any, Any]], tuple[Array, Array]]
 """From q0, qd0 and parameters by name: coordinates and velocities (T, n)."""
@@ -45,17 +50,19 @@ def flow(
     times: Any,
     *,
     rtol: float = 1e-9,
-    atol: float = 1e-11,
+    atol: float | None = None,
     drift: Drift | None = Projection(),
     solver: Any = None,
     formulation: Formulation | None = None,
     step: float | None = None,
     max_steps: int = 1024,
+    allow_violation: bool = False,
 ) -> Flow:
     """The motion of a system as a function (q0, qd0, parameters) -> (q, qd) for JAX to differentiate, map and compile.
 
-    Forward and reverse mode both work, through every step and its projection. The start is taken as it is: where it
-    does not satisfy the constraints, projection puts the end of the first step on them. Under dry friction every
+    Forward and reverse mode both work, through every step and its projection. The start must satisfy the constraints,
+    as for ``da.simulate``; under ``allow_violation`` it is taken as it is, and projection puts the end of the first
+    step on them. Steps end at the jumps of explicit functions of time that no parameter moves. Under dry friction every
     contact must slide one way all the time: where one comes to rest or turns round friction jumps, and derivatives
     would not know how that instant moves. Smooth it then, or take differences of runs of ``da.simulate``.
 
@@ -70,8 +77,8 @@ def flow(
     InputError         for numbers that do not fit
     SimulationError    where a contact under dry friction comes to rest or turns round
     others             as ``da.simulate`` does, where the numbers are known. Within JAX's transformations they are not:
-                       names and lengths are checked all the same, and a motion that does not reach the last time is an
-                       error of equinox
+                       names and lengths are checked all the same, and a start off the constraints, or a motion that
+                       does not reach the last time, is an error of equinox
 
     Examples
     --------
@@ -94,10 +101,9 @@ def flow(
         raise InputError(f"`max_steps` must allow for the steps asked for, {needed:.0f} and more; got {max_steps}.")
     outputs = jnp.asarray(moments)
     field = vector_field(dynamics, method.formulation, method.drift)
-    solver = _both_ways(solver_of(method))
     slides = _slides(system) if isinstance(system, System) else None
     strict = not method.formulation.compromises
-    guarded = GuardedSolver(solver, None, dynamics, method.drift, strict, slides, step is not None)
+    stops = _with_events(dynamics, moments)
 
     def motion(q0: Any, qd0: Any, parameters: Mapping[Any, Any]) -> tuple[Array, Array]:
         known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((q0, qd0, parameters)))
@@ -105,6 +111,20 @@ def flow(
         p = _ordered(dynamics.parameters, parameters, known)
         if known and isinstance(system, System):
             refuse_negative_coefficients(system, p)
+        if known:
+            numbers = np.asarray(q), np.asarray(qd), moments[0], p
+            require_start(dynamics, *numbers, allow_violation=allow_violation)
+        terms = dynamics.terms(q, qd, outputs[0], p)
+        atol = method.atol
+        if atol is None:
+            atol = USUAL_ATOL * lax.stop_gradient(state_scales(terms.M, terms.Q, q, qd, xp=jnp))
+        own = replace(method, atol=atol)
+        tolerances = None if allow_violation or step is not None else (jnp.asarray(own.rtol), jnp.asarray(atol))
+        inner = _both_ways(solver_of(own))
+        guarded = GuardedSolver(inner, tolerances, dynamics, method.drift, strict, slides, step is not None)
+        y0 = jnp.concatenate([q, qd])
+        if not allow_violation and len(dynamics.constraints):
+            y0 = eqx.error_if(y0, _is_off(terms, q, qd), OFF)
         watch = dynamics.engine.watch(q, qd, outputs[0], p)
         solution = diffrax.diffeqsolve(
             field,
@@ -112,9 +132,9 @@ def flow(
             t0=outputs[0],
             t1=outputs[-1],
             dt0=None,
-            y0=jnp.concatenate([q, qd]),
+            y0=y0,
             args=(p, watch),
-            stepsize_controller=_controller(method, outputs),
+            stepsize_controller=_controller(own, stops),
             saveat=diffrax.SaveAt(ts=outputs),
             max_steps=method.max_steps,
             adjoint=diffrax.DirectAdjoint(),
@@ -130,6 +150,11 @@ def flow(
     return motion
 
 
+OFF = (
+    "the start must satisfy the constraints; it does not. Start from `da.consistent_state(system, q0, qd0, ...)`, or, "
+    "if the violation is meant, pass `allow_violation=True`."
+)
+
 UNFINISHED = (
     "the motion must be continued to the last time; it ended before. Raise `max_steps`, or call the flow, or "
     "`da.simulate`, with these numbers outside of JAX's transformations, which tells why."
@@ -139,6 +164,23 @@ RESTS = (
     " Or friction comes to rest or turns round on the way, where the motion is not smooth: use `da.simulate`, or a law "
     "with `smoothing`."
 )
+
+
+def _is_off(terms: Terms, q: Array, qd: Array) -> Array:
+    """Whether a start violates a constraint."""
+    off = violated(terms.position, terms.A, q, mass_matrix=terms.M, xp=jnp)
+    return jnp.any(off | violated(terms.velocity, terms.A, qd, q, terms.M, xp=jnp))
+
+
+def _with_events(dynamics: Dynamics, moments: Any) -> Any:
+    """The times at which steps end: outputs, and the events of functions of time that no parameter moves."""
+    native: Any = dynamics.native
+    if native is None or not native.possible or native.time_functions is None or native.parameters_of_time:
+        return moments
+    found = segments_of(dynamics, np.zeros(len(dynamics.parameters)), float(moments[0]), float(moments[-1]))
+    short = [np.arange(part.start, part.end, part.max_step) for part in found if np.isfinite(part.max_step)]
+    ends = [time for part in found for time in (part.start, part.end)]
+    return np.unique(np.concatenate([moments, ends, *short]))
 
 
 def _explain(dynamics: Dynamics, method: Method, q: Any, qd: Any, times: Any, p: Any) -> None:
@@ -157,6 +199,7 @@ def _refuse_rest(system: System, method: Method, q: Any, qd: Any, times: Any, p:
     touching = contacts(system)
     if not touching:
         return
+    method = with_tolerances(build(system), method, q, qd, times[0], p)
     pieces = Pieces(system, touching, method, dict(zip(system.parameter_names, map(float, p), strict=True)))
     found = pieces.run(q, qd, times, allow_violation=True, progress=False)
     for piece in pieces.pieces:
@@ -200,12 +243,12 @@ def _both_ways(solver: Any) -> Any:
     return eqx.tree_at(lambda s: s.scan_kind, solver, "bounded", is_leaf=lambda x: x is None)
 
 
-def _controller(method: Method, outputs: Array) -> diffrax.AbstractStepSizeController[Any, Any]:
-    """Steps that end at every output: what comes with a high-order solver to interpolate is of lower order."""
+def _controller(method: Method, stops: Any) -> diffrax.AbstractStepSizeController[Any, Any]:
+    """Steps that end at all outputs: what comes with a high-order solver to interpolate is of lower order."""
     if method.step is not None:
-        return diffrax.StepTo(ts=equal_steps(np.asarray(outputs), method.step))
+        return diffrax.StepTo(ts=equal_steps(stops, method.step))
     adaptive = diffrax.PIDController(rtol=method.rtol, atol=method.atol)
-    return diffrax.ClipStepSizeController(adaptive, step_ts=outputs)
+    return diffrax.ClipStepSizeController(adaptive, step_ts=jnp.asarray(stops))
 
 
 def equal_steps(times: Any, step: float) -> Any:

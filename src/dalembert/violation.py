@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 START_TOLERANCE = 1e-8
 """A state may miss a constraint by this fraction of the constraint's own terms there."""
@@ -23,14 +22,14 @@ DRIFTED = 10.0
 """A redundant constraint may be farther off than the others, each measured along its gradient, by this factor."""
 
 
-def own_size(residual: Any, gradient: Any, state: Any) -> NDArray[np.float64]:
+def own_size(residual: Any, gradient: Any, state: Any, xp: Any = np) -> Any:
     """The size (..., m) of the terms that each residual is the sum of, at one state or many.
 
     To first order a residual is A x + c. What the row does not touch has no part in it, so that neither the units nor
-    the size of other coordinates decide.
+    the size of other coordinates decide. ``xp`` is NumPy or, within JAX, its counterpart.
     """
-    miss, A, x = np.asarray(residual), np.asarray(gradient), np.asarray(state)
-    return np.abs(miss - _times(A, x)) + _times(np.abs(A), np.abs(x))
+    miss, A, x = xp.asarray(residual), xp.asarray(gradient), xp.asarray(state)
+    return xp.abs(miss - _times(A, x)) + _times(xp.abs(A), xp.abs(x))
 
 
 def _times(A: Any, x: Any) -> Any:
@@ -38,8 +37,8 @@ def _times(A: Any, x: Any) -> Any:
 
 
 def violated(
-    residual: Any, gradient: Any, state: Any, coordinates: Any = None, mass_matrix: Any = None
-) -> NDArray[np.bool_]:
+    residual: Any, gradient: Any, state: Any, coordinates: Any = None, mass_matrix: Any = None, xp: Any = np
+) -> Any:
     """Which constraints (..., m) a state violates, or each of many states.
 
     Parameters
@@ -49,41 +48,44 @@ def violated(
     state          (..., n) coordinates, or velocities
     coordinates    (..., n) with velocities: those of a coordinate of size 1e6 are no better known than it is
     mass_matrix    (..., n, n) gives coordinates their scales: see ``scales``; one when left out
+    xp             NumPy or, within JAX, its counterpart
     """
-    A, x = np.asarray(gradient), np.asarray(state)
-    q = x if coordinates is None else np.asarray(coordinates)
-    unit = 1.0 if mass_matrix is None else np.maximum(scales(mass_matrix, q), scales(mass_matrix, x, otherwise=0.0))
-    least = LEAST_DISTANCE * _times(np.abs(A), np.maximum(unit, np.abs(q)))
-    return np.abs(np.asarray(residual)) > START_TOLERANCE * own_size(residual, A, x) + least
+    A, x = xp.asarray(gradient), xp.asarray(state)
+    q = x if coordinates is None else xp.asarray(coordinates)
+    unit: Any = 1.0
+    if mass_matrix is not None:
+        unit = xp.maximum(scales(mass_matrix, q, xp=xp), scales(mass_matrix, x, otherwise=0.0, xp=xp))
+    least = LEAST_DISTANCE * _times(xp.abs(A), xp.maximum(unit, xp.abs(q)))
+    return xp.abs(xp.asarray(residual)) > START_TOLERANCE * own_size(residual, A, x, xp) + least
 
 
 NOISE = 1e-14
 """Numbers below this say nothing about the scale of a problem: they are what rounding leaves of a zero."""
 
 
-def scales(mass_matrix: Any, x: Any, otherwise: float = 1.0) -> NDArray[np.float64]:
+def scales(mass_matrix: Any, x: Any, otherwise: float = 1.0, xp: Any = np) -> Any:
     """The scale (..., n) of each coordinate or velocity: one, or less where all of x (..., n) is smaller.
 
     √Mᵢᵢ xᵢ has the same unit for all coordinates, lengths, angles or others, so that the largest of them is a measure
     for all. Where x is zero but for rounding, its scale is not known, and is ``otherwise``.
     """
-    x = np.abs(np.asarray(x, float))
-    weight = np.sqrt(np.abs(np.diagonal(np.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
+    x = xp.abs(xp.asarray(x, float))
+    weight = xp.sqrt(xp.abs(xp.diagonal(xp.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
     largest = (weight * x).max(axis=-1, keepdims=True, initial=0.0)
-    own = largest / np.where(weight > 0, weight, np.inf)
-    found = np.minimum(np.where(weight > 0, own, 1.0), 1.0)
-    return np.where(x.max(axis=-1, keepdims=True, initial=0.0) > NOISE, found, otherwise)
+    own = largest / xp.where(weight > 0, weight, xp.inf)
+    found = xp.minimum(xp.where(weight > 0, own, 1.0), 1.0)
+    return xp.where(x.max(axis=-1, keepdims=True, initial=0.0) > NOISE, found, otherwise)
 
 
-def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any) -> NDArray[np.float64]:
+def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any = np) -> Any:
     """The scales (..., 2n) of coordinates and velocities of a motion, from its start; one where that does not tell.
 
     At a scale L of the coordinates a start at rest moves at speeds of √(aL) under accelerations a, and in any case at
     speeds like L in a unit of time.
     """
-    M, force = np.asarray(mass_matrix, float), np.abs(np.asarray(applied_force, float))
-    inertia = np.abs(np.diagonal(M, axis1=-2, axis2=-1))
-    of_q = scales(M, q)
-    pull = scales(M, force / np.where(inertia > 0, inertia, np.inf), otherwise=0.0)
-    of_qd = np.maximum(scales(M, qd, otherwise=0.0), np.maximum(np.sqrt(of_q * pull), of_q))
-    return np.concatenate([of_q, of_qd], axis=-1)
+    M, force = xp.asarray(mass_matrix, float), xp.abs(xp.asarray(applied_force, float))
+    inertia = xp.abs(xp.diagonal(M, axis1=-2, axis2=-1))
+    of_q = scales(M, q, xp=xp)
+    pull = scales(M, force / xp.where(inertia > 0, inertia, xp.inf), otherwise=0.0, xp=xp)
+    of_qd = xp.maximum(scales(M, qd, otherwise=0.0, xp=xp), xp.maximum(xp.sqrt(of_q * pull), of_q))
+    return xp.concatenate([of_q, of_qd], axis=-1)

@@ -145,7 +145,27 @@ def test_refusals() -> None:
 def test_contradictions_are_refused_as_by_simulate() -> None:
     rows = (da.Constraint(xd - 1, name="one"), da.Constraint(xd - 2 * da.t, name="two"))
     with pytest.raises(da.ConstraintError, match="`one`, `two` contradict one another"):
-        da.flow(da.System((x,), [[1]], (0,), rows), (0, 1))([0.0], [1.0], {})
+        da.flow(da.System((x,), [[1]], (0,), rows), (0, 1), allow_violation=True)([0.0], [1.0], {})
+
+
+def test_a_start_off_the_constraints_is_refused_as_by_simulate() -> None:
+    """With numbers by its name; under ``jit``, where numbers are not known, all the same."""
+    motion, (q0, qd0) = da.flow(pendulum(), TIMES), start(0.8, 0.5)
+    off = [1.1 * q0[0], q0[1]]
+    with pytest.raises(da.StateError, match="`rod` is violated"):
+        motion(off, qd0, NUMBERS)
+    with pytest.raises(Exception, match="the start must satisfy the constraints; it does not"):
+        jax.block_until_ready(jax.jit(motion)(jnp.array(off), jnp.array(qd0), NUMBERS))
+    q, _ = da.flow(pendulum(), TIMES, allow_violation=True)(off, qd0, NUMBERS)
+    np.testing.assert_allclose(np.linalg.norm(q[1:], axis=1), 1, atol=1e-12)
+
+
+def test_a_flow_stops_where_a_force_jumps() -> None:
+    """A unit force from t = 1/3 on moves a unit mass by (1 − 1/3)²/2 until t = 1."""
+    k = da.parameters("k")
+    motion = da.flow(da.System((x,), [[1]], (k * sp.Heaviside(da.t - sp.Rational(1, 3)),)), (0, 1))
+    end, slope = jax.value_and_grad(lambda k: motion([0.0], [0.0], {"k": k})[0][-1, 0])(2.0)
+    np.testing.assert_allclose([end, slope], [4 / 9, 2 / 9], rtol=1e-12)
 
 
 def test_fixed_steps_must_be_allowed_for() -> None:
