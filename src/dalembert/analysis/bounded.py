@@ -60,7 +60,7 @@ def bounded(compute: Callable[[], T], seconds: float | None = None) -> T:
     precision = mpmath.mp.prec
     token = _deadline.set(deadline)
     try:
-        found = _before(deadline, compute)
+        found = _before(deadline, compute) if deadline > start else _LATE
     finally:
         _deadline.reset(token)
         mpmath.mp.prec = precision
