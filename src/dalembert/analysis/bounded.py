@@ -46,8 +46,8 @@ class _TimeIsUp(BaseException):
 _LATE: Any = object()
 
 
-def bounded(compute: Callable[[], T], seconds: float = SECONDS) -> T:
-    """The result of symbolic work, if it comes in time and without an error.
+def bounded(compute: Callable[[], T], seconds: float | None = None) -> T:
+    """The result of symbolic work, if it comes in time, by default ``SECONDS``, and without an error.
 
     Raises
     ------
@@ -56,10 +56,11 @@ def bounded(compute: Callable[[], T], seconds: float = SECONDS) -> T:
     start, end = process_time(), _deadline.get()
     if start >= end:
         raise GivenUpError("the time for symbolic work is used up")
-    deadline, precision = min(start + seconds, end), mpmath.mp.prec
+    deadline = min(start + (SECONDS if seconds is None else seconds), end)
+    precision = mpmath.mp.prec
     token = _deadline.set(deadline)
     try:
-        found = _before(deadline, compute)
+        found = _before(deadline, compute) if deadline > start else _LATE
     finally:
         _deadline.reset(token)
         mpmath.mp.prec = precision
@@ -97,9 +98,9 @@ def _before(deadline: float, compute: Callable[[], Any]) -> Any:
 
 
 @contextmanager
-def budget(seconds: float = BUDGET) -> Generator[None]:
-    """All bounded work within takes no longer than this; what comes later is not begun."""
-    token = _deadline.set(min(process_time() + seconds, _deadline.get()))
+def budget(seconds: float | None = None) -> Generator[None]:
+    """All bounded work within takes no longer than this, by default ``BUDGET``; what comes later is not begun."""
+    token = _deadline.set(min(process_time() + (BUDGET if seconds is None else seconds), _deadline.get()))
     try:
         yield
     finally:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
 
+import mpmath
 import numpy as np
 import sympy as sp
 
@@ -18,7 +19,7 @@ from dalembert.analysis.integrals import Form, integral_of, is_integrable
 from dalembert.analysis.linear_facts import dependencies, independent_rows
 from dalembert.analysis.numbers import without_spikes
 from dalembert.analysis.rational import Letters, NotRationalError, neat
-from dalembert.analysis.zero import seems_zero
+from dalembert.analysis.zero import OFF_DOMAIN, seems_zero
 from dalembert.model.standard_form import gradient
 
 _LETTER_LIMIT = 24
@@ -116,10 +117,11 @@ def joint_integrals(flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[Any
 def independent(functions: Sequence[Any], pfaffian: Pfaffian, point: Mapping[Any, float]) -> list[Any]:
     """The earliest of some functions whose gradients at a point are independent and combinations of the forms."""
     variables = pfaffian.variables
-    forms = _numbers([*pfaffian.forms, *(gradient(phi, variables) for phi in pfaffian.surfaces)], point)
+    forms = _numbers([*pfaffian.forms, *(gradient(phi, variables) for phi in pfaffian.surfaces)], point, len(variables))
     kept: list[Any] = []
     rows = np.zeros((0, len(variables)))
-    for f, row in zip(functions, _numbers([gradient(f, variables) for f in functions], point), strict=True):
+    slopes = _numbers([gradient(f, variables) for f in functions], point, len(variables))
+    for f, row in zip(functions, slopes, strict=True):
         if not np.isfinite(row).all():
             continue
         extended = np.vstack([rows, row])
@@ -129,11 +131,18 @@ def independent(functions: Sequence[Any], pfaffian: Pfaffian, point: Mapping[Any
     return kept
 
 
-def _numbers(rows: Sequence[Sequence[Any]], point: Mapping[Any, float]) -> Any:
-    smooth = without_spikes(tuple(map(tuple, rows)))
-    function = sp.lambdify([list(point)], smooth, modules=["numpy", "scipy"])
-    with np.errstate(all="ignore"):  # an integral need not be real wherever the constraints are
-        return np.real(np.array(function(list(point.values())), complex))
+def _numbers(rows: Sequence[Sequence[Any]], point: Mapping[Any, float], width: int) -> Any:
+    return np.array([_row(row, point) for row in rows], float).reshape(len(rows), width)
+
+
+def _row(row: Sequence[Any], point: Mapping[Any, float]) -> list[float]:
+    """Numbers at a point; by mpmath, which knows the special functions that integrals are made of."""
+    try:
+        function = sp.lambdify([list(point)], without_spikes(tuple(row)), modules="mpmath")
+        values = list(map(mpmath.mpmathify, function([mpmath.mpf(x) for x in point.values()])))
+        return [float(mpmath.re(e)) if abs(mpmath.im(e)) <= 1e-12 * abs(e) else float("nan") for e in values]
+    except (*OFF_DOMAIN, NameError):  # an integral need not be real wherever the constraints are
+        return [float("nan")] * len(row)
 
 
 def _own_integral(row: Form, variables: Sequence[sp.Symbol]) -> Any | None:

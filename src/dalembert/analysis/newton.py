@@ -21,7 +21,8 @@ MOST = 120
 LONGEST = 2.0
 """Steps, relative to the size of the unknowns, are cut to this length."""
 FARTHEST = 1e10
-"""How many times its own size an unknown may grow: beyond, equations only seem to hold."""
+"""How many times its own size, or the step that the equations ask for at the start, an unknown may grow: beyond, they
+only seem to hold."""
 
 
 class Root(NamedTuple):
@@ -47,7 +48,7 @@ def root(equations: Equations, start: Floats, units: Floats | None = None, *, pa
     x = before = start
     lengths = [np.inf]
     miss, slope = equations(x)
-    best, waiting = np.inf, 0
+    best, waiting, farthest = np.inf, 0, None
     for _ in range(MOST):
         if not _computable(miss, slope):
             return None
@@ -56,6 +57,8 @@ def root(equations: Equations, start: Floats, units: Floats | None = None, *, pa
         reach = np.maximum(scale, units)
         step = _step(miss, slope * reach) * reach / scale
         longest = np.abs(step).max(initial=0.0)
+        if farthest is None:  # x = 1.5e11 asks for a step of that length at once, exp(x) = 0 and 1/x = 0 never do
+            farthest = FARTHEST * np.maximum(first * np.maximum(1.0, units), np.abs(step * scale))
         if (off < 1e-15 or longest < 1e-13) and _holds(miss, slope, x):
             break
         if np.abs(step * scale / own_scale(x)).max(initial=0.0) < 1e-13:
@@ -64,7 +67,7 @@ def root(equations: Equations, start: Floats, units: Floats | None = None, *, pa
         waiting = 0 if travelling or off < 0.95 * best else waiting + 1
         best = min(best, off)
         step = step / max(1.0, float(np.linalg.norm(step)) / LONGEST)
-        if waiting > patience or (np.abs(x) > FARTHEST * first * np.maximum(1.0, units)).any():
+        if waiting > patience or (np.abs(x) > farthest).any():
             break
         before, (x, miss, slope) = x, _next(equations, x, scale * step)
         lengths.append(float(np.linalg.norm(step)))

@@ -96,7 +96,7 @@ def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) 
     smooth = without_spikes(blocks)
     arguments = (form.symbols.q, form.symbols.qd, form.symbols.time, parameters)
     function = sp.lambdify(arguments, smooth, modules=["numpy", "scipy"], cse=True)
-    real = not any(e.has(sp.I) for e in sp.flatten(smooth))
+    real = not any(e.has(sp.I, sp.LambertW) for e in sp.flatten(smooth))
 
     def computed(point: Point) -> list[Floats]:
         with np.errstate(all="ignore"):

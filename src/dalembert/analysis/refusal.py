@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import traceback
 from collections.abc import Callable
 from functools import wraps
@@ -29,7 +30,9 @@ def in_words(verb: Callable[P, T]) -> Callable[P, T]:
         except Exception as trouble:
             if not _about_symbols(trouble):
                 raise
-            what = (str(trouble).splitlines() or [""])[-1].strip() or type(trouble).__name__
+            unprintable = re.search(r"_print_(\w+)", str(trouble))
+            said = str(trouble).strip().splitlines() or [type(trouble).__name__]
+            what = said[-1].strip() if unprintable is None else unprintable[1]
             raise ModelError(
                 [
                     f"`da.{verb.__name__}` needs functions whose derivatives SymPy can follow and compute; it stopped "

@@ -68,7 +68,7 @@ def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Ca
 
         def determinant(x: Any) -> float:
             nonlocal units
-            matrix = np.array(function(*x, *values), float)
+            matrix = _real(function(*x, *values))
             units = own_units(matrix) if units is None else units  # those of the first place, for all
             return float(np.linalg.det(matrix / np.outer(units, units)))
 
@@ -100,9 +100,15 @@ def _factor(base: Any, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], 
 
     def chosen(rng: Any) -> Callable[[Any], float]:
         values = rng.uniform(0.5, 1.5, len(others))
-        return lambda x: float(function(*x, *values))
+        return lambda x: float(_real(function(*x, *values)))
 
     return chosen
+
+
+def _real(value: Any) -> Any:
+    """A value or a matrix; what is not real is not a number."""
+    array: Any = np.asarray(value, complex)
+    return np.where(array.imag == 0, array.real, np.nan)
 
 
 def _signs(choose: Callable[[Any], Callable[[Any], float]], size: int) -> set[float]:

@@ -20,7 +20,8 @@ _POSITIVE = 2
 _TRIES = 12
 _DIGITS = (30, 60, 120)
 """Digits carried, one evaluation after the other: 120 tell zero from what cancels to its 50th digit."""
-_OFF_DOMAIN = (ArithmeticError, ValueError, TypeError, NotImplementedError, NoConvergence)
+OFF_DOMAIN = (ArithmeticError, ValueError, TypeError, NotImplementedError, NoConvergence)
+"""What mpmath raises where a function has no value."""
 _AGREEMENT = 1e-6
 """Two evaluations that agree to this fraction have found a number, not rounding error."""
 
@@ -109,7 +110,7 @@ def _value(function: Any, unknowns: Sequence[sp.Symbol], seed: int, digits: int)
     with mpmath.workdps(digits):
         try:
             value = mpmath.mpmathify(function(*random_point(unknowns, seed)))
-        except _OFF_DOMAIN:
+        except OFF_DOMAIN:
             return None
     if not mpmath.isfinite(value) or (seed >= _POSITIVE and mpmath.im(value)):
         return None

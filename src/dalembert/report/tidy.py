@@ -10,6 +10,7 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.analysis.bounded import GivenUpError, bounded
 from dalembert.model.symbols import InternalSymbol
 
 TIDY_LIMIT = 300
@@ -21,13 +22,19 @@ FACTOR_LIMIT = 100
 _LETTERS = 16
 """Variables above which nothing is factored: factoring 70 monomials in 28 variables takes seconds."""
 
+SECONDS = 1.0
+"""Time after which an expression is left alone, for those whose number of monomials does not tell."""
+
 
 @lru_cache(maxsize=4096)
 def tidy(expression: Any) -> Any:
     """The expression as a person would write it, or itself where that would take long."""
-    once = _tidied(expression)
-    # putting exp(2x) back beside exp(x)² can cancel terms, and what is left may have a common factor
-    return _tidied(once) if once.has(sp.exp) else once
+    try:
+        once = bounded(lambda: _tidied(expression), SECONDS)
+        # putting exp(2x) back beside exp(x)² can cancel terms, and what is left may have a common factor
+        return bounded(lambda: _tidied(once), SECONDS) if once.has(sp.exp) else once
+    except GivenUpError:
+        return expression
 
 
 def _tidied(expression: Any) -> Any:
