@@ -513,8 +513,8 @@ def test_linear_in_disguise() -> None:
     assert row.holonomic and row.linear_in_velocity and row.integral == x + y
 
 
-@pytest.mark.parametrize("expression", [sp.besselj(0, x) * x.diff(da.t) - y.diff(da.t), sp.floor(x) - y])
-def test_what_cannot_be_followed_is_refused_in_words(expression: sp.Expr) -> None:
+def test_what_cannot_be_followed_is_refused_in_words() -> None:
+    expression = sp.besselj(0, x) * x.diff(da.t) - y.diff(da.t)
     system = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(expression, name="odd"))
     with pytest.raises(da.ModelError, match="needs functions whose derivatives SymPy can follow"):
         da.classify(system)

@@ -251,6 +251,8 @@ def _linear_factor(psi: Any, symbols: StateSymbols) -> Any | None:
     moving = [f for f in factors if f.free_symbols & set(symbols.qd)]
     if len(moving) != 1 or any(b != 0 for b in _second_derivatives(moving[0], symbols)):
         return None
+    if _kinked(gradient(moving[0], symbols.qd), symbols.qd):
+        return None
     return moving[0]
 
 
