@@ -80,12 +80,14 @@ class Crew:
     def __call__(self, members: Members) -> Moved:
         """The motions of some members."""
         finite = members.finite
-        negative = np.array(negative_coefficients(self.system, members.p), object)
-        usable = finite & (negative == "")
+        negative = negative_coefficients(self.system, members.p)
+        usable = finite.copy()
+        usable[list(negative)] = False
         found, done = self._quickly(members, usable & ~self._at_rest(members))
         reasons = np.zeros(len(members), "U1")
         if not done.all():
-            found[~done], said = np.nan, negative
+            found[~done], said = np.nan, np.full(len(members), "", object)
+            said[list(negative)] = list(negative.values())
             said[~finite] = "its start or its parameters are not finite numbers."
             alone = np.flatnonzero(usable & ~done)
             self.declined += len(alone)
