@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PEERS := .venv-peers/.ready
 
-.PHONY: demo test lint bench peers format clean
+.PHONY: demo test lint fuzz bench peers format clean
 
 demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
@@ -17,6 +17,9 @@ lint: $(READY)  ## formatting, style, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+
+fuzz: $(READY)  ## random problems beside NumPy and SciPy, written to docs/fuzz.md
+	PYTHONPATH=tests $(BIN)/python -m fuzz -o docs/fuzz.md
 
 bench: $(READY)  ## the benchmark table, as ratios
 	$(BIN)/python -m benchmarks

@@ -71,10 +71,16 @@ def random_problems(shape: tuple[int, int], count: int = 100) -> tuple[dict[str,
 
 
 def accelerations_and_forces(
-    system: da.System, q: np.ndarray, qd: np.ndarray, t: np.ndarray, parameters: dict[str, float], formulation: object
+    system: da.System,
+    q: np.ndarray,
+    qd: np.ndarray,
+    t: np.ndarray,
+    parameters: dict[str, float],
+    formulation: object,
+    drift: object = None,
 ) -> dict[str, np.ndarray]:
     """What a simulation computes at k given states (k, n), in machine code wherever that serves."""
-    dynamics, method = build(system), method_of(formulation, None, None, 1e-9, 1e-11, None, 1)
+    dynamics, method = build(system), method_of(formulation, drift, None, 1e-9, 1e-11, None, 1)
     p = tuple(parameters[name] for name in dynamics.parameters)
     return told(dynamics, method, None, t, np.concatenate([q, qd], axis=1), t, p)
 

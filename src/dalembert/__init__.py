@@ -6,6 +6,7 @@ Numbers are float64 throughout: importing dalembert switches JAX to 64 bits.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import sys
@@ -182,12 +183,14 @@ def __getattr__(name: str) -> Any:
     if name == "gallery":
         return importlib.import_module("dalembert.gallery")
     if name not in _LATER:
-        raise AttributeError(f"module `dalembert` has no attribute `{name}`")
+        nearest = [] if name.startswith("_") else difflib.get_close_matches(name, __dir__(), n=1)
+        hint = f". Did you mean `{nearest[0]}`?" if nearest else ""
+        raise AttributeError(f"module `dalembert` has no attribute `{name}`{hint}")
     value = getattr(importlib.import_module(f"dalembert.{_LATER[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    hidden = {"annotations", "importlib", "os", "sys", "Any", "TYPE_CHECKING"}
+    hidden = {"annotations", "difflib", "importlib", "os", "sys", "Any", "TYPE_CHECKING"}
     return sorted({name for name in globals() if not name.startswith("_")} - hidden | {*_LATER, "gallery"})

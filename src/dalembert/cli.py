@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import sys
+import unicodedata
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,9 +45,13 @@ class Format(StrEnum):
 Name = Annotated[str, typer.Argument(help="A case of the gallery; `dalembert list` names them.", show_default=False)]
 
 
+def _say(text: str) -> None:
+    typer.echo(text, file=sys.stdout)  # left to itself, click writes UTF-8 even where the terminal takes only ASCII
+
+
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"dalembert {dalembert.__version__}")
+        _say(f"dalembert {dalembert.__version__}")
         raise typer.Exit()
 
 
@@ -112,7 +120,7 @@ def check(name: Name) -> None:
         parameters=case.parameters,
         allow_violation=case.allow_violation,
     )
-    typer.echo(str(verdict))
+    _say(str(verdict))
     if not verdict.well_posed:
         raise typer.Exit(1)
 
@@ -120,29 +128,33 @@ def check(name: Name) -> None:
 @app.command()
 def derive(
     name: Name,
-    format: Annotated[Format, typer.Option(help="What to write.")] = Format.markdown,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="A file; the terminal when left out.")] = None,
+    format: Annotated[
+        Format | None, typer.Option(help="What to write; by the ending of the file, else markdown.", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A file: md, tex or html; the terminal when left out.")
+    ] = None,
 ) -> None:
     """Derive the explicit equations of motion of a case, in seven steps.
 
-    Example: dalembert derive bead --format html -o bead.html
+    Example: dalembert derive bead -o bead.html
     """
     from dalembert.report.derivation import derive as derivation_of
 
-    _require_folder(output, "--output")
+    chosen = _format(format, output)
     case = gallery.case(name)
-    derivation = derivation_of(case.system, title=case.title, about=case.about)
+    derivation = derivation_of(case.system, drift=case.drift, title=case.title, about=case.about)
     write = {
         Format.latex: derivation.to_latex,
         Format.markdown: derivation.to_markdown,
         Format.html: derivation.to_html,
     }
-    text = write[format]()
+    text = write[chosen]()
     if output is None:
-        typer.echo(text)
+        _say(text)
     else:
         output.write_text(text, encoding="utf-8")
-        typer.echo(f"wrote {output}")
+        _say(f"wrote {output}")
 
 
 @app.command()
@@ -154,7 +166,7 @@ def run(
     times: Annotated[str | None, typer.Option(help="As 0:10:101 (start, end, count), or as 0,1,2.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure of the motion: png, pdf or svg.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Write a film of the motion: gif or html.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the trajectory as NetCDF.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the trajectory: nc (NetCDF) or csv (a table).")] = None,
     ledger: Annotated[bool, typer.Option("--ledger", help="Print who does what work.")] = False,
 ) -> None:
     """Simulate a case, with its own numbers or yours, and check the answer if the numbers are its own.
@@ -166,7 +178,7 @@ def run(
     # before the work, not after it
     _require_target(plot, "--plot", (".png", ".pdf", ".svg"))
     _require_target(animate, "--animate", (".gif", ".html"))
-    _require_target(save, "--save", (".nc",))
+    _require_target(save, "--save", (".nc", ".csv"))
     case = gallery.case(name)
     if animate is not None and case.points is None:
         raise dalembert.InputError(f"`--animate` must be used with a case that has points to draw; `{name}` has none.")
@@ -177,7 +189,7 @@ def run(
     for note in found.notes:
         console.print(escape(note))
     if ledger:
-        typer.echo(str(found.ledger()))
+        _say(str(found.ledger()))
     if plot is not None:
         found.plot(units=case.units).savefig(plot, dpi=160)
     if animate is not None:
@@ -186,7 +198,7 @@ def run(
         found.save(save)
     for path in (plot, animate, save):
         if path is not None:
-            typer.echo(f"wrote {path}")
+            _say(f"wrote {path}")
     if not changed and times is None:
         _report_checks(console, case, found)
 
@@ -213,7 +225,7 @@ def demo(
             found[one.name] = one
             progress.update(task, advance=1, description=f"solved {one.name}")
             if not console.is_terminal:
-                typer.echo(f"solved {one.name}, {len(found)} of {len(names)}")
+                _say(f"solved {one.name}, {len(found)} of {len(names)}")
     shown = [found[name] for name in names]
     table = _checks_table()
     for one in shown:
@@ -221,9 +233,26 @@ def demo(
         if one.trouble is not None:
             table.add_row(one.name, "could not be run", "", escape(one.trouble), "[red]NO[/]", end_section=True)
     console.print(table)
-    typer.echo(f"wrote {write_pages(shown, output)}")
+    _say(f"wrote {write_pages(shown, output)}")
     if not all(one.passed for one in shown):
         raise typer.Exit(1)
+
+
+_FORMATS = {".md": Format.markdown, ".tex": Format.latex, ".html": Format.html}
+"""What the ending of a file says about a derivation."""
+
+
+def _format(given: Format | None, output: Path | None) -> Format:
+    """The format that was asked for, by name or by the ending of the file."""
+    if output is None:
+        return given or Format.markdown
+    _require_target(output, "--output", tuple(_FORMATS))
+    by_ending = _FORMATS[output.suffix.lower()]
+    if given not in (None, by_ending):
+        raise dalembert.InputError(
+            f"`--format` must agree with the ending of the file; got {given} and `{output}`. Leave `--format` out."
+        )
+    return by_ending
 
 
 def _report_checks(console: Console, case: Case, found: Trajectory) -> None:
@@ -297,8 +326,47 @@ def _pairs(values: Any) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in dict(values).items())
 
 
+_SPELLINGS = {
+    "–": "-",
+    "−": "-",
+    "·": "*",
+    "×": "x",
+    "…": "...",
+    "’": "'",
+    "√": "sqrt ",
+    "≤": "<=",
+    "≥": ">=",
+    "→": "->",
+}
+"""How what a terminal cannot show is written there."""
+
+
+def _spelled_out(error: UnicodeError) -> tuple[str, int]:
+    """What takes the place of characters that a terminal's encoding does not have."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end]
+    plain = "".join(_SPELLINGS.get(c) or unicodedata.normalize("NFKD", c) for c in lost)
+    return "".join(c if c.isascii() else _letter(c) for c in plain), error.end
+
+
+def _letter(character: str) -> str:
+    """The name of a Greek letter, nothing for an accent, and a question mark for all else."""
+    words = unicodedata.name(character, "").split()
+    if words[:1] == ["GREEK"] and "LETTER" in words:
+        name = words[words.index("LETTER") + 1].lower()
+        return name.capitalize() if "CAPITAL" in words else name
+    return "" if unicodedata.combining(character) else "?"
+
+
+codecs.register_error("spelled_out", _spelled_out)
+
+
 def main() -> None:
     """Run the command line; a mistake of the user's gets a message, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="spelled_out")
     try:
         app()
     except (dalembert.DalembertError, OSError) as error:

@@ -24,11 +24,12 @@ from dalembert.integration.general_steps import solver_of
 from dalembert.integration.guarded_solver import GuardedSolver, vector_field
 from dalembert.integration.method import Method, halves
 from dalembert.integration.run import run, suited_to
+from dalembert.later import refuse_forked_process
 from dalembert.lowering.build import build
 from dalembert.lowering.compiling import compiled
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.ordering import in_order, name_of, name_problems
+from dalembert.model.ordering import by_name, in_order, name_problems
 from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, state_values, time_values
@@ -84,6 +85,7 @@ def flow(
     -0.416147 -0.227324
     """
     require_system(system)
+    refuse_forked_process()
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps)
     dynamics = suited_to(build(system, differentiated=True), method.formulation)
     require_fit(method.formulation, len(dynamics.coordinates), len(dynamics.constraints))
@@ -94,9 +96,8 @@ def flow(
     field = vector_field(dynamics, method.formulation, method.drift)
     solver = _both_ways(solver_of(method))
     slides = _slides(system) if isinstance(system, System) else None
-    guarded = GuardedSolver(
-        solver, dynamics, method.drift, not method.formulation.compromises, slides, step is not None
-    )
+    strict = not method.formulation.compromises
+    guarded = GuardedSolver(solver, None, dynamics, method.drift, strict, slides, step is not None)
 
     def motion(q0: Any, qd0: Any, parameters: Mapping[Any, Any]) -> tuple[Array, Array]:
         known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((q0, qd0, parameters)))
@@ -221,14 +222,21 @@ def _state(names: tuple[str, ...], given: Any, argument: str, known: bool) -> Ar
     values, problems = in_order(names, given, argument, "coordinate")
     if problems:
         raise InputError(" ".join(problems))
-    return jnp.stack([jnp.asarray(value, float) for value in values])
+    return jnp.stack([_real(value, argument) for value in values])
 
 
 def _ordered(names: tuple[str, ...], given: Any, known: bool) -> tuple[Array, ...]:
     if known:
         return tuple(jnp.asarray(value) for value in parameter_values(names, given))
-    values = {name_of(key): value for key, value in (given or {}).items()}
-    problems = name_problems(names, values, "parameters", "parameter")
+    values, problems = by_name({} if given is None else given, "parameters", "parameter")
+    values = values or {}
+    problems += name_problems(names, values, "parameters", "parameter")
     if problems:
         raise InputError(" ".join(problems))
-    return tuple(jnp.asarray(values[name], float) for name in names)
+    return tuple(_real(values[name], "parameters") for name in names)
+
+
+def _real(value: Any, argument: str) -> Array:
+    if jnp.iscomplexobj(value):
+        raise InputError(f"`{argument}` must be real; got complex numbers. Give their real parts, `.real`.")
+    return jnp.asarray(value, float)

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from dalembert.analysis.linear_facts import independent_rows
 from dalembert.equation.dynamics import Dynamics
-from dalembert.errors import InputError, StateError
+from dalembert.errors import InputError, ModelError, StateError
 from dalembert.integration.start import require_start, terms_at
+from dalembert.later import refuse_forked_process
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
+from dalembert.model.expressions import as_expression
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.ordering import quoted, unknown_names
 from dalembert.model.symbols import free_parameters
@@ -151,6 +153,7 @@ def _along(dynamics: Dynamics, x: Floats, t: float, p: Any) -> Nearby:
 
 def _by_jax(dynamics: Dynamics, x: Floats, t: float, p: Any) -> tuple[Floats, ...]:
     """ẋ, its Jacobian and that of the residuals, for systems that are not known in symbols."""
+    refuse_forked_process()
     n = len(x) // 2
     rows = dynamics.engine.watch(jnp.asarray(x[:n]), jnp.asarray(x[n:]), t, p).rows
 
@@ -232,12 +235,10 @@ def _of_outputs(
 
 def _recorded(system: System, outputs: dict[str, Any]) -> Program:
     """The outputs and their rates of change as a program of the state and of the accelerations, its inputs ``a``."""
-    problems = [
-        problem
-        for name, expression in outputs.items()
-        for problem in expression_problems(system, sp.sympify(expression), f"output `{name}`")
-    ]
-    used = free_parameters([sp.sympify(expression) for expression in outputs.values()])
+    outputs, problems = _expressions(outputs)
+    for name, expression in outputs.items():
+        problems += expression_problems(system, expression, f"output `{name}`")
+    used = free_parameters(outputs.values())
     problems += unknown_names(system.parameter_names, sorted(s.name for s in used), "outputs", "parameter")
     if problems or not outputs:
         raise InputError(" ".join(problems) or "`outputs` must name at least one expression; got none.")
@@ -247,11 +248,23 @@ def _recorded(system: System, outputs: dict[str, Any]) -> Program:
     inputs |= {sp.Symbol(name, real=True): tape.input("p", i) for i, name in enumerate(system.parameter_names)}
     read = Recorder(tape, inputs)
     try:
-        values = [read(symbols.plain(sp.sympify(expression))) for expression in outputs.values()]
+        values = [read(symbols.plain(expression)) for expression in outputs.values()]
     except NoMachineCodeError as unknown:
         raise InputError(f"`outputs` must be made of known functions; `{unknown}` is none.") from None
     rates = {("y", i): state[n + i] for i in range(n)} | {("y", n + i): tape.input("a", i) for i in range(n)}
     return Program(tape, [*values, *along(tape, values, rates | {("t", 0): 1.0})])
+
+
+def _expressions(outputs: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The outputs that are expressions, and what is wrong with the others."""
+    found: dict[str, Any] = {}
+    problems: list[str] = []
+    for name, given in outputs.items():
+        try:
+            found[name] = as_expression(given, f"output `{name}`")
+        except ModelError as error:
+            problems += error.problems
+    return found, problems
 
 
 def _solved(names: Any, matrix: Floats) -> Linearization:

@@ -12,26 +12,31 @@ from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, NoCure
 from dalembert.integration.method import Method
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import tolerance_value
 
 
 def require_system(system: Any) -> None:
     """Raise unless it is one."""
     if not isinstance(system, (System, FunctionSystem)):
-        raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {type(system).__name__}.")
+        raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {kind_of_object(system)}.")
 
 
-def method_of(formulation: Any, drift: Any, solver: Any, rtol: Any, atol: Any, step: Any, max_steps: Any) -> Method:
+def method_of(
+    formulation: Any, drift: Any, solver: Any, rtol: Any, atol: Any, step: Any, max_steps: Any, max_step: Any = None
+) -> Method:
     """The method that the arguments of ``da.simulate`` ask for."""
+    if step is not None and max_step is not None:
+        raise InputError("`max_step` must not be given along with a fixed `step`; leave out one of them.")
     return Method(
         formulation=checked_formulation(formulation),
         drift=_drift(drift),
         solver=_solver(solver, step),
         rtol=tolerance_value(rtol, "rtol"),
-        atol=tolerance_value(atol, "atol"),
+        atol=None if atol is None else tolerance_value(atol, "atol"),
         step=None if step is None else tolerance_value(step, "step"),
         max_steps=_count(max_steps),
+        max_step=np.inf if max_step is None else tolerance_value(max_step, "max_step"),
     )
 
 

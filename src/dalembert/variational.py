@@ -24,11 +24,12 @@ from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, ModelError, SimulationError
 from dalembert.integration.start import require_start, terms_at
 from dalembert.integration.trajectory import Trajectory
+from dalembert.later import refuse_forked_process
 from dalembert.lowering.build import build
 from dalembert.model.ordering import in_order, quoted
 from dalembert.model.standard_form import euler_lagrange, standard_form
 from dalembert.model.symbols import coordinates, t
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
 from dalembert.verbs import simulate
 
@@ -71,10 +72,11 @@ def vakonomic(system: System) -> Vakonomic:
     >>> skate.simulate((0, 0, 0), (0, 0, 2), [0, 1, 2], multipliers0={"blade": 0})
     <Trajectory (vakonomic) of x, y, theta: 3 times, 0 to 2; ...>
     """
+    refuse_forked_process()
     if not isinstance(system, System):
         raise InputError(
             f"`system` must be a `da.System`, stated in symbols, to have vakonomic equations; "
-            f"got {type(system).__name__}."
+            f"got {kind_of_object(system)}."
         )
     problems = _problems(system)
     if problems:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Sized
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,17 +16,18 @@ from dalembert.equation.factored import checked_formulation
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.verdict import require_fit
-from dalembert.errors import ConstraintError, MassMatrixError, SimulationError
-from dalembert.integration.drift import Drift, Projection
+from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
+from dalembert.integration.drift import Drift, Projection, drift_notes
 from dalembert.integration.failure import answer_at
 from dalembert.integration.method import Method
 from dalembert.integration.run import run
+from dalembert.integration.scales import with_tolerances
 from dalembert.integration.start import State, nearest_state
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build as build
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.ordering import name_of
+from dalembert.model.ordering import by_name
 from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
@@ -53,9 +54,9 @@ def motion(
 ) -> ConstrainedMotion:
     """Acceleration and constraint forces of a system at one state.
 
-    Solves  M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ,  A q̈ = b. The state need not satisfy the constraints. Where surfaces under dry
-    friction are at rest, it holds them if it can; C is then the force that does, or, if it cannot, that of sliding the
-    way they start to move.
+    Solves  M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ,  A q̈ = b. The state need not satisfy the constraints; a drift cure's stabilising
+    terms, which would lead back to them, belong to ``da.simulate``. Where surfaces under dry friction are at rest, it
+    holds them if it can; C is then the force that does, or, if it cannot, that of sliding the way they start to move.
 
     Parameters
     ----------
@@ -117,11 +118,12 @@ def simulate(
     *,
     parameters: Any = None,
     rtol: float = 1e-9,
-    atol: float = 1e-11,
+    atol: float | None = None,
     drift: Drift | None = Projection(),
     solver: Any = None,
     formulation: Formulation | None = None,
     step: float | None = None,
+    max_step: float | None = None,
     max_steps: int = 1_000_000,
     allow_violation: bool = False,
     progress: bool | None = None,
@@ -133,12 +135,16 @@ def simulate(
     q0, qd0            coordinates and velocities at ``times[0]``; they must satisfy the constraints
     times              increasing times at which the motion is wanted; they do not influence the steps
     parameters         a value for every constant of the model
-    rtol, atol         tolerances of the error per step
+    rtol, atol         tolerances of the error per step. ``atol`` left out follows the scales of the start: 1e-11 for
+                       coordinates and velocities of the order of one, less where all of them are smaller
     drift              ``da.Projection()``, ``da.Baumgarte(alpha, beta)`` or None
     solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems;
                        when left out, Dormand and Prince's method of order 8, in machine code where the system allows
     formulation        ``da.Factored()`` when left out
     step               a fixed step size instead of an adaptive one
+    max_step           the longest adaptive step. Functions of time alone are looked at beforehand, so that neither
+                       their jumps nor pulses longer than about 1/8000 of the run are stepped over; for shorter ones,
+                       and for a ``da.FunctionSystem``, give a step that sees them
     max_steps          when to give up
     allow_violation    start from a state that does not satisfy the constraints
     progress           True or False to force the progress bar; by itself it appears on a terminal after two seconds
@@ -163,8 +169,9 @@ def simulate(
     True
     """
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
-    method = method_of(formulation, drift, solver, rtol, atol, step, max_steps)
+    method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     times = time_values(times, "times", increasing=True)
+    method = with_tolerances(dynamics, method, q0, qd0, times[0], p)
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     pieces = _pieces(system, dynamics, method, p)
     accounts = _accounts(dynamics, method, p, pieces)
@@ -174,7 +181,8 @@ def simulate(
             found = run(dynamics, method, q0, qd0, times, p, **start)
         else:
             found = pieces.run(q0, qd0, times, **start)
-        return replace(found, notes=(*found.notes, *redundancies(dynamics, found, p)), accounts=accounts)
+        notes = (*found.notes, *drift_notes(method.drift), *redundancies(dynamics, found, p))
+        return replace(found, notes=notes, accounts=accounts)
     except (MassMatrixError, ConstraintError) as refusal:
         raise _explained(refusal, system, p) from None
     except SimulationError as end:
@@ -184,14 +192,24 @@ def simulate(
         raise SimulationError(f"{end}{said}", end.time, end.trajectory) if said else end from None
 
 
-def consistent_state(system: AnySystem, q0: Any, qd0: Any, t: float = 0.0, *, parameters: Any = None) -> State:
+def consistent_state(
+    system: AnySystem,
+    q0: Any,
+    qd0: Any,
+    t: float = 0.0,
+    *,
+    parameters: Any = None,
+    metric: Literal["mass", "euclidean"] = "mass",
+) -> State:
     """The state nearest to a given one that satisfies the constraints, as (q, qd).
 
-    Nearest in the mass metric: q minimises (q − q0)ᵀM(q − q0) with M at the given state, then qd does the same.
+    Nearest in the mass metric: q minimises (q − q0)ᵀM(q − q0) with M at the given state, then qd does the same. With
+    ``metric="euclidean"``, for a mass matrix that is singular or indefinite, M is replaced by the identity.
 
     Raises
     ------
     InputError    missing, unknown, misshapen or non-finite numbers
+    MassMatrixError    a mass matrix that is not positive definite, and so no metric
     StateError    if no state near by satisfies the constraints, naming those that remain violated
 
     Examples
@@ -205,7 +223,9 @@ def consistent_state(system: AnySystem, q0: Any, qd0: Any, t: float = 0.0, *, pa
     [ 0. -1.] [1. 0.]
     """
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
-    return nearest_state(dynamics, q0, qd0, scalar_value(t, "t"), p)
+    if metric not in ("mass", "euclidean"):
+        raise InputError(f'`metric` must be "mass" or "euclidean"; got {metric!r}.')
+    return nearest_state(dynamics, q0, qd0, scalar_value(t, "t"), p, euclidean=metric == "euclidean")
 
 
 def prepared(
@@ -215,7 +235,7 @@ def prepared(
     require_system(system)
     if isinstance(system, FunctionSystem):
         size = len(q) if isinstance(q, Sized) else 1
-        system = system.sized(size, [name_of(key) for key in parameters] if isinstance(parameters, Mapping) else [])
+        system = system.sized(size, list(by_name(parameters, "parameters", "parameter")[0] or ()))
     names = system.coordinate_names
     q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
     # arrays, not Python numbers: those would be compiled in, and every new value would compile anew

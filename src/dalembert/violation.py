@@ -12,7 +12,15 @@ START_TOLERANCE = 1e-8
 """A state may miss a constraint by this fraction of the constraint's own terms there."""
 
 LEAST_DISTANCE = 1e-10
-"""And by this distance along each of its coordinates, in their units or sizes, where its terms are small themselves."""
+"""And by this distance along each of its coordinates, relative to their scales or sizes, where its terms are small."""
+
+
+EXACT = 1e-12
+"""What misses a constraint by less than this fraction of its own terms satisfies it as well as rounding allows."""
+
+
+DRIFTED = 10.0
+"""A redundant constraint may be farther off than the others, each measured along its gradient, by this factor."""
 
 
 def own_size(residual: Any, gradient: Any, state: Any) -> NDArray[np.float64]:
@@ -29,7 +37,9 @@ def _times(A: Any, x: Any) -> Any:
     return (A @ x[..., None])[..., 0]
 
 
-def violated(residual: Any, gradient: Any, state: Any, coordinates: Any = None) -> NDArray[np.bool_]:
+def violated(
+    residual: Any, gradient: Any, state: Any, coordinates: Any = None, mass_matrix: Any = None
+) -> NDArray[np.bool_]:
     """Which constraints (..., m) a state violates, or each of many states.
 
     Parameters
@@ -38,7 +48,42 @@ def violated(residual: Any, gradient: Any, state: Any, coordinates: Any = None) 
     gradient       (..., m, n) their derivatives with respect to the state
     state          (..., n) coordinates, or velocities
     coordinates    (..., n) with velocities: those of a coordinate of size 1e6 are no better known than it is
+    mass_matrix    (..., n, n) gives coordinates their scales: see ``scales``; one when left out
     """
-    A, q = np.asarray(gradient), np.asarray(state if coordinates is None else coordinates)
-    least = LEAST_DISTANCE * _times(np.abs(A), np.maximum(1.0, np.abs(q)))
-    return np.abs(np.asarray(residual)) > START_TOLERANCE * own_size(residual, A, state) + least
+    A, x = np.asarray(gradient), np.asarray(state)
+    q = x if coordinates is None else np.asarray(coordinates)
+    unit = 1.0 if mass_matrix is None else np.maximum(scales(mass_matrix, q), scales(mass_matrix, x, otherwise=0.0))
+    least = LEAST_DISTANCE * _times(np.abs(A), np.maximum(unit, np.abs(q)))
+    return np.abs(np.asarray(residual)) > START_TOLERANCE * own_size(residual, A, x) + least
+
+
+NOISE = 1e-14
+"""Numbers below this say nothing about the scale of a problem: they are what rounding leaves of a zero."""
+
+
+def scales(mass_matrix: Any, x: Any, otherwise: float = 1.0) -> NDArray[np.float64]:
+    """The scale (..., n) of each coordinate or velocity: one, or less where all of x (..., n) is smaller.
+
+    √Mᵢᵢ xᵢ has the same unit for all coordinates, lengths, angles or others, so that the largest of them is a measure
+    for all. Where x is zero but for rounding, its scale is not known, and is ``otherwise``.
+    """
+    x = np.abs(np.asarray(x, float))
+    weight = np.sqrt(np.abs(np.diagonal(np.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
+    largest = (weight * x).max(axis=-1, keepdims=True, initial=0.0)
+    own = largest / np.where(weight > 0, weight, np.inf)
+    found = np.minimum(np.where(weight > 0, own, 1.0), 1.0)
+    return np.where(x.max(axis=-1, keepdims=True, initial=0.0) > NOISE, found, otherwise)
+
+
+def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any) -> NDArray[np.float64]:
+    """The scales (..., 2n) of coordinates and velocities of a motion, from its start; one where that does not tell.
+
+    At a scale L of the coordinates a start at rest moves at speeds of √(aL) under accelerations a, and in any case at
+    speeds like L in a unit of time.
+    """
+    M, force = np.asarray(mass_matrix, float), np.abs(np.asarray(applied_force, float))
+    inertia = np.abs(np.diagonal(M, axis1=-2, axis2=-1))
+    of_q = scales(M, q)
+    pull = scales(M, force / np.where(inertia > 0, inertia, np.inf), otherwise=0.0)
+    of_qd = np.maximum(scales(M, qd, otherwise=0.0), np.maximum(np.sqrt(of_q * pull), of_q))
+    return np.concatenate([of_q, of_qd], axis=-1)

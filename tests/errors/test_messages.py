@@ -62,15 +62,15 @@ MODELS = {
     r"`matrix` must have one column per coordinate \(2\); got 3": lambda: da.pfaffian((x, y), [[1, 2, 3]]),
     r"`vector` must have one entry per row of `matrix` \(1\); got 2": lambda: da.pfaffian((x, y), [[1, 2]], [1, 2]),
     r"`names` must have one entry per row of `matrix` \(1\); got 2": lambda: da.pfaffian((x, y), [[1, 2]], names="ab"),
-    r"the terms must use functions that can be computed; `zeta` has no numerical form": lambda: da.build(
+    r"`applied_force` must use functions that can be computed; `zeta` has no numerical form": lambda: da.build(
         system(applied_force=(sp.zeta(x), 0))
     ),
     r"`constraints` must hold `da.Constraint` objects; got x\(t\) - y\(t\)": lambda: system(constraints=x - y),
     r"`nonideal` must be a law, several laws, or one expression per coordinate; got 0": lambda: system(nonideal=0),
-    r"`mass_matrix` must be a square matrix of expressions; got \[\[1, 0\], \[1\]\]": lambda: system(
+    r"`mass_matrix` must be rows of expressions, all of one length; got \[\[1, 0\], \[1\]\]": lambda: system(
         mass_matrix=[[1, 0], [1]]
     ),
-    r"`applied_force` must hold expressions; got \('1 \+', 0\)": lambda: system(applied_force=("1 +", 0)),
+    r"`applied_force` must be an expression; got the text '1 \+'": lambda: system(applied_force=("1 +", 0)),
     r"`applied_force` must not contain `da.ideal_force`": lambda: system(applied_force=(da.ideal_force(x), 0)),
     r"`applied_force` must have its derivatives worked out; call `.doit\(\)`": lambda: system(
         applied_force=(sp.Derivative(x**2, da.t), 0)
@@ -162,7 +162,7 @@ INPUTS = {
     ),
     r"`max_steps` must be a whole number, at least 1; got 10.5": lambda: start(max_steps=10.5),
     r"`alpha` must be positive": lambda: da.Baumgarte(0, 1),
-    r"`iterations` must be at least 1": lambda: da.Projection(0),
+    r"`iterations` must be a whole number, at least 1": lambda: da.Projection(0),
     r"`mass_matrix` must have shape \(..., 2, 2\).*got \(3, 3\)": lambda: da.constrained_motion(
         np.eye(3), [0, 0], [[1, 0]], [0]
     ),

@@ -5,6 +5,7 @@ import pytest
 
 import dalembert as da
 from helpers import accelerations_and_forces
+from random_systems import random_system
 
 TOLD = ("acceleration", "ideal_force", "nonideal_force")
 
@@ -20,7 +21,7 @@ def test_symbols_and_program_agree(name: str) -> None:
         return
     if not case.readable:
         pytest.skip("its closed form fills pages, and takes long to find")
-    derivation = da.derive(case.system)
+    derivation = da.derive(case.system, drift=case.drift)
     rng = np.random.default_rng(7)
     n = len(case.system.coordinates)
     states = []
@@ -28,11 +29,26 @@ def test_symbols_and_program_agree(name: str) -> None:
         q, qd = case.q0 + 0.1 * rng.normal(size=n), case.qd0 + 0.1 * rng.normal(size=n)
         time = case.times[0] + rng.uniform()
         # rows may be redundant only where the constraints hold: compare there
-        states.append((*da.consistent_state(case.system, q, qd, time, parameters=case.parameters), time))
+        on = da.consistent_state(case.system, q, qd, time, parameters=case.parameters)
+        # and off them where stabilising terms count
+        states.append((q, qd, time) if isinstance(case.drift, da.Baumgarte) else (*on, time))
     arrays = [np.array(part) for part in zip(*states, strict=True)]
-    numbers = accelerations_and_forces(case.system, *arrays, dict(case.parameters), case.formulation)
+    numbers = accelerations_and_forces(case.system, *arrays, dict(case.parameters), case.formulation, case.drift)
     for k, (q, qd, time) in enumerate(states):
         derived = derivation.at(q, qd, time, case.parameters)
         scale = 1 + sum(np.abs(numbers[name][k]).max() for name in TOLD)
         for name in TOLD:
             np.testing.assert_allclose(getattr(derived, name), numbers[name][k], atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("seed", [1, 4, 5, 9, 11])
+def test_stabilised_symbols_and_program_agree(seed: int) -> None:
+    """Constraints of all levels, off them."""
+    system, q, qd = random_system(seed, off=0.1, redundant=False)
+    if any(isinstance(law, da.Coulomb) and law.normal == "actual" for c in system.constraints for law in c.nonideal):
+        return
+    drift = da.Baumgarte(2.5, 0.3)
+    numbers = accelerations_and_forces(system, q[None], qd[None], np.array([0.7]), {}, None, drift)
+    derived = da.derive(system, drift=drift).at(q, qd, 0.7)
+    for name in TOLD:
+        np.testing.assert_allclose(getattr(derived, name), numbers[name][0], rtol=1e-11, atol=1e-12)

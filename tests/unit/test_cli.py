@@ -39,11 +39,12 @@ def test_show_tells_numbers_and_checks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "mark"), [("markdown", "$$"), ("latex", r"\documentclass"), ("html", "<!DOCTYPE html>")]
+    ("form", "ending", "mark"),
+    [("markdown", "md", "$$"), ("latex", "tex", r"\documentclass"), ("html", "html", "<!DOCTYPE html>")],
 )
-def test_derive_writes_each_format(form: str, mark: str, tmp_path: Path) -> None:
-    file = tmp_path / "bead.txt"
-    assert f"wrote {file}\n" in invoke("derive", "bead", "--format", form, "-o", str(file))
+def test_derive_writes_each_format(form: str, ending: str, mark: str, tmp_path: Path) -> None:
+    file = tmp_path / f"bead.{ending}"
+    assert f"wrote {file}\n" in invoke("derive", "bead", "-o", str(file))
     assert mark in file.read_text(encoding="utf-8")
     assert mark in invoke("derive", "bead", "--format", form)
 
@@ -79,7 +80,9 @@ def test_run_with_other_numbers_is_not_checked() -> None:
         (("run", "bead", "--plot", "x.doc"), "`--plot` must end in .png, .pdf, .svg; got `x.doc`."),
         (("run", "bead", "--animate", "x.avi"), "`--animate` must end in .gif, .html; got `x.avi`."),
         (("run", "hidden-constraint", "--animate", "x.gif"), "`hidden-constraint` has none."),
-        (("run", "bead", "--save", "x.csv"), "`--save` must end in .nc; got `x.csv`."),
+        (("run", "bead", "--save", "x.txt"), "`--save` must end in .nc, .csv; got `x.txt`."),
+        (("derive", "bead", "-o", "x.txt"), "`--output` must end in .md, .tex, .html; got `x.txt`."),
+        (("derive", "bead", "--format", "latex", "-o", "x.html"), "`--format` must agree with the ending of the file"),
         (("run", "bead", "--plot", "/no/such/x.png"), "there is no `/no/such`."),
         (("derive", "bead", "-o", "/no/such/folder/x.md"), "there is no `/no/such/folder`."),
     ],

@@ -59,12 +59,29 @@ def test_forces_add_up_to_the_equation_of_motion() -> None:
     run = da.simulate(system, (0, 0), (1, 1), np.linspace(0, 0.5, 11))
     ledger = run.ledger()
     assert ledger.names[1:] == ("floor", "Quadratic", "Quadratic (2)", "floor: Coulomb", "floor: Viscous")
-    assert [entry.kind for entry in ledger.entries] == ["applied", "ideal", *["nonideal"] * 4]
+    assert [entry.kind for entry in ledger.entries] == ["applied", "reaction", *["law"] * 4]
     np.testing.assert_allclose(ledger.force.sum(axis=1), 2 * run.acceleration, atol=1e-10)
-    np.testing.assert_allclose(ledger.force[:, 1], run.ideal_force, atol=1e-10)
-    np.testing.assert_allclose(ledger.force[:, 2:].sum(axis=1), run.nonideal_force, atol=1e-10)
+    slope = np.stack([-np.cos(run["x"]), np.ones(len(run))], axis=1)  # of the floor
+    np.testing.assert_allclose(ledger.force[:, 1], run.reactions * slope, atol=1e-10)
+    np.testing.assert_allclose(ledger.force[:, 2], -0.1 * np.linalg.norm(run.qd, axis=1)[:, None] * run.qd, atol=1e-10)
+    np.testing.assert_allclose(ledger.ideal_power, np.sum(run.ideal_force * run.qd, axis=1), atol=1e-10)
+    np.testing.assert_allclose(ledger.nonideal_power, np.sum(run.nonideal_force * run.qd, axis=1), atol=1e-10)
+    np.testing.assert_allclose(ledger.split_work.sum(axis=1), ledger.work.sum(axis=1), atol=1e-10)
     np.testing.assert_allclose(ledger.work[:, 3], 2 * ledger.work[:, 2], rtol=1e-12)
     assert ledger.closure < 1
+
+
+@pytest.mark.parametrize("formulation", [da.Factored(), da.PseudoInverse()], ids=["machine code", "JAX"])
+def test_a_drive_does_what_a_law_takes_from_it(formulation: object) -> None:
+    """x = 2t against C = −3ẋ: 12 W from the motor, all of C in the range of Aᵀ, where the papers' split has nothing."""
+    pull = da.Constraint(x - 2 * da.t, name="motor"), da.Constraint(2 * x - 4 * da.t, name="again")
+    for m in (1, 2):  # redundant ones share 60 J as 1 : 4
+        system = da.System((x,), [[1]], (0,), pull[:m], nonideal=da.Viscous(3))
+        ledger = da.simulate(system, [0], [2], (0, 2, 5), formulation=formulation).ledger()
+        np.testing.assert_allclose(ledger.work[-1], [0, *[[60], [12, 48]][m - 1], -60], atol=1e-10)
+        np.testing.assert_allclose(ledger.power[1].sum(), 0, atol=1e-12)
+        np.testing.assert_allclose([ledger.ideal_work, ledger.nonideal_work], 0, atol=1e-12)
+        np.testing.assert_allclose(ledger.split_work, 0, atol=1e-12)
 
 
 def test_potential_energy_is_known_from_a_lagrangian_and_counts_as_work_otherwise() -> None:
@@ -149,8 +166,8 @@ def test_functions_and_failed_runs_have_ledgers_too() -> None:
 def test_dataset_has_labels() -> None:
     data = swing().ledger().to_xarray()
     assert dict(data.sizes) == {"time": 2, "entry": 2, "coordinate": 2}
-    assert list(data["kind"].values) == ["applied", "ideal"]
-    assert set(data) == {"force", "power", "work", "kinetic", "potential", "audit"}
+    assert list(data["kind"].values) == ["applied", "reaction"]
+    assert set(data) == {"force", "power", "work", "split_power", "split_work", "kinetic", "potential", "audit"}
     assert float(data["work"].sel(entry="rod").isel(time=-1)) == pytest.approx(0, abs=1e-12)
 
 
@@ -160,7 +177,7 @@ def test_figure_stacks_the_powers() -> None:
     assert powers.get_ylabel() == "power / W"
     assert audit.get_ylabel() == "audit"
     legend = [text.get_text() for text in powers.get_legend().get_texts()]
-    assert legend == ["rod (ideal)", "rod: Coulomb", "rate of energy"]
+    assert legend == ["rod (reaction)", "rod: Coulomb", "rate of energy"]
 
 
 def test_messages(tmp_path: object) -> None:

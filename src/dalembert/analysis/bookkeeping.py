@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +19,7 @@ from dalembert.analysis.quadrature import Leg, nodes_along, whole_run
 from dalembert.equation.dynamics import Dynamics, damping_rates, stabilised
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, solve
+from dalembert.integration.compiled import SOON_READY, kept_by_dynamics
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import shortest_multipliers
@@ -37,13 +37,17 @@ BATCH = 256
 class Accounts(NamedTuple):
     """Everything at one state, e entries: applied forces, m constraints, l laws, and a compromise if there is one.
 
-    forces (e, n), powers (e,)    generalised force and power of each entry
+    forces (e, n), powers (e,)    generalised force and power of each entry: Q, the actual reaction of each constraint,
+                                  C of each law
+    split (e,)                    powers by the split of Udwadia and Kalaba: of each constraint's ideal force, and of
+                                  the nonideal constraint force that follows from each law
     kinetic, energy               ½ q̇ᵀM q̇; that and the potential energy, where a Lagrangian is known
     unique (m,)                   which multipliers are determined
     """
 
     forces: Array
     powers: Array
+    split: Array
     kinetic: Array
     energy: Array
     unique: Array
@@ -53,25 +57,24 @@ def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs:
     """The ledger of a run that was done in one way, or in ``legs``."""
     entries = _entries(dynamics, method)
     legs = legs or [whole_run(dynamics, method, p, run, len(entries))]
-    increments = np.zeros((len(run.t), len(entries)))
+    increments = np.zeros((2, len(run.t), len(entries)))  # of the work of the entries, and by the papers' split
     turnover, last = 0.0, 0.0
     at: list[Any] = []
     for leg in legs:
         nodes = nodes_along(leg, method, run.t)
-        between = _accounts(leg.dynamics, method, nodes.q, nodes.qd, nodes.t, leg.p)
-        powers = _gathered(between.powers, leg, len(entries))
-        np.add.at(increments, nodes.interval + 1, nodes.weight[:, None] * powers)
-        turnover += float(nodes.weight @ np.abs(powers).sum(axis=1))
+        between = _gathered(_accounts(leg.dynamics, method, nodes.q, nodes.qd, nodes.t, leg.p), leg, len(entries))
+        for total, powers in zip(increments, (between.powers, between.split), strict=True):
+            np.add.at(total, nodes.interval + 1, nodes.weight[:, None] * powers)
+        turnover += float(nodes.weight @ np.abs(between.powers).sum(axis=1))
         turnover += float(np.abs(np.diff(between.kinetic, prepend=last)).sum())
         last = between.kinetic[-1]
         mine = (run.t > leg.start) & (run.t <= leg.end) | (run.t == leg.start) & (leg is legs[0])
         if mine.any():
             here = _accounts(leg.dynamics, method, run.q[mine], run.qd[mine], run.t[mine], leg.p)
-            forces, powers = _gathered(here.forces, leg, len(entries)), _gathered(here.powers, leg, len(entries))
             unique = here.unique[:, : len(dynamics.constraints)]
-            at.append(here._replace(forces=forces, powers=powers, unique=unique))
-    forces, powers, kinetic, energy, unique = (np.concatenate(parts) for parts in zip(*at, strict=True))
-    work = np.cumsum(increments, axis=0)
+            at.append(_gathered(here, leg, len(entries))._replace(unique=unique))
+    forces, powers, split, kinetic, energy, unique = (np.concatenate(parts) for parts in zip(*at, strict=True))
+    work, split_work = np.cumsum(increments, axis=1)
     ledger = Ledger(
         t=run.t,
         entries=entries,
@@ -79,24 +82,31 @@ def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs:
         force=forces,
         power=powers,
         work=work,
+        split_power=split,
+        split_work=split_work,
         kinetic=kinetic,
         potential=energy - kinetic if dynamics.knows_energy else None,
         audit=energy - energy[0] - work.sum(axis=1),
         turnover=turnover,
         rtol=method.rtol,
-        atol=method.atol,
+        atol=method.least_atol,
         notes=_notes(dynamics, method, unique),
     )
     more = _start_notes(dynamics, run, p) or _end_notes(ledger)
     return replace(ledger, notes=(*ledger.notes, *more))
 
 
-def _gathered(values: Any, leg: Leg, entries: int) -> Any:
-    """Values (k, e, …) of a leg's own entries, added up by the entries of the run."""
-    total = np.zeros((len(values), entries, *values.shape[2:]))
-    for own, place in enumerate(leg.places):
-        total[:, place] += values[:, own]
-    return total
+def _gathered(accounts: Any, leg: Leg, entries: int) -> Any:
+    """Accounts by a leg's own entries, added up by the entries of the run."""
+
+    def by_entry(values: Any) -> Any:
+        total = np.zeros((len(values), entries, *values.shape[2:]))
+        for own, place in enumerate(leg.places):
+            total[:, place] += values[:, own]
+        return total
+
+    of_entries = ("forces", "powers", "split")
+    return accounts._replace(**{name: by_entry(getattr(accounts, name)) for name in of_entries})
 
 
 def _accounts(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p: Any) -> Any:
@@ -125,23 +135,30 @@ def _by_machine_code(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any
     books = dynamics.native.books(tuple(rows), rates, np.concatenate([q, qd], axis=1), t, p)
     if not (books["trusted"] == 1.0).all():
         return None
-    A, multipliers = books["constraint_matrix"].reshape(count, m, n), books["multipliers"]
+    A, multipliers, reactions = (
+        books["constraint_matrix"].reshape(count, m, n),
+        books["multipliers"],
+        books["reactions"],
+    )
+    natures, law_forces = (books[name].reshape(count, -1, n) for name in ("law_natures", "law_forces"))
     unique = np.ones((count, m), bool)
     if len(rows) < m:
         pushes = shortest_multipliers(A)
         multipliers = np.einsum("kmn,kn->km", pushes, books["ideal_force"])
+        reaction = books["ideal_force"] + books["nonideal_force"] - natures.sum(axis=1)
+        reactions = np.einsum("kmn,kn->km", pushes, reaction)
         # the shortest multipliers of a row's own force are that row alone only if no others can make it
         unique = np.einsum("kmn,kmn->km", pushes, A) > 1 - 1e-9
-    forces = np.concatenate(
-        [books["applied_force"][:, None], multipliers[..., None] * A, books["law_forces"].reshape(count, -1, n)], axis=1
-    )
-    powers = np.einsum("ken,kn->ke", forces, qd)
-    powers[:, :1] += books["transport"]
-    return Accounts(forces, powers, books["kinetic"][:, 0], books["energy"][:, 0], unique)  # pyright: ignore
+    applied = books["applied_force"][:, None]
+    forces = np.concatenate([applied, reactions[..., None] * A, natures], axis=1)
+    split = np.concatenate([applied, multipliers[..., None] * A, law_forces], axis=1)
+    powers, by_split = (np.einsum("ken,kn->ke", given, qd) for given in (forces, split))
+    for given in (powers, by_split):
+        given[:, :1] += books["transport"]
+    return Accounts(forces, powers, by_split, books["kinetic"][:, 0], books["energy"][:, 0], unique)  # pyright: ignore
 
 
-# it runs once or twice: little optimisation makes it sooner ready
-@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})  # pyright: ignore
+@kept_by_dynamics(SOON_READY)
 def _computed(
     dynamics: Dynamics, formulation: Formulation, drift: Drift, q: Array, qd: Array, t: Array, p: Any
 ) -> Accounts:
@@ -155,9 +172,12 @@ def _at(dynamics: Dynamics, formulation: Formulation, drift: Drift, q: Array, qd
     terms = dynamics.terms(q, qd, t, p)
     b = stabilised(terms, dynamics.levels, drift.gains())
     motion = solve(formulation, terms.M, terms.Q, terms.A, b, dynamics.law_at(q, qd, t, p))
-    forces = [terms.Q[None], motion.multipliers[:, None] * terms.A, motion.law_forces]
+    forces = [terms.Q[None], motion.reactions[:, None] * terms.A, motion.law_natures]
+    split = [terms.Q[None], motion.multipliers[:, None] * terms.A, motion.law_forces]
     if formulation.compromises:
-        forces.append((terms.M @ motion.acceleration - terms.Q - jnp.sum(jnp.concatenate(forces[1:]), axis=0))[None])
+        for given in (forces, split):
+            missed = terms.M @ motion.acceleration - jnp.sum(jnp.concatenate(given), axis=0)
+            given.append(missed[None])
 
     def kinetic(q: Array, t: Array) -> Array:
         return qd @ dynamics.terms(q, qd, t, p).M @ qd / 2
@@ -170,19 +190,19 @@ def _at(dynamics: Dynamics, formulation: Formulation, drift: Drift, q: Array, qd
     # dE/dt is this plus q̇ᵀM q̈, since ∂E/∂q̇ = M q̇: what Q does beyond the potential energy and the change of inertia
     total, transport = jax.jvp(energy, (q, t), (qd, jnp.ones_like(t)))
     stacked = jnp.concatenate(forces)
-    powers = (stacked @ qd).at[0].add(transport)
-    return Accounts(stacked, powers, kinetic(q, t), total, motion.unique_multipliers)
+    powers, by_split = ((given @ qd).at[0].add(transport) for given in (stacked, jnp.concatenate(split)))
+    return Accounts(stacked, powers, by_split, kinetic(q, t), total, motion.unique_multipliers)
 
 
 def _entries(dynamics: Dynamics, method: Method) -> tuple[Entry, ...]:
     entries = [Entry("applied forces", "applied", "")]
-    entries += [Entry(name, "ideal", name) for name in dynamics.constraints]
+    entries += [Entry(name, "reaction", name) for name in dynamics.constraints]
     labels = [f"{constraint}: {law}" if constraint else law for constraint, law in dynamics.laws]
     seen: Counter[str] = Counter()
     for label, (constraint, _) in zip(labels, dynamics.laws, strict=True):
         seen[label] += 1
         numbered = label if seen[label] == 1 else f"{label} ({seen[label]})"
-        entries.append(Entry(numbered, "nonideal", constraint))
+        entries.append(Entry(numbered, "law", constraint))
     if method.formulation.compromises:
         entries.append(Entry("compromise", "compromise", ""))
     return tuple(entries)

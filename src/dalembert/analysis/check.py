@@ -13,10 +13,11 @@ from dalembert.analysis.feasibility import LEVELS
 from dalembert.analysis.gradients import degenerate_rows, powerless, void_rows, without_rounding
 from dalembert.analysis.hidden import Hidden, hidden_constraints, undecided
 from dalembert.analysis.linear_facts import dependencies, determined, independent_rows, rank_gap
-from dalembert.analysis.mass import MassKind, mass_kind, singular_places, spoken
+from dalembert.analysis.mass import MassKind, mass_kind, spoken
 from dalembert.analysis.numbers import Model, Numbers, Point, computable, finite, model_of
 from dalembert.analysis.refusal import in_words
 from dalembert.analysis.saddle import determinant, hidden_findings, open_directions
+from dalembert.analysis.singular_places import singular_places
 from dalembert.analysis.states import (
     Fixed,
     Settled,
@@ -32,7 +33,7 @@ from dalembert.analysis.violations import violations
 from dalembert.errors import InputError
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import standard_form
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import parameter_values, scalar_value, state_values
 
 
@@ -74,7 +75,7 @@ def check(
     [('rod 1', 'rod 2')]
     """
     if not isinstance(system, System):
-        raise InputError(f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}.")
+        raise InputError(f"`system` must be a `da.System`, stated in symbols; got {kind_of_object(system)}.")
     if (q is None) != (qd is None):
         raise InputError("`q` and `qd` must be given together, or neither of them.")
     model = model_of(standard_form(system), system.parameter_names)
@@ -197,9 +198,13 @@ def _mass(subject: Subject, found: MassKind, findings: list[Finding], *, solvabl
         remedy = "da.SingularMass()" if found.kind == "singular" else "da.Multipliers()"
         message += f"; `formulation={remedy}` can take that" if solvable else ""
     findings.append(Finding("mass matrix", f"{message}.", found.kind == "not symmetric"))
-    for place in singular_places(subject.model.form):
+    places = singular_places(subject.model.form)
+    for place in places.loci:
         how = "changes its sign" if place.changes_sign else "is singular"
         findings.append(Finding("mass matrix", f"It {how} where {place.equation}."))
+    if places.not_shown:
+        message = f"Numbers suggest that it is singular at some states; where is not shown: {places.not_shown}."
+        findings.append(Finding("mass matrix", message))
 
 
 def _redundant(subject: Subject, findings: list[Finding], *, regular: bool) -> dict[str, dict[str, float]]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
+from dalembert.analysis.bounded import GivenUpError, bounded
 from dalembert.analysis.derived_flag import Flag, Pfaffian, derived_flag
 from dalembert.analysis.joint_integrals import ExactFlag, independent, joint_integrals
 from dalembert.analysis.kinds import ConstraintKind, Kind, kind_of
@@ -21,7 +22,7 @@ from dalembert.errors import ConstraintError, InputError
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient, standard_form
 from dalembert.model.symbols import StateSymbols
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 
 _POINTS = 3
 _FEW = 4
@@ -100,7 +101,7 @@ def classify(system: System) -> Classification:
     """
     if not isinstance(system, System):
         raise InputError(
-            f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}. "
+            f"`system` must be a `da.System`, stated in symbols; got {kind_of_object(system)}. "
             f"State its constraints as `da.Constraint` to have them classified."
         )
     symbols = system.symbols
@@ -111,9 +112,9 @@ def classify(system: System) -> Classification:
         raise _undefined(system)
     pfaffian = _pfaffian(system, kinds, on_positions=states[0].on_positions)
     flag = max(derived_flag(pfaffian, _values(model, state.point)) for state in states)
-    exact_flag = _exact_flag(pfaffian)
+    exact_flag, doubts = _exact_flag(pfaffian)
     flag = _decided(pfaffian, flag, exact_flag)
-    integrals = _integrals(kinds, pfaffian, flag, exact_flag, _values(model, states[0].point))
+    integrals, unfinished = _integrals(kinds, pfaffian, flag, exact_flag, _values(model, states[0].point))
     rank = max(len(independent_rows(model.terms(state.point).A)) for state in states)
     n, fixed = len(system.coordinates), flag.dimensions[-1] - flag.stops_time
     return Classification(
@@ -122,7 +123,7 @@ def classify(system: System) -> Classification:
         integrals=tuple(symbols.restore(f) for f in integrals),
         degrees_of_freedom=DegreesOfFreedom(n - fixed, n - rank),
         numerical=not _certain(pfaffian, flag, exact_flag),
-        notes=tuple(_notes(kinds, flag, states)),
+        notes=(*_notes(kinds, flag, states), *doubts, *unfinished),
         coordinates=system.coordinates,
     )
 
@@ -162,13 +163,20 @@ def _pfaffian(system: System, kinds: Sequence[Kind], *, on_positions: bool) -> P
     return Pfaffian(variables, (*forms, *(gradient(phi, variables) for phi in surfaces)))
 
 
-def _exact_flag(pfaffian: Pfaffian) -> ExactFlag | None:
-    """The same by symbols, on all levels of the surfaces at once; None where that would take long."""
+def _exact_flag(pfaffian: Pfaffian) -> tuple[ExactFlag | None, list[str]]:
+    """The same by symbols, on all levels of the surfaces at once; None where that would take long, and a note."""
     if not pfaffian.forms and len(pfaffian.surfaces) > _FEW:
-        return None  # many exact differentials: nothing to derive, only a large rank to confirm
+        return None, []  # many exact differentials: nothing to derive, only a large rank to confirm
     forms = [*pfaffian.forms, *(gradient(phi, pfaffian.variables) for phi in pfaffian.surfaces)]
     try:
-        return ExactFlag(forms, pfaffian.variables)
+        return bounded(lambda: _flag_by_symbols(forms, pfaffian.variables)), []
+    except GivenUpError as trouble:
+        return None, [f"the derived flag is not confirmed by symbols: {trouble}."]
+
+
+def _flag_by_symbols(forms: Sequence[Any], variables: Sequence[Any]) -> ExactFlag | None:
+    try:
+        return ExactFlag(forms, variables)
     except NotRationalError:
         return None
 
@@ -190,13 +198,16 @@ def _certain(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> bo
 
 def _integrals(
     kinds: Sequence[Kind], pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None, values: Mapping[Any, float]
-) -> list[Any]:
-    """Independent joint integrals in plain symbols: those of single constraints first."""
+) -> tuple[list[Any], list[str]]:
+    """Independent joint integrals in plain symbols, those of single constraints first, and a note where others lack."""
     functions = independent([kind.integral for kind in kinds if kind.integral is not None], pfaffian, values)
-    if len(functions) < flag.dimensions[-1] and exact_flag is not None and not flag.stops_time:
-        more = joint_integrals(exact_flag, pfaffian.variables)
-        functions = independent([*functions, *more], pfaffian, values)
-    return functions
+    if len(functions) == flag.dimensions[-1] or exact_flag is None or flag.stops_time:
+        return functions, []
+    try:
+        more = bounded(lambda: joint_integrals(exact_flag, pfaffian.variables))
+    except GivenUpError as trouble:
+        return functions, [f"joint integrals beyond those of single constraints are not shown: {trouble}."]
+    return independent([*functions, *more], pfaffian, values), []
 
 
 def _notes(kinds: Sequence[Kind], flag: Flag, states: Sequence[Generic]) -> list[str]:

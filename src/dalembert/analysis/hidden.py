@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
 from typing import Any, NamedTuple
 
 import sympy as sp
 
+from dalembert.analysis.bounded import GivenUpError, bounded
 from dalembert.analysis.demands import Equations, demanding
 from dalembert.analysis.gradients import powerless
 from dalembert.analysis.linear_facts import independent_rows
@@ -27,7 +29,7 @@ from dalembert.analysis.states import Fixed, random_places, random_states, state
 from dalembert.errors import InputError
 from dalembert.model.constraint import Constraint
 from dalembert.model.standard_form import StandardForm, standard_form, time_derivative
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 
 LARGEST, LONGEST = 12, 150
 """Equations that depend on one another, and operations in them, above which null vectors are not looked for in symbols.
@@ -75,7 +77,7 @@ def hidden_constraints(
     point. ``model`` is that of the system, for those who have it already.
     """
     if not isinstance(system, System):
-        raise InputError(f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}.")
+        raise InputError(f"`system` must be a `da.System`, stated in symbols; got {kind_of_object(system)}.")
     found = undecided(system)
     while True:
         model = (
@@ -151,11 +153,16 @@ def _conditions(equations: Equations, model: Model, fixed: Fixed) -> Conditions:
         return Conditions(given_up="the equations in question are too many or too long for symbols to find what")
     values = () if fixed.p is None else zip(model.parameters, fixed.p, strict=True)
     given = {symbol: sp.Rational(str(value)) for symbol, value in values}
+    reason = "symbols did not find what"
     for rules, special in _rules(model.form, given):
-        found = _null_conditions(equations, demands, model, rules)
+        try:
+            found = bounded(partial(_null_conditions, equations, demands, model, rules))
+        except GivenUpError as trouble:
+            reason = f"what is not shown: {trouble}"
+            continue
         if found:
             return Conditions(tuple(found), special)
-    return Conditions(given_up="symbols did not find what")
+    return Conditions(given_up=reason)
 
 
 def _too_large(matrix: Any) -> bool:
@@ -199,12 +206,19 @@ def _null_conditions(equations: Equations, demands: list[Any], model: Model, rul
 
 def _numerator(h: Any, form: StandardForm) -> Any:
     """The part of a condition that a state can make vanish: without denominators and constant factors."""
-    numerator = sp.fraction(sp.cancel(sp.together(sp.trigsimp(h))))[0]
-    factors = sp.factor_list(numerator)[1]
+    try:
+        numerator, factors = bounded(lambda: _factored(h), seconds=1.0)
+    except GivenUpError:
+        numerator, factors = h, []
     about_state = [base for base, _ in factors if _has_state(base, form)]
     kept = sp.Mul(*about_state) if about_state else sp.Mul(*(base for base, _ in factors)) if factors else numerator
     kept = sp.expand(kept) if len(about_state) <= 1 else kept
     return -kept if kept.could_extract_minus_sign() else kept
+
+
+def _factored(h: Any) -> tuple[Any, list[tuple[Any, int]]]:
+    numerator = sp.fraction(sp.cancel(sp.together(sp.trigsimp(h))))[0]
+    return numerator, sp.factor_list(numerator)[1]
 
 
 def _holds(h: Any, model: Model, points: list[Point]) -> bool:

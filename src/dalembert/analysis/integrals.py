@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import combinations
 from typing import Any
 
@@ -56,11 +57,13 @@ def _is_integral(f: Any, form: Form, variables: Sequence[sp.Symbol], is_zero: Ca
 
 def _scalings(form: Form, variables: Sequence[sp.Symbol]) -> Iterator[list[Any]]:
     """Multiples of the form that are exact, from the plainest integrating factor to the least plain."""
-    form = [neat(e) for e in form]
     present = [i for i, e in enumerate(form) if not seems_zero(e)]
     if len(present) == 1:
         yield [sp.Integer(i == present[0]) for i in range(len(form))]
         return
+    if is_closed(plain := _without_common_factor(form), variables):
+        yield plain
+    form = [neat(e) for e in form]
     if is_closed(form, variables):
         yield form
     normalised = [(i, [neat(e / form[i]) for e in form]) for i in present]
@@ -73,6 +76,24 @@ def _scalings(form: Form, variables: Sequence[sp.Symbol]) -> Iterator[list[Any]]
     radial = neat(sp.Add(*(v * e for v, e in zip(variables, form, strict=True))))
     if not seems_zero(radial) and is_closed(homogeneous := [neat(e / radial) for e in form], variables):
         yield homogeneous  # Euler's factor
+
+
+def _without_common_factor(form: Form) -> list[Any]:
+    """The form divided by the greatest common divisor of its components, functions counting as further variables."""
+    above, below = zip(*(sp.fraction(sp.together(e)) for e in form), strict=True)
+    try:
+        return [a / b for a, b in zip(_coprime(above), _coprime(below), strict=True)]
+    except sp.PolynomialError:
+        return list(form)
+
+
+def _coprime(expressions: Form) -> list[Any]:
+    """Polynomials in symbols and functions without their common divisor."""
+    if all(e.is_number for e in expressions):
+        return list(expressions)
+    polynomials: list[Any] = sp.parallel_poly_from_expr(list(expressions))[0]
+    divisor = reduce(lambda p, q: p.gcd(q), polynomials)
+    return [p.exquo(divisor).as_expr() for p in polynomials]
 
 
 def _factor_slopes(b: list[Any], i: int, variables: Sequence[sp.Symbol]) -> Iterator[list[Any]]:
@@ -115,9 +136,25 @@ def potential(form: Form, variables: Sequence[sp.Symbol]) -> Any | None:
 
 
 def _antiderivative(e: Any, v: sp.Symbol) -> Any | None:
-    e = sp.expand(e) if sp.count_ops(sp.expand(e)) <= 2 * sp.count_ops(e) + 4 else e
+    """The integral of the whole, or else of its terms one by one."""
+    long = sp.expand(e)
+    e = long if sp.count_ops(long) <= 2 * sp.count_ops(e) + 4 else e
     if not e.has(v):
         return e * v
+    found = _elementary(e, v)
+    terms = sp.Add.make_args(long)
+    if found is not None or len(terms) == 1:
+        return found
+    total = sp.S.Zero
+    for term in terms:
+        part = _elementary(term, v) if term.has(v) else term * v
+        if part is None:
+            return None
+        total += part
+    return total
+
+
+def _elementary(e: Any, v: sp.Symbol) -> Any | None:
     if sp.count_ops(e) > _INTEGRAND_LIMIT or _is_hopeless(e, v):
         return None
     # positive symbols spare us the special cases of special parameters; the result is checked by differentiation

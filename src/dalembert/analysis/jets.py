@@ -22,6 +22,8 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from dalembert.model.symbols import InternalSymbol
+
 DIGITS = 50
 TINY = Decimal(10) ** -22
 """What counts as zero beside numbers of order one."""
@@ -179,4 +181,4 @@ def _step(index: int) -> int:
 
 
 def _slot(index: int) -> sp.Symbol:
-    return sp.Symbol(f"slot.{index}", real=True)
+    return InternalSymbol(f"slot.{index}")

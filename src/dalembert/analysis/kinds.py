@@ -12,14 +12,15 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from dalembert.analysis.bounded import GivenUpError, bounded
 from dalembert.analysis.first_integral import first_integral
 from dalembert.analysis.integrals import Form, integral_of, is_integrable
 from dalembert.analysis.numbers import without_spikes
-from dalembert.analysis.rational import Letters, NotRationalError, cancelled, exact
+from dalembert.analysis.rational import Letters, cancelled, exact
 from dalembert.analysis.zero import ZeroTest, random_point
 from dalembert.model.constraint import Constraint, Level
 from dalembert.model.standard_form import gradient
-from dalembert.model.symbols import StateSymbols
+from dalembert.model.symbols import InternalSymbol, StateSymbols
 
 CHETAEV = "nonlinear in velocity: Chetaev's rule is assumed, the ideal force lies along ∂ψ/∂q̇"
 
@@ -115,12 +116,21 @@ def _pfaffian(name: str, form: Form, symbols: StateSymbols, is_zero: ZeroTest) -
     variables = (*symbols.q, symbols.time)
     catastatic = is_zero(form[-1])
     if is_integrable(form, variables, is_zero):
-        integral = integral_of(form, variables, is_zero)
+        integral, remark = _integral(form, variables, is_zero)
         # an integrable form without dt has an integral without t
-        return Kind(ConstraintKind(name, "velocity", True, catastatic, catastatic, True, integral), tuple(form))
+        row = ConstraintKind(name, "velocity", True, catastatic, catastatic, True, integral, remark=remark)
+        return Kind(row, tuple(form))
     psi = sp.Add(*(a * v for a, v in zip(form, (*symbols.qd, sp.S.One), strict=True)))
     still = _free_of_time(psi, symbols.qd, symbols, is_zero)
     return Kind(ConstraintKind(name, "velocity", False, still, catastatic, True), tuple(form))
+
+
+def _integral(form: Form, variables: Sequence[Any], is_zero: ZeroTest) -> tuple[Any | None, str]:
+    """The integral of an integrable form, or why it is not shown."""
+    try:
+        return bounded(lambda: integral_of(form, variables, is_zero)), ""
+    except GivenUpError as trouble:
+        return None, f"its integral is not shown: {trouble}"
 
 
 def _nonlinear(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
@@ -150,10 +160,13 @@ def _acceleration(name: str, expression: Any, symbols: StateSymbols, is_zero: Ze
     catastatic = _homogeneous(expression, symbols, is_zero)
     undecided = "no first integral ψ(q, q̇, t) was found for it"
     row = ConstraintKind(name, "acceleration", None, still, catastatic, linear, remark=undecided if linear else CHETAEV)
-    psi = None if kinked else first_integral(slopes, rest, symbols)
+    try:
+        psi = None if kinked else bounded(lambda: first_integral(slopes, rest, symbols))
+    except GivenUpError as trouble:
+        return Kind(replace(row, remark=f"{undecided}: {trouble}") if linear else row)
     if psi is None:
         return Kind(row)
-    constant = sp.Symbol("level.c", real=True)
+    constant = InternalSymbol("level.c")
     found = _velocity(name, psi - constant, symbols, is_zero).row
     remark = f"it holds {symbols.readable(psi)} constant, not zero"
     if found.holonomic is None or not linear:
@@ -232,15 +245,19 @@ def _direction_is_free_of(slopes: Sequence[Any], rates: Sequence[Any], is_zero: 
 def _linear_factor(psi: Any, symbols: StateSymbols) -> Any | None:
     """The only factor of ψ that contains velocities, if it is linear in them."""
     try:
-        letters = Letters([psi])
-        factors: Any = sp.factor_list(sp.fraction(cancelled(letters.rational(psi)))[0])[1]
-    except (NotRationalError, sp.PolynomialError):
+        factors = bounded(lambda: _factors(psi))
+    except GivenUpError:
         return None
-    moving = [letters.restore(f) for f, _ in factors]
-    moving = [f for f in moving if f.free_symbols & set(symbols.qd)]
+    moving = [f for f in factors if f.free_symbols & set(symbols.qd)]
     if len(moving) != 1 or any(b != 0 for b in _second_derivatives(moving[0], symbols)):
         return None
     return moving[0]
+
+
+def _factors(psi: Any) -> list[Any]:
+    letters = Letters([psi])
+    found: Any = sp.factor_list(sp.fraction(cancelled(letters.rational(psi)))[0])[1]
+    return [letters.restore(f) for f, _ in found]
 
 
 def _second_derivatives(f: Any, symbols: StateSymbols) -> Iterator[Any]:

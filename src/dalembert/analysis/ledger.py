@@ -24,7 +24,8 @@ Floats = NDArray[np.float64]
 class Entry(NamedTuple):
     """One line of a ledger: its name, what kind of force it is, and whose (empty if no single constraint's).
 
-    kind    "applied", "ideal", "nonideal", or "compromise" for what contradictory equations leave over
+    kind    "applied", "reaction" of a constraint, "law" for what a nonideal law does, or "compromise" for what
+            contradictory equations leave over
     """
 
     name: str
@@ -39,9 +40,14 @@ class Ledger:
     t (T,)
     entries                  e of them
     coordinates              names of the n coordinates
-    force (T, e, n)          generalised forces: Q, λ ∂φ/∂q of each constraint, the nonideal force of each law
+    force (T, e, n)          generalised forces as they act: Q; λ ∂φ/∂q of each constraint, with λ its actual reaction
+                             (``run.reactions``); C of each law. They add up to M q̈
     power, work (T, e)       of these, work from the first time on. That of the applied forces is what the potential
-                             energy does not account for
+                             energy does not account for. A constraint at rest does none, a drive its force times its
+                             rate
+    split_power, split_work (T, e)    the same by the split of Udwadia and Kalaba: λ ∂φ/∂q with λ of the ideal problem
+                             (``run.multipliers``), and the nonideal constraint force that follows from each law, which
+                             is C without what the constraints take up
     kinetic (T,)             ½ q̇ᵀM q̇
     potential (T,)           the rest of the energy q̇·∂L/∂q̇ − L, or None when no Lagrangian is known
     audit (T,)               change of energy less all work: zero but for the error of the integration
@@ -50,7 +56,8 @@ class Ledger:
     rtol, atol               tolerances of the run
     notes                    what a reader should know, one sentence each
 
-    ``ledger["wire"]`` is the work (T,) of an entry. ``print(ledger)`` shows a table.
+    ``ledger["wire"]`` is the work (T,) of an entry. ``print(ledger)`` shows a table. ``ideal_work``, ``nonideal_work``
+    and the like are sums of the split over all constraints and all laws: the work of Qᶜᵢ and Qᶜₙᵢ.
     """
 
     t: Floats
@@ -59,6 +66,8 @@ class Ledger:
     force: Floats
     power: Floats
     work: Floats
+    split_power: Floats
+    split_work: Floats
     kinetic: Floats
     potential: Floats | None
     audit: Floats
@@ -70,6 +79,29 @@ class Ledger:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(entry.name for entry in self.entries)
+
+    @property
+    def ideal_power(self) -> Floats:
+        """Power (T,) of the ideal constraint force Qᶜᵢ."""
+        return self._of_kind(self.split_power, "reaction")
+
+    @property
+    def ideal_work(self) -> Floats:
+        """Work (T,) of the ideal constraint force Qᶜᵢ."""
+        return self._of_kind(self.split_work, "reaction")
+
+    @property
+    def nonideal_power(self) -> Floats:
+        """Power (T,) of the nonideal constraint force Qᶜₙᵢ."""
+        return self._of_kind(self.split_power, "law")
+
+    @property
+    def nonideal_work(self) -> Floats:
+        """Work (T,) of the nonideal constraint force Qᶜₙᵢ."""
+        return self._of_kind(self.split_work, "law")
+
+    def _of_kind(self, values: Floats, kind: str) -> Floats:
+        return values[:, [entry.kind == kind for entry in self.entries]].sum(axis=1)
 
     @property
     def energy(self) -> Floats:
@@ -98,6 +130,8 @@ class Ledger:
             "force": (("time", "entry", "coordinate"), self.force),
             "power": (("time", "entry"), self.power),
             "work": (("time", "entry"), self.work),
+            "split_power": (("time", "entry"), self.split_power),
+            "split_work": (("time", "entry"), self.split_work),
             "kinetic": (("time",), self.kinetic),
             "audit": (("time",), self.audit),
         }
@@ -122,7 +156,11 @@ class Ledger:
         return stacked_powers(self, units)
 
     def __str__(self) -> str:
-        """The table: work over the whole run and largest power of each entry, then the energies and the audit."""
+        """The table: work over the whole run and largest power of each entry, then the energies and the audit.
+
+        Where there are laws, the same by the split into ideal and nonideal constraint force stands below the entries:
+        the two sum up to the reactions and laws.
+        """
         scale, largest = max(np.abs(self.work).max(), self.kinetic.max()), np.abs(self.power).max(axis=0)
         # where no force does work, all powers are rounding: of energies that go to and fro in the time of the run
         power = max(largest.max(), scale / (self.t[-1] - self.t[0]) if self.t[-1] > self.t[0] else 0.0)
@@ -130,6 +168,15 @@ class Ledger:
             (entry.name, entry.kind, _shown(self.work[-1, i], scale), _shown(largest[i], power))
             for i, entry in enumerate(self.entries)
         ]
+        if any(entry.kind == "law" for entry in self.entries):
+            parts = {
+                "ideal": (self.ideal_work, self.ideal_power),
+                "nonideal": (self.nonideal_work, self.nonideal_power),
+            }
+            rows += [
+                (f"{part} constraint force", "split", _shown(work[-1], scale), _shown(np.abs(rate).max(), power))
+                for part, (work, rate) in parts.items()
+            ]
         energies = {"kinetic energy": self.kinetic}
         energies |= {} if self.potential is None else {"potential energy": self.potential}
         rows += [(name, "change", _shown(e[-1] - e[0], scale), "") for name, e in energies.items()]

@@ -64,4 +64,4 @@ def _worth_showing(ledger: Ledger) -> list[int]:
 
 def _label(ledger: Ledger, i: int) -> str:
     entry = ledger.entries[i]
-    return f"{entry.name} (ideal)" if entry.kind == "ideal" else entry.name
+    return f"{entry.name} (reaction)" if entry.kind == "reaction" else entry.name

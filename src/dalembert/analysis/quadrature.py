@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics
-from dalembert.integration.integrate import Path, integrate
+from dalembert.integration.drift import Projection
+from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
-from dalembert.integration.run import recorded, suited_to
+from dalembert.integration.run import corrected_start, followed, recorded, suited_to
+from dalembert.integration.start import require_start
 from dalembert.integration.trajectory import Trajectory
 
 Floats = NDArray[np.float64]
@@ -49,8 +51,13 @@ def whole_run(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, entri
     """All of a run as one leg; it is integrated once more to find its steps."""
     suited = suited_to(dynamics, method.formulation)
     t0, t1 = float(run.t[0]), float(run.t[-1])
+    q, qd = run.q[0], run.qd[0]
+    off = isinstance(method.drift, Projection) and require_start(
+        suited, q, qd, run.t[0], p, allow_violation=True, projected=True
+    )
+    corrected = corrected_start(suited, method, q, qd, run.t[0], p) if off else None
     with Progress(t0, t1, False) as silent:
-        path = integrate(suited, method, np.concatenate([run.q[0], run.qd[0]]), t0, t1, p, silent)
+        path, _ = followed(suited, method, np.concatenate([q, qd]), run.t, p, silent, corrected, all_steps=True)
     return Leg(dynamics, p, path, t0, t1, np.arange(entries))
 
 

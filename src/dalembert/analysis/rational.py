@@ -15,12 +15,16 @@ from typing import Any
 import sympy as sp
 
 from dalembert.analysis.fractions import Expanded, TooLargeError
+from dalembert.model.symbols import InternalSymbol
 
 SIZE_LIMIT = 1500
 """Operations above which an expression is left alone."""
 
 TERM_LIMIT, LETTER_LIMIT = 300, 12
 """Monomials and letters above which common factors are not looked for."""
+
+MULTIPLE_LIMIT = 12
+"""Above this multiple of an angle, as 0.53 x has it beside 0.01 x, its sine is not written in that of the unit."""
 
 
 class NotRationalError(Exception):
@@ -97,14 +101,14 @@ class Letters:
         for term in sp.Add.make_args(sp.expand(argument)):
             number, base = term.as_coeff_Mul()
             divisor = self._divisors.get(base, 1)
-            if not (number * divisor).is_Integer:
+            if not (number * divisor).is_Integer or abs(number * divisor) > MULTIPLE_LIMIT:
                 raise NotRationalError
             found.append((base / divisor, int(number * divisor)))
         return found
 
     def _letter(self, e: Any) -> sp.Symbol:
         if e not in self._letters:
-            letter = sp.Symbol(f"letter.{len(self._letters)}", real=True)
+            letter = InternalSymbol(f"letter.{len(self._letters)}")
             self._letters[e] = letter
             self.meaning[letter] = e
         return self._letters[e]

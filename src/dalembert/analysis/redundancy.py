@@ -44,7 +44,7 @@ def _on_constraints(dynamics: Dynamics, q0: Any, qd0: Any, t0: Any, p: Any) -> t
     if (miss <= ROUNDING * own_size(terms.position, terms.A, q0)).all():
         return q0, qd0
     try:
-        return nearest_state(dynamics, q0, qd0, t0, p)
+        return nearest_state(dynamics, q0, qd0, t0, p, euclidean=True)  # any state near by will do
     except StateError:
         return q0, qd0
 

@@ -3,27 +3,33 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from sympy.printing.codeprinter import PrintMethodNotImplementedError
-
-from dalembert.errors import ModelError
+from dalembert.analysis.bounded import budget
+from dalembert.errors import DalembertError, ModelError
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def in_words(verb: Callable[P, T]) -> Callable[P, T]:
-    """A verb that says so where SymPy cannot differentiate, compute or see through what a model is made of."""
+    """A verb that takes a bounded time for symbols, and says so where SymPy or mpmath cannot follow a model."""
 
     @wraps(verb)
     def careful(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            return verb(*args, **kwargs)
-        except (PrintMethodNotImplementedError, RecursionError) as trouble:
-            what = str(trouble).splitlines()[-1].strip() or type(trouble).__name__
+            with budget():
+                return verb(*args, **kwargs)
+        except DalembertError:
+            raise
+        except Exception as trouble:
+            if not _about_symbols(trouble):
+                raise
+            what = (str(trouble).splitlines() or [""])[-1].strip() or type(trouble).__name__
             raise ModelError(
                 [
                     f"`da.{verb.__name__}` needs functions whose derivatives SymPy can follow and compute; it stopped "
@@ -32,3 +38,10 @@ def in_words(verb: Callable[P, T]) -> Callable[P, T]:
             ) from None
 
     return careful
+
+
+def _about_symbols(trouble: Exception) -> bool:
+    """Whether an exception comes from SymPy, mpmath or a function that they made."""
+    frames = traceback.extract_tb(trouble.__traceback__)
+    made = ("lambdifygenerated", f"{os.sep}sympy{os.sep}", f"{os.sep}mpmath{os.sep}")
+    return isinstance(trouble, RecursionError) or any(part in frames[-1].filename for part in made)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from dalembert.analysis.bounded import GivenUpError, bounded, short
 from dalembert.analysis.hidden import Hidden
 from dalembert.analysis.linear_facts import independent_rows, null_space, unit_rows
 from dalembert.analysis.mass import own_units, spoken
@@ -77,12 +78,21 @@ def _miss(whole: Model, row: int, given: Point | None) -> str:
 
 
 def determinant(form: StandardForm, kept: tuple[int, ...]) -> Any:
-    """det [[0, A], [Aᵀ, M]] with the independent rows, where symbols stay small."""
+    """det [[0, A], [Aᵀ, M]] with the independent rows, where symbols stay small and take little time."""
     M, n = sp.Matrix(form.mass_matrix), len(form.applied_force)
     A = sp.Matrix(len(kept), n, [e for i in kept for e in form.constraint_matrix[i]])
     if n + len(kept) > 5 or sp.count_ops(M) + sp.count_ops(A) > LONGEST_DETERMINANT:
         return None
     K = sp.zeros(len(kept)).row_join(A).col_join(A.T.row_join(M))
-    found = K.det(method="berkowitz")
-    short = sp.count_ops(found) <= LONGEST_TO_SIMPLIFY
-    return form.symbols.restore(sp.factor(sp.trigsimp(found)) if short else found)
+    try:
+        return form.symbols.restore(_tidied(bounded(lambda: K.det(method="berkowitz"))))
+    except GivenUpError:
+        return None
+
+
+def _tidied(expression: Any) -> Any:
+    try:
+        short(LONGEST_TO_SIMPLIFY, expression)
+        return bounded(lambda: sp.factor(sp.trigsimp(expression)), seconds=1.0)
+    except GivenUpError:
+        return expression

@@ -9,14 +9,20 @@ from typing import Any
 
 import mpmath
 import sympy as sp
+from mpmath.libmp import NoConvergence
 
+from dalembert.analysis.bounded import GivenUpError, bounded
 from dalembert.analysis.numbers import without_spikes
-from dalembert.analysis.rational import Letters, NotRationalError, exact, expanded
+from dalembert.analysis.rational import Letters, exact, expanded
 
 _POINTS = 4
 _POSITIVE = 2
 _TRIES = 12
-_DIGITS = (30, 60)
+_DIGITS = (30, 60, 120)
+"""Digits carried, one evaluation after the other: 120 tell zero from what cancels to its 50th digit."""
+_OFF_DOMAIN = (ArithmeticError, ValueError, TypeError, NotImplementedError, NoConvergence)
+_AGREEMENT = 1e-6
+"""Two evaluations that agree to this fraction have found a number, not rounding error."""
 
 
 class ZeroTest:
@@ -35,10 +41,13 @@ class ZeroTest:
             return True
         if expression.has(sp.Piecewise):
             # random numbers see some of the pieces only
-            folded: Any = sp.piecewise_fold(expression)
-            return (
-                all(self(piece.args[0]) for piece in folded.args) if isinstance(folded, sp.Piecewise) else self(folded)
-            )
+            try:
+                folded: Any = bounded(lambda: sp.piecewise_fold(expression))
+            except GivenUpError:
+                self.numerical = True
+                return seems_zero(expression)
+            pieces = [piece.args[0] for piece in folded.args] if isinstance(folded, sp.Piecewise) else [folded]
+            return all(map(self, pieces))
         if not seems_zero(expression):
             return False
         self.numerical |= not _cancels(expression)
@@ -46,26 +55,39 @@ class ZeroTest:
 
 
 def seems_zero(expression: Any) -> bool:
-    """Whether the value is rounding error at every random point tried.
-
-    It is if it is small beside the terms it is the sum of, or if it sinks when more digits are carried.
-    """
+    """Whether the value vanishes at every random point tried, as far as ``_DIGITS`` digits tell."""
     if isinstance(expression, sp.Mul):
         return any(seems_zero(factor) for factor in expression.args if factor.free_symbols)
     expression = without_spikes(expression)
     unknowns = sorted(expression.free_symbols, key=str)
-    function = sp.lambdify(unknowns, sp.Add.make_args(expression), modules="mpmath", cse=True)
+    function = sp.lambdify(unknowns, expression, modules="mpmath", cse=True)
     tested = 0
     for seed in range(_TRIES):
-        rough, fine = (_total(function, unknowns, seed, digits) for digits in _DIGITS)
-        if rough is None or fine is None:
-            continue
-        if fine[0] > 1e-20 * fine[1] and fine[0] > 1e-12 * rough[0]:
+        vanishes = _vanishes(function, unknowns, seed)
+        if vanishes is False:
             return False
-        tested += 1
+        tested += vanishes is True
         if tested == _POINTS:
             break
     return tested > 0
+
+
+def _vanishes(function: Any, unknowns: Sequence[sp.Symbol], seed: int) -> bool | None:
+    """Whether a function is zero at a random point; None off its domain.
+
+    A number other than zero stays the same when more digits are carried. Rounding error does not: it shrinks with the
+    last digit, unless it happens to be zero, so that two evaluations never agree about it.
+    """
+    with mpmath.workdps(_DIGITS[-1]):
+        before = _value(function, unknowns, seed, _DIGITS[0])
+        for digits in _DIGITS[1:]:
+            now = _value(function, unknowns, seed, digits)
+            if before is None or now is None:
+                return None
+            if abs(now - before) < _AGREEMENT * abs(now):
+                return False
+            before = now
+    return True
 
 
 def random_point(unknowns: Sequence[sp.Symbol], seed: int) -> list[Any]:
@@ -82,21 +104,25 @@ def random_point(unknowns: Sequence[sp.Symbol], seed: int) -> list[Any]:
     return [sign * number for sign, number in zip(signs, numbers, strict=True)]
 
 
-def _total(function: Any, unknowns: Sequence[sp.Symbol], seed: int, digits: int) -> tuple[Any, Any] | None:
-    """The size of the sum of the terms, and that of the largest term; None off the domain of the expression."""
+def _value(function: Any, unknowns: Sequence[sp.Symbol], seed: int, digits: int) -> Any | None:
+    """The value at a random point with so many digits; None off the domain of the function."""
     with mpmath.workdps(digits):
         try:
-            terms = [mpmath.mpmathify(e) for e in function(*random_point(unknowns, seed))]
-        except (ZeroDivisionError, ValueError, TypeError):
+            value = mpmath.mpmathify(function(*random_point(unknowns, seed)))
+        except _OFF_DOMAIN:
             return None
-        if not all(map(mpmath.isfinite, terms)) or (seed >= _POSITIVE and any(map(mpmath.im, terms))):
-            return None
-        return abs(sum(terms)), max(map(abs, terms))
+    if not mpmath.isfinite(value) or (seed >= _POSITIVE and mpmath.im(value)):
+        return None
+    return value
 
 
 def _cancels(expression: Any) -> bool:
     """Whether symbols alone show that the expression is zero."""
+
+    def numerator() -> Any:
+        return expanded(Letters([expression]).rational(expression)).numerator
+
     try:
-        return not expanded(Letters([expression]).rational(expression)).numerator
-    except NotRationalError:
+        return not bounded(numerator, seconds=0.5)
+    except GivenUpError:
         return False

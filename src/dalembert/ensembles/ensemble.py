@@ -15,7 +15,7 @@ from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.progress import Progress
 from dalembert.lowering.build import build
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import time_values
 from dalembert.settings import method_of
 
@@ -31,8 +31,9 @@ def simulate_ensemble(
     *,
     parameters: Any = None,
     rtol: float = 1e-9,
-    atol: float = 1e-11,
+    atol: float | None = None,
     step: float | None = None,
+    max_step: float | None = None,
     drift: Drift | None = Projection(),
     max_steps: int = 1_000_000,
     keep: Literal["times", "end", "summary"] = "times",
@@ -52,7 +53,7 @@ def simulate_ensemble(
     q0, qd0       (n,) for all members or (N, n), one row for each; or mappings by coordinate
     parameters    numbers for all members or arrays (N,), by name
     times         increasing times, the same for all
-    rtol, atol, drift, max_steps    as for ``da.simulate``
+    rtol, atol, drift, max_step, max_steps    as for ``da.simulate``
     step          a fixed step instead, by Runge and Kutta's method of order 4: each span between two times is divided
                   into equal steps no longer than this. What machine code declines takes this step from the start on
     keep          "times": states at all times; "end": at the last one; "summary": mean, variance and quantiles over the
@@ -86,14 +87,14 @@ def simulate_ensemble(
     [-0.9689 -0.9809 -0.9889]
     """
     if not isinstance(system, System):
-        raise InputError(f"`system` must be a `da.System`; got {type(system).__name__}.")
+        raise InputError(f"`system` must be a `da.System`; got {kind_of_object(system)}.")
     if keep not in ("times", "end", "summary"):
         raise InputError(f'`keep` must be "times", "end" or "summary"; got {keep!r}.')
     if device not in ("cpu", "gpu"):
         raise InputError(f'`device` must be "cpu" or "gpu"; got {device!r}.')
     asked = _shares(quantiles)
     times = time_values(times, "times", increasing=True)
-    method = method_of(None, drift, None, rtol, atol, step, max_steps)
+    method = method_of(None, drift, None, rtol, atol, step, max_steps, max_step)
     dynamics = build(system)
     members = members_of(dynamics.coordinates, dynamics.parameters, q0, qd0, parameters)
     summary = Summary(asked) if keep == "summary" else None

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
-from dalembert.model.ordering import name_of, name_problems, quoted
+from dalembert.model.ordering import by_name, name_problems, quoted
+from dalembert.model.values import as_numbers
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +41,7 @@ def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, q
     columns = [*_columns(coordinates, q0, "q0", "coordinate"), *_columns(coordinates, qd0, "qd0", "coordinate")]
     n = len(columns)
     given = {} if given is None else given
-    if not isinstance(given, Mapping):
+    if by_name(given, "parameters", "parameter")[0] is None:
         raise InputError(f"`parameters` must be a mapping from names to numbers or arrays; got {given!r}.")
     columns += _columns(parameters, given, "parameters", "parameter")
     counts = {len(column) for column in columns if column.ndim}
@@ -62,14 +63,14 @@ def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, q
 
 def _columns(names: Sequence[str], given: Any, argument: str, noun: str) -> list[Floats]:
     """For each name its values, one for all members () or one for each (N,)."""
-    if isinstance(given, Mapping):
-        by_name = {name_of(key): value for key, value in given.items()}
-        problems = name_problems(names, by_name, argument, noun)
+    named, problems = by_name(given, argument, noun)
+    if named is not None:
+        problems += name_problems(names, named, argument, noun)
         if problems:
             raise InputError(" ".join(problems))
-        columns = [_numbers(by_name[name], argument) for name in names]
+        columns = [as_numbers(named[name], argument) for name in names]
     else:
-        array = _numbers(given, argument)
+        array = as_numbers(given, argument)
         if array.ndim not in (1, 2) or array.shape[-1] != len(names):
             raise InputError(
                 f"`{argument}` must have shape ({len(names)},) or (members, {len(names)}), one column per {noun} "
@@ -80,10 +81,3 @@ def _columns(names: Sequence[str], given: Any, argument: str, noun: str) -> list
     if odd:
         raise InputError(f"`{argument}` must hold one number per member; {quoted(odd)} has more than one axis.")
     return columns
-
-
-def _numbers(given: Any, argument: str) -> Floats:
-    try:
-        return np.asarray(given, float)
-    except (TypeError, ValueError):
-        raise InputError(f"`{argument}` must hold numbers; got {given!r}.") from None

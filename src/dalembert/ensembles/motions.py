@@ -8,16 +8,22 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.ensembles.members import Members
 from dalembert.errors import DalembertError, InputError, SimulationError
+from dalembert.integration.failure import IMPLICIT
+from dalembert.integration.integrate import segments_of
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, rows_for
 from dalembert.integration.run import run
+from dalembert.integration.scales import USUAL_ATOL
+from dalembert.integration.start import OR_ALLOW_IT
+from dalembert.integration.time_segments import Segment
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.coefficients import negative_coefficients
@@ -25,7 +31,7 @@ from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.native.many import Motions
 from dalembert.native.on_card import MotionsOnCard
-from dalembert.native.stepper import FINISHED
+from dalembert.native.stepper import FINISHED, settings_of
 from dalembert.sticking.mode import values_of
 from dalembert.sticking.pieces import Pieces
 from dalembert.sticking.settling import AT_REST
@@ -37,6 +43,9 @@ Machine = Callable[..., tuple[Floats, Floats]]
 
 CHUNK = 4096
 """Members between two looks at the clock; of a summary no more than these are in memory."""
+
+MOST_KINDS = 64
+"""Different courses of the explicit functions of time, by parameters, for which members are grouped."""
 
 CARDFUL = 2**30
 """The same for a graphics card, as bytes of states: it is quick only with many members."""
@@ -109,20 +118,64 @@ class Crew:
 
     def _quickly(self, members: Members, finite: Any) -> tuple[Floats, Any]:
         """States of members, and whose the machine code answers for."""
+        found, done = np.empty((len(members), self._kept, len(members.y))), np.zeros(len(members), bool)
         if not finite.any() or not in_machine_code(self.dynamics, self.method):
-            return np.empty((len(members), self._kept, len(members.y))), np.zeros(len(members), bool)
-        method, first = self.method, int(np.argmax(finite))
-        begin, end = float(self.times[0]), float(self.times[-1])
-        shortest = max(4 * np.spacing(abs(begin)), 1e-18 * (end - begin))
-        settings = np.array([method.rtol, method.atol, shortest] if method.step is None else [method.step])
+            return found, done
+        first = int(np.argmax(finite))
         machine = self._prepared(members.y[:, first], members.p[:, first])
-        began, room = time.perf_counter(), min(method.max_steps, 2**63 - 1)
-        found, endings = machine(members.y, members.p, self.times, settings, room, every=self.every)
-        self.seconds += machine.seconds if self.on_card else time.perf_counter() - began
-        done = finite & (endings == FINISHED)
+        for mine, spans in self._alike(members):
+            if len(spans) == 1:
+                given = members.y[:, mine], members.p[:, mine]
+                found[mine], done[mine] = self._over(machine, *given, spans[0], self.times, every=self.every)
+            else:
+                found[mine], done[mine] = self._over_spans(machine, members.y[:, mine], members.p[:, mine], spans)
+        done &= finite
         if len(self._rows) < len(self.dynamics.levels):  # which rows are left out depends on the member
             done[done] = [self._suits(members, int(k)) for k in np.flatnonzero(done)]
         return found, done
+
+    def _alike(self, members: Members) -> list[tuple[Any, list[Segment]]]:
+        """Members by the segments of time that their parameters make; those of too many kinds are not taken at all."""
+        begin, end = float(self.times[0]), float(self.times[-1])
+        native: Any = self.dynamics.native
+        if native.time_functions is None:
+            return [(slice(None), [Segment(begin, end)])]
+        kinds, kind = np.unique(members.p[native.parameters_of_time], axis=1, return_inverse=True)
+        if kinds.shape[1] > MOST_KINDS:
+            return []
+        groups = [np.flatnonzero(kind.ravel() == k) for k in range(kinds.shape[1])]
+        return [(mine, segments_of(self.dynamics, members.p[:, mine[0]], begin, end)) for mine in groups]
+
+    def _over(
+        self, machine: Any, y: Floats, p: Floats, span: Segment, times: Floats, *, every: bool
+    ) -> tuple[Floats, Any]:
+        """States of members at times within a span, or at the last of them, and who has reached its end."""
+        settings, room = self._settings(span, len(y)), min(self.method.max_steps, 2**63 - 1)
+        began = time.perf_counter()
+        found, endings = machine(y, p, times, settings, room, every=every)
+        self.seconds += machine.seconds if self.on_card else time.perf_counter() - began
+        return found, endings == FINISHED
+
+    def _over_spans(self, machine: Any, y: Floats, p: Floats, spans: list[Segment]) -> tuple[Floats, Any]:
+        """The same at all outputs, span by span; a member that cannot begin one of them is not done."""
+        states, done = np.full((y.shape[1], len(self.times), len(y)), np.nan), np.ones(y.shape[1], bool)
+        for span in spans:
+            inside = (self.times >= span.start) & (self.times <= span.end)
+            times = np.unique(np.concatenate([[span.start], self.times[inside], [span.end]]))
+            found, ended = self._over(machine, y, p, span, times, every=True)
+            states[:, inside] = found[:, np.searchsorted(times, self.times[inside])]
+            y, done = np.ascontiguousarray(found[:, -1].T), done & ended
+        return states if self.every else states[:, -1:], done
+
+    def _settings(self, span: Segment, size: int) -> Floats:
+        """What machine code is told of the method: see ``march.MEMBER``."""
+        method = self.method
+        if method.step is not None:
+            return np.array([method.step])
+        scaled = method.atol is None
+        atol = USUAL_ATOL if scaled else method.atol
+        max_step = min(method.max_step, span.max_step)
+        return np.append(settings_of(span.start, span.end, method.rtol, atol, max_step, size), float(scaled))
 
     def _prepared(self, y: Floats, p: Floats) -> Any:
         """Machine code for the rows that are independent where a member starts."""
@@ -150,9 +203,9 @@ class Crew:
             known = np.searchsorted(reached.t, times[times <= reached.t[-1]])
             states[: len(known)] = np.concatenate([reached.q, reached.qd], axis=1)[known]
             states[-1] = np.nan  # reached or not: if so, it is there that something is wrong
-            return states, str(end)
+            return states, _for_a_member(str(end))
         except DalembertError as refusal:
-            return states, str(refusal)
+            return states, _for_a_member(str(refusal))
         return np.concatenate([done.q, done.qd], axis=1), ""
 
     def _alone(self, method: Method, q: Floats, qd: Floats, p: Floats, start: dict[str, Any]) -> Trajectory:
@@ -161,6 +214,11 @@ class Crew:
             return Pieces(self.system, self.contacts, method, numbers).run(q, qd, self.times, **start)
         # arrays, since every new Python number would be compiled anew
         return run(self.dynamics, method, q, qd, self.times, tuple(map(np.asarray, p)), **start)
+
+
+def _for_a_member(message: str) -> str:
+    """A message of a single run without the arguments that an ensemble does not have."""
+    return message.replace(OR_ALLOW_IT, "").replace(IMPLICIT, f"run this member by `da.simulate` and {IMPLICIT}")
 
 
 def _general(method: Method) -> Method:
@@ -174,14 +232,20 @@ def _general(method: Method) -> Method:
 
 def _on_all_cores(motions: Motions) -> Machine:
     """Members divided among threads: machine code leaves Python's lock alone."""
-    workers = os.cpu_count() or 1
+    workers, run_part = os.cpu_count() or 1, cast("Machine", motions)
 
     def move(y: Floats, p: Floats, *rest: Any, every: bool) -> tuple[Floats, Floats]:
         # more parts than workers: members take unequally long
         cuts = np.linspace(0, y.shape[1], min(4 * workers, y.shape[1]) + 1).astype(int)
+        stop = np.zeros(1)
         with ThreadPoolExecutor(workers) as pool:
-            parts = pool.map(lambda i, j: motions(y[:, i:j], p[:, i:j], *rest, every=every), cuts[:-1], cuts[1:])
-            states, endings = zip(*parts, strict=True)
+            parts = [pool.submit(run_part, y[:, i:j], p[:, i:j], *rest, stop, every=every) for i, j in pairwise(cuts)]
+            try:
+                states, endings = zip(*(part.result() for part in parts), strict=True)
+            except BaseException:  # Ctrl-C among them: the pool waits for its threads, which must not go on for long
+                stop[0] = 1.0
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
         return np.concatenate(states), np.concatenate(endings)
 
     return move

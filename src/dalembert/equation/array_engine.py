@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.equation.decomposition import orthonormal_basis
-from dalembert.equation.dynamics import Engine, Gains, Terms, Watch, agrees, stabilised
+from dalembert.equation.dynamics import Engine, Terms, Watch, agrees, stabilised
 from dalembert.equation.formulation import lower_solve, upper_solve
 from dalembert.equation.reaction import Nature, Reaction
 from dalembert.later import jax, jnp, jsl, lax
+from dalembert.stabilisation import Gains
+from dalembert.violation import DRIFTED, LEAST_DISTANCE, START_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array
@@ -142,7 +144,7 @@ class ArrayProgram:
         used = jnp.zeros(len(at.b)).at[rows.order].set(rows.active) > 0
         scale = jnp.abs(at.b) + jnp.linalg.norm(B, axis=1) * (jnp.linalg.norm(w) + jnp.linalg.norm(f))
         positive = jnp.all(jnp.isfinite(metric.half)) & jnp.all(jnp.diagonal(at.M) > 0)
-        sound = jnp.all(used | agrees(at.b - B @ w, scale)) & positive
+        sound = jnp.all(used | (agrees(at.b - B @ w, scale) & hold(at, q, qd, used))) & positive
         if self.law is not None and self.law_multipliers:
             normals = self.law(q, qd, t, p, reduced.reaction(w - f, len(at.b))).normals
             sound &= self.determined(reduced, B, used) & (True if normals is None else normals.solutions == 1)
@@ -193,6 +195,19 @@ class ArrayProgram:
 
         batch = jax.vmap(one)(tuple(flat[:n]), tuple(flat[n : 2 * n]), flat[2 * n], tuple(flat[2 * n + 1 :]))
         return tuple(jnp.reshape(x, shape) for x in batch)
+
+
+def hold(at: Terms, q: Array, qd: Array, used: Array) -> Array:
+    """Which constraints hold, or are off no farther than the rows in use: see ``violation.violated``."""
+    weights = jnp.abs(at.A)
+    lengths = jnp.sum(weights, axis=1)
+    least = LEAST_DISTANCE * weights @ jnp.maximum(1.0, jnp.abs(q))
+    fine = jnp.ones(len(used), bool)
+    for residual, x in ((at.position, q), (at.velocity, qd)):
+        drift = jnp.sum(jnp.where(used, jnp.abs(residual) / jnp.where(lengths > 0, lengths, 1.0), 0.0))
+        own = jnp.abs(residual - at.A @ x) + weights @ jnp.abs(x)
+        fine &= jnp.abs(residual) <= START_TOLERANCE * own + least + DRIFTED * lengths * drift
+    return fine
 
 
 def array_engine(

@@ -20,6 +20,7 @@ from dalembert.equation.reaction import Nature
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
 from dalembert.equation.verdict import refuse_trouble, require_fit, require_symmetric
 from dalembert.errors import InputError
+from dalembert.later import refuse_forked_process
 
 # Here and not beside the class: whoever makes an answer comes by, and others need not import JAX.
 _NAMES = ["laws"]
@@ -69,6 +70,7 @@ def constrained_motion(
     >>> print(point.acceleration, point.ideal_force)
     [ 5. -5.] [5. 5.]
     """
+    refuse_forked_process()
     formulation = checked_formulation(formulation)
     arrays = _checked_shapes(mass_matrix, applied_force, constraint_matrix, constraint_rhs, C)
     require_fit(formulation, arrays[2].shape[-1], arrays[2].shape[-2])

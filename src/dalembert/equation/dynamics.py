@@ -19,6 +19,7 @@ from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import Nature
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.later import jnp
+from dalembert.stabilisation import Gains, damping
 
 if TYPE_CHECKING:
     from jax import Array
@@ -36,13 +37,6 @@ class Terms(NamedTuple):
     b: Array
     position: Array
     velocity: Array
-
-
-class Gains(NamedTuple):
-    """Baumgarte's rates α and β; ``damping`` says what they multiply."""
-
-    alpha: Any
-    beta: Any
 
 
 class Watch(NamedTuple):
@@ -122,6 +116,11 @@ class Dynamics:
     contacts: tuple[int, ...] = ()
 
     @cached_property
+    def programs(self) -> dict[Any, Any]:
+        """What was compiled for this system alone, to be kept as long as it."""
+        return {}
+
+    @cached_property
     def compiled(self) -> Compiled:
         return self.compile()
 
@@ -157,12 +156,19 @@ class Dynamics:
         law = self.law
         return None if law is None else lambda reaction: law(q, qd, t, p, reaction)
 
-    def answer(self, q: Array, qd: Array, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
-        """Accelerations and forces at one state, unchecked."""
+    def answer(
+        self, q: Array, qd: Array, t: Any, p: Any, formulation: Formulation, gains: Gains | None = None
+    ) -> ConstrainedMotion:
+        """Accelerations and forces at one state, unchecked; with Baumgarte's terms where ``gains`` are given."""
         from dalembert.equation.constrained_motion import answer_of  # which imports JAX
 
         terms = self.terms(q, qd, t, p)
-        answer = answer_of(formulation, terms.M, terms.Q, terms.A, terms.b, self.law_at(q, qd, t, p))
+        b = stabilised(terms, self.levels, gains)
+        if gains is not None and isinstance(formulation, Factored):
+            # off the constraints the terms of redundant rows may differ: those of the rows in use are integrated
+            rows = self.engine.watch(q, qd, t, p).rows
+            b = terms.A @ self.engine.acceleration(q, qd, t, p, rows, gains)
+        answer = answer_of(formulation, terms.M, terms.Q, terms.A, b, self.law_at(q, qd, t, p))
         return replace(answer, laws=self.laws)
 
     def acceleration(
@@ -174,14 +180,6 @@ class Dynamics:
         terms = self.terms(q, qd, t, p)
         b = stabilised(terms, self.levels, gains)
         return solve(formulation, terms.M, terms.Q, terms.A, b, self.law_at(q, qd, t, p)).acceleration
-
-
-def damping(level: str, gains: Gains) -> tuple[Any, Any]:
-    """Baumgarte's factors of the velocity and position residual of a constraint.
-
-    φ̈ + 2α φ̇ + β² φ = 0 and ψ̇ + α ψ = 0: both decay at the rate α when β = α.
-    """
-    return {"position": (2.0 * gains.alpha, gains.beta**2), "velocity": (gains.alpha, 0.0)}.get(level, (0.0, 0.0))
 
 
 def damping_rates(levels: tuple[str, ...], gains: Gains | None) -> tuple[tuple[Any, Any], ...] | None:

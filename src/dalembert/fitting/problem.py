@@ -15,7 +15,7 @@ from dalembert.fitting.observation import Observation
 from dalembert.fitting.start import FreeStart, on_constraints
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import state_values
 from dalembert.verbs import simulate
 
@@ -54,7 +54,7 @@ class Problem:
         settings: dict[str, Any],
     ) -> Problem:
         if not isinstance(system, System):
-            raise InputError(f"`system` must be a `da.System`; got {type(system).__name__}.")
+            raise InputError(f"`system` must be a `da.System`; got {kind_of_object(system)}.")
         seen = observations_of(system, observations)
         names = names_of(parameters)
         values = values_for(guess, names, "guess")

@@ -40,8 +40,8 @@ def stabilised(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "b ← b − kβ makes the error decay like e^(−kt), as the paper's figure 8 shows. The robots gather without "
-            "colliding."
+            "b ← b − kβ with k = 2 makes the error decay like e^(−kt), as the paper's figure 8 shows. The robots "
+            "gather without colliding."
         ),
         drift=Baumgarte(RATE, RATE),
         checks=(

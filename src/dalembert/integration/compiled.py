@@ -1,25 +1,69 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is asked of a system at single states, compiled by JAX; imported only where machine code does not answer."""
+"""Functions of a system compiled by JAX, each kept by the system and gone with it."""
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
+import jax
+import numpy as np
 
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
+from dalembert.later import refuse_forked_process
+
+SOON_READY = {"xla_backend_optimization_level": 0}
+"""For what runs once or a few times, so that compiling is nearly all that it costs: it is ready in half the time."""
 
 
-@eqx.filter_jit
+def kept_by_dynamics(options: dict[str, Any] | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Compile functions whose first argument is ``Dynamics``; arrays among the others are traced, the rest is fixed.
+
+    JAX keeps the programs of a function as long as that function lives. A function of the module would keep those of
+    every system that ever was, until the process runs out of memory maps; so it is made anew for each system.
+    """
+
+    def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(dynamics: Dynamics, *arguments: Any) -> Any:
+            refuse_forked_process()
+            leaves, tree = jax.tree.flatten(arguments)
+            traced = tuple(isinstance(leaf, (np.ndarray, jax.Array)) for leaf in leaves)
+            fixed = tuple(None if is_traced else leaf for leaf, is_traced in zip(leaves, traced, strict=True))
+            key = (function, tree, traced, fixed)
+            if key not in dynamics.programs:
+                program = _for_one_system(function, dynamics, tree, traced, fixed)
+                dynamics.programs[key] = jax.jit(program, compiler_options=options)
+            return dynamics.programs[key](*(leaf for leaf, is_traced in zip(leaves, traced, strict=True) if is_traced))
+
+        return call
+
+    return compiled
+
+
+def _for_one_system(
+    function: Callable[..., Any], dynamics: Dynamics, tree: Any, traced: tuple[bool, ...], fixed: tuple[Any, ...]
+) -> Callable[..., Any]:
+    """The function of arrays alone; it does not keep the system alive, which keeps it."""
+    system = weakref.ref(dynamics)
+
+    def program(*arrays: Any) -> Any:
+        given = iter(arrays)
+        leaves = [next(given) if is_traced else leaf for leaf, is_traced in zip(fixed, traced, strict=True)]
+        return function(system(), *jax.tree.unflatten(tree, leaves))
+
+    return program
+
+
+@kept_by_dynamics()
 def compiled_terms(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     """The terms at one state."""
     return dynamics.terms(q, qd, t, p)
 
 
-# As in ``sampling``: it runs once or a few times, so that compiling is nearly all that it costs.
-@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})  # pyright: ignore
+@kept_by_dynamics(SOON_READY)
 def compiled_answer(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
     """The answer at one state."""
     return dynamics.answer(q, qd, t, p, formulation)

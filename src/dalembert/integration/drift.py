@@ -7,9 +7,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.equation.dynamics import Dynamics, Gains
+import numpy as np
+
+from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
 from dalembert.later import lax
+from dalembert.stabilisation import Gains
 
 if TYPE_CHECKING:
     from jax import Array
@@ -42,13 +45,16 @@ class NoCure(Drift):
 class Baumgarte(Drift):
     """Make violations decay: φ̈ + 2α φ̇ + β² φ = 0 at position level, ψ̇ + α ψ = 0 at velocity level.
 
-    With β = α a violation decays like e^(−αt) at both levels. Large rates make the equations stiff.
+    With β = α a violation decays like e^(−αt) at both levels. Large rates make the equations stiff. What a run reports
+    of accelerations and forces is that of this equation, stabilising terms included.
     """
 
     alpha: float
     beta: float
 
     def __post_init__(self) -> None:
+        for argument in ("alpha", "beta"):
+            _require_number(getattr(self, argument), argument)
         if not (self.alpha > 0 and self.beta >= 0):
             raise InputError(f"`alpha` must be positive and `beta` not negative; got {self.alpha} and {self.beta}.")
 
@@ -70,8 +76,8 @@ class Projection(Drift):
     iterations: int = 2
 
     def __post_init__(self) -> None:
-        if self.iterations < 1:
-            raise InputError(f"`iterations` must be at least 1; got {self.iterations}.")
+        if not isinstance(self.iterations, (int, np.integer)) or self.iterations < 1:
+            raise InputError(f"`iterations` must be a whole number, at least 1; got {self.iterations!r}.")
 
     def gains(self) -> Gains | None:
         return None
@@ -86,3 +92,17 @@ class Projection(Drift):
         elif "position" in levels:  # φ̇ is: one step is exact
             qd = qd + engine.velocity_step(q, qd, t, p, rows)
         return q, qd
+
+
+def drift_notes(drift: Drift) -> tuple[str, ...]:
+    """What a reader of a run's forces should know about its drift cure."""
+    if drift.gains() is None:
+        return ()
+    return ("Accelerations, constraint forces and multipliers include Baumgarte's stabilising terms.",)
+
+
+def _require_number(given: Any, argument: str) -> None:
+    """Raise unless it is one real number."""
+    real = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
+    if not (real and np.isfinite(given)):
+        raise InputError(f"`{argument}` must be one finite number, the same for all constraints; got {given!r}.")

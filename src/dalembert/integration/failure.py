@@ -16,18 +16,25 @@ from dalembert.equation.verdict import contradiction, require_positive
 from dalembert.errors import ConstraintError, MassMatrixError
 from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method, halves
+from dalembert.later import refuse_forked_process
 
 
 def answer_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
     """The compiled answer at one state."""
     from dalembert.integration.compiled import compiled_answer
 
+    refuse_forked_process()
     return compiled_answer(dynamics, q, qd, t, p, formulation)
 
 
 def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> str:
     """The message for a run that ended before t1."""
     t = float(path.t[-1])
+    if path.refusal:
+        return (
+            f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}: {path.refusal} The motion so far "
+            f"is in `error.trajectory`."
+        )
     q, qd = halves(path.y[-1])
     where = ", ".join(f"{name} = {value:.6g}" for name, value in zip(dynamics.coordinates, q, strict=True))
     reason = _reason(dynamics, method, path, p, t, q, qd)
@@ -35,6 +42,10 @@ def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> st
         f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}, where {where}, after {path.steps} "
         f"steps: {reason} The motion so far is in `error.trajectory`."
     )
+
+
+IMPLICIT = "pass an implicit solver, `solver=diffrax.Kvaerno5()`"
+"""Advice for a single run; the members of an ensemble have no such argument."""
 
 
 def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q: Any, qd: Any) -> str:
@@ -61,7 +72,7 @@ def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q:
 def _step_size(method: Method, path: Path, answer: ConstrainedMotion, dynamics: Dynamics) -> str:
     largest = float(np.abs(np.asarray(answer.acceleration)).max())
     lines = [
-        f"no step, however small, kept the error within rtol = {method.rtol:g} and atol = {method.atol:g}. "
+        f"no step, however small, kept the error within rtol = {method.rtol:g} and atol = {method.least_atol:g}. "
         f"Possible causes: (a) the forces grow without bound or jump: the largest acceleration there is {largest:.2e};"
     ]
     if path.ranks[0] != path.ranks[1] or np.asarray(answer.rank) != path.ranks[0]:
@@ -74,5 +85,5 @@ def _step_size(method: Method, path: Path, answer: ConstrainedMotion, dynamics: 
             f"(b) the constraints come close to losing their independence (rank {path.ranks[0]} of "
             f"{len(dynamics.constraints)});"
         )
-    lines.append("(c) the system is stiff: pass an implicit solver, `solver=diffrax.Kvaerno5()`.")
+    lines.append(f"(c) the system is stiff: {IMPLICIT}.")
     return " ".join(lines)

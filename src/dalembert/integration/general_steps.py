@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import diffrax
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from dalembert.equation.dynamics import Dynamics, Watch
+from dalembert.integration.compiled import kept_by_dynamics
 from dalembert.integration.guarded_solver import GuardedSolver, Record, vector_field
 from dalembert.integration.method import Floats, Method, Numbers, Stretch, divided, halves, reunited
+from dalembert.integration.time_segments import Segment
 
 STRETCH = 512
 """Steps in one stretch; a longer run goes on with the next one, showing progress in between."""
@@ -30,7 +34,8 @@ def _with_tolerances(solver: Any, method: Method) -> Any:
         return eqx.tree_at(lambda s: s.solver, solver, _with_tolerances(solver.solver, method))
     if not isinstance(solver, diffrax.AbstractImplicitSolver):
         return solver
-    controller = diffrax.PIDController(rtol=method.rtol, atol=method.atol)
+    # one number for all components: root finders take no more
+    controller = diffrax.PIDController(rtol=method.rtol, atol=jnp.min(jnp.asarray(method.atol)))
     for attribute in ("rtol", "atol", "norm"):
         value = getattr(solver.root_finder, attribute)
         if not isinstance(value, (int, float)) and not callable(value):
@@ -42,33 +47,55 @@ def _with_tolerances(solver: Any, method: Method) -> Any:
     return solver
 
 
-def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, t1: float, p: Any) -> Stretch:
-    """Up to ``STRETCH`` steps from a state."""
-    watch, solution = _solve(dynamics, *divided(method, STRETCH), jnp.asarray(y), jnp.asarray(t), jnp.asarray(t1), p)
-    record: Record = solution.solver_state[1]
-    accepted = int(solution.stats["num_accepted_steps"])
-    changed_at = float(record.changed_at)
+def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, segment: Segment, p: Any) -> Stretch:
+    """Up to ``STRETCH`` steps from a state towards the end of a segment."""
+    method = replace(method, max_step=min(method.max_step, segment.max_step))
+    numbers = (jnp.asarray(x) for x in (y, t, segment.end))
+    found = jax.tree.map(np.asarray, _solve(dynamics, *divided(method, STRETCH), *numbers, p))
+    # diffrax keeps the step at which it gives up, whatever its error
+    accepted = max(int(found.accepted) - int(found.shrunk), 0)
+    record, changed_at = found.record, float(found.record.changed_at)
     return Stretch(
-        t=np.asarray(solution.ts)[:accepted],
-        y=np.asarray(solution.ys)[:accepted],
-        rejected=int(solution.stats["num_rejected_steps"]),
-        finished=bool(solution.result == diffrax.RESULTS.successful),
-        to_be_continued=bool(solution.result == diffrax.RESULTS.max_steps_reached),
-        sound=bool(watch.sound),
+        t=found.t[:accepted],
+        y=found.y[:accepted],
+        rejected=int(found.rejected),
+        finished=bool(found.finished),
+        to_be_continued=bool(found.to_be_continued),
+        sound=bool(found.sound),
         ranks=[int(record.lowest), int(record.highest), int(record.rank)],
         rank_changes=[changed_at] if np.isfinite(changed_at) else [],
     )
 
 
-@eqx.filter_jit
-def _solve(
-    dynamics: Dynamics, shape: Method, numbers: Numbers, y0: Array, t0: Any, t1: Any, p: Any
-) -> tuple[Watch, Any]:
+class _Solved(NamedTuple):
+    """What is needed of a solution: its steps, how many there are of them, how it ended, and what was watched."""
+
+    t: Any
+    y: Any
+    accepted: Any
+    rejected: Any
+    finished: Any
+    to_be_continued: Any
+    shrunk: Any
+    sound: Any
+    record: Record
+
+
+def guarded(dynamics: Dynamics, method: Method) -> GuardedSolver:
+    """The solver of a method, made to watch the constraints."""
+    tolerances = None if method.step is not None else (jnp.asarray(method.rtol), jnp.asarray(method.atol))
+    strict = not method.formulation.compromises
+    return GuardedSolver(solver_of(method), tolerances, dynamics, method.drift, strict)
+
+
+@kept_by_dynamics()
+def _solve(dynamics: Dynamics, shape: Method, numbers: Numbers, y0: Array, t0: Any, t1: Any, p: Any) -> _Solved:
     method = reunited(shape, numbers)
-    watch = dynamics.engine.watch(*halves(y0), t0, p)
-    solution = diffrax.diffeqsolve(
+    watch: Watch = dynamics.engine.watch(*halves(y0), t0, p)
+    # the function that `diffeqsolve` compiles, since that would keep the system for as long as the process lives
+    solution = diffrax.diffeqsolve.__wrapped__(  # pyright: ignore
         vector_field(dynamics, method.formulation, method.drift),
-        GuardedSolver(solver_of(method), dynamics, method.drift, not method.formulation.compromises),
+        guarded(dynamics, method),
         t0=t0,
         t1=t1,
         dt0=method.step,
@@ -79,11 +106,24 @@ def _solve(
         max_steps=method.max_steps,
         throw=False,
     )
-    return watch, solution
+    ended: Any = diffrax.RESULTS
+    return _Solved(
+        solution.ts,
+        solution.ys,
+        solution.stats["num_accepted_steps"],
+        solution.stats["num_rejected_steps"],
+        solution.result == ended.successful,
+        solution.result == ended.max_steps_reached,
+        solution.result == ended.dt_min_reached,
+        watch.sound,
+        solution.solver_state[1],
+    )
 
 
 def _controller(method: Method, span: Any) -> diffrax.AbstractStepSizeController[Any, Any]:
     if method.step is not None:
         return diffrax.ConstantStepSize()
     # Below this step time itself no longer resolves the motion: better to stop and say so.
-    return diffrax.PIDController(rtol=method.rtol, atol=method.atol, dtmin=1e-14 * span, force_dtmin=False)
+    return diffrax.PIDController(
+        rtol=method.rtol, atol=method.atol, dtmin=1e-14 * span, dtmax=method.max_step, force_dtmin=False
+    )

@@ -18,6 +18,7 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import halves
+from dalembert.native.stepper import ABRUPT
 
 TOO_LARGE = 1e30
 """The error of a step that must be taken anew."""
@@ -38,13 +39,16 @@ class Record(NamedTuple):
 class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     """Chooses independent constraint rows once per step, applies the drift cure, stops when the equation is unsound.
 
-    ``strict`` is off where contradictory constraints are meant to be compromised between. ``slides``, if there is one,
-    tells from both ends of a step, (t0, y0, t1, y1, p), whether every contact under dry friction slid one way in it: a
-    step in which one did not is taken anew, shorter; where it cannot be, or steps are ``fixed``, the integration ends.
+    ``strict`` is off where contradictory constraints are meant to be compromised between. ``tolerances`` are rtol and
+    atol of adaptive steps, else None: a step whose drift cure moves the state by far more than these is rejected.
+    ``slides``, if there is one, tells from both ends of a step, (t0, y0, t1, y1, p), whether every contact under dry
+    friction slid one way in it: a step in which one did not is taken anew, shorter; where it cannot be, or steps are
+    ``fixed``, the integration ends.
     The arguments of the vector field are (p, watch); the state is q and qd in one array of length 2n.
     """
 
     solver: diffrax.AbstractSolver[Any]
+    tolerances: Any
     dynamics: Dynamics = eqx.field(static=True)
     drift: Drift = eqx.field(static=True)
     strict: bool = eqx.field(static=True)
@@ -95,7 +99,10 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         inner, record = solver_state
         watch = self.dynamics.engine.watch(*halves(y0), t0, p)
         y1, error, dense, inner, result = self.solver.step(terms, t0, t1, y0, (p, watch), inner, made_jump)
-        y1 = jnp.concatenate(self.drift.correct(self.dynamics, *halves(y1), t1, p, watch.rows))
+        reached: Array = y1
+        y1 = jnp.concatenate(self.drift.correct(self.dynamics, *halves(reached), t1, p, watch.rows))
+        if self.tolerances is not None and error is not None:
+            error = jnp.where(self._far(reached, y1), REJECTED * self._allowed(reached, y1), error)
         if self.strict:
             # Any result other than success ends the integration; why is found out afterwards, at the state itself.
             stop = diffrax.RESULTS.internal_error
@@ -103,7 +110,8 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         if self.slides is not None:
             one_way = self.slides(t0, y0, t1, y1, p)
             short = self.fixed | (t1 - t0 <= SHORTEST * jnp.maximum(jnp.abs(t1), 1.0))
-            error = error if self.fixed else jnp.where(one_way, error, TOO_LARGE)
+            if not self.fixed and error is not None:
+                error = jnp.where(one_way, error, TOO_LARGE)
             result = diffrax.RESULTS.where(one_way | ~short, result, diffrax.RESULTS.internal_error)
         record = Record(
             watch.rank,
@@ -112,6 +120,18 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
             jnp.where(watch.rank != record.rank, t0, record.changed_at),
         )
         return y1, error, dense, (inner, record), result
+
+    def _allowed(self, reached: Array, y1: Array) -> Array:
+        rtol, atol = self.tolerances
+        return atol + rtol * jnp.maximum(jnp.abs(reached), jnp.abs(y1))
+
+    def _far(self, reached: Array, y1: Array) -> Array:
+        """Whether the drift cure moved the state by far more than the tolerance, or to nowhere."""
+        return ~jnp.all(jnp.abs(y1 - reached) <= ABRUPT * self._allowed(reached, y1))
+
+
+REJECTED = 1e6
+"""An error, in tolerances, that shortens the step as much as the controller allows."""
 
 
 def vector_field(dynamics: Dynamics, formulation: Formulation, drift: Drift) -> diffrax.ODETerm:

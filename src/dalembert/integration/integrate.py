@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Integrate compiled dynamics in time, in stretches, so that nothing is lost when a run fails or is interrupted."""
+"""Integrate compiled dynamics in time, batch by batch, so that nothing is lost when a run fails or is interrupted."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.abrupt import across, contradiction_at, find_abrupt_change, kink_ahead
 from dalembert.integration.leap import Leap, leap
 from dalembert.integration.method import Floats, Method, Stretch
 from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.progress import Progress
+from dalembert.integration.time_segments import MOST_EVENTS, Segment, segments
 from dalembert.native.stepper import FINISHED
 
 NATIVE_STRETCH = 16384
@@ -26,6 +28,15 @@ FIRST_STRETCH = 256
 WATCHED_STRETCH = 64
 """The same where somebody watches for the step to stop at: those beyond it are wasted."""
 
+RECENT = 1024
+"""Steps that are kept in any case: what continues a motion through a singular position looks back at them."""
+
+STAGNANT = 1e-9
+"""The part of the run that a full batch of steps must cover."""
+
+NO_STEPS = Stretch(np.empty(0), np.empty((0, 0)), 0, False, False, True, [], [])
+"""No step could be taken, and none can be by other means."""
+
 Watch = Callable[[Floats, Floats, NativeSteps | None], int | None]
 """From times (k,) and states (k, 2n) of steps, and machine code if that took them, the one to stop at, if any."""
 
@@ -34,9 +45,12 @@ Watch = Callable[[Floats, Floats, NativeSteps | None], int | None]
 class Path:
     """The accepted steps of a run: times (k,) and states (k, 2n), from the start to where it ended.
 
-    native    the machine code that all of it was done with, or None
-    stopped   whether a watch ended it
-    leaps     across singular positions
+    native        the compiled integrator that all of it was done with, or None
+    handed_over   when the compiled integrator handed over to the general one, or None
+    stopped       whether a watch ended it
+    leaps         across singular positions
+    refusal       why no motion can follow, if that is known: a constraint whose position jumps
+    notes         what happened on the way, in sentences
     """
 
     t: Any
@@ -49,8 +63,11 @@ class Path:
     ranks: tuple[int, int] = (0, 0)
     rank_changes: list[float] = field(default_factory=list[float])
     native: NativeSteps | None = None
+    handed_over: float | None = None
     stopped: bool = False
     leaps: list[Leap] = field(default_factory=list[Leap])
+    refusal: str = ""
+    notes: list[str] = field(default_factory=list[str])
 
 
 def integrate(
@@ -62,76 +79,219 @@ def integrate(
     p: Any,
     progress: Progress,
     watch: Watch | None = None,
+    *,
+    stops: Sequence[float] = (),
+    outputs: Floats | None = None,
+    corrected: Floats | None = None,
 ) -> Path:
-    """Step from t0 to t1, or as far as it goes: in machine code, and by the general integrator where that declines.
+    """Step from t0 to t1, or as far as it goes: compiled, and by the general integrator where that hands over.
 
     A ``watch`` sees the steps as they come, each time with the one before, and may stop there: see ``Path.stopped``.
+    At ``stops`` steps end and begin anew, as at the events of explicit functions of time. Where only the motion at some
+    ``outputs`` is wanted, of a long run only the steps before these are kept. A start that is not on the constraints,
+    where projection is to keep it there, comes with the ``corrected`` state to go on from.
     """
-    room = FIRST_STRETCH if watch is None else WATCHED_STRETCH
     began = time.perf_counter()
-    native = native_steps(dynamics, method, p)
-    ts, ys = [np.array([t0])], [np.asarray(y0)[None]]
-    path = Path(ts[0], ys[0], finished=False, native=native)
-    seen: list[int] = []
-    while path.steps < method.max_steps:
-        y, t = ys[-1][-1], float(ts[-1][-1])
-        stretch = (
-            None if native is None else _native_stretch(native, y, t, t1, min(method.max_steps - path.steps, room))
-        )
-        if stretch is None and native is not None and path.native is not None:
-            stretch = _leap(native, path, np.concatenate(ts), np.concatenate(ys), t1)
-        if stretch is None:
-            # diffrax takes long to import, and most runs do without it
-            from dalembert.integration.general_steps import general_stretch
-
-            stretch, path.native = general_stretch(dynamics, method, y, t, t1, p), None
-        if watch is not None and len(stretch.t):
-            last = watch(np.append(t, stretch.t), np.vstack([y, stretch.y]), path.native)
-            path.stopped = last is not None
-            if last is not None:
-                stretch = stretch._replace(t=stretch.t[:last], y=stretch.y[:last], finished=False)
-        accepted = len(stretch.t)
-        room = NATIVE_STRETCH if watch is None else WATCHED_STRETCH
-        path.sound_start &= path.steps > 0 or stretch.sound
-        ts.append(stretch.t)
-        ys.append(stretch.y)
-        path.steps += accepted
-        path.rejected += stretch.rejected
-        if seen and stretch.ranks[0] != seen[-1]:
-            path.rank_changes.append(t)
-        seen += stretch.ranks
-        path.rank_changes += stretch.rank_changes
-        path.finished = stretch.finished and path.steps <= method.max_steps
-        if accepted:
-            progress.show(float(ts[-1][-1]), path.steps)
-        if path.finished or path.stopped or not stretch.to_be_continued or not accepted:
+    integration = _Integration(dynamics, method, p, progress, watch, outputs, y0, t0, t1)
+    if corrected is not None:
+        integration.go_on_from(corrected, float(np.nextafter(t0, t1)))
+    for segment in _with_stops(segments_of(dynamics, p, t0, t1), stops):
+        if not integration.follow(segment):
             break
-        if not np.isfinite(ys[-1][-1]).all():
-            break
-    ts, ys = [t for t in ts if len(t)], [y for y in ys if len(y)]
-    kept = slice(method.max_steps + 1)  # a stretch may have gone beyond the limit
-    path.t, path.y = np.concatenate(ts)[kept], np.concatenate(ys)[kept]
-    path.steps = min(path.steps, method.max_steps)
-    path.ranks = (min(seen), max(seen)) if seen else (0, 0)
+    path = integration.path_so_far()
     path.seconds = time.perf_counter() - began
     return path
 
 
-def _leap(native: NativeSteps, path: Path, ts: Floats, ys: Floats, t1: float) -> Stretch | None:
-    """Across a singular position, as one step."""
-    found = leap(native, ts, ys, t1)
-    if found is None:
-        return None
-    path.leaps.append(found)
-    landed = found.states(found.end)[0]
-    if native.trusts(landed, found.end):
-        landed = native.engine.projected(landed, found.end, native.p)
-    native.step = 0.0
-    finished = found.end == t1
-    return Stretch(np.array([found.end]), landed[None], 0, finished, not finished, True, [len(native.rows)], [])
+def segments_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[Segment]:
+    """The segments of a span by the events of the explicit functions of time of a system."""
+    native: Any = dynamics.native
+    if native is None or not native.possible or native.time_functions is None:
+        return [Segment(t0, t1)]
+    return segments(lambda t: native.time_functions(t, p), t0, t1)
 
 
-def _native_stretch(native: NativeSteps, y: Floats, t: float, t1: float, most: int) -> Stretch | None:
+def _with_stops(found: list[Segment], stops: Sequence[float]) -> list[Segment]:
+    for stop in stops:
+        k = next((k for k, segment in enumerate(found) if segment.start < stop < segment.end), None)
+        if k is not None:
+            found[k : k + 1] = [found[k]._replace(end=stop), found[k]._replace(start=stop)]
+    return found
+
+
+class _Integration:
+    """An integration under way: ``ts`` and ``ys`` hold the steps so far, batch by batch."""
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        method: Method,
+        p: Any,
+        progress: Progress,
+        watch: Watch | None,
+        outputs: Floats | None,
+        y0: Floats,
+        t0: float,
+        t1: float,
+    ):
+        self.dynamics, self.method, self.p, self.progress, self.watch = dynamics, method, p, progress, watch
+        self.outputs, self.t0, self.t1 = outputs, t0, t1
+        self.native = native_steps(dynamics, method, p)
+        self.ts, self.ys = [np.array([t0])], [np.asarray(y0)[None]]
+        self.path = Path(self.ts[0], self.ys[0], finished=False, native=self.native)
+        self.seen: list[int] = []
+        self.crossed = 0
+        self.room = FIRST_STRETCH if watch is None else WATCHED_STRETCH
+
+    @property
+    def here(self) -> tuple[Floats, float]:
+        return self.ys[-1][-1], float(self.ts[-1][-1])
+
+    def follow(self, segment: Segment) -> bool:
+        """Integrate over a segment; whether there is more to do."""
+        path, (_, t) = self.path, self.here
+        if segment.start > t and not self._cross(segment.start):
+            return False
+        if self.native is not None:
+            self.native.step = 0.0
+            self.native.max_step = min(self.method.max_step, segment.max_step)
+        while path.steps < self.method.max_steps:
+            batch = self._batch(segment)
+            if self.watch is not None and len(batch.t):
+                batch = self._watched(batch)
+            self._keep(batch)
+            ended = batch.finished and path.steps <= self.method.max_steps
+            path.finished = ended and segment.end == self.t1
+            if ended or path.stopped:
+                return ended and not path.stopped
+            if batch.to_be_continued and len(batch.t) and np.isfinite(self.ys[-1][-1]).all():
+                if self._stagnates(batch):
+                    return False
+                continue
+            if not self._cross_abrupt_change():
+                return False
+            if self.here[1] >= segment.end:
+                return segment.end < self.t1
+        return False
+
+    def _cross_abrupt_change(self) -> bool:
+        """Whether steps have shrunk before a jump in time that was not known beforehand, and that can be crossed."""
+        after = self._abrupt_change()
+        self.crossed += 1
+        return after is not None and self.crossed <= MOST_EVENTS and self._cross(after)
+
+    def _abrupt_change(self) -> float | None:
+        """The time just after a jump that is ahead; None if there is none, or if what is ahead cannot be crossed."""
+        y, t = self.here
+        after = find_abrupt_change(self.dynamics, y, t, self.t1, self.p)
+        if after is None:
+            found = contradiction_at(self.dynamics, y, t, self.p)
+            self.path.refusal = found or kink_ahead(self.dynamics, y, t, self.t1, self.p)
+        return after
+
+    def _batch(self, segment: Segment) -> Stretch:
+        """Some steps towards the end of a segment, by the first of three ways that has an answer."""
+        (y, t), native, path = self.here, self.native, self.path
+        batch = None
+        if native is not None:
+            batch = _native_batch(native, y, t, segment.end, min(self.method.max_steps - path.steps, self.room))
+            if batch is None and path.native is not None:
+                batch = self._leap(native, segment.end)
+            if batch is None and (self._abrupt_change() is not None or path.refusal):
+                return NO_STEPS
+        if batch is None:
+            # diffrax takes long to import, and most runs do without it
+            from dalembert.integration.general_steps import general_stretch
+
+            if path.native is not None:
+                path.handed_over, path.native = t, None
+            batch = general_stretch(self.dynamics, self.method, y, t, segment, self.p)
+        return batch
+
+    def _stagnates(self, batch: Stretch) -> bool:
+        """Whether many steps have led nowhere; this is then why no motion can follow."""
+        ahead = float(batch.t[-1] - batch.t[0])
+        if len(batch.t) < NATIVE_STRETCH or ahead > STAGNANT * (self.t1 - self.t0):
+            return False
+        self.path.refusal = (
+            f"the last {len(batch.t)} steps took it only {ahead:.1e} farther. A force or a constraint jumps to and fro "
+            f"there: smooth it, or end the motion before."
+        )
+        return True
+
+    def _watched(self, batch: Stretch) -> Stretch:
+        """The steps of a batch up to the one to stop at, if there is one."""
+        assert self.watch is not None
+        y, t = self.here
+        last = self.watch(np.append(t, batch.t), np.vstack([y, batch.y]), self.path.native)
+        self.path.stopped = last is not None
+        return batch if last is None else batch._replace(t=batch.t[:last], y=batch.y[:last], finished=False)
+
+    def _keep(self, batch: Stretch) -> None:
+        path, (_, t) = self.path, self.here
+        path.sound_start &= path.steps > 0 or batch.sound
+        path.steps += len(batch.t)
+        path.rejected += batch.rejected
+        if self.seen and batch.ranks and batch.ranks[0] != self.seen[-1]:
+            path.rank_changes.append(t)
+        self.seen += batch.ranks
+        path.rank_changes += batch.rank_changes
+        self.room = NATIVE_STRETCH if self.watch is None else WATCHED_STRETCH
+        if len(batch.t):
+            self.ts.append(batch.t)
+            self.ys.append(batch.y)
+            self.progress.show(float(batch.t[-1]), path.steps)
+            self._forget()
+
+    def _forget(self) -> None:
+        """Keep only what is still needed of a long run: the steps before outputs, and the last ones."""
+        if self.outputs is None or sum(map(len, self.ts)) < 2 * RECENT + len(self.outputs):
+            return
+        t, y = np.concatenate(self.ts), np.concatenate(self.ys)
+        before = t.searchsorted(self.outputs[self.outputs <= t[-1]], side="right") - 1
+        kept = np.unique(np.concatenate([before, np.arange(max(len(t) - RECENT, 0), len(t))]))
+        self.ts, self.ys = [t[kept]], [y[kept]]
+
+    def _cross(self, start: float) -> bool:
+        """Go on from the next number after a jump; whether that is possible."""
+        y, t = self.here
+        state, said, refused = across(self.dynamics, y, t, start, self.p)
+        self.path.notes += said
+        self.path.refusal = refused
+        if refused:
+            return False
+        self.go_on_from(state, start)
+        return True
+
+    def go_on_from(self, y: Floats, t: float) -> None:
+        """Continue with another state at the next number after the present time."""
+        self.ts.append(np.array([t]))
+        self.ys.append(y[None])
+
+    def _leap(self, native: NativeSteps, end: float) -> Stretch | None:
+        """Across a singular position, as one step."""
+        found = leap(native, np.concatenate(self.ts), np.concatenate(self.ys), end)
+        if found is None:
+            return None
+        self.path.leaps.append(found)
+        landed = found.states(found.end)[0]
+        if native.trusts(landed, found.end):
+            landed = native.engine.projected(landed, found.end, native.p)
+        native.step = 0.0
+        finished = found.end == end
+        return Stretch(np.array([found.end]), landed[None], 0, finished, not finished, True, [len(native.rows)], [])
+
+    def path_so_far(self) -> Path:
+        path, most = self.path, self.method.max_steps
+        beyond = max(path.steps - most, 0)  # a batch may have gone beyond the limit
+        t, y = np.concatenate(self.ts), np.concatenate(self.ys)
+        path.t, path.y = t[: len(t) - beyond], y[: len(y) - beyond]
+        path.steps = min(path.steps, most)
+        path.ranks = (min(self.seen), max(self.seen)) if self.seen else (0, 0)
+        return path
+
+
+def _native_batch(native: NativeSteps, y: Floats, t: float, t1: float, most: int) -> Stretch | None:
     found = native.stretch(y, t, t1, most)
     if found is None:
         return None

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.integration.native_steps import NativeSteps
-from dalembert.native.stepper import FINISHED
+from dalembert.native.stepper import FINISHED, settings_of
 
 Floats = NDArray[np.float64]
 
@@ -114,7 +114,8 @@ def _passage(native: NativeSteps, curve: Curve, brink: float, usual: float, t1: 
 
 def _exactly(native: NativeSteps, t: float, y: Floats, last: float) -> tuple[Floats, Floats] | None:
     """The motion up to a time once more, as exactly as can be: times and states of its steps."""
-    found, _ = native.engine.stretch(y, t, last, 0.0, native.p, EXACT, EXACT, 4096)
+    settings = settings_of(t, last, EXACT, EXACT, np.inf, len(y))
+    found, _ = native.engine.stretch(y, t, last, 0.0, native.p, settings, 4096)
     if found.ending != FINISHED:
         return None
     return np.append(t, found.t), np.vstack([y, found.y])
@@ -126,8 +127,9 @@ def _continued(native: NativeSteps, ts: Floats, ys: Floats, count: int) -> Curve
     times = middle - half * np.cos(np.pi * np.arange(count) / (count - 1))
     times[0], times[-1] = ts[0], ts[-1]
     before = np.searchsorted(ts, times, side="right") - 1
-    found, told, trusted = native.engine.sample(ts[before], ys[before], times, native.p)
-    if not trusted.all() or not np.isfinite(found).all():
+    settings = settings_of(0.0, 0.0, EXACT, EXACT, np.inf, ys.shape[1])
+    found, told, trust = native.engine.sample(ts[before], ys[before], times, native.p, settings)
+    if not (trust > 0).all() or not np.isfinite(found).all():
         return None
     n = found.shape[1] // 2
     q, qd, qdd = found[:, :n], found[:, n:], told["acceleration"]

@@ -19,17 +19,26 @@ Floats = NDArray[np.float64]
 class Method:
     """How to integrate: everything but the system and the numbers.
 
-    solver    a diffrax solver, or None for Dormand and Prince's method of order 8: in machine code, or diffrax's own
-    step      a fixed step size, or None for an adaptive one
+    solver      a diffrax solver, or None for Dormand and Prince's method of order 8: in machine code, or diffrax's own
+    atol        absolute tolerance of all components of the state, or one for each; None until the start is known: see
+                ``scales.with_tolerances``
+    step        a fixed step size, or None for an adaptive one
+    max_step    the longest adaptive step
     """
 
     formulation: Formulation
     drift: Drift
     solver: Any
     rtol: float
-    atol: float
+    atol: Any
     step: float | None
     max_steps: int
+    max_step: float = np.inf
+
+    @property
+    def least_atol(self) -> float:
+        """The smallest absolute tolerance, where one number must stand for all."""
+        return float(np.min(self.atol))
 
 
 class Numbers(NamedTuple):
@@ -38,6 +47,7 @@ class Numbers(NamedTuple):
     rtol: Any
     atol: Any
     step: Any
+    max_step: Any
 
 
 def divided(method: Method, max_steps: int = 0) -> tuple[Method, Numbers]:
@@ -45,8 +55,10 @@ def divided(method: Method, max_steps: int = 0) -> tuple[Method, Numbers]:
 
     How many steps are left must not decide what is compiled either: ``max_steps`` of a program takes their place.
     """
-    numbers = Numbers(*(None if x is None else np.float64(x) for x in (method.rtol, method.atol, method.step)))
-    return replace(method, rtol=0.0, atol=0.0, step=None if method.step is None else 0.0, max_steps=max_steps), numbers
+    given = (method.rtol, method.atol, method.step, method.max_step)
+    numbers = Numbers(*(None if x is None else np.asarray(x, float) for x in given))
+    fixed = None if method.step is None else 0.0
+    return replace(method, rtol=0.0, atol=0.0, step=fixed, max_steps=max_steps, max_step=0.0), numbers
 
 
 def reunited(method: Method, numbers: Numbers) -> Method:

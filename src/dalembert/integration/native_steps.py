@@ -14,6 +14,7 @@ from dalembert.equation.factored import Factored
 from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.integration.drift import Baumgarte, Drift, NoCure, Projection
 from dalembert.native.rows import independent_rows
+from dalembert.native.stepper import UNRELIABLE, settings_of
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +31,8 @@ class NativeSteps:
     drift: Drift
     p: Floats
     rtol: float
-    atol: float
+    atol: Any
+    max_step: float = np.inf
     engine: Any = None
     rows: tuple[int, ...] = ()
     step: float = 0.0  # to try next; zero where nothing is known of it
@@ -65,9 +67,14 @@ class NativeSteps:
         return True
 
     def _stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
-        found, step = self.engine.stretch(y, t, end, self.step, self.p, self.rtol, self.atol, room)
+        settings = self.settings(t, end, len(y))
+        found, step = self.engine.stretch(y, t, end, self.step, self.p, settings, room)
         self.step = step if len(found.t) else 0.0
         return found
+
+    def settings(self, t: float, end: float, size: int) -> Floats:
+        """Tolerances and bounds of the step, as machine code reads them."""
+        return settings_of(t, end, self.rtol, self.atol, self.max_step, size)
 
     def trusts(self, y: Floats, t: float) -> bool:
         """Whether it answers for the acceleration at a state."""
@@ -76,7 +83,7 @@ class NativeSteps:
     def sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         """States and all that follows from them at times reached by one step each, by the names of ``Trajectory``.
 
-        And which of them the machine code answers for.
+        And which of them the machine code answers for. Among the names is "accurate": whether that step was.
         """
         self.begin(y0[0], float(t0[0]))
         found, trusted = self._sample(t0, y0, times)
@@ -85,7 +92,8 @@ class NativeSteps:
         return found, trusted
 
     def _sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
-        y, told, trusted = self.engine.sample(t0, y0, times, self.p)
+        y, told, trust = self.engine.sample(t0, y0, times, self.p, self.settings(0.0, 0.0, y0.shape[1]))
+        trusted = trust > 0
         if not np.isfinite(y).all():
             trusted &= np.isfinite(y).all(axis=1)
         if not trusted.all():
@@ -108,6 +116,7 @@ class NativeSteps:
             "inconsistency": np.zeros(count),
             "violation": at_own_level(self.dynamics.levels, told["position"], told["velocity"], told["residual"]),
             "velocity_violation": told["velocity"],
+            "accurate": trust != UNRELIABLE,
         }
         return found, trusted
 
@@ -174,4 +183,4 @@ def native_steps(dynamics: Dynamics, method: Any, p: Any) -> NativeSteps | None:
     if method.solver is not None or method.step is not None or not in_machine_code(dynamics, method):
         return None
     numbers = np.array([float(value) for value in p])
-    return NativeSteps(dynamics, method.drift, numbers, method.rtol, method.atol)
+    return NativeSteps(dynamics, method.drift, numbers, method.rtol, method.atol, method.max_step)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,15 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import refuse_trouble, require_fit
-from dalembert.errors import SimulationError
+from dalembert.errors import SimulationError, StateError
+from dalembert.integration.drift import Projection
 from dalembert.integration.failure import answer_at, why
 from dalembert.integration.integrate import Path, integrate
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.progress import Progress
-from dalembert.integration.start import require_start
+from dalembert.integration.scales import coarse_notes, with_tolerances
+from dalembert.integration.start import nearest_state, require_start
 from dalembert.integration.trajectory import Trajectory
 from dalembert.later import jnp
 
@@ -44,18 +45,20 @@ def run(
     """Simulate from a start at ``times[0]`` and give the motion at all times."""
     dynamics = suited_to(dynamics, method.formulation)
     require_fit(method.formulation, len(q0), len(dynamics.constraints))
-    t0, t1 = float(times[0]), float(times[-1])
-    require_start(dynamics, q0, qd0, times[0], p, allow_violation=allow_violation)
+    projected = isinstance(method.drift, Projection)
+    notes = require_start(dynamics, q0, qd0, times[0], p, allow_violation=allow_violation, projected=projected)
     if not isinstance(method.formulation, Factored):
         refuse_start(dynamics, method, q0, qd0, times[0], p)
-    y0 = np.concatenate([q0, qd0])
-    with Progress(t0, t1, progress) as bar:
-        path = integrate(dynamics, method, y0, t0, t1, p, bar)
+    t1 = float(times[-1])
+    method = with_tolerances(dynamics, method, q0, qd0, times[0], p)
+    with Progress(float(times[0]), t1, progress) as bar:
+        corrected = corrected_start(dynamics, method, q0, qd0, times[0], p) if notes else None
+        path, found = followed(dynamics, method, np.concatenate([q0, qd0]), times, p, bar, corrected)
     if not path.sound_start:
         # the default formulation is watched by the integrator itself, which saves compiling the check for every run
         refuse_start(dynamics, method, q0, qd0, times[0], p)
-    reached = times if path.finished else np.unique(np.append(times[times <= path.t[-1]], path.t[-1]))
-    trajectory = _sampled(dynamics, method, path, reached, p)
+    trajectory = _trajectory(dynamics, method, path, reached_times(path, times), found, p)
+    trajectory = replace(trajectory, notes=(*notes, *trajectory.notes))
     off = _first_trouble(trajectory, method)
     if off is not None:
         # The steps found nothing amiss, but one of the requested times did.
@@ -64,6 +67,54 @@ def run(
     if not path.finished:
         raise SimulationError(why(dynamics, method, path, p, t1), float(path.t[-1]), trajectory)
     return trajectory
+
+
+def reached_times(path: Path, times: Floats) -> Floats:
+    """The times that a path has reached; if not all of them, its last one too."""
+    return times if path.finished else np.unique(np.append(times[times <= path.t[-1]], path.t[-1]))
+
+
+def corrected_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> Floats:
+    """The state on the constraints nearest to a start, by the metric of the method."""
+    euclidean = not method.formulation.positive_mass
+    try:
+        return np.concatenate(nearest_state(dynamics, q0, qd0, t0, p, euclidean=euclidean))
+    except StateError:
+        refuse_start(dynamics, method, q0, qd0, t0, p)  # where the constraints contradict one another, this says so
+        raise
+
+
+def followed(
+    dynamics: Dynamics,
+    method: Method,
+    y0: Floats,
+    times: Floats,
+    p: Any,
+    bar: Progress,
+    corrected: Floats | None = None,
+    *,
+    all_steps: bool = False,
+) -> tuple[Path, dict[str, Any]]:
+    """The path from a start at ``times[0]`` and the motion at the times it has reached.
+
+    An output that is not accurate shows that its step went by something: then integration stops at its time, and goes
+    on from there. For ``corrected`` see ``integrate``; ``all_steps`` keeps all steps of a long run.
+    """
+    t0, t1 = float(times[0]), float(times[-1])
+    stops: list[float] = []
+    while True:
+        outputs = None if all_steps else times
+        path = integrate(dynamics, method, y0, t0, t1, p, bar, stops=stops, outputs=outputs, corrected=corrected)
+        reached = reached_times(path, times)
+        found = recorded(dynamics, method, path, reached, p)
+        doubtful = [float(t) for t in reached[~found["accurate"]] if t not in stops]
+        if not doubtful or len(stops) > MOST_STOPS:
+            return path, found
+        stops = sorted([*stops, doubtful[0]])
+
+
+MOST_STOPS = 100
+"""Outputs at which integration stops to find its steps anew; a motion that needs more has no smooth parts."""
 
 
 def refuse_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> None:
@@ -76,10 +127,14 @@ def refuse_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0
 
 def suited_to(dynamics: Dynamics, formulation: Formulation) -> Dynamics:
     """The dynamics with rows chosen and drift cured in the Euclidean metric where M is no metric."""
-    return dynamics if formulation.positive_mass else _euclidean(dynamics)
+    if formulation.positive_mass:
+        return dynamics
+    # compiled programs are found by their dynamics: the same one must come back
+    if "euclidean" not in dynamics.programs:
+        dynamics.programs["euclidean"] = _euclidean(dynamics)
+    return dynamics.programs["euclidean"]
 
 
-@lru_cache(maxsize=64)  # compiled programs are found by their dynamics: the same one must come back
 def _euclidean(dynamics: Dynamics) -> Dynamics:
     def euclidean(q: Any, qd: Any, t: Any, p: Any) -> Terms:
         return dynamics.terms(q, qd, t, p)._replace(M=jnp.eye(len(dynamics.coordinates)))
@@ -137,25 +192,26 @@ def statistics(dynamics: Dynamics, method: Method, path: Path) -> dict[str, Any]
         "drift": type(method.drift).__name__,
         "program": "machine code" if path.native is not None else dynamics.style,
         "rtol": method.rtol,
-        "atol": method.atol,
+        "atol": method.least_atol,
     }
 
 
-def _sampled(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> Trajectory:
-    found = recorded(dynamics, method, path, times, p)
+def _trajectory(
+    dynamics: Dynamics, method: Method, path: Path, times: Floats, found: dict[str, Any], p: Any
+) -> Trajectory:
     return Trajectory(
         t=np.asarray(times),
-        **found,
+        **{name: values for name, values in found.items() if name != "accurate"},
         coordinates=dynamics.coordinates,
         constraints=dynamics.constraints,
         parameters=dict(zip(dynamics.parameters, map(float, p), strict=True)),
         statistics=statistics(dynamics, method, path),
-        notes=_notes(path, found["rank"]),
+        notes=(*_notes(path, found["rank"]), *coarse_notes(method, found["q"])),
     )
 
 
 def _notes(path: Path, ranks: Any) -> tuple[str, ...]:
-    notes: list[str] = []
+    notes = list(path.notes)
     if path.leaps:
         times = [f"{leap.singular:.6g}" for leap in path.leaps]
         shown = ", ".join(times[:MOST_TIMES]) + (f" and {len(times) - MOST_TIMES} more" * (len(times) > MOST_TIMES))
@@ -167,7 +223,17 @@ def _notes(path: Path, ranks: Any) -> tuple[str, ...]:
     if lowest != highest:
         last = f", last at t = {path.rank_changes[-1]:.6g}" if path.rank_changes else ""
         notes.append(f"The rank of the constraints changed on the way, between {lowest} and {highest}{last}.")
-    return tuple(notes)
+    return (*notes, *hand_over_notes(path))
+
+
+def hand_over_notes(path: Path) -> list[str]:
+    """That the compiled integrator did not do all of a path, if so."""
+    if path.handed_over is None:
+        return []
+    return [
+        f"At t = {path.handed_over:.6g} the compiled integrator handed over to the general one, which is slower: the "
+        f"constraints come close to losing their independence there, or the equations change abruptly."
+    ]
 
 
 MOST_TIMES = 5

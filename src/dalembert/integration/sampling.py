@@ -6,17 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from dalembert.equation.dynamics import Dynamics
-from dalembert.integration.general_steps import solver_of
+from dalembert.integration.compiled import SOON_READY, kept_by_dynamics
+from dalembert.integration.general_steps import guarded
 from dalembert.integration.guarded_solver import vector_field
 from dalembert.integration.method import Method, Numbers, divided, halves, reunited
 from dalembert.integration.native_steps import at_own_level
+from dalembert.native.stepper import INACCURATE
 
 SHEET = 256
 """Times computed in one call; more would only take more memory."""
@@ -40,9 +41,7 @@ def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: 
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-# It runs once, and compiling is nearly all that it costs: little optimisation makes it twice as quick to be ready.
-# pyright: ignore is for equinox, whose types know no options of JAX's own.
-@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})  # pyright: ignore
+@kept_by_dynamics(SOON_READY)
 def _sample(
     dynamics: Dynamics, shape: Method, numbers: Numbers, t0: Array, y0: Array, times: Array, count: Array, p: Any
 ) -> dict[str, Array]:
@@ -52,7 +51,8 @@ def _sample(
 
     @jax.jit  # traced once, for its shapes and for the loop
     def at(t0: Array, y0: Array, t: Array) -> dict[str, Array]:
-        return _described(dynamics, method, advance(t0, y0, t), t, p)
+        state, accurate = advance(t0, y0, t)
+        return _described(dynamics, method, state, t, p) | {"accurate": accurate}
 
     def some(k: Array, sheet: dict[str, Array]) -> dict[str, Array]:
         first = k * SIDE_BY_SIDE
@@ -65,30 +65,34 @@ def _sample(
     return jax.lax.fori_loop(0, (count + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE, some, empty)
 
 
-def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Array, Array], Array]:
-    """The state (2n,) at time t by one step from the accepted step before it, (t0, y0).
+def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Array, Array], tuple[Array, Array]]:
+    """The state (2n,) at time t by one step from the accepted step before it, (t0, y0), and if that is accurate.
 
     Interpolating would lose several orders: the polynomials that come with a high-order method are of lower order than
     its steps. Outputs do not shorten the steps, and being independent of one another they are computed side by side.
     """
     term = vector_field(dynamics, method.formulation, method.drift)
-    solver = solver_of(method)
+    solver = guarded(dynamics, method)
 
-    def advance(t0: Array, y0: Array, t: Array) -> Array:
+    def advance(t0: Array, y0: Array, t: Array) -> tuple[Array, Array]:
         # at the start itself there is no step to take; any length will do for the branch that is thrown away
         t1 = jnp.where(t > t0, t, t0 + 1e-3)
         watch = dynamics.engine.watch(*halves(y0), t0, p)
         state = solver.init(term, t0, t1, y0, (p, watch))
-        y1, *_ = solver.step(term, t0, t1, y0, (p, watch), state, made_jump=False)
-        y1 = jnp.concatenate(method.drift.correct(dynamics, *halves(y1), t1, p, watch.rows))
-        return jnp.where(t > t0, y1, y0)
+        y1, error, *_ = solver.step(term, t0, t1, y0, (p, watch), state, made_jump=False)
+        accurate = jnp.array(True)
+        if method.step is None and error is not None:
+            share = error / (method.atol + method.rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1)))
+            accurate = (t <= t0) | (jnp.sqrt(jnp.mean(share**2)) <= INACCURATE)
+        return jnp.where(t > t0, y1, y0), accurate
 
     return advance
 
 
 def _described(dynamics: Dynamics, method: Method, state: Array, t: Array, p: Any) -> dict[str, Array]:
     q, qd = halves(state)
-    answer = dynamics.answer(q, qd, t, p, method.formulation)
+    # the forces of the equation that was integrated, with its stabilising terms
+    answer = dynamics.answer(q, qd, t, p, method.formulation, method.drift.gains())
     terms = dynamics.terms(q, qd, t, p)
     residual = terms.A @ answer.acceleration - terms.b
     described = {

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.verdict import require_finite, require_symmetric
-from dalembert.errors import StateError
-from dalembert.violation import violated
+from dalembert.errors import MassMatrixError, StateError
+from dalembert.violation import EXACT, own_size, violated
 
 Floats = NDArray[np.float64]
 
@@ -33,34 +33,77 @@ def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     return compiled_terms(dynamics, q, qd, t, p)
 
 
-def require_start(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, allow_violation: bool) -> None:
-    """Raise unless all terms are sound numbers and the state satisfies the constraints, unless it need not."""
+OR_ALLOW_IT = ", or, if the violation is meant, pass `allow_violation=True`"
+"""Advice for a single run; the members of an ensemble have no such argument."""
+
+
+def require_start(
+    dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, allow_violation: bool, projected: bool = False
+) -> list[str]:
+    """Raise unless all terms are valid numbers and the state satisfies the constraints, unless it need not.
+
+    Returns notes: how far a start that is accepted, but does not satisfy them exactly, is moved if it is ``projected``.
+    """
     native: Any = dynamics.native
-    if native is not None and native.usual_rows is not None and native.sound(np.concatenate([q, qd]), float(t), p):
-        return
+    if native is not None and native.usual_rows is not None:
+        fine, exact, _ = native.start(np.concatenate([q, qd]), float(t), p)
+        if fine and (exact or not projected):
+            return []
     terms = terms_at(dynamics, q, qd, t, p)
     names = ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs", "position", "velocity")
     require_finite(dict(zip(names, terms, strict=True)))
     require_symmetric(np.asarray(terms.M))
-    if allow_violation:
-        return
-    off = {"q0": (terms.position, violated(terms.position, terms.A, q))}
-    off["qd0"] = (terms.velocity, violated(terms.velocity, terms.A, qd, q))
+    if not allow_violation:
+        _require_satisfied(dynamics, terms, q, qd)
+    return _moved(dynamics, terms, q, qd) if projected else []
+
+
+def _require_satisfied(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> None:
+    off = violated_rows(terms, q, qd)
     found = [
         f"`{dynamics.constraints[k]}` is violated by {abs(residual[k]):.1e} at `{argument}`"
-        for argument, (residual, rows) in off.items()
-        for k in np.flatnonzero(rows)
+        for argument, level, residual in (("q0", "position", terms.position), ("qd0", "velocity", terms.velocity))
+        for k in np.flatnonzero(off[level])
     ]
     if found:
         raise StateError(
             f"the start must satisfy the constraints; {'; '.join(found)}. "
-            f"Start from `da.consistent_state(system, q0, qd0, ...)` instead, or, if the violation is meant, pass "
-            f"`allow_violation=True`."
+            f"Start from `da.consistent_state(system, q0, qd0, ...)` instead{OR_ALLOW_IT}. "
+            f"If constraints contradict one another, `da.check(system)` names them."
         )
 
 
-def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any) -> State:
-    """The state on the constraints nearest to (q0, qd0) in the mass metric: positions first, then velocities."""
+def violated_rows(terms: Terms, q: Floats, qd: Floats) -> dict[str, NDArray[np.bool_]]:
+    """Which constraints (m,) a state violates, at position and at velocity level."""
+    return {
+        "position": violated(terms.position, terms.A, q, mass_matrix=terms.M),
+        "velocity": violated(terms.velocity, terms.A, qd, q, terms.M),
+    }
+
+
+def _moved(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> list[str]:
+    """How far projection moves a start that misses the constraints by more than rounding, in words."""
+    A, notes = np.asarray(terms.A), list[str]()
+    half = _half_of(np.asarray(terms.M))
+    half = np.eye(A.shape[1]) if half is None else half
+    for level, x, prime in (("position", q, ""), ("velocity", qd, "'")):
+        miss = np.asarray(getattr(terms, level))
+        off = np.abs(miss) > EXACT * (own_size(miss, A, x) + np.abs(A) @ np.maximum(1.0, np.abs(q)))
+        if off.any():
+            move = half @ (np.linalg.pinv(A @ half, rcond=SPAN_TOLERANCE) @ miss)
+            k, i = int(np.argmax(np.abs(miss) * off)), int(np.argmax(np.abs(move)))
+            notes.append(
+                f"The start misses `{dynamics.constraints[k]}` by {abs(miss[k]):.1e}; projection onto the constraints "
+                f"moves it, by up to {abs(move[i]):.1e} in `{dynamics.coordinates[i]}{prime}`."
+            )
+    return notes
+
+
+def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any, *, euclidean: bool = False) -> State:
+    """The state on the constraints nearest to (q0, qd0): positions first, then velocities.
+
+    Nearest in the mass metric, or in the Euclidean one if that is asked for.
+    """
     at_position = np.array([level == "position" for level in dynamics.levels], bool)
     at_velocity = np.array([level != "acceleration" for level in dynamics.levels], bool)
 
@@ -68,13 +111,13 @@ def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any) -
         terms = terms_at(dynamics, q, qd0, t, p)
         return Equations(np.asarray(terms.position)[at_position], np.asarray(terms.A)[at_position])
 
-    q = _nearest(positions, q0, _metric(dynamics, q0, qd0, t, p), _names(dynamics, at_position), "q0")
+    q = _nearest(positions, q0, _metric(dynamics, q0, qd0, t, p, euclidean), _names(dynamics, at_position), "q0")
 
     def velocities(qd: Floats) -> Equations:
         terms = terms_at(dynamics, q, qd, t, p)
         return Equations(np.asarray(terms.velocity)[at_velocity], np.asarray(terms.A)[at_velocity])
 
-    qd = _nearest(velocities, qd0, _metric(dynamics, q, qd0, t, p), _names(dynamics, at_velocity), "qd0", q)
+    qd = _nearest(velocities, qd0, _metric(dynamics, q, qd0, t, p, euclidean), _names(dynamics, at_velocity), "qd0", q)
     return State(q, qd)
 
 
@@ -89,15 +132,28 @@ def _names(dynamics: Dynamics, rows: NDArray[np.bool_]) -> list[str]:
     return [name for name, wanted in zip(dynamics.constraints, rows, strict=True) if wanted]
 
 
-def _metric(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any) -> Floats:
-    """L⁻ᵀ of the mass matrix LLᵀ, whose columns are steps of unit length; of the identity if M is not positive."""
+def _metric(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, euclidean: bool) -> Floats:
+    """Columns that are steps of unit length in the mass metric, or in the Euclidean one."""
     terms = terms_at(dynamics, q, qd, t, p)
     require_finite({"mass_matrix": terms.M, "constraint_matrix": terms.A, "position": terms.position})
     M = np.asarray(terms.M)
+    if euclidean:
+        return np.eye(len(M))
+    half = _half_of(M)
+    if half is None:
+        raise MassMatrixError(
+            f"`mass_matrix` must be positive definite for distances in the mass metric; its smallest eigenvalue is "
+            f'{np.linalg.eigvalsh(M)[0]:.3g}. Pass `metric="euclidean"` to measure them in the coordinates themselves.'
+        )
+    return half
+
+
+def _half_of(M: Floats) -> Floats | None:
+    """L⁻ᵀ of the mass matrix LLᵀ, or None if M is no metric."""
     try:
         return np.asarray(np.linalg.inv(np.linalg.cholesky(M)).T, float)
     except np.linalg.LinAlgError:
-        return np.eye(len(M))
+        return None
 
 
 def _nearest(
@@ -165,7 +221,10 @@ def _tangent(J: Floats) -> Floats:
 
 
 def _some_solution(at: Callable[[Floats], Equations], y: Floats) -> Floats:
-    import scipy.optimize
+    near = _retracted(at, y)
+    if np.linalg.norm(at(near).residual) <= 1e-13 * (1 + np.linalg.norm(near)):
+        return near
+    import scipy.optimize  # takes long to import, and is needed only from afar
 
     least_squares: Any = scipy.optimize.least_squares  # its stubs take only strings for the Jacobian
     found = least_squares(
@@ -203,6 +262,6 @@ def _require_solution(found: Equations, x: Floats, q: Floats | None, names: list
             f"`{names[k]}` remains violated by {abs(found.residual[k]):.1e}" for k in map(int, np.flatnonzero(off))
         )
         raise StateError(
-            f"some state near `{argument}` must satisfy the constraints; {culprits}. Check that the constraints do not "
-            f"contradict one another, or start from a guess nearer to them."
+            f"some state near `{argument}` must satisfy the constraints; {culprits}. If they contradict one another, "
+            f"`da.check(system)` says so; otherwise start from a guess nearer to them."
         )

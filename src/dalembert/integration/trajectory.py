@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
+from dalembert.integration.files import read, write
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,7 +39,7 @@ class Trajectory:
     ideal_force, nonideal_force (T, n)    the two parts of the constraint force
     multipliers (T, m)                    λ with Aᵀλ the ideal force
     reactions (T, m)                      the same with what nonideal laws add to them: Aᵀλ = Qᶜ − C
-    violation (T, m)                      residual of each constraint at its own level
+    violation (T, m)                      residual of each constraint, as it was stated, at its own level
     velocity_violation (T, m)             residual of its velocity form; zero for acceleration-level constraints
     rank (T,), inconsistency (T,)         of the constraint rows
     energy (T,)                           q̇·∂L/∂q̇ − L, or None when no Lagrangian is known
@@ -51,7 +52,9 @@ class Trajectory:
     theory                                "d'Alembert", or the name of another mechanics, such as "vakonomic", which is
                                           then shown everywhere; there multipliers and forces are that theory's
 
-    ``run["x"]`` is the history of a coordinate, ``run["rod"]`` the multiplier of a constraint.
+    Accelerations, forces and multipliers are those of the equation that was integrated: with the stabilising terms of
+    ``da.Baumgarte`` where that is the drift cure. ``run["x"]`` is the history of a coordinate, ``run["rod"]`` the
+    multiplier of a constraint.
     """
 
     t: Floats
@@ -144,26 +147,27 @@ class Trajectory:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the trajectory to a NetCDF file."""
-        self.to_xarray().to_netcdf(path, engine="scipy")
+        """Write the trajectory to a file: NetCDF, which ``load`` reads, for ``.nc``, or a table for ``.csv``.
 
-    @classmethod
-    def load(cls, path: str | Path) -> Trajectory:
-        """Read a trajectory that ``save`` wrote.
+        The columns of the table are t, then for every coordinate x, x', x'' and its constraint forces, and for every
+        constraint its multiplier, reaction and violation. What was in the file before stays there until the new one is
+        whole.
 
         Raises
         ------
-        InputError    if there is no such file, or it holds something else
+        InputError    if the path has another ending, or no folder
         """
-        import xarray as xr
+        write(self, path)
 
-        try:
-            with xr.open_dataset(path, engine="scipy", backend_kwargs={"mmap": False}) as data:
-                return cls.from_xarray(data.load())
-        except FileNotFoundError:
-            raise InputError(f"`path` must name a file that `save` wrote; there is no {path}.") from None
-        except (KeyError, TypeError, ValueError):
-            raise InputError(f"`path` must name a file that `save` wrote; {path} holds something else.") from None
+    @classmethod
+    def load(cls, path: str | Path) -> Trajectory:
+        """Read a trajectory that ``save`` wrote as NetCDF.
+
+        Raises
+        ------
+        InputError    if there is no such file, it holds something else, or it is damaged
+        """
+        return read(path, cls.from_xarray)
 
     def until(self, count: int) -> Trajectory:
         """The first ``count`` times of the trajectory."""
@@ -174,6 +178,8 @@ class Trajectory:
 
     def ledger(self) -> Ledger:
         """Work and energy: for every constraint and every nonideal law its force, power and work, and an audit.
+
+        Forces are those that act: the reaction of each constraint, and the force C of each law at its own place.
 
         The run is integrated once more, at its own steps, so that the work is as accurate as the motion.
 
@@ -192,8 +198,10 @@ class Trajectory:
         Work and energy from t = 0 to 0.4
                                      kind         work  largest power
         applied forces               applied         0              0
-        floor                        ideal           0              0
-        floor: Coulomb               nonideal      -12             40
+        floor                        reaction        0              0
+        floor: Coulomb               law           -12             40
+        ideal constraint force       split           0              0
+        nonideal constraint force    split         -12             40
         kinetic energy               change        -12
         energy change less all work  audit     ...
         Coulomb of `floor` takes `x`, `y` for the Cartesian coordinates of one particle.

@@ -22,8 +22,9 @@ from dalembert.lowering.laws import array_law, scalar_law
 from dalembert.lowering.native import NativeSystem
 from dalembert.lowering.source import Source, source_of
 from dalembert.lowering.symbolic import SymbolicFunctions, array_terms, symbolic_functions
+from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 
 if TYPE_CHECKING:
     from jax import Array
@@ -38,10 +39,14 @@ DIFFERENTIATED_LIMIT = 190
 """The same for derivatives of a flow, which are some times longer than the program: between 2 links (138 operations)
 and 3 (248)."""
 
+MOST_KEPT = 64
+"""Systems whose programs are kept for the next call. A program of JAX's takes ten memory maps and more, a system up to
+500, and Linux gives a process 65 530 before it ends it."""
+
 Style = Literal["straight-line", "array"]
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=MOST_KEPT)
 def build(system: System | FunctionSystem, style: Style | None = None, *, differentiated: bool = False) -> Dynamics:
     """The dynamics of a system as compiled functions of numbers, reusable; the same system is built only once.
 
@@ -55,19 +60,21 @@ def build(system: System | FunctionSystem, style: Style | None = None, *, differ
     """
     if isinstance(system, FunctionSystem):
         return _build_functions(system)
+    if not isinstance(system, System):
+        raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {kind_of_object(system)}.")
     return _build_symbolic(system, style, DIFFERENTIATED_LIMIT if differentiated else STRAIGHT_LINE_LIMIT)
 
 
 def _build_symbolic(system: System, style: Style | None, limit: float) -> Dynamics:
-    source = source_of(system)
-    refuse_unknown_functions(source)
+    source = with_deep_stack(lambda: source_of(system), "an expression of the model")
+    refuse_unknown_functions(source, system.constraint_names)
     laws = source.laws
     return Dynamics(
         coordinates=system.coordinate_names,
         constraints=system.constraint_names,
         parameters=system.parameter_names,
         levels=source.levels,
-        compile=lambda: _compiled(source, style, limit),
+        compile=lambda: with_deep_stack(lambda: _compiled(source, style, limit), "an expression of the model"),
         native=NativeSystem(source),
         laws=() if laws is None else laws.names,
         law_remarks=() if laws is None else laws.remarks,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.lowering.source import Source
-from dalembert.native.assembly import MachineCode, write_program
+from dalembert.native.assembly import MachineCode, needed, write_program
 from dalembert.native.engine import NativeEngine
 from dalembert.native.many import write_each
 from dalembert.native.march import Moving
@@ -32,6 +32,7 @@ class NativeSystem:
     def __init__(self, source: Source):
         self.source = source
         self.usual_rows: tuple[int, ...] | None = None  # chosen for the last motion; all of them are tried for the next
+        self._last_start: tuple[bytes, Floats] | None = None
         self.engine = lru_cache(maxsize=16)(self._engine)
         self.motions = lru_cache(maxsize=16)(self._motions)
         self._recorded = lru_cache(maxsize=16)(self._recorded_programs)
@@ -47,6 +48,32 @@ class NativeSystem:
             return False
         return True
 
+    @cached_property
+    def time_functions(self) -> Callable[[Floats, Any], Floats] | None:
+        """The functions of time alone in the equations, (k, number of them) at k times, or None if all are steady."""
+        program = self._time_program
+        if program is None:
+            return None
+        size = 2 * len(self.source.form.applied_force)
+        run = _AtMany(program, size)
+
+        def values(t: Floats, p: Any) -> Floats:
+            numbers = np.broadcast_to(np.array([float(value) for value in p]), (len(t), len(self.source.parameters)))
+            return run(np.zeros((len(t), size)), t, numbers)
+
+        return values
+
+    @cached_property
+    def _time_program(self) -> Program | None:
+        return Programs(self.source, range(len(self.source.levels)), None).time_functions()
+
+    @cached_property
+    def parameters_of_time(self) -> list[int]:
+        """The numbers of the parameters that the functions of time depend on."""
+        program = self._time_program
+        lines = [] if program is None else [program.tape.lines[line] for line in needed(program)]
+        return sorted({int(a[1]) for name, a in lines if name == "input" and a[0] == "p"})
+
     @property
     def needs_multipliers(self) -> bool:
         """Whether a law uses a multiplier, which redundant constraints may leave open."""
@@ -56,8 +83,7 @@ class NativeSystem:
         self, rows: Sequence[int], iterations: int | None, rates: Sequence[tuple[float, float]] | None
     ) -> NativeEngine:
         programs = Programs(self.source, rows, rates)
-        account = Programs(self.source, rows, None).account()
-        return NativeEngine(programs.n, *programs.hot(iterations), account=account)
+        return NativeEngine(programs.n, *programs.hot(iterations), account=programs.account())
 
     def _motions(
         self,
@@ -70,25 +96,29 @@ class NativeSystem:
         """What moves many members: ``kind`` is that of where it is done."""
         programs = Programs(self.source, rows, rates)
         hot = programs.hot(iterations)
-        moving = Moving(programs.n, len(self.source.parameters), *hot, programs.sound(), programs.sliding())
+        moving = Moving(programs.n, len(self.source.parameters), *hot, programs.start(), programs.sliding())
         return kind(moving._replace(contacts=tuple(map(len, self.source.sliding))), fixed=fixed)
 
-    def sound(self, y: Floats, t: float, p: Any) -> bool:
-        """Whether all terms at a state are finite, M is symmetric, and the state satisfies the constraints."""
-        _, run = self._sound
-        given, found = np.concatenate([y, [float(value) for value in p]]), np.empty(1)
-        place = given.ctypes.data
-        run(place, t, place + 8 * len(y), found.ctypes.data)
-        return bool(found[0] == 1.0)
+    def start(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:
+        """Whether a motion may start at a state, if that satisfies the constraints exactly, and its scales (2n)."""
+        given = np.concatenate([y, [t], [float(value) for value in p]])
+        key = given.tobytes()
+        if self._last_start is None or self._last_start[0] != key:  # a run asks more than once
+            _, run = self._start
+            found, place = np.empty(2 + len(y)), given.ctypes.data
+            run(place, t, place + 8 * (len(y) + 1), found.ctypes.data)
+            self._last_start = key, found
+        found = self._last_start[1]
+        return bool(found[0] == 1.0), bool(found[1] == 1.0), found[2:]
 
     @cached_property
-    def _sound(self) -> tuple[MachineCode, Callable[..., None]]:
+    def _start(self) -> tuple[MachineCode, Callable[..., None]]:
         """The program as a function, and what must be kept as long as it."""
         module = ir.Module()
-        write_program(module, "sound", Programs(self.source, range(len(self.source.levels)), None).sound(), hot=False)
+        write_program(module, "start", Programs(self.source, range(len(self.source.levels)), None).start(), hot=False)
         code, address = MachineCode(module), ctypes.c_void_p
         kinds = address, ctypes.c_double, address, address
-        return code, ctypes.CFUNCTYPE(None, *kinds)(code.address("sound"))
+        return code, ctypes.CFUNCTYPE(None, *kinds)(code.address("start"))
 
     def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:
         """M, Q, A, b and the residuals at position and velocity level, at one state."""

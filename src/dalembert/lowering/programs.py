@@ -5,22 +5,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from dalembert.equation import straight_line as sl
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.lowering.sheet import Sheet
 from dalembert.lowering.source import Source
+from dalembert.lowering.time_functions import functions_of
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.native.elimination import CLEARLY_DEPENDENT, sparse_order
 from dalembert.native.tape import Account, Books, Program, Value
-from dalembert.violation import LEAST_DISTANCE, START_TOLERANCE
+from dalembert.violation import DRIFTED, EXACT, LEAST_DISTANCE, NOISE, START_TOLERANCE
 
 LEVELS = ("position", "velocity", "acceleration")
 
 
 SYMMETRIC = 1e-10
 """How far two ways to write one entry of M may be apart, relative to the masses that it couples."""
+
+
+class _Miss(NamedTuple):
+    """The residual of a constraint at a level, the length of its gradient, what is allowed, and what rounding makes."""
+
+    level: str
+    size: Any
+    length: Any
+    allowed: Any
+    rounding: Any
 
 
 class Programs:
@@ -55,28 +66,63 @@ class Programs:
         return (
             self.acceleration(),
             self.projection(iterations) if iterations and self.rows else None,
-            self.agreement() if len(self.rows) < self.m else None,
+            # constraints must agree as they are stated: stabilising terms differ by level
+            Programs(self.source, self.rows, None).agreement() if len(self.rows) < self.m else None,
         )
 
-    def sound(self) -> Program:
-        """One if all terms are finite, M is symmetric and the state satisfies the constraints, zero if not.
+    def start(self) -> Program:
+        """Whether a motion may start at a state, whether it satisfies the constraints exactly, and its scales (2n).
 
-        For the last see ``violation.violated``, of which this is a record.
+        It may if all terms are finite, M is symmetric and the constraints are not violated: this is a record of
+        ``violation.violated`` and ``violation.state_scales``.
         """
         sheet = Sheet(self)
-        record, fine = sheet.tape.record, self._finite_and_symmetric(sheet)
-        sizes = [record("fabs", q) for q in sheet.q]
-        units = [record("select", record("<", 1.0, size), size, 1.0) for size in sizes]
-        for k in range(self.m):
+        record, fine, exact = sheet.tape.record, self._finite_and_symmetric(sheet), True
+        of_q, of_qd = self._scales(sheet, sheet.q, 1.0), self._scales(sheet, sheet.qd, 0.0)
+        for miss in self._misses(sheet, range(self.m)):
+            fine = record("and", fine, record("<=", miss.size, miss.allowed))
+            exact = record("and", exact, record("<=", miss.size, miss.rounding))
+        forces = [sheet.read(e) for e in self.source.form.applied_force]
+        pulls = [0.0 if sl.is_number(M, 0) else force / M for force, M in zip(forces, sheet.diagonal, strict=True)]
+        moved = [record("sqrt", sl.mul(a, b)) for a, b in zip(of_q, self._scales(sheet, pulls, 0.0), strict=True)]
+        of_qd = [sheet.larger(a, sheet.larger(b, c)) for a, b, c in zip(of_qd, moved, of_q, strict=True)]
+        return Program(sheet.tape, [*(record("select", flag, 1.0, 0.0) for flag in (fine, exact)), *of_q, *of_qd])
+
+    def _misses(self, sheet: Sheet, rows: Sequence[int]) -> list[_Miss]:
+        """How far a state is from satisfying constraints, at both levels, and how far it may be."""
+        of_q, of_qd = self._scales(sheet, sheet.q, 1.0), self._scales(sheet, sheet.qd, 0.0)
+        unit = [sheet.larger(scale, sheet.absolute(x)) for scale, x in zip(of_q, sheet.q, strict=True)]
+        of_level = {"position": unit, "velocity": [sheet.larger(*pair) for pair in zip(unit, of_qd, strict=True)]}
+        found: list[_Miss] = []
+        for k in rows:
             row = sheet.row(k)
-            weights = [record("fabs", entry) for entry in row]
+            weights = [sheet.absolute(entry) for entry in row]
+            length = sl.dot(weights, [1] * self.n)
             for level, state in (("position", sheet.q), ("velocity", sheet.qd)):
                 (miss,) = sheet.residuals(level, [k])
-                rest = record("fabs", sl.sub(miss, sl.dot(row, state)))
-                own = sl.add(rest, sl.dot(weights, [record("fabs", x) for x in state]))
-                allowed = sl.add(sl.mul(START_TOLERANCE, own), sl.mul(LEAST_DISTANCE, sl.dot(weights, units)))
-                fine = record("and", fine, record("<=", record("fabs", miss), allowed))
-        return Program(sheet.tape, [record("select", fine, 1.0, 0.0)])
+                rest = sheet.absolute(sl.sub(miss, sl.dot(row, state)))
+                own = sl.add(rest, sl.dot(weights, [sheet.absolute(x) for x in state]))
+                least = sl.dot(weights, of_level[level])
+                allowed = sl.add(sl.mul(START_TOLERANCE, own), sl.mul(LEAST_DISTANCE, least))
+                found.append(_Miss(level, sheet.absolute(miss), length, allowed, sl.mul(EXACT, sl.add(own, least))))
+        return found
+
+    def _scales(self, sheet: Sheet, x: sl.Vector, otherwise: float) -> list[Any]:
+        """A record of ``violation.scales``."""
+        record = sheet.tape.record
+        sizes = [sheet.absolute(entry) for entry in x]
+        weights = [record("sqrt", sheet.absolute(entry)) for entry in sheet.diagonal]
+        largest: Any = 0.0
+        most: Any = 0.0
+        for weight, size in zip(weights, sizes, strict=True):
+            largest, most = sheet.larger(largest, sl.mul(weight, size)), sheet.larger(most, size)
+        known = record("<", NOISE, most)
+        found: list[Any] = []
+        for weight in weights:
+            smaller = record("<", largest, weight)  # false where there is no mass
+            own = record("select", smaller, largest / weight, 1.0) if not sl.is_number(weight, 0) else 1.0
+            found.append(record("select", known, own, otherwise))
+        return found
 
     def _finite_and_symmetric(self, sheet: Sheet) -> Any:
         record, M, form = sheet.tape.record, sheet.mass_matrix, self.source.form
@@ -93,6 +139,18 @@ class Programs:
                 off, allowed = sl.sub(M[i][j], M[j][i]), sl.mul(SYMMETRIC**2, sl.mul(M[i][i], M[j][j]))
                 fine = record("and", fine, record("<=", sl.mul(off, off), allowed))
         return fine
+
+    def time_functions(self) -> Program | None:
+        """Everything in the equations that depends on time alone, or None where it is known to have no isolated event.
+
+        Sums and products of sines and cosines have none; what jumps or wakes up after a while is made of other things.
+        """
+        sheet = Sheet(self)
+        residuals = [r for level in ("position", "velocity") for r in sheet.residuals(level, range(self.m))]
+        targets = [sheet.target(k) for k in range(self.m)]  # of rows that are left out as well
+        program = Program(sheet.tape, [*sheet.motion().acceleration, *targets, *residuals])
+        found, steady = functions_of("t", program)
+        return None if steady else Program(sheet.tape, found)
 
     def acceleration(self) -> Program:
         """q̈, and one if the elimination may be trusted here, zero if not."""
@@ -114,7 +172,7 @@ class Programs:
         return Program(sheet.tape, outputs)
 
     def agreement(self) -> Program:
-        """One if the rows left out follow from those in use, both sides of them, zero if not."""
+        """One if the rows left out follow from those in use, both sides of them, and hold as well; zero if not."""
         sheet = Sheet(self)
         acceleration = sheet.motion().acceleration
         record = sheet.tape.record
@@ -133,6 +191,17 @@ class Programs:
                 scale = sl.add(scale, sheet.absolute(term))
             miss = sheet.absolute(sl.sub(sl.dot(terms, [1] * self.n), sheet.target(k)))
             agrees = record("and", agrees, record("<=", miss, sl.mul(CONSISTENCY_TOLERANCE, scale)))
+        used, others = (
+            self._misses(sheet, self.rows),
+            self._misses(sheet, [k for k in range(self.m) if k not in self.rows]),
+        )
+        for miss in others:  # as far off as the rows in use, which may drift, but no farther
+            drift: Any = 0.0
+            for own in used:
+                if own.level == miss.level:
+                    drift = sl.add(drift, own.size / own.length)
+            allowed = sl.add(miss.allowed, sl.mul(sl.mul(DRIFTED, miss.length), drift))
+            agrees = record("and", agrees, record("<=", miss.size, allowed))
         return Program(sheet.tape, [record("select", agrees, 1.0, 0.0)])
 
     def projection(self, iterations: int) -> Program:
@@ -194,7 +263,10 @@ class Programs:
         parts = (
             [sheet.read(e) for e in self.source.form.applied_force],
             motion.ideal_force,
+            motion.nonideal_force,
             self._by_number(motion.multipliers),
+            self._by_number(motion.reactions),
+            [entry for share in motion.shares for entry in share],
             [entry for share in motion.shares for entry in sheet.nonideal(share)],
             [entry for k in range(self.m) for entry in sheet.row(k)],
             [kinetic],

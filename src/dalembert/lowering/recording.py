@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import sympy as sp
 
+from dalembert.model.deep_stack import with_deep_stack
 from dalembert.native.tape import LIBRARY, Tape
 
 
@@ -28,11 +30,21 @@ class Recorder:
     def __init__(self, tape: Tape, inputs: Mapping[Any, Any]):
         self.tape = tape
         self._found: dict[Any, Any] = dict(inputs)
+        self._busy = False
 
     def __call__(self, expression: Any) -> Any:
-        if expression not in self._found:
-            self._found[expression] = self._recorded(expression)
-        return self._found[expression]
+        if expression in self._found:
+            return self._found[expression]
+        if self._busy:
+            found = self._recorded(expression)
+        else:
+            self._busy = True
+            try:  # what was found before the stack ran out stays found
+                found = with_deep_stack(lambda: self._recorded(expression), "an expression of the model")
+            finally:
+                self._busy = False
+        self._found[expression] = found
+        return found
 
     def define(self, symbol: Any, value: Any) -> None:
         """What a symbol stands for from now on."""
@@ -61,8 +73,8 @@ class Recorder:
         top: Any = 1
         bottom: Any = 1
         for factor in e.args:
-            base, exponent = factor.as_base_exp()
-            if factor.is_Pow and exponent.is_number and exponent.is_negative:
+            base, exponent = factor.as_base_exp() if factor.is_Pow else (factor, sp.S.One)
+            if exponent.is_number and exponent.is_negative:
                 bottom = bottom * self(sp.Pow(base, -exponent))
             else:
                 top = top * self(factor)
@@ -108,6 +120,14 @@ class Recorder:
         record = self.tape.record
         return self._select(record("<", x, 0.0), 0.0, self._select(record("<", 0.0, x), 1.0, at_zero))
 
+    def _of_reciprocal(self, name: str, e: Any) -> Any:
+        return self.tape.record(name, 1 / self(e.args[0]))
+
+    def _arc_cotangent(self, e: Any) -> Any:
+        """SymPy's: between −π/2 and π/2, and π/2 at zero."""
+        x = self(e.args[0])
+        return self._select(self.tape.record("==", x, 0.0), math.pi / 2, self.tape.record("atan", 1 / x))
+
     def _joined(self, e: Any, name: str) -> Any:
         first, *others = map(self, e.args)
         for other in others:
@@ -139,6 +159,16 @@ _RULES: dict[str, Callable[[Recorder, Any], Any]] = {
     "sec": lambda r, e: 1 / r(sp.cos(*e.args)),
     "csc": lambda r, e: 1 / r(sp.sin(*e.args)),
     "cot": lambda r, e: 1 / r(sp.tan(*e.args)),
+    "sech": lambda r, e: 1 / r(sp.cosh(*e.args)),
+    "csch": lambda r, e: 1 / r(sp.sinh(*e.args)),
+    "coth": lambda r, e: 1 / r(sp.tanh(*e.args)),
+    "acot": Recorder._arc_cotangent,
+    "asec": lambda r, e: r._of_reciprocal("acos", e),
+    "acsc": lambda r, e: r._of_reciprocal("asin", e),
+    "asech": lambda r, e: r._of_reciprocal("acosh", e),
+    "acsch": lambda r, e: r._of_reciprocal("asinh", e),
+    "acoth": lambda r, e: r._of_reciprocal("atanh", e),
+    "frac": lambda r, e: r(e.args[0]) - r(sp.floor(e.args[0])),
     "sinc": lambda r, e: r(sp.Piecewise((sp.sin(*e.args) / e.args[0], sp.Ne(e.args[0], 0)), (1, True))),
     "StrictLessThan": lambda r, e: r.tape.record("<", r(e.args[0]), r(e.args[1])),
     "LessThan": lambda r, e: r.tape.record("<=", r(e.args[0]), r(e.args[1])),

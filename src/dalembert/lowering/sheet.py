@@ -60,6 +60,9 @@ class Sheet:
     def absolute(self, x: Any) -> Any:
         return self.tape.record("fabs", x)
 
+    def larger(self, a: Any, b: Any) -> Any:
+        return self.tape.record("select", self.tape.record("<", a, b), b, a)
+
     @cached_property
     def mass_matrix(self) -> sl.Matrix:
         return [[self.read(e) for e in row] for row in self.source.form.mass_matrix]

@@ -83,7 +83,7 @@ def _laws(system: System, form: StandardForm) -> Laws:
     components = tuple(_components(placed, system) for placed in system.laws)
     actual = tuple(i for i, placed in enumerate(system.laws) if placed.actual)
     normals = tuple(tuple(_affine(symbols.plain(e), lam) for e in system.laws[i].law.normal_components) for i in actual)
-    mu = tuple(symbols.plain(sp.sympify(system.laws[i].law.coefficient(system.coordinates))) for i in actual)
+    mu = tuple(symbols.plain(system.laws[i].law.coefficient(system.coordinates)) for i in actual)
     found = {s for law in components for entry in law for s in entry.free_symbols}
     used = tuple(k for k, s in enumerate(lam) if s in found or any(row[k] != 0 for parts in normals for row in parts))
     return Laws(
@@ -108,4 +108,4 @@ def _affine(component: Any, multipliers: tuple[sp.Symbol, ...]) -> tuple[Any, ..
 def _components(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
     law = placed.law
     given = law.per_normal_force(system.coordinates) if placed.actual else law.components(system.coordinates)
-    return tuple(system.symbols.plain(sp.sympify(component)) for component in given)
+    return tuple(system.symbols.plain(component) for component in given)

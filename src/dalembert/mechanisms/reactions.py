@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy as sp
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
@@ -17,8 +16,10 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.mechanisms.frames import Ground, Marker
 from dalembert.mechanisms.vectors import in_numbers
+from dalembert.model.friction import Friction
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient
+from dalembert.sticking.mode import values_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -158,26 +159,33 @@ def _unique(rows: Floats, free: Floats) -> NDArray[np.bool_]:
 
 
 def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str, Floats]:
-    """What the laws of the joints do, by joint: each acts along its own sliding directions, which tells them apart."""
-    system, symbols = mechanism.system, mechanism.system.symbols
-    owners: list[str] = []
-    directions: list[Sequence[Any]] = []
-    for joint in mechanism.joints:
-        for law in (law for constraint in joint.constraints for law in constraint.nonideal):
-            for component in law.sliding_velocity(system.coordinates):
-                owners.append(joint.name)
-                directions.append(gradient(symbols.plain(component), symbols.qd))
-    if not owners:
-        return {}
-    p = [sp.Symbol(name, real=True) for name in run.parameters]
-    function: Any = sp.lambdify([symbols.q, symbols.time, p], sp.Matrix(directions), cse=True)
-    values = list(run.parameters.values())
-    shares: dict[str, Floats] = {name: np.zeros_like(total) for name in owners}
-    for k, (q, t) in enumerate(zip(run.q, run.t, strict=True)):
-        along = np.asarray(function(q, t, values), float)
-        sizes = np.linalg.lstsq(along.T, total[k], rcond=None)[0]
-        for owner, size, direction in zip(owners, sizes, along, strict=True):
-            shares[owner][k] += size * direction
+    """What the laws of the joints do, by joint: C of each law, and what holds a joint at rest.
+
+    ``total`` is all of that together. What holds joints acts along their sliding directions, which tells it apart.
+    """
+    system = mechanism.system
+    owned = [
+        (joint.name, law)
+        for joint in mechanism.joints
+        for constraint in joint.constraints
+        for law in constraint.nonideal
+    ]
+    shares: dict[str, Floats] = {name: np.zeros_like(total) for name, _ in owned}
+    y = np.concatenate([run.q, run.qd], axis=1)
+    for name, law in owned:
+        actual = isinstance(law, Friction) and law.normal == "actual"
+        components = values_of(system, law.components(system.coordinates))
+        shares[name] += components(run.t, y, run.parameters, run.reactions if actual else run.multipliers)
+    held = total - sum(shares.values(), np.zeros_like(total))
+    sliding = [(name, v) for name, law in owned for v in law.sliding_velocity(system.coordinates)]
+    if not owned or (not run.events and np.abs(held).max(initial=0.0) <= CLEARLY_ZERO * np.abs(total).max(initial=0.0)):
+        return shares
+    slopes = [gradient(system.symbols.plain(v), system.symbols.qd) for _, v in sliding]
+    flat = values_of(system, tuple(entry for row in slopes for entry in row))(run.t, y, run.parameters)
+    along = flat.reshape(len(run), len(sliding), -1)
+    sizes = np.einsum("tdn,tn->td", np.linalg.pinv(np.swapaxes(along, 1, 2)), held)
+    for k, (name, _) in enumerate(sliding):
+        shares[name] += sizes[:, k, None] * along[:, k]
     return shares
 
 

@@ -8,7 +8,6 @@ written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,26 +15,32 @@ import sympy as sp
 from numpy.typing import NDArray
 from sympy.core.function import AppliedUndef
 
-from dalembert.errors import ModelError
+from dalembert.errors import InputError, ModelError
+from dalembert.model.expressions import as_expression
 from dalembert.model.symbols import t as time
+from dalembert.model.values import as_numbers
 
 
 def number(given: Any, argument: str) -> Any:
     """An expression; whole floats become integers, so that zeros vanish and ones are not multiplied by."""
-    value = None
-    if not isinstance(given, (str, bool)):
-        with suppress(TypeError, sp.SympifyError):
-            value = sp.sympify(given)
-    if not isinstance(value, sp.Expr) or value is sp.nan or value.is_finite is False or value.is_real is False:
+    try:
+        value = None if isinstance(given, str) else as_expression(given, f"`{argument}`")
+    except ModelError:
+        if isinstance(given, sp.Expr):
+            raise  # which says what is wrong with it
+        value = None
+    if value is None:
         raise ModelError([f"`{argument}` must be a finite number or an expression; got {given!r}."])
-    return sp.Integer(int(value)) if value.is_Float and value == int(value) else value
+    whole = value.is_Float and float(value).is_integer() and abs(value) < 2**53
+    return sp.Integer(int(value)) if whole else value
 
 
 def vector(given: Any, argument: str, sizes: Sequence[int] = (2, 3)) -> Any:
     """A column of expressions."""
+    ordered = isinstance(given, (tuple, list, np.ndarray, sp.MatrixBase, sp.Tuple))
     try:
-        entries = [number(entry, argument) for entry in given]
-    except (TypeError, ModelError):
+        entries = [number(entry, argument) for entry in given] if ordered else []
+    except ModelError:
         entries = []
     if len(entries) not in sizes:
         counts = " or ".join(map(str, sizes))
@@ -62,20 +67,19 @@ def positive_number(given: Any, argument: str) -> Any:
 def numbers(given: Any, argument: str, sizes: Sequence[int]) -> tuple[float, ...]:
     """Finite numbers."""
     try:
-        values = tuple(float(value) for value in given)
-    except (TypeError, ValueError):
-        values = ()
-    if len(values) not in sizes or not np.isfinite(values).all():
+        values = np.atleast_1d(as_numbers(given, argument))
+    except InputError:
+        values = np.empty(0)
+    if values.ndim > 1 or len(values) not in sizes or not np.isfinite(values).all():
         counts = " or ".join(map(str, sizes))
         raise ModelError([f"`{argument}` must be {counts} finite number{'s' * (sizes[-1] > 1)}; got {given!r}."])
-    return values
+    return tuple(map(float, values))
 
 
 def in_numbers(expressions: Any, parameters: Mapping[str, float]) -> NDArray[np.float64]:
     """Expressions of parameters as numbers."""
-    return np.array(
-        [float(e.subs({s: parameters[str(s)] for s in e.free_symbols})) for e in map(sp.sympify, expressions)]
-    )
+    values = [as_expression(e, "a point") for e in expressions]
+    return np.array([float(e.subs({s: parameters[str(s)] for s in e.free_symbols})) for e in values])
 
 
 def dot(a: Any, b: Any) -> Any:

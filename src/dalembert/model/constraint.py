@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import sympy as sp
+from sympy.logic.boolalg import BooleanAtom
 
 from dalembert.errors import ModelError
+from dalembert.model.deep_stack import with_deep_stack
+from dalembert.model.expressions import as_expression, as_matrix
 from dalembert.model.laws import as_laws
 from dalembert.model.symbols import functions_of_time, t
 
@@ -48,12 +52,16 @@ class Constraint:
     nonideal: Any = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "expression", _as_residual(self.expression, self._label))
-        _refuse_nonsense(self.expression, self._label)
+        with_deep_stack(self._settle, self._label)
         problems: list[str] = []
         object.__setattr__(self, "nonideal", as_laws(self.nonideal, problems))
         if problems:
             raise ModelError([f"{self._label}: {problem}" for problem in problems])
+
+    def _settle(self) -> None:
+        """Bring the expression into its form, or refuse it."""
+        object.__setattr__(self, "expression", _as_residual(self.expression, self._label))
+        _refuse_nonsense(self.expression, self._label)
 
     @property
     def _label(self) -> str:
@@ -87,8 +95,8 @@ def pfaffian(
     >>> [c.level for c in da.pfaffian((x, y, z), [[1, 2 * y, 1]], [1], names=["leaf"])]
     ['velocity']
     """
-    rows = sp.Matrix(matrix)
-    right = sp.zeros(rows.rows, 1) if vector is None else sp.Matrix(list(vector))
+    rows = as_matrix(matrix, "`matrix`")
+    right = sp.zeros(rows.rows, 1) if vector is None else as_matrix(list(vector), "`vector`")
     problems: list[str] = []
     if rows.cols != len(coordinates):
         problems.append(f"`matrix` must have one column per coordinate ({len(coordinates)}); got {rows.cols}.")
@@ -106,26 +114,34 @@ def pfaffian(
 def _as_residual(expression: Any, label: str) -> Any:
     if isinstance(expression, sp.Equality):
         left, right = expression.args
-        return sp.sympify(left - right).doit()  # pyright: ignore[reportOperatorIssue]
-    if isinstance(expression, bool) or expression in (sp.true, sp.false):
-        raise ModelError(
-            [
-                f"{label} must be an equation in the coordinates; got one that is always {bool(expression)}. "
-                f"Check both sides of `Eq`."
-            ]
+        return (as_expression(left, label) - as_expression(right, label)).doit()
+    refusal = _refusal(expression)
+    if refusal:
+        raise ModelError([f"{label} must be {refusal}"])
+    return as_expression(expression, label).doit()
+
+
+def _refusal(given: Any) -> str:
+    """What to say of something that is no equation; empty where it may be one."""
+    if isinstance(given, (bool, np.bool_)):
+        sign = "!=" if given else "=="
+        return (
+            f"an equation in the coordinates; got the Python value {bool(given)}, which `{sign}` between two "
+            f"expressions gives. Write `sympy.Eq(left, right)`, or `left - right`."
         )
-    try:
-        residual = sp.sympify(expression).doit()
-    except (sp.SympifyError, AttributeError, TypeError):
-        residual = None
-    if not isinstance(residual, sp.Expr):
-        raise ModelError(
-            [
-                f"{label} must be one SymPy expression or `sympy.Eq`; got {type(expression).__name__}. "
-                f"Give one `Constraint` per equation."
-            ]
+    if isinstance(given, BooleanAtom):
+        return f"an equation in the coordinates; got one that is always {bool(given)}. Check both sides of `Eq`."
+    if isinstance(given, (sp.Gt, sp.Ge, sp.Lt, sp.Le)):
+        return (
+            f"an equation; got the inequality `{given}`. One-sided constraints are not supported: where the contact "
+            f"holds, give the equation `{sp.Eq(*given.args)}`; otherwise model it by a stiff spring in `applied_force`."
         )
-    return residual
+    if isinstance(given, sp.Ne):
+        return f"an equation; got `{given}`. Write `sympy.Eq(left, right)`."
+    if isinstance(given, (tuple, list, set, np.ndarray, sp.MatrixBase)):
+        kind = type(given).__name__
+        return f"one SymPy expression or `sympy.Eq`; got {kind}. Give one `Constraint` per equation."
+    return ""
 
 
 def _refuse_nonsense(expression: Any, label: str) -> None:

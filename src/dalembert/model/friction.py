@@ -11,6 +11,7 @@ from typing import Any, Literal
 import sympy as sp
 
 from dalembert.errors import ModelError
+from dalembert.model.expressions import as_expression, as_expressions
 from dalembert.model.laws import Coefficient, SlidingLaw, as_velocity, at_rest, length, refuse_negative, squared
 
 Normal = Literal["ideal", "actual"]
@@ -36,7 +37,11 @@ class Friction(SlidingLaw):
     @property
     def static_coefficient(self) -> Any:
         """μₛ; where it is not given, the coefficient of sliding at no speed."""
-        return self.friction_coefficient(sp.S.Zero) if self.mu_static is None else sp.sympify(self.mu_static)
+        return (
+            self.friction_coefficient(sp.S.Zero)
+            if self.mu_static is None
+            else as_expression(self.mu_static, "`mu_static`")
+        )
 
     @property
     def normal_components(self) -> tuple[Any, ...]:
@@ -122,7 +127,7 @@ class Coulomb(Friction):
         return _coefficients(self)
 
     def friction_coefficient(self, speed_squared: Any) -> Any:
-        return sp.sympify(self.mu)
+        return as_expression(self.mu, "`mu`")
 
     def direction(self, v: Sequence[Any]) -> tuple[Any, ...]:
         return _along(v, self.smoothing)
@@ -149,15 +154,15 @@ class Stribeck(Friction):
 
     def __post_init__(self) -> None:
         _check(self)
-        if sp.sympify(self.speed).is_positive is False:
+        if as_expression(self.speed, "`speed`").is_positive is False:
             raise ModelError([f"`speed` must be positive, a speed about which friction falls; got {self.speed}."])
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
-        return (*_coefficients(self), Coefficient("speed", sp.sympify(self.speed), positive=True))
+        return (*_coefficients(self), Coefficient("speed", as_expression(self.speed, "`speed`"), positive=True))
 
     def friction_coefficient(self, speed_squared: Any) -> Any:
-        mu, mu_static, speed = map(sp.sympify, (self.mu, self.mu_static, self.speed))
+        mu, mu_static, speed = as_expressions((self.mu, self.mu_static, self.speed), "`mu`, `mu_static` and `speed`")
         return mu + (mu_static - mu) * sp.exp(-speed_squared / speed**2)
 
     def direction(self, v: Sequence[Any]) -> tuple[Any, ...]:
@@ -205,12 +210,15 @@ class Continued(Friction):
         return tuple(side * component / length(v) + rest * d for component, d in zip(v, self.along, strict=True))
 
 
-def _check(law: Friction) -> None:
+def _check(law: Coulomb | Stribeck) -> None:
     """Bring the arguments into their forms, or refuse them."""
+    as_expression(law.mu, "`mu`")
+    if law.mu_static is not None:
+        as_expression(law.mu_static, "`mu_static`")
     object.__setattr__(law, "velocity", as_velocity(law.velocity))
     if law.normal not in ("ideal", "actual"):
         raise ModelError([f'`normal` must be "ideal" or "actual"; got {law.normal!r}.'])
-    width = None if law.smoothing is None else sp.sympify(law.smoothing)
+    width = None if law.smoothing is None else as_expression(law.smoothing, "`smoothing`")
     if width is not None and width.is_positive is False:
         raise ModelError([f"`smoothing` must be a positive width, or None for no smoothing; got {width}."])
     object.__setattr__(law, "smoothing", width)
@@ -226,21 +234,17 @@ def as_normal_force(components: Sequence[Any]) -> Any:
 
 def _as_normal_force(given: Any) -> Any:
     """An expression, or a tuple of components."""
-    try:
-        if not isinstance(given, (tuple, list)):
-            return sp.sympify(given)
-        components = tuple(map(sp.sympify, given))
-    except sp.SympifyError:
-        components = ()
-    if not components or not all(isinstance(component, sp.Expr) for component in components):
+    if not isinstance(given, (tuple, list)):
+        return as_expression(given, "`normal_force`")
+    if not given:
         raise ModelError([f"`normal_force` must be an expression, or a sequence of components; got {given!r}."])
-    return as_normal_force(components)
+    return as_normal_force(as_expressions(given, "`normal_force`"))
 
 
 def _coefficients(law: Any) -> tuple[Coefficient, ...]:
     given = {"mu": law.mu, "mu_static": law.mu_static, "smoothing": law.smoothing}
     return tuple(
-        Coefficient(name, sp.sympify(value), positive=name == "smoothing")
+        Coefficient(name, as_expression(value, f"`{name}`"), positive=name == "smoothing")
         for name, value in given.items()
         if value is not None
     )

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import sympy as sp
 
 from dalembert.errors import ModelError
+from dalembert.model.expressions import as_expression, as_expressions
 from dalembert.model.ordering import in_order, name_of
 from dalembert.model.symbols import ideal_force, t
 
@@ -82,16 +83,19 @@ class Viscous(SlidingLaw):
     velocity: Any = None
 
     def __post_init__(self) -> None:
+        as_expression(self.coefficient, "`coefficient`")
         object.__setattr__(self, "velocity", as_velocity(self.velocity))
         refuse_negative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
-        return (Coefficient("coefficient", sp.sympify(self.coefficient)),)
+        return (Coefficient("coefficient", as_expression(self.coefficient, "`coefficient`")),)
 
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         v = self.sliding_velocity(coordinates)
-        return self.generalised([-sp.sympify(self.coefficient) * component for component in v], coordinates)
+        return self.generalised(
+            [-as_expression(self.coefficient, "`coefficient`") * component for component in v], coordinates
+        )
 
 
 @dataclass(frozen=True)
@@ -105,16 +109,19 @@ class Quadratic(SlidingLaw):
     velocity: Any = None
 
     def __post_init__(self) -> None:
+        as_expression(self.coefficient, "`coefficient`")
         object.__setattr__(self, "velocity", as_velocity(self.velocity))
         refuse_negative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
-        return (Coefficient("coefficient", sp.sympify(self.coefficient)),)
+        return (Coefficient("coefficient", as_expression(self.coefficient, "`coefficient`")),)
 
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         v = self.sliding_velocity(coordinates)
-        return self.generalised([-sp.sympify(self.coefficient) * length(v) * component for component in v], coordinates)
+        return self.generalised(
+            [-as_expression(self.coefficient, "`coefficient`") * length(v) * component for component in v], coordinates
+        )
 
 
 @dataclass(frozen=True)
@@ -128,8 +135,11 @@ class Proportional(Law):
 
     coefficient: Any
 
+    def __post_init__(self) -> None:
+        as_expression(self.coefficient, "`coefficient`")
+
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(-sp.sympify(self.coefficient) * ideal_force(q) for q in coordinates)
+        return tuple(-as_expression(self.coefficient, "`coefficient`") * ideal_force(q) for q in coordinates)
 
 
 @dataclass(frozen=True)
@@ -144,11 +154,10 @@ class Prescribed(Law):
 
     def __post_init__(self) -> None:
         # A tuple of pairs, not a dict, so that a law can be hashed like the rest of the model.
-        pairs = self.expressions.items() if isinstance(self.expressions, Mapping) else enumerate(self.expressions)
         by_name = isinstance(self.expressions, Mapping)
-        object.__setattr__(
-            self, "expressions", tuple((name_of(key) if by_name else key, sp.sympify(value)) for key, value in pairs)
-        )
+        pairs = [(name_of(k), e) for k, e in self.expressions.items()] if by_name else enumerate(_entries(self))
+        stated = tuple((key, as_expression(value, "`nonideal`")) for key, value in pairs)
+        object.__setattr__(self, "expressions", stated)
 
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         given = dict(self.expressions)
@@ -159,6 +168,17 @@ class Prescribed(Law):
         if problems:
             raise ModelError(problems)
         return tuple(values)
+
+
+def _entries(law: Prescribed) -> list[Any]:
+    """The expressions of a law that are given in the order of the coordinates."""
+    given = law.expressions
+    try:
+        if not isinstance(given, (str, bytes, Set)):
+            return list(given)
+    except TypeError:
+        pass
+    raise ModelError([f"`nonideal` must be a law, several laws, or one expression per coordinate; got {given!r}."])
 
 
 def as_laws(given: Any, problems: list[str]) -> tuple[Law, ...]:
@@ -173,8 +193,8 @@ def as_laws(given: Any, problems: list[str]) -> tuple[Law, ...]:
         return ()
     try:
         return (Prescribed(given),)
-    except (TypeError, sp.SympifyError):
-        problems.append(f"`nonideal` must be a law, several laws, or one expression per coordinate; got {given!r}.")
+    except ModelError as error:
+        problems += error.problems
         return ()
 
 
@@ -198,11 +218,8 @@ def as_velocity(given: Any) -> tuple[Any, ...] | None:
     """The components of a sliding velocity as a tuple, from one expression or several; None as it is."""
     if given is None:
         return None
-    try:
-        components = tuple(sp.sympify(c) for c in given) if isinstance(given, (tuple, list)) else (sp.sympify(given),)
-    except sp.SympifyError:
-        components = ()
-    if not components or not all(isinstance(component, sp.Expr) for component in components):
+    components = as_expressions(given if isinstance(given, (tuple, list, sp.MatrixBase)) else (given,), "`velocity`")
+    if not components:
         raise ModelError([f"`velocity` must be an expression, or a sequence of them; got {given!r}."])
     return components
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import sympy as sp
@@ -33,19 +34,54 @@ def quoted(names: Iterable[str]) -> str:
 
 def in_order(names: Sequence[str], given: Any, argument: str, noun: str) -> tuple[list[Any], list[str]]:
     """The values of a mapping or sequence in the order of ``names``, and what is wrong with it in full sentences."""
-    if isinstance(given, Mapping):
-        by_name = {name_of(key): value for key, value in given.items()}
-        problems = name_problems(names, by_name, argument, noun)
-        return [by_name[name] for name in names if name in by_name], problems
+    named, problems = by_name(given, argument, noun)
+    if named is not None:
+        problems += name_problems(names, named, argument, noun)
+        return [named[name] for name in names if name in named], problems
     try:
-        values = list(given)
+        values = None if isinstance(given, (str, bytes, Set)) else list(given)
     except TypeError:
+        values = None
+    if values is None:
         return [], [f"`{argument}` must be a sequence or a mapping by name; got {given!r}."]
     if len(values) != len(names):
         return values, [
             f"`{argument}` must have one entry per {noun} ({len(names)}: {quoted(names)}); got {len(values)}."
         ]
     return values, []
+
+
+def by_name(given: Any, argument: str, noun: str) -> tuple[dict[str, Any] | None, list[str]]:
+    """Values by name from a mapping or labels, and what is wrong with the names; None for values without names."""
+    items = _labelled(given)
+    if items is None:
+        return None, []
+    names = [name_of(key) for key, _ in items]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    problems = [f"`{argument}` must give each {noun} once; given twice: {quoted(twice)}."] if twice else []
+    return dict(zip(names, (value for _, value in items), strict=True)), problems
+
+
+def _labelled(given: Any) -> list[tuple[Any, Any]] | None:
+    """The entries of a mapping, a Series, a DataFrame or a DataArray with their labels; None where there are none.
+
+    Labels that only count, 0, 1, 2 …, say nothing but the order, which the values have as well.
+    """
+    if isinstance(given, Mapping):
+        return list(given.items())
+    package, kind = type(given).__module__.partition(".")[0], type(given).__name__
+    labels: list[Any] = []
+    values: list[Any] = []
+    if package == "pandas" and kind == "Series":
+        labels, values = list(given.index), list(given)
+    elif package == "pandas" and kind == "DataFrame":
+        labels, values = list(given.columns), [given[label].to_numpy() for label in given.columns]
+    elif package == "xarray" and kind == "DataArray":
+        axes = [d for d in given.dims if d in given.coords and (given.ndim == 1 or given[d].dtype.kind in "UO")]
+        if len(axes) == 1:
+            labels = list(given[axes[0]].values)
+            values = [given.isel({axes[0]: i}).values for i in range(len(labels))]
+    return None if labels == list(range(len(labels))) else list(zip(labels, values, strict=True))
 
 
 def name_problems(names: Sequence[str], given: Iterable[str], argument: str, noun: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model.constraint import Constraint
+from dalembert.model.expressions import as_expression
 from dalembert.model.friction import Friction, as_normal_force
 from dalembert.model.laws import Law, Prescribed, Proportional, SlidingLaw
 from dalembert.model.ordering import name_of, quoted
@@ -95,7 +96,7 @@ def _placed(law: Law, constraint: Constraint | None, system: Any) -> tuple[Place
         return placed, _missing(law, placed.described) or _sliding_problems(law, placed.described, system)
     row = _Contact.of(constraint, system)
     if isinstance(law, Proportional):
-        force = [-sp.sympify(law.coefficient) * multiplier(name) * slope for slope in row.gradient]
+        force = [-as_expression(law.coefficient, "`coefficient`") * multiplier(name) * slope for slope in row.gradient]
         return replace(placed, law=Prescribed(force)), []
     known: dict[str, Any] = {}
     problems: list[str] = []

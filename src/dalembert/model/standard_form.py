@@ -13,6 +13,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model.constraint import Constraint
+from dalembert.model.differentiation import derivative
 from dalembert.model.symbols import StateSymbols
 
 
@@ -77,15 +78,15 @@ def constraint_row(constraint: Constraint, symbols: StateSymbols) -> Row:
 def gradient(expression: Any, variables: Sequence[sp.Symbol]) -> tuple[Any, ...]:
     """Partial derivatives; zero without differentiating where a variable does not occur."""
     present = expression.free_symbols
-    return tuple(expression.diff(v) if v in present else sp.S.Zero for v in variables)
+    return tuple(derivative(expression, v) if v in present else sp.S.Zero for v in variables)
 
 
 def time_derivative(expression: Any, symbols: StateSymbols) -> Any:
     """The part of d/dt of an expression that does not contain accelerations: (∂/∂q) q̇ + ∂/∂t."""
     present = expression.free_symbols
-    terms = [expression.diff(q) * qd for q, qd in zip(symbols.q, symbols.qd, strict=True) if q in present]
+    terms = [derivative(expression, q) * qd for q, qd in zip(symbols.q, symbols.qd, strict=True) if q in present]
     if symbols.time in present:
-        terms.append(expression.diff(symbols.time))
+        terms.append(derivative(expression, symbols.time))
     return sp.Add(*terms)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -27,6 +28,7 @@ class Contact:
     velocity        components of the sliding velocity; tangential ones only, where that can be told
     normal_size     |N|, an expression of multipliers
     mu_static       most that friction can hold, as a part of |N|
+    mark            what sets the names made here apart from those of the model
     """
 
     number: int
@@ -34,22 +36,28 @@ class Contact:
     velocity: tuple[Any, ...]
     normal_size: Any
     mu_static: Any
+    mark: str = ""
 
     @property
     def along(self) -> tuple[sp.Symbol, ...]:
         """The parameters that say which way it slides: a unit vector with components like those of the velocity."""
-        return tuple(sp.Symbol(f"{self.name}: along {self.number}.{i}") for i, _ in enumerate(self.velocity, start=1))
+        return tuple(sp.Symbol(name) for name in self._names("along"))
 
     def rows(self) -> list[Constraint]:
         """The constraints that hold it."""
-        return [
-            Constraint(v, name=f"{self.name}: held {self.number}.{i}") for i, v in enumerate(self.velocity, start=1)
-        ]
+        return [Constraint(v, name=name) for v, name in zip(self.velocity, self._names("held"), strict=True)]
+
+    def _names(self, word: str) -> list[str]:
+        """One name per component of the velocity."""
+        return [f"{self.name}: {word} {self.number}.{i}{self.mark}" for i in range(1, len(self.velocity) + 1)]
 
 
 @lru_cache(maxsize=128)
 def contacts(system: System) -> tuple[Contact, ...]:
     """The contacts that can stick: those of dry friction that is not smoothed."""
+    mark = ""
+    while any(re.fullmatch(rf".*\.\d+{mark}", name) for name in (*system.parameter_names, *system.constraint_names)):
+        mark += "'"
     return tuple(
         Contact(
             number,
@@ -57,6 +65,7 @@ def contacts(system: System) -> tuple[Contact, ...]:
             tangential(placed, system),
             placed.law.normal_size,
             placed.law.static_coefficient,
+            mark,
         )
         for number, placed in enumerate(system.laws)
         if isinstance(placed.law, Friction) and placed.law.can_stick

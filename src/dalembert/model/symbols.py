@@ -11,6 +11,8 @@ from typing import Any
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.model.expressions import as_expression
+
 MULTIPLIER = "lam."
 """How the plain symbol of a multiplier begins; the name of its constraint follows."""
 
@@ -42,6 +44,18 @@ def parameters(names: str | Sequence[str]) -> Any:
     return sp.symbols(names)
 
 
+class InternalSymbol(sp.Symbol):
+    """A real symbol of the library's own: it differs from every symbol of a user's, whatever that is called."""
+
+    __slots__ = ()
+
+    def __new__(cls, name: str) -> InternalSymbol:
+        return sp.Symbol.__new__(cls, name, real=True)  # pyright: ignore[reportReturnType]
+
+    def __getnewargs_ex__(self) -> Any:
+        return (self.name,), {}
+
+
 class ideal_force(sp.Function):  # noqa: N801  (reads as a function in a law, and SymPy functions are classes)
     """The component of the ideal constraint force along a coordinate, for use in a nonideal law.
 
@@ -53,6 +67,10 @@ class ideal_force(sp.Function):  # noqa: N801  (reads as a function in a law, an
 
     nargs = (1,)
     is_real = True
+
+    def __new__(cls, coordinate: Any) -> Any:
+        # SymPy would evaluate a text given to a function
+        return sp.Function.__new__(cls, as_expression(coordinate, "the argument of `da.ideal_force`"))
 
 
 class multiplier(sp.AtomicExpr):  # noqa: N801  (reads as a function in a law, like ideal_force)
@@ -93,7 +111,7 @@ class StateSymbols:
     """Plain real symbols that stand for coordinates, velocities, accelerations, ideal force components, multipliers.
 
     Differentiating with respect to a symbol is quicker than with respect to a function of time, and knowing that it is
-    real keeps ``Abs`` and ``sqrt`` tidy. The dots in the names cannot clash with a name of the user's.
+    real keeps ``Abs`` and ``sqrt`` tidy. Their names are for reading only: no symbol of a user's equals one of them.
     """
 
     coordinates: tuple[Any, ...]
@@ -103,7 +121,7 @@ class StateSymbols:
         return tuple(coordinate.func.__name__ for coordinate in self.coordinates)
 
     def _family(self, prefix: str) -> tuple[sp.Symbol, ...]:
-        return tuple(sp.Symbol(f"{prefix}.{name}", real=True) for name in self.names)
+        return tuple(InternalSymbol(f"{prefix}.{name}") for name in self.names)
 
     @cached_property
     def q(self) -> tuple[sp.Symbol, ...]:
@@ -123,7 +141,7 @@ class StateSymbols:
 
     @cached_property
     def time(self) -> sp.Symbol:
-        return sp.Symbol("t", real=True)
+        return InternalSymbol("t")
 
     @cached_property
     def _rules(self) -> dict[Any, Any]:
@@ -139,7 +157,9 @@ class StateSymbols:
         """The expression in plain symbols; parameters become real symbols of the same name."""
         expression = expression.xreplace(self._rules)
         expression = expression.xreplace({m: plain_multiplier(m.name) for m in expression.atoms(multiplier)})
-        return expression.xreplace({s: real_twin(s) for s in free_parameters([expression]) if s not in self._known})
+        return expression.xreplace(
+            {s: real_twin(s) for s in free_parameters([expression]) if not isinstance(s, InternalSymbol)}
+        )
 
     @cached_property
     def _known(self) -> frozenset[sp.Symbol]:
@@ -163,12 +183,12 @@ class StateSymbols:
 
 def plain_multiplier(name: str) -> sp.Symbol:
     """The plain symbol of the multiplier of a constraint."""
-    return sp.Symbol(MULTIPLIER + name, real=True)
+    return InternalSymbol(MULTIPLIER + name)
 
 
 def _original(plain: sp.Symbol) -> Any:
     """The multiplier or the parameter that a plain symbol stands for."""
-    if plain.name.startswith(MULTIPLIER):
+    if isinstance(plain, InternalSymbol) and plain.name.startswith(MULTIPLIER):
         return multiplier(plain.name.removeprefix(MULTIPLIER))
     return sp.Symbol(plain.name)
 

@@ -12,6 +12,8 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.model.constraint import Constraint
+from dalembert.model.deep_stack import with_deep_stack
+from dalembert.model.expressions import as_expression, as_expressions, as_matrix
 from dalembert.model.laws import Coefficient, as_laws
 from dalembert.model.ordering import in_order, name_of
 from dalembert.model.placement import PlacedLaw, placed_laws
@@ -70,14 +72,16 @@ class System:
         problems: list[str] = []
         fields = {
             "coordinates": coordinates,
-            "mass_matrix": _matrix(self.mass_matrix, problems),
-            "applied_force": _column(coordinates, self.applied_force, problems),
-            "constraints": _named(_constraints(self.constraints), coordinates),
+            "mass_matrix": with_deep_stack(lambda: _matrix(self.mass_matrix, problems), "`mass_matrix`"),
+            "applied_force": with_deep_stack(
+                lambda: _column(coordinates, self.applied_force, problems), "`applied_force`"
+            ),
+            "constraints": with_deep_stack(lambda: _named(_constraints(self.constraints), coordinates), "a constraint"),
             "nonideal": as_laws(self.nonideal, problems),
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
-        problems += problems_of(self)
+        problems += with_deep_stack(lambda: problems_of(self), "an expression of the model")
         if problems:
             raise ModelError(problems)
 
@@ -109,8 +113,9 @@ class System:
         )
         if problems:
             extra = sp.zeros(len(coordinates), 1)  # so that what else is wrong comes to light as well
-        lagrangian = sp.sympify(lagrangian).doit()
-        mass_matrix, force = euler_lagrange(lagrangian, StateSymbols(coordinates))
+        lagrangian, mass_matrix, force = with_deep_stack(
+            lambda: _from_lagrangian(lagrangian, coordinates), "the Lagrangian"
+        )
         try:
             system = cls(coordinates, mass_matrix, force + extra, constraints, nonideal, lagrangian)
         except ModelError as error:
@@ -170,6 +175,12 @@ class System:
         return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian)
 
 
+def kind_of_object(given: Any) -> str:
+    """What something is that should have been a system, for a message, with what to pass instead if that is known."""
+    kind = type(given).__name__
+    return f"{kind}: pass its `.system`" if kind == "Mechanism" else kind
+
+
 def _coordinates(given: Any) -> tuple[Any, ...]:
     """The coordinates as a tuple; without sound ones nothing else can be judged."""
     coordinates = tuple(given) if isinstance(given, (tuple, list)) else (given,)
@@ -177,6 +188,12 @@ def _coordinates(given: Any) -> tuple[Any, ...]:
     if problems:
         raise ModelError(problems)
     return coordinates
+
+
+def _from_lagrangian(given: Any, coordinates: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    """The Lagrangian worked out, and the mass matrix and the force that follow from it."""
+    lagrangian = as_expression(given, "the Lagrangian").doit()
+    return lagrangian, *euler_lagrange(lagrangian, StateSymbols(coordinates))
 
 
 def _constraints(given: Any) -> tuple[Any, ...]:
@@ -187,9 +204,9 @@ def _constraints(given: Any) -> tuple[Any, ...]:
 
 def _matrix(given: Any, problems: list[str]) -> Any:
     try:
-        return sp.ImmutableMatrix(given)
-    except (TypeError, ValueError, sp.SympifyError):
-        problems.append(f"`mass_matrix` must be a square matrix of expressions; got {given!r}.")
+        return as_matrix(given, "`mass_matrix`")
+    except ModelError as error:
+        problems += error.problems
         return sp.ImmutableMatrix(0, 0, [])
 
 
@@ -198,9 +215,9 @@ def _column(coordinates: Sequence[Any], given: Any, problems: list[str]) -> Any:
     values, found = in_order(names, given, "applied_force", "coordinate")
     problems += found
     try:
-        return sp.ImmutableMatrix(len(values), 1, [sp.sympify(value) for value in values])
-    except (TypeError, ValueError, AttributeError, sp.SympifyError):
-        problems.append(f"`applied_force` must hold expressions; got {given!r}.")
+        return sp.ImmutableMatrix(len(values), 1, as_expressions(values, "`applied_force`"))
+    except ModelError as error:
+        problems += error.problems
         return sp.ImmutableMatrix(0, 1, [])
 
 

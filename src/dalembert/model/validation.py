@@ -38,7 +38,7 @@ def coordinate_problems(coordinates: tuple[Any, ...]) -> list[str]:
     if strangers:
         return [
             f"`coordinates` must be functions of `da.t`; got {', '.join(f'`{q}`' for q in strangers)}. "
-            f"Make them with `da.coordinates`."
+            f"Make them with `da.coordinates`; time is `da.t`, a symbol without assumptions."
         ]
     twice = _repeated(name_of(q) for q in coordinates)
     return [f"`coordinates` must differ from one another; given twice: {quoted(twice)}."] if twice else []
@@ -78,7 +78,9 @@ def expression_problems(
         )
     odd_times = sorted(str(s) for s in expression.free_symbols if s.name == "t" and s != t)
     if odd_times:
-        problems.append(f"{where} must write time as `da.t`; got another symbol named `t`.")
+        problems.append(
+            f"{where} must write time as `da.t`; got another symbol named `t`, with assumptions. Use `t = da.t`."
+        )
     highest = max((d.derivative_count for d in expression.atoms(sp.Derivative)), default=0)
     if not forces and expression.atoms(ideal_force):
         problems.append(f"{where} must not contain `da.ideal_force`; only a nonideal law may.")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf, isfinite
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
-from dalembert.model.ordering import in_order, name_of, name_problems, quoted
+from dalembert.model.ordering import by_name, in_order, name_problems, quoted
 
 Floats = NDArray[np.float64]
 
@@ -30,26 +30,31 @@ def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
 
 def parameter_values(names: Sequence[str], given: Any) -> tuple[float, ...]:
     """A finite number for every parameter, in their order, from a mapping by name or symbol."""
-    given = {} if given is None else given
-    if not isinstance(given, Mapping):
-        raise InputError(f"`parameters` must be a mapping from names to numbers; got {given!r}.")
-    by_name = {name_of(key): value for key, value in given.items()}
-    if len(by_name) != len(names) or not all(name in by_name for name in names):
-        raise InputError(" ".join(name_problems(names, by_name, "parameters", "parameter")))
-    return tuple(map(float, _finite([by_name[name] for name in names], names, "parameters")))
+    given = _mapping({} if given is None else given, "parameters")
+    if len(given) != len(names) or not all(name in given for name in names):
+        raise InputError(" ".join(name_problems(names, given, "parameters", "parameter")))
+    return tuple(map(float, _finite([given[name] for name in names], names, "parameters")))
 
 
 def named_values(given: Any, argument: str) -> dict[str, float]:
     """Finite numbers by name, from a mapping by name or symbol."""
-    if not isinstance(given, Mapping):
+    named = _mapping(given, argument)
+    return dict(zip(named, map(float, _finite(list(named.values()), list(named), argument)), strict=True))
+
+
+def _mapping(given: Any, argument: str) -> dict[str, Any]:
+    """Values by name, each name once."""
+    named, problems = by_name(given, argument, "parameter")
+    if named is None:
         raise InputError(f"`{argument}` must be a mapping from names to numbers; got {given!r}.")
-    by_name = {name_of(key): value for key, value in given.items()}
-    return dict(zip(by_name, map(float, _finite(list(by_name.values()), list(by_name), argument)), strict=True))
+    if problems:
+        raise InputError(" ".join(problems))
+    return named
 
 
 def column_values(given: Any, argument: str) -> Floats:
     """Numbers, NaN among them where there are none."""
-    values = _numbers(given, argument)
+    values = as_numbers(given, argument)
     if np.isinf(values).any():
         raise InputError(f"`{argument}` must be finite, or NaN where nothing was seen; it holds an infinity.")
     return values
@@ -57,7 +62,7 @@ def column_values(given: Any, argument: str) -> Floats:
 
 def time_values(given: Any, argument: str, *, increasing: bool = False) -> Floats:
     """Finite times; at least two and strictly increasing where that is asked for."""
-    times = np.array(_numbers(given, argument), order="C")  # machine code reads one after the other
+    times = np.array(as_numbers(given, argument), order="C")  # machine code reads one after the other
     if increasing and _increase(times):
         return times
     if not np.isfinite(times).all():
@@ -78,7 +83,7 @@ def _increase(times: Floats) -> bool:
 
 def scalar_value(given: Any, argument: str) -> Floats:
     """One finite number."""
-    value = _numbers(given, argument)
+    value = as_numbers(given, argument)
     if value.ndim or not np.isfinite(value):
         raise InputError(f"`{argument}` must be one finite number; got {given!r}.")
     return value
@@ -94,21 +99,49 @@ def tolerance_value(given: Any, argument: str) -> float:
     return value
 
 
-def _numbers(given: Any, argument: str) -> Floats:
+def as_numbers(given: Any, argument: str) -> Floats:
+    """Return real numbers as an array of any shape; what NumPy would turn into numbers in silence is refused."""
     try:
-        return np.asarray(given, float)
+        array = np.asarray(given)
+        refusal = _refusal(given, array)
+        if not refusal:
+            return np.asarray(array, float)
     except (TypeError, ValueError):
-        raise InputError(f"`{argument}` must hold numbers; got {given!r}.") from None
+        refusal = f"must hold numbers; got {given!r}."
     except OverflowError:
-        raise InputError(f"`{argument}` must hold numbers below 1e308; it holds a larger one.") from None
+        refusal = "must hold numbers below 1e308; it holds a larger one."
+    raise InputError(f"`{argument}` {refusal}") from None
+
+
+def _refusal(given: Any, array: Any) -> str:
+    """What keeps an array from being one of real numbers, by its kind; empty if nothing does."""
+    if np.ma.is_masked(given):
+        return "must hold a number everywhere; it has masked entries. Leave them out, or fill them by `.filled(...)`."
+    kind = array.dtype.kind
+    entries = array.ravel() if kind == "O" else ()
+    if kind == "c" or any(isinstance(entry, (complex, np.complexfloating)) for entry in entries):
+        return "must be real; got complex numbers. Give their real parts, `.real`, even where the rest is zero."
+    if kind in "mM":
+        example = "(times - times[0]) / np.timedelta64(1, 's')"
+        return f"must hold plain numbers; got {array.dtype}. Turn dates into seconds, as in `{example}`."
+    if kind == "b" or any(isinstance(entry, (bool, np.bool_)) for entry in entries):
+        return f"must hold numbers; got booleans, {_cut(given)}."
+    if kind in "SV" or any(isinstance(entry, (bytes, set)) for entry in entries):
+        return f"must hold numbers; got {_cut(given)}."
+    return ""
+
+
+def _cut(given: Any) -> str:
+    text = repr(given)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _finite(values: Sequence[Any], names: Sequence[str], argument: str) -> Floats:
-    if all(isinstance(value, (float, int)) for value in values):  # the usual case, in one go
-        plain = _numbers(values, argument)
+    if all(isinstance(value, (float, int)) and not isinstance(value, bool) for value in values):  # the usual case
+        plain = as_numbers(values, argument)
         if np.isfinite(plain).all():
             return plain
-    numbers = [_numbers(value, f"{argument}[{name}]") for value, name in zip(values, names, strict=True)]
+    numbers = [as_numbers(value, f"{argument}[{name}]") for value, name in zip(values, names, strict=True)]
     for number, name in zip(numbers, names, strict=True):
         if number.ndim:
             raise InputError(f"`{argument}` must hold one number per name; `{name}` has shape {number.shape}.")

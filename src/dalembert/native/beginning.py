@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.stepper import INTEGRATE, Parts, Stepper, evaluate
+from dalembert.native.stepper import INTEGRATE, Parts, Stepper, allowed, evaluate
 from dalembert.native.writer import LONG, Writer
 
 SHORT = 1e-6
@@ -16,15 +16,15 @@ SHORT = 1e-6
 
 
 def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
-    """first_step(y, t, end, p, rtol, atol, work): the length of a step to try first."""
+    """first_step(y, t, end, p, settings, work): the length of a step to try first."""
     P, D = POINTER, DOUBLE
-    w = Writer(module, "first_step", (P, D, D, P, D, D, P), D)
-    y, t, end, p, rtol, atol, work = w.function.args
+    w = Writer(module, "first_step", (P, D, D, P, P, P), D)
+    y, t, end, p, settings, work = w.function.args
     slope, moved, bent = (element(w.b, work, k * parts.stride) for k in range(3))
     left = w.b.fsub(end, t)
     evaluate(w, parts, y, t, p, slope)
-    size = _rms(w, parts, y, rtol, atol, lambda i: load(w.b, y, i))
-    speed = _rms(w, parts, y, rtol, atol, lambda i: load(w.b, slope, i))
+    size = _rms(w, parts, y, settings, lambda i: load(w.b, y, i))
+    speed = _rms(w, parts, y, settings, lambda i: load(w.b, slope, i))
     with w.b.if_then(_unknown(w, speed)):
         w.b.ret(w.intrinsic("minnum", number(SHORT), left))
     known = w.b.and_(*(w.b.fcmp_ordered(">", x, number(1e-5)) for x in (size, speed)))
@@ -33,7 +33,7 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     for i in w.each(parts.size):
         store(w.b, w.b.fadd(load(w.b, y, i), w.b.fmul(trial, load(w.b, slope, i))), moved, i)
     evaluate(w, parts, moved, w.b.fadd(t, trial), p, bent)
-    change = _rms(w, parts, y, rtol, atol, lambda i: w.b.fsub(load(w.b, bent, i), load(w.b, slope, i)))
+    change = _rms(w, parts, y, settings, lambda i: w.b.fsub(load(w.b, bent, i), load(w.b, slope, i)))
     steepest = w.intrinsic("maxnum", speed, w.b.fdiv(change, trial))
     with w.b.if_then(_unknown(w, w.b.fadd(steepest, change))):
         w.b.ret(trial)
@@ -50,10 +50,10 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
 def write_stretch(module: ir.Module, parts: Parts, stepper: Stepper) -> None:
     """stretch(…) -> as ``integrate``, of which it has the arguments; a step of zero stands for one to be found."""
     w = Writer(module, "stretch", INTEGRATE, LONG)
-    y, t, end, h, p, rtol, atol, _, _, _, _, _, work = w.function.args
+    y, t, end, h, p, settings, *_, work = w.function.args
     first_step = write_first_step(module, parts)
     with w.b.if_then(w.b.fcmp_ordered("==", load(w.b, h, 0), number(0.0))):
-        store(w.b, w.b.call(first_step, [y, load(w.b, t, 0), end, p, rtol, atol, work]), h, 0)
+        store(w.b, w.b.call(first_step, [y, load(w.b, t, 0), end, p, settings, work]), h, 0)
     w.b.ret(w.b.call(stepper.integrate, w.function.args))
 
 
@@ -62,11 +62,10 @@ def _unknown(w: Writer, x: Any) -> Any:
     return w.b.fcmp_unordered(">=", w.intrinsic("fabs", x), number(float("inf")))
 
 
-def _rms(w: Writer, parts: Parts, y: Any, rtol: Any, atol: Any, of: Any) -> Any:
+def _rms(w: Writer, parts: Parts, y: Any, settings: Any, of: Any) -> Any:
     """The root of the mean square of components over what errors they may have."""
     total = w.variable(DOUBLE, number(0.0))
     for i in w.each(parts.size):
-        allowed = w.b.fadd(atol, w.b.fmul(rtol, w.intrinsic("fabs", load(w.b, y, i))))
-        share = w.b.fdiv(of(i), allowed)
+        share = w.b.fdiv(of(i), allowed(w, settings, i, w.intrinsic("fabs", load(w.b, y, i))))
         w.b.store(w.b.fadd(w.get(total), w.b.fmul(share, share)), total)
     return w.intrinsic("sqrt", w.b.fdiv(w.get(total), number(parts.size)))

@@ -49,8 +49,8 @@ class NativeEngine:
         write_stretch(module, parts, stepper)
         self.parts = parts
         self._code = MachineCode(module)
-        self._stretch = self._function("stretch", ctypes.c_int64, "aadaadddiaaaa")
-        self._sample = self._function("sample", None, "iaaaaaaaa")
+        self._stretch = self._function("stretch", ctypes.c_int64, "aadaaaiaaaa")
+        self._sample = self._function("sample", None, "iaaaaaaaaa")
         ends = [*accumulate(self.account, initial=0)]
         self._places = {name: slice(*place) for name, place in zip(Account._fields, pairwise(ends), strict=True)}
         self._accelerate = self._function("accelerate", None, "adaa")
@@ -77,11 +77,12 @@ class NativeEngine:
         return found
 
     def stretch(
-        self, y: Floats, t: float, end: float, h: float, p: Floats, rtol: float, atol: float, room: int
+        self, y: Floats, t: float, end: float, h: float, p: Floats, settings: Floats, room: int
     ) -> tuple[Stretch, float]:
-        """Up to ``room`` steps from a state, and the step to try next; ``h`` is that to try first, zero to find one."""
-        # time itself must still resolve a step
-        shortest = max(4 * np.spacing(abs(t)), 1e-18 * (end - t))
+        """Up to ``room`` steps from a state, and the step to try next; ``h`` is that to try first, zero to find one.
+
+        For ``settings`` see ``stepper.settings_of``.
+        """
         # in one piece, since an address takes a microsecond to ask for, and of this call alone, since another thread
         # may be in the same code: t, h, number of rejected steps; state; working memory; times and states of steps
         size = self.parts.size
@@ -92,7 +93,7 @@ class NativeEngine:
         now = memory.ctypes.data
         state, work, times = now + 24, now + 8 * (3 + size), now + 8 * first
         code = self._stretch(
-            *(state, now, end, now + 8, p.ctypes.data, rtol, atol, shortest, room),
+            *(state, now, end, now + 8, p.ctypes.data, settings.ctypes.data, room),
             *(times, times + 8 * room, now + 16, work),
         )
         taken, ending = divmod(code, 3)
@@ -100,17 +101,20 @@ class NativeEngine:
         return Stretch(memory[first : first + taken], steps, int(memory[2]), ending), float(memory[1])
 
     def sample(
-        self, t0: Floats, y0: Floats, times: Floats, p: Floats
-    ) -> tuple[Floats, dict[str, Floats], NDArray[np.bool_]]:
-        """States at times reached by one step each from (t0, y0), their account by name, and which of them to trust."""
+        self, t0: Floats, y0: Floats, times: Floats, p: Floats, settings: Floats
+    ) -> tuple[Floats, dict[str, Floats], Floats]:
+        """States at times reached by one step each from (t0, y0), their account by name, and how far to trust them.
+
+        The last is one, zero, or ``stepper.UNRELIABLE``: see ``reached`` there.
+        """
         count, size, lines = len(times), self.parts.size, sum(self.account)
-        # in one piece as above: which of them to trust, states, what is told of them, working memory
+        # in one piece as above: how far to trust them, states, what is told of them, working memory
         first, second, last = count, count * (1 + size), count * (1 + size + lines)
         memory = np.empty(last + self.parts.workspace)
         trusted = memory.ctypes.data
         self._sample(
-            *(count, t0.ctypes.data, y0.ctypes.data, times.ctypes.data, p.ctypes.data),
+            *(count, t0.ctypes.data, y0.ctypes.data, times.ctypes.data, p.ctypes.data, settings.ctypes.data),
             *(trusted + 8 * first, trusted + 8 * second, trusted, trusted + 8 * last),
         )
         states, told = memory[first:second].reshape(count, size), memory[second:last].reshape(count, lines)
-        return states, {name: told[:, place] for name, place in self._places.items()}, memory[:count] == 1.0
+        return states, {name: told[:, place] for name, place in self._places.items()}, memory[:count]

@@ -14,7 +14,7 @@ from llvmlite import ir
 from dalembert.native.assembly import DOUBLE, POINTER, load, number, store, write_program
 from dalembert.native.beginning import write_first_step
 from dalembert.native.runge_kutta import write_runge_kutta
-from dalembert.native.stepper import DECLINED, FINISHED, MORE, Parts, evaluate, write_parts, write_stepper
+from dalembert.native.stepper import ATOL, DECLINED, FINISHED, MORE, Parts, evaluate, write_parts, write_stepper
 from dalembert.native.tape import Program
 from dalembert.native.writer import LONG, Writer, whole
 
@@ -22,14 +22,15 @@ MEMBER = (POINTER, POINTER, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG)
 """Arguments of ``member``: y, p, apart, times, outputs, every, out, settings, room.
 
 States at ``outputs`` times go to ``out``, all of them if ``every`` is one, only the last if it is zero. ``settings``
-are rtol, atol and the shortest step, or the one step if all are equal; ``room`` is the largest number of steps.
+are those of ``stepper.settings_of`` and one more, which is one if absolute tolerances are to be multiplied by the
+scales of the member's start; or the one step if all are equal. ``room`` is the largest number of steps.
 """
 
 
 class Moving(NamedTuple):
     """The programs that move a member with n coordinates and some parameters; see ``Parts``.
 
-    sound       one if a start satisfies the constraints, else zero
+    start       first of its outputs: one if a motion may start at a state, else zero
     sliding     for each contact that can stick its sliding velocity, and how that changes; None without any
     contacts    how many components each of these velocities has
     """
@@ -39,7 +40,7 @@ class Moving(NamedTuple):
     accelerate: Program
     project: Program | None
     agree: Program | None
-    sound: Program
+    start: Program
     sliding: Program | None = None
     contacts: tuple[int, ...] = ()
 
@@ -47,8 +48,8 @@ class Moving(NamedTuple):
 def write_member(module: ir.Module, moving: Moving, *, fixed: bool) -> ir.Function:
     """member(…) -> how it ended, as a double: with steps of one length, or adaptive ones."""
     parts = write_parts(module, moving.n, moving.accelerate, moving.project, moving.agree)
-    sound = write_program(module, "sound", moving.sound, hot=True)
-    walk = _Walk(module, parts, moving.parameters, sound)
+    start = write_program(module, "start", moving.start, hot=True)
+    walk = _Walk(module, parts, moving.parameters, start)
     if moving.sliding is not None:
         walk.sliding = write_program(module, "sliding", moving.sliding, hot=True)
         walk.contacts = moving.contacts
@@ -58,8 +59,8 @@ def write_member(module: ir.Module, moving: Moving, *, fixed: bool) -> ir.Functi
 class _Walk:
     """``member`` in the making."""
 
-    def __init__(self, module: ir.Module, parts: Parts, parameters: int, sound: ir.Function):
-        self.module, self.parts, self.sound, self.parameters = module, parts, sound, parameters
+    def __init__(self, module: ir.Module, parts: Parts, parameters: int, start: ir.Function):
+        self.module, self.parts, self.start, self.parameters = module, parts, start, parameters
         self.sliding: ir.Function | None = None
         self.contacts: tuple[int, ...] = ()
 
@@ -73,7 +74,7 @@ class _Walk:
             for i in w.each(count):
                 store(w.b, load(w.b, given, w.b.mul(i, self.apart)), own, i)
         self.clock = w.variable(DOUBLE, load(w.b, self.times, 0))
-        w.b.call(self.sound, [self.state, w.get(self.clock), self.p, self.work])
+        w.b.call(self.start, [self.state, w.get(self.clock), self.p, self.work])
         self._leave_unless(load(w.b, self.work, 0))
 
     def _leave_unless(self, flag: Any) -> None:
@@ -139,12 +140,12 @@ class _Walk:
         self._begin()
         w, size = self.w, self.parts.size
         before, reached, origin = (w.array(size) for _ in range(3))
+        settings = self._own_settings()
         step, rejected, kept = w.array(1), w.array(1), w.array(1)
         then = w.variable(DOUBLE, w.get(self.clock))
         ending, taken = w.variable(LONG, whole(MORE)), w.variable(LONG, whole(0))
-        rtol, atol, shortest = (load(w.b, self.settings, k) for k in range(3))
         end = load(w.b, self.times, w.b.sub(self.outputs, whole(1)))
-        begin = [self.state, w.get(self.clock), end, self.p, rtol, atol, self.work]
+        begin = [self.state, w.get(self.clock), end, self.p, settings, self.work]
         store(w.b, w.b.call(first_step, begin), step, 0)
         for i in w.each(self.outputs):
             time = load(w.b, self.times, i)
@@ -153,7 +154,7 @@ class _Walk:
                 for j in w.each(size):
                     store(w.b, load(w.b, self.state, j), before, j)
                 w.b.store(w.get(self.clock), then)
-                given = [self.state, self.clock, end, step, self.p, rtol, atol, shortest, whole(1)]
+                given = [self.state, self.clock, end, step, self.p, settings, whole(1)]
                 code = w.b.call(stepper.integrate, [*given, kept, reached, rejected, self.work])
                 w.b.store(w.b.srem(code, whole(3)), ending)
                 self._leave_if_turned(before, w.get(then), w.get(self.clock), controlled=True)
@@ -163,10 +164,23 @@ class _Walk:
             for j in w.each(size):  # values, not places: those could not be held in registers
                 store(w.b, w.b.select(here, load(w.b, self.state, j), load(w.b, before, j)), origin, j)
             start = w.b.select(here, w.get(self.clock), w.get(then))
-            self._leave_unless(w.b.call(stepper.reached, [origin, start, time, self.p, reached, self.work]))
+            self._leave_unless(w.b.call(stepper.reached, [origin, start, time, self.p, settings, reached, self.work]))
             self._put(reached, i)
         w.b.ret(number(float(FINISHED)))
         return w.function
+
+    def _own_settings(self) -> Any:
+        """The settings of this member; the scales of its start are in the working memory."""
+        w, size = self.w, self.parts.size
+        own, scaled = w.array(ATOL + size), load(w.b, self.settings, ATOL + size)
+        for i in range(ATOL):
+            store(w.b, load(w.b, self.settings, i), own, i)
+        by_scale = w.b.fcmp_ordered(">", scaled, number(0.5))
+        for i in w.each(size):
+            place = w.b.add(i, whole(ATOL))
+            scale = w.b.select(by_scale, load(w.b, self.work, w.b.add(i, whole(2))), number(1.0))
+            store(w.b, w.b.fmul(load(w.b, self.settings, place), scale), own, place)
+        return own
 
     def _going_on(self, ending: Any) -> Any:
         return self.w.b.icmp_signed("==", self.w.get(ending, LONG), whole(MORE))

@@ -125,11 +125,17 @@ class Program(NamedTuple):
 
 
 class Books(NamedTuple):
-    """How the output of ``books`` is divided: forces, multipliers, forces of each law, A, energies, and trust."""
+    """How the output of ``books`` is divided: forces, multipliers, forces of each law, A, energies, and trust.
+
+    ``law_natures`` are C of each law, ``law_forces`` the nonideal constraint force that follows from it.
+    """
 
     applied_force: int
     ideal_force: int
+    nonideal_force: int
     multipliers: int
+    reactions: int
+    law_natures: int
     law_forces: int
     constraint_matrix: int
     kinetic: int

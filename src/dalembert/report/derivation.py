@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
@@ -14,10 +14,10 @@ from dalembert.errors import InputError, ModelError
 from dalembert.model.friction import Friction
 from dalembert.model.laws import while_moving
 from dalembert.model.ordering import quoted
-from dalembert.model.standard_form import standard_form
+from dalembert.model.standard_form import StandardForm, standard_form
 from dalembert.model.sticking import leaves_reactions
 from dalembert.model.symbols import free_parameters
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import Floats, parameter_values, scalar_value, state_values
 from dalembert.report.blocks import block_root
 from dalembert.report.closed_form import ClosedForm, Terms, closed_form
@@ -29,6 +29,10 @@ from dalembert.report.probing import Probes, independent_rows, probes, refuse_co
 from dalembert.report.steps import seven_steps
 from dalembert.report.tex import latex, markdown
 from dalembert.report.tidy import exact, manner_of, tidy_matrix
+from dalembert.stabilisation import Gains, damping
+
+if TYPE_CHECKING:
+    from dalembert.integration.drift import Drift
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Derivation:
     """The equations of a system in closed form, in the letters it was stated in.
 
     mass_matrix (n, n), applied_force (n, 1), constraint_matrix (m, n), constraint_rhs (m, 1)
-                           as in the model, all rows, lightly tidied
+                           as in the model, all rows, lightly tidied; b with the stabilising terms of the drift cure
     nature (n, 1)          C, with ``da.ideal_force`` and ``da.multiplier`` left in it where a law depends on these
     ideal_force, nonideal_force, acceleration (n, 1)
                            columns of expressions if ``expanded``; otherwise formulas in the letters M, Q, A, b and C,
@@ -45,6 +49,7 @@ class Derivation:
     notes                  what a reader should know, one sentence each
     saddle                 whether M or A M⁻¹ Aᵀ is singular, so that motion and multipliers were found at once
     title, about           heading and opening words of the written derivation
+    gains                  rates α and β of these stabilising terms, or None
     """
 
     system: System
@@ -62,6 +67,7 @@ class Derivation:
     saddle: bool
     title: str
     about: str
+    gains: Gains | None = None
 
     def at(self, q: Any, qd: Any, t: float = 0.0, parameters: Any = None) -> Evaluation:
         """The closed form evaluated at one state; arguments as for ``da.motion``.
@@ -123,7 +129,9 @@ class Derivation:
         return {} if self.expanded else self.meaning
 
 
-def derive(system: System, *, title: str | None = None, about: str | None = None) -> Derivation:
+def derive(
+    system: System, *, drift: Drift | None = None, title: str | None = None, about: str | None = None
+) -> Derivation:
     """The equations of motion and the constraint forces of a system, in symbols.
 
     For independent rows of A:  Qᶜᵢ = Aᵀ S⁻¹ (b − A M⁻¹ Q),  Qᶜₙᵢ = C − Aᵀ S⁻¹ A M⁻¹ C,  S = A M⁻¹ Aᵀ,
@@ -131,12 +139,14 @@ def derive(system: System, *, title: str | None = None, about: str | None = None
 
     Parameters
     ----------
+    drift    as for ``da.simulate``: under ``da.Baumgarte`` the equations are those that it integrates, with b less
+             2α φ̇ + β² φ at position level and α ψ at velocity level. The other cures leave the equations as they are
     title    heading of the written derivation
     about    a sentence on the mechanical problem, for its first step
 
     Raises
     ------
-    InputError         if ``system`` is not stated in symbols
+    InputError         if ``system`` is not stated in symbols, or ``drift`` is no drift cure
     ModelError         a law given as z where M^(1/2) has no short closed form; friction by the actual reaction
     MassMatrixError    accelerations that neither masses nor constraints determine
     ConstraintError    constraints that contradict one another, or that leave their forces open
@@ -159,12 +169,13 @@ def derive(system: System, *, title: str | None = None, about: str | None = None
     """
     if not isinstance(system, System):
         raise InputError(
-            f"`system` must be a `da.System`, stated in symbols; got {type(system).__name__}. "
+            f"`system` must be a `da.System`, stated in symbols; got {kind_of_object(system)}. "
             f"For one made of functions there are only numbers: use `da.motion`."
         )
     for argument, text in (("title", title), ("about", about)):
         if not (text is None or isinstance(text, str)):
             raise InputError(f"`{argument}` must be a string; got {text!r}.")
+    gains = _gains(drift)
     form = standard_form(system)
     probed = probes(form, system)
     kept = independent_rows(probed, len(system.constraints))
@@ -172,7 +183,7 @@ def derive(system: System, *, title: str | None = None, about: str | None = None
     saddle = needs_saddle(probed, kept, system.constraint_names)
     n = len(system.coordinates)
     M, Q = _matrix(form.mass_matrix, n), _matrix(form.applied_force, 1)
-    A, b = _matrix(form.constraint_matrix, n), _matrix(form.constraint_rhs, 1)
+    A, b = _matrix(form.constraint_matrix, n), _matrix(_stabilised(form, system, gains), 1)
     C = _nature(system, M, probed)
     lam = require_determined(C, system.constraint_names, kept, probed)
     used = A.extract(kept, range(A.cols)), b.extract(kept, [0])
@@ -195,7 +206,26 @@ def derive(system: System, *, title: str | None = None, about: str | None = None
         saddle=saddle,
         title="Derivation of the equation of motion" if title is None else title,
         about=_opening(system) if about is None else about,
+        gains=gains,
     )
+
+
+def _gains(drift: Any) -> Gains | None:
+    """The stabilising rates of a drift cure, without decimal numbers."""
+    try:  # the classes themselves belong to the integration, which a derivation does without
+        gains = None if drift is None else drift.gains()
+    except AttributeError:
+        raise InputError(f"`drift` must be a cure such as `da.Projection()`, or None; got {drift!r}.") from None
+    return None if gains is None else Gains(*(exact(sp.Float(rate)) for rate in gains))
+
+
+def _stabilised(form: StandardForm, system: System, gains: Gains | None) -> list[Any]:
+    """b with the stabilising terms taken off."""
+    if gains is None:
+        return list(form.constraint_rhs)
+    rows = zip(system.constraints, form.constraint_rhs, form.velocity, form.position, strict=True)
+    factors = [(damping(constraint.level, gains), b, v, x) for constraint, b, v, x in rows]
+    return [b - of_velocity * v - of_position * x for (of_velocity, of_position), b, v, x in factors]
 
 
 def _matrix(entries: Sequence[Any], columns: int) -> Any:
@@ -214,7 +244,7 @@ def _nature(system: System, M: Any, probed: Probes) -> Any:
                     f'it has `normal="actual"`, and its friction changes the reactions. Use `da.motion` for numbers.'
                 ]
             )
-        entries = [system.symbols.plain(sp.sympify(c)) for c in placed.law.components(system.coordinates)]
+        entries = [system.symbols.plain(c) for c in placed.law.components(system.coordinates)]
         require_computable({"a nonideal law": entries}, system)
         components = exact(sp.Matrix([while_moving(entry) for entry in entries]))
         if placed.law.scaled:

@@ -66,7 +66,8 @@ def _derivation(case: Case) -> str:
     if case.no_closed_form or not case.readable:
         why = case.no_closed_form or f"Too long to be read; <code>dalembert derive {case.name}</code> writes them."
         return f"<h2>Equations of motion</h2><p>{why}</p>"
-    return derive(case.system, title="Equations of motion", about=case.about).to_html(fragment=True)
+    derivation = derive(case.system, drift=case.drift, title="Equations of motion", about=case.about)
+    return derivation.to_html(fragment=True)
 
 
 def _figures(case: Case, run: Trajectory, folder: Path) -> list[Image]:

@@ -69,7 +69,7 @@ class _Printer(MathMLPresentationPrinter):
         return positive_first(MathMLPresentationPrinter._as_ordered_terms(self, expr, order))
 
     def _print_Symbol(self, sym: Any, style: str = "plain") -> Any:
-        name, dots, family = spelled(sym.name)
+        name, dots, family = spelled(sym)
         set_as = Name(name, literal=True) if name in self.literal else typeset(name)
         letter = self._letter(html.escape(set_as.base))
         if set_as.literal:
@@ -84,7 +84,7 @@ class _Printer(MathMLPresentationPrinter):
         return printed
 
     def _print_MatrixSymbol(self, sym: Any) -> Any:
-        name, dots, _ = spelled(sym.name)
+        name, dots, _ = spelled(sym)
         base, *scripts = re.findall(r"[_^]?[A-Za-z]+", name)
         letter = self._letter(typeset(base).base)
         letter.setAttribute("mathvariant", "normal")

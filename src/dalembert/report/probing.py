@@ -40,8 +40,6 @@ def probes(form: StandardForm, system: System) -> Probes:
     ModelError         functions that cannot be computed
     ConstraintError    constraints whose residuals differ by a number, so that no state satisfies them
     """
-    if any(entry.has(sp.DiracDelta) for entry in form.constraint_rhs):  # numbers may do without it, formulas may not
-        require_computable(_parts(form, system), system)
     try:
         model = model_of(form, system.parameter_names)
         points = [state.point for state in random_states(model)]

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from dalembert.model.symbols import InternalSymbol
+
 
 def table(pairs: str) -> dict[str, str]:
     """A dictionary from words that are keys and values in turn."""
@@ -75,14 +77,15 @@ def look_alikes(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in given if count[typeset(name)] > 1)
 
 
-def spelled(name: str) -> tuple[str, int, str]:
+def spelled(symbol: Any) -> tuple[str, int, str]:
     """The letter, its dots and its family (coordinate, velocity …) of a plain symbol; other names as they are.
 
-    >>> spelled("qd.theta1")
+    >>> spelled(InternalSymbol("qd.theta1"))
     ('theta1', 1, 'qd')
     """
-    family, dot, letter = name.partition(".")
-    return (letter, _DOTS[family], family) if dot and family in _DOTS else (name, 0, "")
+    family, dot, letter = symbol.name.partition(".")
+    known = dot and family in _DOTS and not (symbol.is_Symbol and not isinstance(symbol, InternalSymbol))
+    return (letter, _DOTS[family], family) if known else (symbol.name, 0, "")
 
 
 def positive_first(terms: Sequence[Any]) -> list[Any]:

@@ -17,6 +17,7 @@ from dalembert.report.common_factor import with_common_factor
 from dalembert.report.letters import Letters, formulas, letters, misfit, saddle_matrix, schur
 from dalembert.report.spelling import spelled
 from dalembert.report.tidy import exact, manner_of, tidy_matrix
+from dalembert.stabilisation import Gains
 
 if TYPE_CHECKING:
     from dalembert.report.derivation import Derivation
@@ -64,7 +65,7 @@ def names_in(steps: Sequence[Step]) -> set[str]:
     for block in (block for step in steps for block in step.blocks):
         sides = [side for e in block for side in (e.left, e.right)] if isinstance(block, list) else block
         shown += [side for side in sides if not isinstance(side, str)]
-    return {spelled(s.name)[0] for e in shown for s in e.free_symbols if isinstance(s, sp.Symbol)}
+    return {spelled(s)[0] for e in shown for s in e.free_symbols if isinstance(s, sp.Symbol)}
 
 
 def _coordinates(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
@@ -105,7 +106,30 @@ def _standard_form(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
         shown = [Equation(of.A, _scalar(A)), Equation(of.b, _scalar(b))]
     else:
         shown = _rows(derivation, A, b, [_label(derivation, c) for c in system.constraints])
-    return (_differentiated([c.level for c in system.constraints]),), law, (_with(A),), shown
+    levels = [c.level for c in system.constraints]
+    between = ((_with(A),),) if derivation.gains is None else _stabilisation(derivation.gains, levels)
+    return (_differentiated(levels),), law, *between, shown
+
+
+def _stabilisation(gains: Gains, levels: Sequence[str]) -> tuple[Any, ...]:
+    """Baumgarte's terms in general, and their rates."""
+    alpha, beta = sp.symbols("alpha beta")
+    phi, phid, phidd = (_constraint("phi", dots) for dots in range(3))
+    psi, psid = (_constraint("psi", dots) for dots in range(2))
+    terms = {
+        "position": Equation(phidd + 2 * alpha * phid + beta**2 * phi, sp.S.Zero, "position"),
+        "velocity": Equation(psid + alpha * psi, sp.S.Zero, "velocity"),
+    }
+    text = "Baumgarte's stabilising terms make violations decay. They replace the derivatives of the constraints by"
+    rates = (alpha, " = ", gains.alpha)
+    if "position" in levels:
+        rates = (*rates, " and ", beta, " = ", gains.beta)
+    return (text,), [terms[level] for level in terms if level in levels], ("with ", *rates, ". In all,")
+
+
+def _constraint(letter: str, dots: int) -> Any:
+    """The left side of any constraint, or a time derivative of it."""
+    return sp.Symbol(f"{('q', 'qd', 'qdd')[dots]}.{letter}")
 
 
 def _forces(derivation: Derivation, of: Letters) -> tuple[Any, ...]:

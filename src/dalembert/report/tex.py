@@ -130,7 +130,7 @@ class _TexPrinter(LatexPrinter):
         return positive_first(LatexPrinter._as_ordered_terms(self, expr, order))
 
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:
-        name, dots, family = spelled(expr.name)
+        name, dots, family = spelled(expr)
         set_as = typeset(name)
         literal = set_as.literal or name in self.literal
         letter = rf"\mathrm{{{_literal(name)}}}" if literal else _word(set_as.base)
@@ -141,7 +141,7 @@ class _TexPrinter(LatexPrinter):
         return f"Q^{{c}}_{{i,{letter}{indices}}}" if family == "Qi" else _dotted(letter, dots) + indices
 
     def _print_MatrixSymbol(self, expr: Any) -> str:
-        name, dots, _ = spelled(expr.name)
+        name, dots, _ = spelled(expr)
         base, *scripts = re.findall(r"[_^]?[A-Za-z]+", name)
         letter = rf"\mathbf{{{base}}}" if len(base) == 1 else rf"\boldsymbol{{\{base}}}"
         return _dotted(letter, dots) + "".join(f"{script[0]}{{{script[1:]}}}" for script in scripts)

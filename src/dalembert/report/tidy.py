@@ -10,6 +10,8 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.model.symbols import InternalSymbol
+
 TIDY_LIMIT = 300
 """Monomials, counted before anything cancels, above which an expression is left alone."""
 
@@ -198,7 +200,7 @@ class _Hidden:
         return [(self._symbol(sp.sin(angle)), self._symbol(sp.cos(angle))) for angle in angles]
 
     def _symbol(self, e: Any) -> Any:
-        symbol = self._symbols.setdefault(e, sp.Symbol(f"hidden.{len(self._symbols)}", real=True))
+        symbol = self._symbols.setdefault(e, InternalSymbol(f"hidden.{len(self._symbols)}"))
         self.meaning[symbol] = e
         return symbol
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.integration.run import recorded, statistics
+from dalembert.integration.run import hand_over_notes, recorded, statistics
 from dalembert.integration.start import terms_at
 from dalembert.integration.trajectory import PER_CONSTRAINT, Trajectory
 from dalembert.lowering.build import build
@@ -47,7 +47,7 @@ def joined(pieces: Sequence[Piece], times: Floats, events: tuple[Any, ...]) -> T
         constraints=dynamics.constraints,
         parameters=dict(first.p),
         statistics=total,
-        notes=_notes(pieces),
+        notes=(*_notes(pieces), *(note for path in paths for note in (*path.notes, *hand_over_notes(path)))),
         events=events,
     )
 
@@ -56,6 +56,7 @@ def _part(piece: Piece, times: Floats) -> dict[str, Any]:
     phase = piece.phase
     mode, system = phase.mode, phase.mode.system
     found = recorded(mode.dynamics, phase.method, piece.path, times, phase.values)
+    del found["accurate"]
     if not mode.sticking:
         return found
     y = np.concatenate([found["q"], found["qd"]], axis=1)

@@ -105,20 +105,20 @@ class Mode:
         return total
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def mode_of(system: System, contacts: tuple[Contact, ...], sticking: tuple[Contact, ...]) -> Mode:
     """The mode, with its program if that was compiled before."""
     return Mode(system, contacts, sticking)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def values_of(system: System, expressions: tuple[Any, ...]) -> Callable[..., Floats]:
     """Expressions as a function of t, y, parameters and multipliers, at one time or at many; they come last."""
     symbols = system.symbols
     lam = [plain_multiplier(name) for name in system.constraint_names]
     parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
     arguments = [symbols.time, *symbols.q, *symbols.qd, *parameters, *lam]
-    compute = sp.lambdify(arguments, [symbols.plain(sp.sympify(e)) for e in expressions], modules="numpy")
+    compute = sp.lambdify(arguments, [symbols.plain(e) for e in expressions], modules="numpy")
 
     def values(t: Any, y: Floats, p: dict[str, float], multipliers: Floats | None = None) -> Floats:
         shape = np.shape(t)

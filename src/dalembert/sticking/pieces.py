@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +11,11 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from dalembert.errors import ConstraintError, InputError, SimulationError
+from dalembert.integration.drift import Projection
 from dalembert.integration.failure import why
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
+from dalembert.integration.run import corrected_start
 from dalembert.integration.start import require_start
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
@@ -56,6 +58,7 @@ class Pieces:
     p: dict[str, float]
     pieces: list[Piece] = field(default_factory=list[Piece])
     changes: list[Change] = field(default_factory=list[Change])
+    notes: list[str] = field(default_factory=list[str])
 
     def run(
         self, q0: Floats, qd0: Floats, times: Floats, *, allow_violation: bool, progress: bool | None
@@ -65,7 +68,10 @@ class Pieces:
         y = np.concatenate([q0, qd0]).astype(float)
         dynamics = build(self.system)
         values = tuple(self.p[name] for name in dynamics.parameters)
-        require_start(dynamics, q0, qd0, t, values, allow_violation=allow_violation)
+        projected = isinstance(self.method.drift, Projection)
+        self.notes = require_start(dynamics, q0, qd0, t, values, allow_violation=allow_violation, projected=projected)
+        if self.notes:
+            y = corrected_start(dynamics, self.method, q0, qd0, t, values)
         self._refuse_odd_coefficients(y, t)
         free = Phase(mode_of(self.system, self.contacts, ()), self.method, self.p, {}, {})
         phase, y = settled(free, y, t)
@@ -138,4 +144,5 @@ class Pieces:
         return self._trajectory(np.unique(np.append(times[times <= end], end)))
 
     def _trajectory(self, times: Floats) -> Trajectory:
-        return joined(self.pieces, times, tuple(self.changes))
+        found = joined(self.pieces, times, tuple(self.changes))
+        return replace(found, notes=(*self.notes, *found.notes))

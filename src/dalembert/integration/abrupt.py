@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Constraints that change abruptly: velocities can follow, by an impulse; positions cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.errors import MassMatrixError, StateError
+from dalembert.integration.native_steps import rows_for
+from dalembert.integration.start import nearest_state, terms_at, violated_rows
+
+Floats = NDArray[np.float64]
+
+FARTHEST = 1e-10
+"""How far ahead of where steps have shrunk to nothing a jump is looked for, as a part of the time that is left."""
+
+
+def across(dynamics: Dynamics, y: Floats, before: float, after: float, p: Any) -> tuple[Floats, list[str], str]:
+    """The state after a jump between two neighbouring times, what to note, and why there is none, if so.
+
+    Velocities change by the smallest amount in the mass metric, which is what an ideal impulse of the constraints does.
+    """
+    q, qd = np.split(y, 2)
+    jumped = {level: _jumped(dynamics, q, qd, before, after, p, level) for level in ("position", "velocity")}
+    if jumped["position"]:
+        names = ", ".join(f"`{name}` by {size:.3g}" for name, size in jumped["position"].items())
+        return (
+            y,
+            [],
+            (
+                f"the positions that the constraints prescribe must not jump; at t = {after:.6g} they do: {names}. Let "
+                f"the constraint change continuously, over a short time if need be."
+            ),
+        )
+    if not jumped["velocity"]:
+        return y, [], ""
+    names = ", ".join(f"`{name}` by {size:.3g}" for name, size in jumped["velocity"].items())
+    try:
+        state = nearest_state(dynamics, q, qd, np.asarray(after), p)
+    except (StateError, MassMatrixError) as refusal:
+        return y, [], f"at t = {after:.6g} a prescribed velocity jumps ({names}), and no velocities follow: {refusal}"
+    note = f"At t = {after:.6g} a prescribed velocity jumps ({names}); the velocities follow by an ideal impulse."
+    return np.concatenate([q, state.qd]), [note], ""
+
+
+def _jumped(
+    dynamics: Dynamics, q: Floats, qd: Floats, before: float, after: float, p: Any, level: str
+) -> dict[str, float]:
+    """By how much each constraint jumps that is violated afterwards and was not before, by name."""
+    terms = [terms_at(dynamics, q, qd, np.asarray(t), p) for t in (before, after)]
+    was, is_ = (violated_rows(one, q, qd)[level] for one in terms)
+    residuals = [np.asarray(getattr(one, level)) for one in terms]
+    change = np.abs(residuals[1] - residuals[0])
+    return {dynamics.constraints[k]: float(change[k]) for k in np.flatnonzero(is_ & ~was)}
+
+
+def contradiction_at(dynamics: Dynamics, y: Floats, t: float, p: Any) -> str:
+    """Which redundant constraint does not hold any more where a motion has ended, in words; empty if all do."""
+    if dynamics.native is None or not dynamics.native.possible or not np.isfinite(y).all():
+        return ""
+    q, qd = np.split(y, 2)
+    used = rows_for(dynamics, y, t, np.array([float(value) for value in p]))
+    terms = terms_at(dynamics, q, qd, np.asarray(t), p)
+    off = violated_rows(terms, q, qd)
+    rows = [k for k in np.flatnonzero(off["position"] | off["velocity"]) if k not in used]
+    if not rows or (off["position"] | off["velocity"])[list(used)].any():
+        return ""
+    sizes = np.maximum(np.abs(np.asarray(terms.position)), np.abs(np.asarray(terms.velocity)))
+    names = ", ".join(f"`{dynamics.constraints[k]}`, violated by {sizes[k]:.1e}" for k in rows)
+    return (
+        f"constraints that are redundant where a motion starts must go on to hold; {names}, contradicts the others "
+        f"there. Remove or correct it; `da.check(system)` tells which constraints conflict."
+    )
+
+
+def kink_ahead(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> str:
+    """Which constraint has a kink just ahead of where steps have shrunk to nothing, in words; empty if none has.
+
+    Along a straight path the residual of a smooth constraint grows like a power of time, that of a kink at once.
+    """
+    q, qd = np.split(y, 2)
+    if not np.isfinite(y).all():
+        return ""
+    found: list[Terms] = []
+    for ahead in FARTHEST * (end - t) * np.array([0.0, 0.25, 1.0]):
+        found.append(terms_at(dynamics, q + ahead * qd, qd, np.asarray(t + ahead), p))
+    here, near, far = ((violated_rows(terms, q, qd), terms) for terms in found)
+    sudden = np.zeros(len(dynamics.constraints), bool)
+    for level in ("position", "velocity"):
+        sizes = [np.abs(np.asarray(getattr(terms, level))) for _, terms in (near, far)]
+        sudden |= far[0][level] & ~here[0][level] & (sizes[0] > sizes[1] / 2)
+    names = ", ".join(f"`{dynamics.constraints[k]}`" for k in np.flatnonzero(sudden))
+    return (
+        f"the constraints must be smooth along the motion; {names} has a jump or a kink there, which the velocities "
+        f"cannot follow. Smooth it, or end the motion before."
+        if names
+        else ""
+    )
+
+
+def find_abrupt_change(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> float | None:
+    """A time just after t, where steps have shrunk to nothing, by which time has changed a constraint; None if none."""
+    q, qd = np.split(y, 2)
+    ahead = 4 * np.spacing(max(abs(t), abs(end - t)))
+    while np.isfinite(y).all() and ahead <= FARTHEST * (end - t):
+        if any(_jumped(dynamics, q, qd, t, t + ahead, p, level) for level in ("position", "velocity")):
+            return t + ahead
+        ahead *= 4
+    return None

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Trajectories in files: NetCDF, which can be read back, and tables of comma-separated values."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dalembert.integration.trajectory import Trajectory
+
+
+def write(run: Trajectory, path: str | Path) -> None:
+    """Write a trajectory in the format that the ending of the path names; a file is there whole, or not at all."""
+    target = Path(path)
+    if target.suffix.lower() not in _WRITERS:
+        raise InputError(
+            f"`path` must end in .nc (NetCDF, which `da.Trajectory.load` reads) or .csv (a table); got `{target}`."
+        )
+    if not target.parent.is_dir():
+        raise InputError(f"`path` must name a file in a folder that exists; there is no `{target.parent}`.")
+    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        _WRITERS[target.suffix.lower()](run, beside)
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def read(path: str | Path, from_xarray: Callable[[xr.Dataset], Trajectory]) -> Trajectory:
+    """The trajectory in a NetCDF file that ``write`` wrote."""
+    import xarray as xr
+
+    if not Path(path).exists():
+        raise InputError(f"`path` must name a file that `save` wrote; there is no {path}.")
+    if Path(path).suffix.lower() == ".csv":
+        raise InputError(f"`path` must name a NetCDF file that `save` wrote; {path} is a table. Save the run as .nc.")
+    try:
+        with xr.open_dataset(Path(path), engine="scipy", backend_kwargs={"mmap": False}) as data:
+            run = from_xarray(data.load())
+    except PermissionError:
+        raise
+    except Exception:  # a damaged file can make the reader stumble in any way
+        run = None
+    if run is None or not _whole(run):
+        raise InputError(f"`path` must name a file that `save` wrote; {path} holds something else, or is damaged.")
+    return run
+
+
+def table(run: Trajectory) -> tuple[list[str], Any]:
+    """The columns of a trajectory and their names, one row per time.
+
+    t; every coordinate, x; its velocity, x'; its acceleration, x''; the constraint forces on it; for every constraint
+    its multiplier, its reaction and its violation; the energy, where that is known.
+    """
+    columns: dict[str, Any] = {"t": run.t}
+    for k, name in enumerate(run.coordinates):
+        columns |= {name: run.q[:, k], f"{name}'": run.qd[:, k], f"{name}''": run.acceleration[:, k]}
+    for k, name in enumerate(run.coordinates):
+        columns |= {f"ideal_force({name})": run.ideal_force[:, k], f"nonideal_force({name})": run.nonideal_force[:, k]}
+    for k, name in enumerate(run.constraints):
+        columns |= {f"multiplier({name})": run.multipliers[:, k], f"reaction({name})": run.reactions[:, k]}
+        columns[f"violation({name})"] = run.violation[:, k]
+    if run.energy is not None:
+        columns["energy"] = run.energy
+    return list(columns), np.column_stack(list(columns.values()))
+
+
+def _write_netcdf(run: Trajectory, path: Path) -> None:
+    run.to_xarray().to_netcdf(path, engine="scipy")
+
+
+def _write_table(run: Trajectory, path: Path) -> None:
+    names, rows = table(run)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        writer.writerows([repr(float(value)) for value in row] for row in rows)
+
+
+_WRITERS: dict[str, Callable[[Any, Path], None]] = {".nc": _write_netcdf, ".csv": _write_table}
+
+
+def _whole(run: Trajectory) -> bool:
+    """Whether all parts of a trajectory are there and fit together."""
+    times, n, m = len(run.t), len(run.coordinates), len(run.constraints)
+    per_coordinate = (run.q, run.qd, run.acceleration, run.ideal_force, run.nonideal_force)
+    per_constraint = (run.multipliers, run.reactions, run.violation, run.velocity_violation)
+    wanted = [(a, (times, n)) for a in per_coordinate] + [(a, (times, m)) for a in per_constraint]
+    wanted += [(run.rank, (times,)), (run.inconsistency, (times,))]
+    return all(np.shape(a) == shape for a, shape in wanted)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A user's objects as SymPy expressions: the only way in, so that no text is ever evaluated as Python code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import isinf
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dalembert.errors import ModelError
+
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NOT_NAMES = ("nan", "inf", "infinity")  # texts that Python reads as numbers, and none that can be computed with
+
+MOST_TERMS = 10_000
+"""Terms of a sum, or factors of a product, that are written out."""
+
+
+def as_expression(given: Any, where: str) -> Any:
+    """Return a real, finite SymPy expression, or raise a ``ModelError`` that begins with ``where``.
+
+    A text that is a number becomes that number, one that is a name becomes the symbol of that name, and any other
+    text is refused. Finite sums and products are written out. Complex numbers are refused, even those whose imaginary
+    part is zero.
+
+    >>> as_expression("2.5", "`mu`"), as_expression("mu", "`mu`")
+    (2.50000000000000, mu)
+    """
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given.item()
+    value = _from_text(given, where) if isinstance(given, str) else _from_object(given, where)
+    if not isinstance(value, sp.Expr) or value.is_Matrix:
+        raise ModelError([f"{where} must be an expression; got {_shown(given)}."])
+    value = _written_out(value, where)
+    problem = _problem(value)
+    if problem:
+        raise ModelError([f"{where} {problem}"])
+    return sp.S.Zero if value.is_Float and value.is_zero else value  # 0.0 is not `== 0` to SymPy
+
+
+def as_matrix(given: Any, where: str) -> sp.ImmutableMatrix:
+    """Return a matrix of expressions from rows of them; a flat sequence makes a column."""
+    if isinstance(given, sp.MatrixExpr) and not isinstance(given, sp.MatrixBase):
+        given = given.as_explicit()
+    if isinstance(given, sp.MatrixBase):
+        return sp.ImmutableMatrix(given.rows, given.cols, [as_expression(e, where) for e in given])
+    rows = [_row(row) for row in _row(given) or ()]
+    if rows and all(row is None for row in rows):  # a flat sequence
+        rows = [[entry] for entry in _row(given) or ()]
+    lengths = {-1 if row is None else len(row) for row in rows}
+    if len(lengths) != 1 or -1 in lengths:
+        raise ModelError([f"{where} must be rows of expressions, all of one length; got {given!r}."])
+    entries = [as_expression(entry, where) for row in rows for entry in row or ()]
+    return sp.ImmutableMatrix(len(rows), *lengths, entries)
+
+
+def _row(given: Any) -> list[Any] | None:
+    """The entries of something that has them in order."""
+    ordered = isinstance(given, (tuple, list, sp.Tuple, sp.MatrixBase, sp.NDimArray))
+    has_entries = ordered or (isinstance(given, np.ndarray) and given.ndim > 0)
+    return [*given] if has_entries else None  # pyright: ignore[reportGeneralTypeIssues]
+
+
+def _from_text(given: str, where: str) -> Any:
+    if _DECIMAL.fullmatch(given) and len(given) < 1000:
+        return sp.Integer(given) if given.lstrip("+-").isdigit() else sp.Float(given)
+    if given.isidentifier() and given.lower() not in _NOT_NAMES:
+        return sp.Symbol(str(given))
+    raise ModelError(
+        [
+            f"{where} must be an expression; got the text {_shown(given)}, which is neither a name nor a number. "
+            f"Text is never evaluated: write the expression with `da.coordinates`, `da.parameters` and SymPy's "
+            f"functions."
+        ]
+    )
+
+
+def _from_object(given: Any, where: str) -> Any:
+    """A SymPy object as it is, a number as one of SymPy's; None for anything else."""
+    if isinstance(given, (complex, np.complexfloating)):
+        raise ModelError([f"{where} must be real; got the complex number {given}. Give its real part, `.real`."])
+    if isinstance(given, sp.Basic):
+        return given
+    if isinstance(given, (bool, bytes, np.ndarray)):
+        return None
+    if isinstance(given, np.generic) and not isinstance(given, (np.integer, np.floating)):
+        return None
+    try:
+        return sp.sympify(given, strict=True)  # strict: it parses no text, neither a str nor what str() makes of others
+    except (TypeError, ValueError, AttributeError, sp.SympifyError):
+        return None
+
+
+def _shown(given: Any) -> str:
+    text = repr(given)
+    text = text if len(text) <= 80 else f"{text[:77]}..."
+    return text if isinstance(given, str) else f"{text} of type {type(given).__name__}"
+
+
+def nodes(expression: Any) -> Iterator[Any]:
+    """Every distinct part of an expression, the whole first; without recursion, for expressions of any depth."""
+    seen, waiting = {expression}, [expression]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for part in node.args:
+            if part not in seen:
+                seen.add(part)
+                waiting.append(part)
+
+
+def postorder(expression: Any) -> Iterator[Any]:
+    """Every distinct part of an expression, each after its own parts; without recursion."""
+    seen: set[Any] = set()
+    waiting = [(expression, iter(expression.args))]
+    while waiting:
+        node, parts = waiting[-1]
+        part = next((part for part in parts if part not in seen), None)
+        if part is not None:
+            waiting.append((part, iter(part.args)))
+            continue
+        waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+
+
+def _problem(expression: Any) -> str:
+    """What makes an expression one that has no real value; empty if nothing does."""
+    for node in nodes(expression):
+        if node is sp.I or (node.is_Symbol and node.is_extended_real is False):
+            return f"must be real; got `{node}` in `{_cut(expression)}`."
+        if isinstance(node, (sp.Pow, sp.Function)) and node.is_number and node.is_extended_real is False:
+            return f"must be real; `{node}` in `{_cut(expression)}` is a complex number."
+        if node in (sp.nan, sp.zoo, sp.oo, -sp.oo) or isinstance(node, sp.AccumBounds):
+            return f"must be finite; got `{node}` in `{_cut(expression)}`."
+        if node.is_Number and _too_large(node):
+            return f"must hold numbers below 1e308; got one of {len(str(sp.floor(abs(node))))} digits."
+        if isinstance(node, (sp.Integral, sp.Limit, sp.Order, sp.Subs)):
+            kind = type(node).__name__
+            return f"must be worked out; got an unevaluated `{kind}`, `{_cut(node)}`. Give what its `.doit()` finds."
+    return ""
+
+
+def _too_large(number: Any) -> bool:
+    try:
+        return isinf(float(number))
+    except OverflowError:
+        return True
+
+
+def _cut(expression: Any) -> str:
+    try:
+        text = str(expression)
+    except RecursionError:
+        return "…"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _written_out(expression: Any, where: str) -> Any:
+    """Finite sums and products, term by term."""
+    found = [node for node in nodes(expression) if isinstance(node, (sp.Sum, sp.Product))]
+    outer = [node for node in found if not any(node in other.args[0].atoms(type(node)) for other in found)]
+    return expression.xreplace({node: _terms(node, where) for node in outer}) if outer else expression
+
+
+def _terms(node: Any, where: str) -> Any:
+    *inner, (index, first, last) = node.limits  # the outermost limits come last
+    if not (first.is_Integer and last.is_Integer and 0 <= last - first + 1 <= MOST_TERMS):
+        raise ModelError(
+            [
+                f"{where} must hold sums and products over at most {MOST_TERMS} whole numbers; got `{_cut(node)}`. "
+                f"Give a closed form, or the first terms."
+            ]
+        )
+    body = type(node)(node.function, *inner) if inner else node.function
+    parts = [_written_out(body.subs(index, k), where) for k in range(int(first), int(last) + 1)]
+    return sp.Add(*parts) if isinstance(node, sp.Sum) else sp.Mul(*parts)
+
+
+def as_expressions(given: Any, where: str) -> tuple[Any, ...]:
+    """Return several expressions."""
+    return tuple(as_expression(entry, where) for entry in given)

@@ -1,0 +1,120 @@
+"""Messages at mistakes that are easily made: each says what to write instead."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+
+x, y = da.coordinates("x y")
+k = da.parameters("k")
+ROD = da.Constraint(x**2 + y**2 - 1, name="rod")
+PENDULUM = da.System((x, y), sp.eye(2), (0, -10), ROD)
+BOB = da.Particle("bob", 1, (1, 0))
+MECHANISM = da.Mechanism(BOB, da.Rod("arm", da.ground.at(0, 0), BOB, length=1), da.Gravity((0, -10)))
+
+
+def test_python_comparisons_are_no_equations():
+    with pytest.raises(da.ModelError, match=r"constraint `c` must be an equation.*Python value False, which `==`.*Eq"):
+        da.Constraint(x**2 + y**2 == k**2, name="c")
+    with pytest.raises(
+        da.ModelError, match=r"must be an equation.*Python value True, which `!=`.*`sympy.Eq\(left, right"
+    ):
+        da.Constraint(x**2 + y**2 != k**2)
+
+
+@pytest.mark.parametrize("e", [x >= 0, x > 0, x <= y, x < 1])
+def test_inequalities_are_no_equations(e):
+    with pytest.raises(
+        da.ModelError, match=r"inequality `.*One-sided constraints are not supported: where the contact"
+    ):
+        da.Constraint(e, name="c")
+    with pytest.raises(da.ModelError, match=r"must be an equation; got `Ne\(x\(t\), 0\)`"):
+        da.Constraint(sp.Ne(x, 0), name="c")
+
+
+VERBS = {
+    "simulate": lambda s: da.simulate(s, (1, 0), (0, 0), [0, 1]),
+    "motion": lambda s: da.motion(s, (1, 0), (0, 0)),
+    "consistent_state": lambda s: da.consistent_state(s, (1, 0), (0, 0)),
+    "simulate_ensemble": lambda s: da.simulate_ensemble(s, np.ones((2, 2)), (0, 0), [0, 1]),
+    "check": da.check,
+    "classify": da.classify,
+    "derive": da.derive,
+    "reduce": da.reduce,
+    "build": da.build,
+    "linearize": lambda s: da.linearize(s, (0, -1)),
+    "flow": lambda s: da.flow(s, [0, 1]),
+    "vakonomic": da.vakonomic,
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_mechanism_is_not_its_system(verb: str):
+    with pytest.raises(da.InputError, match=r"got Mechanism: pass its `\.system`"):
+        VERBS[verb](MECHANISM)
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest():
+    with pytest.raises(AttributeError, match=r"no attribute `Columb`. Did you mean `Coulomb`\?"):
+        da.Columb  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute `xyzzy`$"):
+        da.xyzzy  # noqa: B018
+
+
+def test_time_is_the_time_of_the_library():
+    own = sp.Symbol("t", real=True)
+    with pytest.raises(da.ModelError, match=r"must write time as `da.t`; got another symbol.*Use `t = da.t`"):
+        da.System((x,), [[1]], (sp.sin(own),))
+    with pytest.raises(
+        da.ModelError, match=r"`coordinates` must be functions of `da.t`.*time is `da.t`, a symbol without"
+    ):
+        da.System((sp.Function("x")(own),), [[1]], (0,))
+
+
+def test_a_start_that_conflicting_constraints_exclude():
+    system = da.System((x, y), sp.eye(2), (0, 0), [da.Constraint(x - 1, name="a"), da.Constraint(x - 2, name="b")])
+    with pytest.raises(da.StateError, match=r"If constraints contradict one another, `da.check\(system\)` names them"):
+        da.simulate(system, (1, 0), (0, 0), [0, 1])
+    with pytest.raises(da.StateError, match=r"If they contradict one another, `da.check\(system\)` says so"):
+        da.consistent_state(system, (1, 0), (0, 0))
+    assert "`a`" in str(da.check(system))
+
+
+def test_an_ensemble_does_not_recommend_what_it_has_not():
+    many = da.simulate_ensemble(PENDULUM, np.array([[1.0, 0.0], [2.0, 0.0]]), (0, 0), [0, 1])
+    reason = str(many["reason"].values[1])
+    assert "`rod` is violated" in reason
+    assert "allow_violation" not in reason
+    bang = da.System((x,), [[1]], (1 / (1 - da.t) ** 3,))
+    reason = str(da.simulate_ensemble(bang, [[0.0], [1.0]], (0,), [0, 2])["reason"].values[0])
+    assert "solver=" not in reason or "run this member by `da.simulate`" in reason
+
+
+@pytest.mark.parametrize("given", [[5, 5], "5", None, True, 5j, np.nan, np.array([1.0])])
+def test_gains_are_one_number(given):
+    with pytest.raises(da.InputError, match="`alpha` must be one finite number, the same for all constraints; got"):
+        da.Baumgarte(given, 5)
+    with pytest.raises(da.InputError, match="`beta` must be one finite number"):
+        da.Baumgarte(5, given)
+
+
+def test_iterations_are_a_whole_number():
+    with pytest.raises(da.InputError, match=r"`iterations` must be a whole number, at least 1; got 1.5"):
+        da.Projection(1.5)  # pyright: ignore
+
+
+def test_arrays_where_an_expression_belongs():
+    with pytest.raises(da.ModelError, match=r"`applied_force` must be an expression; got array\(\[1., 2.\]\)"):
+        da.System((x,), [[1]], (np.array([1.0, 2.0]),))
+
+
+def test_data_in_an_expression():
+    """SciPy's splines cannot be called with a symbol; SymPy's can, and are the same polynomials."""
+    from scipy.interpolate import CubicSpline
+
+    at, values = [0, 1, 2, 3, 4], [0, 1, 0, 2, 1]
+    force = sp.interpolating_spline(3, da.t, at, values)
+    run = da.simulate(da.System((x,), [[1]], (force,)), (0,), (0,), [0, 2, 3.9])
+    by_scipy = CubicSpline(at, values).antiderivative(2)
+    np.testing.assert_allclose(run.q[:, 0], by_scipy(run.t), rtol=1e-7, atol=1e-12)

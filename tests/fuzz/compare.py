@@ -1,0 +1,141 @@
+"""Answers of the library to a random problem beside those of NumPy and SciPy: agreement, refusal, or a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+import dalembert as da
+from fuzz.systems import Problem, condition, random_problem
+
+SPAN = 1.0
+WELL_CONDITIONED = 1e3
+"""Up to this condition of the constraint rows nothing may be refused."""
+
+ROUNDING = 1e-12
+INTEGRATION = 1e-7
+"""Differences that are allowed at condition one; they grow with its square, as everything in the equation does."""
+
+
+class Outcome(NamedTuple):
+    """One comparison: how far apart, how far apart it may be, and what was said where the library refused."""
+
+    way: str
+    seed: int
+    error: float
+    allowed: float
+    refusal: str = ""
+
+    @property
+    def verdict(self) -> str:
+        if self.refusal:
+            return "refused"
+        return "agrees" if self.error <= self.allowed else "disagrees"
+
+
+FORMULATIONS = {
+    "factored": da.Factored(),
+    "pseudo-inverse": da.PseudoInverse(),
+    "extended d'Alembert": da.ExtendedDAlembert(),
+    "stacked least squares": da.StackedLeastSquares(),
+    "multipliers": da.Multipliers(),
+    "singular mass": da.SingularMass(),
+}
+
+
+def motions(seed: int, formulations: dict[str, Any]) -> Iterator[Outcome]:
+    """The acceleration at the start and at one more state, which need not satisfy the constraints."""
+    problem, u0, v0 = random_problem(seed)
+    system, rng = problem.system(), np.random.default_rng((1, seed))
+    off = u0 + 0.1 * rng.normal(size=len(u0)), v0 + rng.normal(size=len(v0))
+    for u, v, s in ((u0, v0, 0.0), (*off, 0.3)):
+        M, _, A, *_ = problem.terms(u, v, s)
+        expected, cond = problem.acceleration(u, v, s), condition(M, A)
+        independent = np.linalg.matrix_rank(A) == len(A)
+        for name, formulation in formulations.items():
+            if name == "multipliers" and not independent:
+                continue
+            q, qd = problem.given(u, v)
+
+            def found(q: Any = q, qd: Any = qd, s: float = s, formulation: Any = formulation) -> np.ndarray:
+                point = da.motion(system, q, qd, s * problem.time_unit, formulation=formulation)
+                return np.asarray(point.acceleration) * problem.time_unit**2 / problem.units
+
+            yield _outcome(f"motion, {name}", seed, found, expected, ROUNDING * cond**2)
+
+
+def simulations(seed: int, ways: dict[str, dict[str, Any]]) -> Iterator[Outcome]:
+    """The state after a unit of time."""
+    problem, u, v = random_problem(seed)
+    times, reference, cond = _reference(problem, u, v)
+    if reference is None:
+        return
+    system = problem.system()
+    q, qd = problem.given(u, v)
+    for name, options in ways.items():
+
+        def found(options: dict[str, Any] = options) -> np.ndarray:
+            options = dict(options)
+            if "step" in options:
+                options["step"] *= problem.time_unit
+            if "drift" in options and options["drift"] is not None:
+                options["drift"] = da.Baumgarte(5 / problem.time_unit, 5 / problem.time_unit)
+            run = da.simulate(system, q, qd, times * problem.time_unit, **options)
+            return _natural(problem, run.q, run.qd)
+
+        yield _outcome(f"simulate, {name}", seed, found, reference, INTEGRATION * cond**2)
+
+    def members() -> np.ndarray:
+        many = da.simulate_ensemble(system, np.stack([q, q]), qd, times * problem.time_unit)
+        refused = str(many["reason"].values[1])
+        if refused:
+            raise da.DalembertError(refused)
+        return _natural(problem, many["q"].values[1], many["qd"].values[1])
+
+    yield _outcome("ensemble", seed, members, reference, INTEGRATION * cond**2)
+
+
+def _natural(problem: Problem, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    return np.concatenate([q / problem.units, qd * problem.time_unit / problem.units], axis=1)
+
+
+def _reference(problem: Problem, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, float]:
+    """States by SciPy at some times, and the worst condition of the constraint rows at them; None where it fails."""
+    times = np.linspace(0, SPAN, 5)
+
+    def rates(s: float, y: np.ndarray) -> np.ndarray:
+        return np.concatenate([y[problem.n :], problem.acceleration(*np.split(y, 2), s)])
+
+    start = np.concatenate([u, v])
+    found = solve_ivp(rates, (0, SPAN), start, t_eval=times, rtol=1e-11, atol=1e-13, method="DOP853")
+    if not found.success or np.abs(found.y).max() > 1e3:
+        return times, None, np.inf
+    path = solve_ivp(rates, (0, SPAN), start, t_eval=np.linspace(0, SPAN, 101), rtol=1e-8, atol=1e-10)
+    states = [np.split(y, 2) for y in path.y.T]
+    conditions = [
+        condition(problem.mass(u), problem.terms(u, v, s)[2]) for (u, v), s in zip(states, path.t, strict=True)
+    ]
+    return times, found.y.T, max(conditions)
+
+
+def _outcome(way: str, seed: int, compute: Callable[[], np.ndarray], expected: np.ndarray, allowed: float) -> Outcome:
+    try:
+        found = compute()
+    except da.DalembertError as refusal:
+        return Outcome(way, seed, np.nan, allowed, f"{type(refusal).__name__}: {refusal}")
+    error = float(np.abs(found - expected).max() / (1 + np.abs(expected).max()))
+    return Outcome(way, seed, error if np.isfinite(error) else np.inf, allowed)
+
+
+def faults(outcomes: list[Outcome]) -> list[Outcome]:
+    """Silent disagreements, and refusals of well-conditioned problems."""
+    plain = [o for o in outcomes if o.refusal and o.allowed <= _limit(o)]
+    return [o for o in outcomes if o.verdict == "disagrees"] + plain
+
+
+def _limit(outcome: Outcome) -> float:
+    unit = ROUNDING if outcome.way.startswith("motion") else INTEGRATION
+    return unit * WELL_CONDITIONED**2

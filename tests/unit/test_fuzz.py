@@ -1,0 +1,22 @@
+"""A short slice of the random comparisons; ``make fuzz`` runs thousands of them (docs/fuzz.md)."""
+
+import pytest
+
+from fuzz.__main__ import WAYS
+from fuzz.compare import FORMULATIONS, faults, motions, simulations
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_accelerations(seed: int) -> None:
+    assert not faults(list(motions(seed, FORMULATIONS)))
+
+
+@pytest.mark.parametrize("seed", range(1000, 1006))
+def test_motions(seed: int) -> None:
+    """By machine code, with every drift cure, and as a member of an ensemble."""
+    adaptive = {name: way for name, way in WAYS.items() if name != "fixed step"}
+    assert not faults(list(simulations(seed, adaptive)))
+
+
+def test_motions_by_fixed_steps() -> None:
+    assert not faults(list(simulations(2000, {"fixed step": WAYS["fixed step"]})))

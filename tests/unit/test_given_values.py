@@ -1,0 +1,210 @@
+"""Numbers that a user gives, by labels, sets, masks and dates; files whole or not at all; terminals and forks."""
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import sympy as sp
+import xarray as xr
+
+import dalembert as da
+
+x, y = da.coordinates("x y")
+m, k = da.parameters("m k")
+SYSTEM = da.System((x, y), [[m, 0], [0, m]], (-k * x, -4 * k * y))
+NUMBERS = {"m": 1, "k": 1}
+
+
+def acceleration(q=(1, 2), parameters=NUMBERS, t=0.0):
+    return da.motion(SYSTEM, q, (0, 0), t, parameters=parameters).acceleration
+
+
+LABELLED = {
+    "Series": pd.Series({"y": 2.0, "x": 1.0}),
+    "Series of symbols": pd.Series([2.0, 1.0], index=[y, x]),
+    "counted Series": pd.Series([1.0, 2.0]),
+    "DataArray": xr.DataArray([2.0, 1.0], dims="coordinate", coords={"coordinate": ["y", "x"]}),
+    "DataArray without labels": xr.DataArray([1.0, 2.0], dims="coordinate"),
+    "Dataset": xr.Dataset({"y": 2.0, "x": 1.0}),
+    "unmasked": np.ma.array([1.0, 2.0], mask=False),
+}
+
+
+@pytest.mark.parametrize("kind", LABELLED)
+def test_labels_are_names(kind: str):
+    assert acceleration(LABELLED[kind]) == pytest.approx([-1, -8])
+
+
+def test_labels_of_parameters_and_members():
+    assert acceleration(parameters=pd.Series({"k": 3.0, "m": 1.0})) == pytest.approx([-3, -24])
+    states = pd.DataFrame({"y": [0.0, 1.0], "x": [1.0, 2.0]})
+    labelled = xr.DataArray(states.to_numpy(), dims=("run", "c"), coords={"c": ["y", "x"], "run": [7, 8]})
+    many = [da.simulate_ensemble(SYSTEM, q, (0, 0), [0, 1], parameters=NUMBERS) for q in (states, labelled)]
+    for found in many:
+        np.testing.assert_allclose(found["q"].values[:, 1], [[np.cos(1), 0], [2 * np.cos(1), np.cos(2)]], atol=1e-8)
+
+
+REFUSED = {
+    r"`q` must name only coordinates of the model; `z` is unknown": pd.Series({"x": 1.0, "z": 1.0}),
+    r"`q` must give a value for every coordinate; missing: `x`, `y`": pd.Series([1.0, 2.0], index=[1, 0]),
+    r"`q` must give each coordinate once; given twice: `x`": {"x": 1, x: 2, "y": 0},
+    r"`q` must be a sequence or a mapping by name; got \{": {1.0, 2.0},
+    r"`q` must be a sequence or a mapping by name; got frozenset": frozenset([1.0, 2.0]),
+    r"`q` must be a sequence or a mapping by name; got '12'": "12",
+    r"`q` must be a sequence or a mapping by name; got b'12'": b"12",
+    r"`q\[y\]` must hold a number everywhere; it has masked entries": np.ma.array([1.0, 2.0], mask=[False, True]),
+    r"`q\[x\]` must hold numbers; got b'1'": [b"1", 2],
+    r"`q\[x\]` must hold numbers; got booleans": [True, 2],
+    r"`q\[x\]` must hold plain numbers; got .*64\[D\]. Turn dates into seconds": np.array(["2020-01-01"] * 2, "M8[D]"),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_is_no_sequence_of_numbers_is_refused(message: str):
+    with pytest.raises(da.InputError, match=message):
+        acceleration(REFUSED[message])
+
+
+def test_times_and_parameters_are_numbers():
+    hours = np.array(["2020-01-01T00", "2020-01-01T01"], "datetime64[h]")
+    for times in (hours, hours - hours[0]):
+        with pytest.raises(da.InputError, match=r"`times` must hold plain numbers; got .* Turn dates into seconds"):
+            da.simulate(SYSTEM, (1, 2), (0, 0), times, parameters=NUMBERS)
+    with pytest.raises(da.InputError, match="`times` must hold a number everywhere; it has masked entries"):
+        da.simulate(SYSTEM, (1, 2), (0, 0), np.ma.array([0.0, 1.0], mask=[0, 1]), parameters=NUMBERS)
+    with pytest.raises(da.InputError, match="`parameters` must give each parameter once; given twice: `k`"):
+        acceleration(parameters={"m": 1, "k": 1, k: 2})
+    with pytest.raises(da.InputError, match="`parameters` must give each parameter once; given twice: `k`"):
+        da.simulate_ensemble(SYSTEM, [[1, 2]], (0, 0), [0, 1], parameters={"m": 1, "k": 1, k: 2})
+    with pytest.raises(da.InputError, match="`parameters` must give each parameter once; given twice: `k`"):
+        da.Observation([0, 1], {"x": [1, 2]}, (1, 2), (0, 0), parameters={"k": 1, k: 2})
+
+
+@pytest.fixture(scope="module")
+def run() -> da.Trajectory:
+    rod = da.Constraint(x**2 + y**2 - 1, name="rod, of steel")
+    pendulum = da.System.from_lagrangian((x.diff(da.t) ** 2 + y.diff(da.t) ** 2) / 2 - 10 * y, (x, y), constraints=rod)
+    return da.simulate(pendulum, (1, 0), (0, 0), [0, 0.5, 1])
+
+
+def test_a_table(run: da.Trajectory, tmp_path: Path):
+    run.save(tmp_path / "run.csv")
+    with (tmp_path / "run.csv").open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    columns = dict(zip(head, np.array(rows, float).T, strict=True))
+    assert head[:7] == ["t", "x", "x'", "x''", "y", "y'", "y''"]
+    for name, values in {
+        "t": run.t,
+        "y'": run.qd[:, 1],
+        "x''": run.acceleration[:, 0],
+        "ideal_force(y)": run.ideal_force[:, 1],
+        "multiplier(rod, of steel)": run["rod, of steel"],
+        "energy": run.energy,
+    }.items():
+        np.testing.assert_array_equal(columns[name], values)
+    with pytest.raises(da.InputError, match=r"`path` must name a NetCDF file that `save` wrote; .*run.csv is a table"):
+        da.Trajectory.load(tmp_path / "run.csv")
+
+
+@pytest.mark.parametrize("name", ["run", "run.txt", "run.nc.gz", "run.xlsx"])
+def test_an_unknown_ending_is_refused(run: da.Trajectory, tmp_path: Path, name: str):
+    with pytest.raises(da.InputError, match=r"`path` must end in .nc \(NetCDF.*or .csv \(a table\); got"):
+        run.save(tmp_path / name)
+    with pytest.raises(da.InputError, match="`path` must name a file in a folder that exists"):
+        run.save(tmp_path / "nowhere" / "run.nc")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(run: da.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "run.nc"
+    run.save(path)
+    before = path.read_bytes()
+
+    def broken(self: object, path: Path, **_: object) -> None:
+        Path(path).write_bytes(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(xr.Dataset, "to_netcdf", broken)
+    with pytest.raises(OSError, match="disk full"):
+        run.save(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["run.nc"]
+
+
+def test_damaged_files_are_refused(run: da.Trajectory, tmp_path: Path):
+    whole, path = tmp_path / "whole.nc", tmp_path / "cut.nc"
+    run.save(whole)
+    data = whole.read_bytes()
+    for size in range(0, len(data) - 3, 7):  # the last three bytes only fill up a word
+        path.write_bytes(data[:size])
+        with pytest.raises(da.InputError, match="holds something else, or is damaged"):
+            da.Trajectory.load(path)
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(500))
+    with pytest.raises(da.InputError, match="holds something else, or is damaged"):
+        da.Trajectory.load(path)
+    xr.Dataset({"a": [1.0]}).to_netcdf(path, engine="scipy")
+    with pytest.raises(da.InputError, match="holds something else, or is damaged"):
+        da.Trajectory.load(path)
+
+
+def command(*words: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    call = [sys.executable, "-c", "from dalembert.cli import main; main()", *words]
+    return subprocess.run(call, capture_output=True, env=os.environ | variables, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("words", [("--help",), ("show", "bead"), ("check", "bead"), ("derive", "bead"), ("list",)])
+def test_output_on_an_ascii_terminal(words: tuple[str, ...]):
+    done = command(*words, PYTHONIOENCODING="ascii", LC_ALL="C", PYTHONUTF8="0", COLUMNS="100")
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.isascii()
+    assert b"Traceback" not in done.stderr
+    if words == ("--help",):
+        assert b"Udwadia-Kalaba" in done.stdout
+
+
+def test_the_ending_of_the_file_decides_the_format(tmp_path: Path):
+    from dalembert.cli import Format, _format
+
+    assert _format(None, tmp_path / "bead.html") is Format.html
+    assert _format(Format.latex, tmp_path / "bead.tex") is Format.latex
+    assert _format(None, None) is Format.markdown
+    with pytest.raises(da.InputError, match=r"`--output` must end in .md, .tex, .html; got"):
+        _format(None, tmp_path / "bead.txt")
+    with pytest.raises(da.InputError, match="`--format` must agree with the ending of the file; got latex and"):
+        _format(Format.latex, tmp_path / "bead.html")
+
+
+FORKED = """
+import multiprocessing, numpy as np, sympy as sp, dalembert as da
+x, y = da.coordinates("x y")
+rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+pendulum = da.System((x, y), sp.eye(2), (0, -10), rod)
+before = da.motion(pendulum, (0, -1), (2, 0)).ideal_force  # by JAX
+
+def work(kind):
+    if kind == "machine code":
+        return float(da.simulate(pendulum, (1, 0), (0, 0), [0, 1]).q[-1, 0])
+    try:
+        if kind == "arrays":
+            return da.constrained_motion([[1, 0], [0, 1]], [0, -10], [[1, 1]], [0])
+        return da.motion(pendulum, (0, -1), (2, 0))
+    except da.DeviceError as error:
+        return str(error)
+
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    print(pool.map(work, ["machine code", "arrays", "motion"]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_process_forked_after_jax_answers():
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, timeout=120, check=True)
+    found = done.stdout.decode()
+    assert found.count("JAX must not be used in a process that was forked") == 2
+    alone = da.simulate(da.System((x, y), sp.eye(2), (0, -10), da.Constraint(x**2 + y**2 - 1)), (1, 0), (0, 0), [0, 1])
+    assert float(found.split(",")[0].strip("[")) == alone.q[-1, 0]

@@ -1,0 +1,114 @@
+"""Tolerances and the check of a start follow the scales of a problem, whatever its units."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+from dalembert.integration.scales import USUAL_ATOL
+from dalembert.violation import state_scales, violated
+
+x, y = da.coordinates("x y")
+
+
+def pendulum(length: float, mass: float = 1.0) -> da.System:
+    rod = da.Constraint(x**2 + y**2 - length**2, name="rod")
+    return da.System((x, y), mass * sp.eye(2), (0, -9.81 * mass), rod)
+
+
+@pytest.mark.parametrize("length", [1e-12, 1e-9, 1e-3, 1.0, 1e6])
+def test_a_pendulum_swings_alike_at_any_size(length: float) -> None:
+    """In units of its length and √(l/g), against the pendulum of its angle."""
+    theta = da.coordinates("theta")
+    times = np.linspace(0, 10, 11)
+    angle = da.simulate(
+        da.System((theta,), [[1]], (-sp.sin(theta),)), (np.pi / 2,), (0,), times, rtol=1e-12, atol=1e-13
+    )
+    run = da.simulate(pendulum(length), (length, 0), (0, 0), times * np.sqrt(length / 9.81))
+    np.testing.assert_allclose(run.q[:, 0] / length, np.sin(angle.q[:, 0]), atol=2e-9)
+    assert not run.notes
+
+
+@pytest.mark.parametrize("length", [1e-12, 1e-9, 1.0, 1e3])
+@pytest.mark.parametrize("mass", [1e-9, 1.0, 1e9])
+def test_a_start_off_the_rod_is_refused_at_any_size(length: float, mass: float) -> None:
+    times = np.array([0, 0.1]) * np.sqrt(length)
+    for off in (2.0, 1 + 1e-6):
+        with pytest.raises(da.StateError, match="`rod` is violated"):
+            da.simulate(pendulum(length, mass), (off * length, 0), (0, 0), times)
+        with pytest.raises(da.StateError, match="`rod` is violated"):
+            da.simulate(pendulum(length, mass), (length, 0), ((off - 1) * np.sqrt(length), 0), times)
+    da.simulate(pendulum(length, mass), (length, 0), (0, np.sqrt(length)), times)
+
+
+def test_scales_are_those_of_the_mass_metric() -> None:
+    """A crank of 1e-6 m: its angle is of the order of one, what it moves of the order of its length."""
+    M, zero = np.diag([1e-12, 1.0]), np.zeros(2)
+    np.testing.assert_allclose(state_scales(M, zero, [0.5, 0], zero), [0.5, 0.5e-6, 0.5, 0.5e-6])
+    np.testing.assert_array_equal(state_scales(M, zero, zero, zero), 1)  # nothing is known
+    np.testing.assert_array_equal(state_scales(M, zero, [1e-17, 0], zero), 1)  # nor from what rounding leaves
+    np.testing.assert_array_equal(state_scales(np.eye(2), zero, [3.0, 0], [5.0, 0]), 1)  # never coarser than usual
+
+
+def test_machine_code_knows_the_same_scales_and_violations() -> None:
+    m, inertia = da.parameters("m inertia")
+    theta = da.coordinates("theta")
+    system = da.System(
+        (x, theta), [[m, 0], [0, inertia]], (-x, -m), da.Constraint(x - sp.sin(theta) * 1e-3, name="crank")
+    )
+    native, rng = da.build(system).native, np.random.default_rng(3)
+    for _ in range(50):
+        q, qd = 10.0 ** rng.uniform(-9, 1, (2, 2)) * rng.normal(size=(2, 2))
+        if rng.random() < 0.5:
+            q[0] = np.sin(q[1]) * 1e-3 * (1 + 10.0 ** rng.uniform(-13, -5))
+            qd[0] = np.cos(q[1]) * 1e-3 * qd[1]
+        p = 10.0 ** rng.uniform(-6, 6, 2)
+        M, Q, A, _, position, velocity = native.terms(q, qd, 0.0, p)
+        fine, _, scales = native.start(np.concatenate([q, qd]), 0.0, p)
+        np.testing.assert_allclose(scales, state_scales(M, Q, q, qd), rtol=1e-14)
+        off = violated(position, A, q, mass_matrix=M) | violated(velocity, A, qd, q, M)
+        assert fine == (not off.any())
+
+
+def test_members_of_an_ensemble_have_their_own_scales() -> None:
+    length = np.array([1e-9, 1e-3, 1.0])
+    rod = da.Constraint(x**2 + y**2 - da.parameters("l") ** 2, name="rod")
+    system = da.System((x, y), sp.eye(2), (0, -9.81), rod)
+    q0 = np.stack([length, 0 * length], axis=1)
+    times = np.linspace(0, 1e-4, 3)
+    many = da.simulate_ensemble(system, q0, (0, 0), times, parameters={"l": length})
+    for k in range(3):
+        alone = da.simulate(system, q0[k], (0, 0), times, parameters={"l": length[k]})
+        np.testing.assert_array_equal(many["q"][k], alone.q)
+
+
+def test_a_motion_that_its_tolerance_does_not_resolve_is_noted() -> None:
+    free = da.System((x,), [[1]], (0,))
+    run = da.simulate(free, (0,), (1e-12,), [0, 1])
+    assert any("pass a smaller `atol`" in note for note in run.notes)
+    assert not da.simulate(free, (0,), (1e-12,), [0, 1], atol=1e-20).notes
+    assert da.simulate(free, (1,), (0,), [0, 1]).statistics["atol"] == USUAL_ATOL
+
+
+def test_a_start_that_is_moved_by_projection_is_noted() -> None:
+    """Off by 2e-10 along the rod, as a published start may be: it is accepted, and moved by half of that."""
+    off = np.sqrt(1 + 2e-10)
+    run = da.simulate(pendulum(1.0), (off, 0), (0, 0), [0, 1])
+    assert run.notes[0] == (
+        "The start misses `rod` by 2.0e-10; projection onto the constraints moves it, by up to 1.0e-10 in `x`."
+    )
+    assert run["x"][0] == off
+    assert not da.simulate(pendulum(1.0), (off, 0), (0, 0), [0, 1], drift=None).notes
+    assert not da.simulate(pendulum(1.0), (1, 0), (0, 0), [0, 1]).notes
+
+
+def test_a_distance_needs_a_metric() -> None:
+    """An indefinite mass matrix is none: nothing is assumed in its place."""
+    system = da.System((x, y), [[1, 0], [0, -1]], (0, 0), da.Constraint(x + 2 * y - 1, name="line"))
+    with pytest.raises(da.MassMatrixError, match='Pass `metric="euclidean"`'):
+        da.consistent_state(system, (0, 0), (0, 0))
+    q, qd = da.consistent_state(system, (0, 0), (1, 0), metric="euclidean")
+    np.testing.assert_allclose(q, [0.2, 0.4], atol=1e-14)
+    np.testing.assert_allclose(qd, [0.8, -0.4], atol=1e-14)
+    with pytest.raises(da.InputError, match='`metric` must be "mass" or "euclidean"'):
+        da.consistent_state(system, (0, 0), (0, 0), metric="mas")
