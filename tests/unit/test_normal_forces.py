@@ -63,7 +63,7 @@ def test_both_ways_find_the_solution_of_plain_iteration(k: int, sizes: tuple[int
 
 def test_beyond_the_bound_nothing_is_promised() -> None:
     rng = np.random.default_rng(8)
-    for _, sizes in SHAPES:
+    for _, sizes in SHAPES[1:4]:
         G, u0 = problem(rng, sizes, 1.001)
         found, solutions = solve_lengths(jnp.asarray(G), jnp.asarray(u0))
         assert solutions == UNCERTAIN and np.isnan(found).all()

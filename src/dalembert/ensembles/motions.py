@@ -21,7 +21,7 @@ from dalembert.integration.integrate import segments_of
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, rows_for
 from dalembert.integration.run import run
-from dalembert.integration.scales import USUAL_ATOL
+from dalembert.integration.scales import USUAL_ATOL, with_tolerances
 from dalembert.integration.start import OR_ALLOW_IT
 from dalembert.integration.time_segments import Segment
 from dalembert.integration.trajectory import Trajectory
@@ -89,12 +89,14 @@ class Crew:
     def __call__(self, members: Members) -> Moved:
         """The motions of some members."""
         finite = members.finite
-        negative = np.array(negative_coefficients(self.system, members.p), object)
-        usable = finite & (negative == "")
+        negative = negative_coefficients(self.system, members.p)
+        usable = finite.copy()
+        usable[list(negative)] = False
         found, done = self._quickly(members, usable & ~self._at_rest(members))
         reasons = np.zeros(len(members), "U1")
         if not done.all():
-            found[~done], said = np.nan, negative
+            found[~done], said = np.nan, np.full(len(members), "", object)
+            said[list(negative)] = list(negative.values())
             said[~finite] = "its start or its parameters are not finite numbers."
             alone = np.flatnonzero(usable & ~done)
             self.declined += len(alone)
@@ -207,11 +209,12 @@ class Crew:
         return np.concatenate([done.q, done.qd], axis=1), ""
 
     def _alone(self, method: Method, q: Floats, qd: Floats, p: Floats, start: dict[str, Any]) -> Trajectory:
-        if self.contacts:
-            numbers = dict(zip(self.dynamics.parameters, map(float, p), strict=True))
-            return Pieces(self.system, self.contacts, method, numbers).run(q, qd, self.times, **start)
-        # arrays, since every new Python number would be compiled anew
-        return run(self.dynamics, method, q, qd, self.times, tuple(map(np.asarray, p)), **start)
+        values = tuple(map(np.asarray, p))  # arrays, since every new Python number would be compiled anew
+        if not self.contacts:
+            return run(self.dynamics, method, q, qd, self.times, values, **start)
+        method = with_tolerances(self.dynamics, method, q, qd, self.times[0], values)
+        numbers = dict(zip(self.dynamics.parameters, map(float, p), strict=True))
+        return Pieces(self.system, self.contacts, method, numbers).run(q, qd, self.times, **start)
 
 
 def _for_a_member(message: str) -> str:

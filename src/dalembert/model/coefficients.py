@@ -41,14 +41,13 @@ def refuse_negative_coefficients(system: System, p: Sequence[Any]) -> None:
             raise InputError(f"{what}; got {float(value):g} from {given}.")
 
 
-def negative_coefficients(system: System, p: Any) -> list[str]:
-    """What is wrong with the coefficients of each of N members with parameters p (k, N); empty where nothing is."""
-    reasons = [""] * p.shape[1]
-    checked = _checked(system)
-    if checked is not None:
-        for what, _, off, value in _found(checked, p):
-            for k in np.flatnonzero(np.broadcast_to(off, len(reasons))):
-                reasons[k] = f"{what}; got {np.broadcast_to(value, len(reasons))[k]:g}."
+def negative_coefficients(system: System, p: Any) -> dict[int, str]:
+    """What is wrong with the coefficients of members with parameters p (k, N), by their numbers."""
+    reasons: dict[int, str] = {}
+    checked, count = _checked(system), p.shape[1]
+    for what, _, off, value in [] if checked is None else _found(checked, p):
+        values = np.broadcast_to(value, count)
+        reasons |= {int(k): f"{what}; got {values[k]:g}." for k in np.flatnonzero(np.broadcast_to(off, count))}
     return reasons
 
 
