@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.gallery.nonholonomic import snakeboard_mechanism
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.vectors import half_turning, in_numbers
 
@@ -213,3 +214,16 @@ def test_what_sticks_while_it_is_carried_does_its_work_as_friction() -> None:
     on_block = ledger.force[:, index, run.coordinates.index("x_block")]
     np.testing.assert_allclose(on_block, np.where(late, 4, 12 * run.t), rtol=1e-9, atol=1e-9)
     assert ledger.closure < 10
+
+
+def test_the_snakeboard_is_driven_by_its_rotor_and_its_axles() -> None:
+    """A mechanism of the gallery: three drives, two blades, no friction."""
+    case = da.gallery.case("snakeboard")
+    mechanism = snakeboard_mechanism()
+    place, weight = np.polynomial.legendre.leggauss(5)
+    times = np.append(np.append(0, (0.02 * np.arange(50)[:, None] + 0.01 * (1 + place)).ravel()), 1.0)
+    run = da.simulate(case.system, case.q0, case.qd0, times, parameters=case.parameters, rtol=1e-11, atol=1e-12)
+    weights = np.concatenate([[0.0], np.tile(0.01 * weight, 50), [0.0]])
+    ledger = assert_own_work(mechanism, run, weights)
+    drives = [entry.kind == "reaction" for entry in ledger.entries]
+    assert ledger.work[-1, drives].sum() == pytest.approx(ledger.energy[-1] - ledger.energy[0], abs=1e-9)
