@@ -236,9 +236,9 @@ def test_redundant_rows_with_multipliers() -> None:
 
 
 def test_mass_matrix_messages() -> None:
-    with pytest.raises(da.MassMatrixError, match=r"singular, with eigenvalue .* along \(.*SingularMass"):
+    with pytest.raises(da.MassMatrixError, match=r"singular: vᵀMv = 0 for v = \(0, 1\).*SingularMass"):
         da.constrained_motion(np.diag([1.0, 0]), [0, 0], [[1, 0]], [0])
-    with pytest.raises(da.MassMatrixError, match=r"indefinite, with eigenvalue -2 along \(0, 1\).*Multipliers"):
+    with pytest.raises(da.MassMatrixError, match=r"indefinite: vᵀMv = -2 for v = \(0, 1\).*Multipliers"):
         da.constrained_motion(np.diag([1.0, -2]), [0, 0], [[1, 0]], [0])
     with pytest.raises(da.MassMatrixError, match=r"the saddle matrix .* must be regular"):
         da.constrained_motion(np.diag([1.0, 0]), [0, 0], [[1, 0]], [0], formulation=da.Multipliers())

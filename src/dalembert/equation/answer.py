@@ -31,6 +31,10 @@ class ConstrainedMotion:
                                             dropped (inf if none was)
     inconsistency                           part of b − A a that no acceleration can meet, relative to all of it, rows
                                             scaled to equal length; zero for consistent constraints
+    residual                                by how much M q̈ = Q + Qᶜ, A q̈ = b and vᵀQᶜ = vᵀC are missed, relative to
+                                            the numbers in them, all scaled to their own units: 1e-15 or so of a good
+                                            answer, infinite where there is none. More than 1e-10 is refused, unless
+                                            ``throw=False``: then look here
     gauss                                   Gauss's function (q̈ − a')ᵀM(q̈ − a') with a' = M⁻¹(Q + C), least among all
                                             accelerations with A q̈ = b; None where M is singular
     mass_matrix, applied_force, constraint_matrix, constraint_rhs, nonideal    M, Q, A, b and C
@@ -53,6 +57,7 @@ class ConstrainedMotion:
     rank: Array
     rank_gap: Array
     inconsistency: Array
+    residual: Array
     gauss: Array | None
     mass_matrix: Array
     applied_force: Array

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dalembert.equation.arrays import lower_solve, upper_solve
 from dalembert.equation.decomposition import orthonormal_basis
 from dalembert.equation.dynamics import Engine, Terms, Watch, agrees, stabilised
-from dalembert.equation.formulation import lower_solve, upper_solve
 from dalembert.equation.reaction import Nature, Reaction
+from dalembert.equation.scaling import is_positive
 from dalembert.later import jax, jnp, jsl, lax
 from dalembert.stabilisation import Gains
 from dalembert.violation import DRIFTED, LEAST_DISTANCE, START_TOLERANCE
@@ -143,7 +144,8 @@ class ArrayProgram:
         w = reduced.meet(f, at.b)
         used = jnp.zeros(len(at.b)).at[rows.order].set(rows.active) > 0
         scale = jnp.abs(at.b) + jnp.linalg.norm(B, axis=1) * (jnp.linalg.norm(w) + jnp.linalg.norm(f))
-        positive = jnp.all(jnp.isfinite(metric.half)) & jnp.all(jnp.diagonal(at.M) > 0)
+        positive = jnp.all(jnp.diagonal(at.M) > 0) if self.diagonal_mass else is_positive(at.M)
+        positive &= jnp.all(jnp.isfinite(metric.half))
         sound = jnp.all(used | (agrees(at.b - B @ w, scale) & hold(at, q, qd, used))) & positive
         if self.law is not None and self.law_multipliers:
             normals = self.law(q, qd, t, p, reduced.reaction(w - f, len(at.b))).normals

@@ -17,7 +17,6 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import checked_formulation
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import Nature
-from dalembert.equation.stacked_least_squares import StackedLeastSquares
 from dalembert.equation.verdict import refuse_trouble, require_fit, require_symmetric
 from dalembert.errors import InputError
 from dalembert.later import refuse_forked_process
@@ -107,13 +106,11 @@ def _solve_batch(
 
 def answer_of(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law: Law | None) -> ConstrainedMotion:
     """The answer to one problem, unchecked; pure."""
-    kernel = solve(formulation, M, Q, A, b, law)
-    extra: dict[str, Any] = {}
-    if isinstance(formulation, StackedLeastSquares):
-        extra = formulation.quality(M, A, Q, b)
-    return ConstrainedMotion(
-        **kernel._asdict(), mass_matrix=M, applied_force=Q, constraint_matrix=A, constraint_rhs=b, **extra
-    )
+    found = solve(formulation, M, Q, A, b, law)._asdict()
+    quality = found.pop("quality")
+    if quality is not None:
+        found |= {name: value for name, value in quality._asdict().items() if name != "optimality"}
+    return ConstrainedMotion(**found, mass_matrix=M, applied_force=Q, constraint_matrix=A, constraint_rhs=b)
 
 
 def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Array]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from dalembert.equation.arrays import lu_factor, lu_solve, namespace_of, repeat
 from dalembert.equation.tolerance import RANK_TOLERANCE
-from dalembert.later import jnp, jsl, lax
 
 if TYPE_CHECKING:
     from jax import Array
@@ -38,31 +38,32 @@ def orthonormal_basis(rows: Array, priority: Array | None = None) -> Basis:
     A row counts as dependent once less than ``RANK_TOLERANCE`` of its length is left.
     """
     m, n = rows.shape
+    xp = namespace_of(rows)
     length = _norm(rows)
-    unit = rows / jnp.where(length > 0, length, 1.0)[:, None]
-    classes = jnp.zeros(m) if priority is None else jnp.asarray(priority, float)
+    unit = rows / xp.where(length > 0, length, 1.0)[:, None]
+    classes = xp.zeros(m) if priority is None else xp.asarray(priority, float)
+    k = min(m, n)
 
-    def take(k: Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
+    def take(step: Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
         left, vectors, keep, smallest = state
-        sizes = jnp.where(keep, 0.0, _norm(left))
+        sizes = xp.where(keep, 0.0, _norm(left))
         # the class comes first, the size decides within it; dependent rows go last of all
-        pivot = jnp.argmax(jnp.where(sizes > RANK_TOLERANCE, sizes - 2.0 * classes, -jnp.inf))
+        pivot = xp.argmax(xp.where(sizes > RANK_TOLERANCE, sizes - 2.0 * classes, -xp.inf))
         counts = sizes[pivot] > RANK_TOLERANCE
         # A row that shrank has lost digits of its orthogonality: twice is enough.
-        row = left[pivot] / jnp.where(counts, sizes[pivot], jnp.inf)
+        row = left[pivot] / xp.where(counts, sizes[pivot], xp.inf)
         row = row - (vectors @ row) @ vectors
-        row = row / jnp.where(counts, _norm(row), jnp.inf)
+        row = row / xp.where(counts, _norm(row), xp.inf)
         return (
             left - (left @ row)[:, None] * row,
-            vectors.at[k].set(row),
-            keep.at[pivot].set(keep[pivot] | counts),
-            jnp.where(counts, jnp.minimum(smallest, sizes[pivot]), smallest),
+            xp.where((xp.arange(k) == step)[:, None], row, vectors),
+            keep | ((xp.arange(m) == pivot) & counts),
+            xp.where(counts, xp.minimum(smallest, sizes[pivot]), smallest),
         )
 
-    k = min(m, n)
-    state = (unit, jnp.zeros((k, n)), jnp.zeros(m, bool), jnp.array(jnp.inf))
-    left, vectors, keep, smallest = lax.fori_loop(0, k, take, state) if k else state
-    left_over = jnp.max(jnp.where(keep, 0.0, _norm(left)), initial=0.0)
+    state = (unit, xp.zeros((k, n)), xp.zeros(m, bool), xp.asarray(xp.inf))
+    left, vectors, keep, smallest = repeat(k, take, state) if k else state
+    left_over = xp.max(xp.where(keep, 0.0, _norm(left)), initial=0.0)
     return Basis(vectors, keep, smallest, left_over)
 
 
@@ -78,59 +79,65 @@ class Decomposition(NamedTuple):
     scale: Array
     rows: Array
     range: Array
-    core: tuple[Array, Array]
+    core: tuple[Array, ...]
     rank: Array
     gap: Array
 
     def solve(self, e: Array) -> Array:
         """The shortest y with B y = e (least squares in the scaled rows if there is none)."""
-        return self.rows.T @ jsl.lu_solve(self.core, self.range @ (e / self.scale))
+        return self.rows.T @ lu_solve(self.core, self.range @ (e / self.scale))
 
     def project(self, y: Array) -> Array:
         """The part of y in the row space of B: B⁺B y."""
         return self.rows.T @ (self.rows @ y)
 
+    def reachable(self, e: Array) -> Array:
+        """The other part of ê, which some y gives the scaled rows."""
+        return self.range.T @ (self.range @ (e / self.scale))
+
     def outside(self, e: Array) -> Array:
         """What no y can reach: (I − B̂B̂⁺) ê."""
-        scaled = e / self.scale
-        return scaled - self.range.T @ (self.range @ scaled)
+        return e / self.scale - self.reachable(e)
 
     def multipliers(self, y: Array) -> Array:
         """The shortest λ with Bᵀλ = y, for y in the row space."""
-        lam = (self.range.T @ jsl.lu_solve(self.core, self.rows @ y, trans=1)) / self.scale
+        lam = (self.range.T @ lu_solve(self.core, self.rows @ y, transposed=True)) / self.scale
         # Shortest in the scaled rows is not yet shortest in λ: take off the part that exerts no force at all.
         idle = orthonormal_basis(self._idle_space() / self.scale).vectors
-        return jnp.where(self.rank < len(lam), lam - idle.T @ (idle @ lam), lam)
+        return namespace_of(lam).where(self.rank < len(lam), lam - idle.T @ (idle @ lam), lam)
 
     def _idle_space(self) -> Array:
         """Multipliers of the scaled rows that exert no force, as rows; zero where there are none."""
-        outside = jnp.eye(len(self.scale)) - self.range.T @ self.range
-        return jnp.where(_norm(outside)[:, None] > jnp.sqrt(RANK_TOLERANCE), outside, 0.0)
+        xp = namespace_of(self.range)
+        outside = xp.eye(len(self.scale)) - self.range.T @ self.range
+        return xp.where(_norm(outside)[:, None] > RANK_TOLERANCE**0.5, outside, 0.0)
 
     @property
     def unique(self) -> Array:
         """Which multipliers are determined: those with a unit diagonal in the projector onto the range."""
-        return jnp.sum(self.range**2, axis=0) > 1 - RANK_TOLERANCE
+        return (self.range**2).sum(axis=0) > 1 - RANK_TOLERANCE
 
 
 def decompose(B: Array) -> Decomposition:
     """Decompose constraint rows (m, n) of any rank."""
+    xp = namespace_of(B)
     length = _norm(B)
-    scale = jnp.where(length > 0, length, 1.0)
+    scale = xp.where(length > 0, length, 1.0)
     unit = B / scale[:, None]
     basis = orthonormal_basis(unit)
     image = basis.vectors @ unit.T
     columns = orthonormal_basis(image).vectors
     core = columns @ image.T
-    rank = jnp.sum(basis.keep)
-    beyond = jnp.diag(jnp.where(jnp.arange(len(core)) < rank, 0.0, 1.0))
-    gap = jnp.where(
-        basis.largest_left > 0, basis.smallest / jnp.where(basis.largest_left > 0, basis.largest_left, 1.0), jnp.inf
+    rank = xp.sum(basis.keep)
+    beyond = xp.diag(xp.where(xp.arange(len(core)) < rank, 0.0, 1.0))
+    gap = xp.where(
+        basis.largest_left > 0, basis.smallest / xp.where(basis.largest_left > 0, basis.largest_left, 1.0), xp.inf
     )
-    return Decomposition(scale, basis.vectors, columns, jsl.lu_factor(core + beyond), rank, gap)
+    return Decomposition(scale, basis.vectors, columns, lu_factor(core + beyond), rank, gap)
 
 
 def _norm(rows: Array) -> Array:
     """Lengths along the last axis, with a derivative that is zero, not NaN, at a zero vector."""
-    squared = jnp.sum(rows**2, axis=-1)
-    return jnp.where(squared > 0, jnp.sqrt(jnp.where(squared > 0, squared, 1.0)), 0.0)
+    xp = namespace_of(rows)
+    squared = xp.sum(rows**2, axis=-1)
+    return xp.where(squared > 0, xp.sqrt(xp.where(squared > 0, squared, 1.0)), 0.0)

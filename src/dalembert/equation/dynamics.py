@@ -17,7 +17,7 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import Nature
-from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
+from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
 from dalembert.later import jnp
 from dalembert.stabilisation import Gains, damping
 
@@ -179,7 +179,9 @@ class Dynamics:
             return self.engine.acceleration(q, qd, t, p, rows, gains)
         terms = self.terms(q, qd, t, p)
         b = stabilised(terms, self.levels, gains)
-        return solve(formulation, terms.M, terms.Q, terms.A, b, self.law_at(q, qd, t, p)).acceleration
+        found = solve(formulation, terms.M, terms.Q, terms.A, b, self.law_at(q, qd, t, p))
+        # an integrator rejects a step that is no number, and the run ends with the reason
+        return jnp.where(found.residual <= RESIDUAL_TOLERANCE, found.acceleration, jnp.nan)
 
 
 def damping_rates(levels: tuple[str, ...], gains: Gains | None) -> tuple[tuple[Any, Any], ...] | None:

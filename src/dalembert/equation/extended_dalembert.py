@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dalembert.equation.arrays import inverse, namespace_of, svd
 from dalembert.equation.formulation import Formulation, Geometry, Part
 from dalembert.equation.pseudo_inverse import square_roots
 from dalembert.equation.tolerance import RANK_TOLERANCE
-from dalembert.later import jnp
 
 if TYPE_CHECKING:
     from jax import Array
@@ -28,28 +28,27 @@ class ExtendedDAlembert(Formulation):
 
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
         root, inverse_root = square_roots(M)
-        A = A / geometry.rows.scale[:, None]  # a row's scale must not decide whether it counts
         B = A @ inverse_root
         D = B.T @ B
         V = null_space(B)
         E = V @ V.T
-        return geometry.rows.scale, B, D, E, jnp.linalg.inv(D + E), root, inverse_root
+        return B, D, E, inverse(D + E), root, inverse_root
 
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
-        scale, B, D, E, J, root, inverse_root = factored
-        a_s, b = inverse_root @ Q, b / scale
+        B, D, E, J, root, inverse_root = factored
+        a_s = inverse_root @ Q
         return Part(inverse_root @ (J @ (B.T @ b + E @ a_s)), root @ (J @ (B.T @ b - D @ a_s)))
 
     def nonideal(self, factored: Any, C: Array) -> Part:
-        _, _, _, E, J, root, inverse_root = factored
+        _, _, E, J, root, inverse_root = factored
         working = J @ (E @ (inverse_root @ C))
         return Part(inverse_root @ working, root @ working)
 
 
 def null_space(B: Array) -> Array:
     """An orthonormal basis of null(B) as n columns, those beyond its dimension zero."""
-    n = B.shape[1]
-    _, values, rows = jnp.linalg.svd(B, full_matrices=True)
-    padded = jnp.zeros(n).at[: len(values)].set(values)
-    in_null = padded <= RANK_TOLERANCE * jnp.max(padded, initial=0.0)
-    return jnp.where(in_null[:, None], rows, 0.0).T
+    xp, n = namespace_of(B), B.shape[1]
+    _, values, rows = svd(B, full_matrices=True)
+    padded = xp.concatenate([values, xp.zeros(n - len(values))])
+    in_null = padded <= RANK_TOLERANCE * xp.max(padded, initial=0.0)
+    return xp.where(in_null[:, None], rows, 0.0).T

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.equation.formulation import Formulation, Geometry, Part, cholesky_solve, lower_solve, upper_solve
+from dalembert.equation.arrays import cholesky_solve, lower_solve, upper_solve
+from dalembert.equation.formulation import Formulation, Geometry, Part
 from dalembert.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.equation.decomposition import Decomposition, decompose
+from dalembert.equation.arrays import cholesky_solve, lower_solve, map_rows, namespace_of, solve_matrix
 from dalembert.equation.reaction import Nature, Normals, Reaction
-from dalembert.equation.tolerance import ROUNDING
-from dalembert.later import jax, jnp, jsl
+from dalembert.equation.residual import inconsistency_of, residual_of
+from dalembert.equation.scaling import Geometry, Scaled, scaled_problem
+from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array
@@ -24,21 +25,26 @@ class Part(NamedTuple):
     force: Array
 
 
-class Geometry(NamedTuple):
-    """The constraint rows in the metric of the inverse mass matrix.
+class Quality(NamedTuple):
+    """How well contradictory equations are met, in the units of the user.
 
-    half (n, n)    lower triangle L of M = LLᵀ; the identity if M need not be positive definite
-    rows           decomposition of A L⁻ᵀ
+    residuals (n + m,)                                    of the equations of motion and of the constraints
+    acceleration_covariance, force_covariance (n, n)      as the weight implies them
+    optimality                                            slope of the weighted sum of squares relative to its steepest
     """
 
-    half: Array
-    rows: Decomposition
+    residuals: Array
+    acceleration_covariance: Array
+    force_covariance: Array
+    optimality: Array
 
 
 class Formulation(ABC):
     """One way to solve M q̈ = Q + Qᶜ, A q̈ = b with vᵀQᶜ = vᵀC; frozen, with no state of its own.
 
-    ``factor`` sees only M and A and is done once; the two solves are linear in what they are given.
+    ``factor`` sees only M and A and is done once; the two solves are linear in what they are given. All see the problem
+    in scaled units, coordinates by their masses and constraints by their lengths (``solve``): a formulation need not
+    care for the units of its user.
     """
 
     positive_mass: bool = True
@@ -47,6 +53,8 @@ class Formulation(ABC):
     """Whether M may be singular, but not indefinite."""
     independent_rows: bool = False
     """Whether A must have full row rank."""
+    refinements: int = 1
+    """How many times what a solution misses is solved for in turn and added to it: the digits that its method loses."""
     compromises: bool = False
     """Whether contradictory constraints are meant to be given, and met as well as possible."""
 
@@ -62,6 +70,10 @@ class Formulation(ABC):
     def nonideal(self, factored: Any, C: Array) -> Part:
         """What C (n,) adds to the motion, and the nonideal constraint force."""
 
+    def quality(self, factored: Any, Q: Array, b: Array, geometry: Geometry) -> Quality | None:
+        """What a formulation that compromises says of its compromise; None from all others."""
+        return None
+
 
 class Kernel(NamedTuple):
     """The arrays of an answer, before a person looks at it; shapes as in ``ConstrainedMotion``."""
@@ -76,79 +88,92 @@ class Kernel(NamedTuple):
     rank: Array
     rank_gap: Array
     inconsistency: Array
+    residual: Array
     gauss: Array
     nonideal: Array
     law_forces: Array
     law_natures: Array
     normals: Normals | None
+    quality: Quality | None
 
 
 Law = Callable[[Reaction], Nature]
 """C, by its laws, as a function of the ideal constraint forces."""
 
 
+class _Refined(NamedTuple):
+    """A formulation at one scaled problem, with iterative refinement: what a part misses is solved for and added."""
+
+    formulation: Formulation
+    factored: Any
+    problem: Scaled
+
+    def ideal(self) -> Part:
+        return self._refined(self.formulation.ideal(self.factored, self.problem.Q, self.problem.b), self.problem.Q, 1.0)
+
+    def nonideal(self, C: Array) -> Part:
+        part = self.formulation.nonideal(self.factored, C)
+        for _ in range(self.formulation.refinements):
+            part = _sum(part, self.formulation.nonideal(self.factored, C - part.force))  # vᵀQᶜ = vᵀC
+        return self._refined(part, 0.0, 0.0)
+
+    def _refined(self, part: Part, Q: Any, with_b: float) -> Part:
+        """The part such that M q̈ = Q + Qᶜ and A q̈ = b, or zero."""
+        for _ in range(self.formulation.refinements):
+            force = Q + part.force - self.problem.M @ part.acceleration
+            target = with_b * self.problem.b - self.problem.A @ part.acceleration
+            part = _sum(part, self.formulation.ideal(self.factored, force, target))
+        return part
+
+
+def _sum(one: Part, other: Part) -> Part:
+    return Part(one.acceleration + other.acceleration, one.force + other.force)
+
+
 def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law: Law | None) -> Kernel:
     """Solve one problem with any formulation and describe its constraint rows; pure, so it can be traced and mapped."""
-    half = jnp.linalg.cholesky(M) if formulation.positive_mass else jnp.eye(len(Q))
-    rows = decompose(lower_solve(half, A.T).T)
-    factored = formulation.factor(M, A, Geometry(half, rows))
-    ideal = formulation.ideal(factored, Q, b)
+    scaled, rows = scaled_problem(M, Q, A, b, positive_mass=formulation.positive_mass)
+    xp, u, half = namespace_of(M, A), scaled.geometry.units, scaled.geometry.half
+    method = _Refined(formulation, formulation.factor(scaled.M, scaled.A, scaled.geometry), scaled)
+    ideal = method.ideal()
 
     def multipliers_of(F: Array) -> Array:
-        return rows.multipliers(lower_solve(half, F - formulation.nonideal(factored, F).force))
+        return rows.multipliers(lower_solve(half, F / u - method.nonideal(F / u).force))
 
     lam = rows.multipliers(lower_solve(half, ideal.force))
-    nature = Nature(jnp.zeros((0, len(Q))), None)
+    nature = Nature(xp.zeros((0, len(Q))), None)
     parts = Part(nature.shares, nature.shares)
     if law is not None:
-        nature = law(Reaction(ideal.force, lam, multipliers_of))
-        parts = jax.vmap(partial(formulation.nonideal, factored))(nature.shares)
-    C = jnp.sum(nature.shares, axis=0)
-    nonideal = Part(jnp.sum(parts.acceleration, axis=0), jnp.sum(parts.force, axis=0))
-    # Without a positive mass matrix there need not be a free acceleration; then b itself sets the scale.
-    invert = partial(cholesky_solve, half) if formulation.positive_mass else partial(jnp.linalg.solve, M)
-    a = invert(Q)
-    finite_a = jnp.where(jnp.all(jnp.isfinite(a)), a, 0.0)
-    e = b - A @ finite_a
-    # e is a difference: its rounding is that of the numbers it came from, however small it is itself
-    lengths = jnp.linalg.norm(A, axis=1) / rows.scale
-    rounding = ROUNDING * (jnp.linalg.norm(b / rows.scale) + jnp.linalg.norm(lengths) * jnp.linalg.norm(finite_a))
-    unprescribed = ideal.force + nonideal.force - C
+        nature = law(Reaction(u * ideal.force, lam, multipliers_of))
+        parts = map_rows(method.nonideal, nature.shares / u)
+    C = xp.sum(nature.shares, axis=0)
+    nonideal = Part(xp.sum(parts.acceleration, axis=0), xp.sum(parts.force, axis=0))
+    total = Part(ideal.acceleration + nonideal.acceleration, ideal.force + nonideal.force)
+    # without a positive mass matrix there need not be a free acceleration
+    invert = partial(cholesky_solve, half) if formulation.positive_mass else partial(solve_matrix, scaled.M)
+    a = invert(scaled.Q)
+    inconsistency = inconsistency_of(scaled, a if formulation.positive_mass else None, total.acceleration)
+    residual = residual_of(scaled, total.acceleration, total.force, C / u)
+    quality = formulation.quality(method.factored, scaled.Q, scaled.b, scaled.geometry)
+    if quality is not None:  # of a compromise, not A q̈ = b is to be checked but that none is better
+        residual = xp.where(inconsistency > CONSISTENCY_TOLERANCE, quality.optimality, residual)
+    unprescribed = total.force - C / u
     return Kernel(
-        acceleration=ideal.acceleration + nonideal.acceleration,
-        free_acceleration=a,
-        ideal_force=ideal.force,
-        nonideal_force=nonideal.force,
+        acceleration=total.acceleration / u,
+        free_acceleration=a / u,
+        ideal_force=u * ideal.force,
+        nonideal_force=u * nonideal.force,
         multipliers=lam,
         reactions=lam if law is None else rows.multipliers(lower_solve(half, unprescribed)),
         unique_multipliers=rows.unique,
         rank=rows.rank,
         rank_gap=rows.gap,
-        inconsistency=relative(rows.outside(e), e / rows.scale, rounding),
+        inconsistency=inconsistency,
+        residual=xp.where(xp.isfinite(residual), residual, xp.inf),
         gauss=unprescribed @ invert(unprescribed),
         nonideal=C,
-        law_forces=parts.force,
+        law_forces=u * parts.force,
         law_natures=nature.shares,
         normals=nature.normals,
+        quality=quality,
     )
-
-
-def relative(outside: Array, whole: Array, rounding: Array) -> Array:
-    """‖outside‖ / ‖whole‖, zero when there is nothing but rounding to divide."""
-    size, total = jnp.linalg.norm(outside), jnp.linalg.norm(whole)
-    return jnp.where(size > 10 * rounding + ROUNDING * total, size / jnp.where(total > 0, total, 1.0), 0.0)
-
-
-def lower_solve(lower: Array, right: Array) -> Array:
-    """L⁻¹ times a vector or the columns of a matrix."""
-    return jsl.solve_triangular(lower, right, lower=True)
-
-
-def upper_solve(lower: Array, right: Array) -> Array:
-    """L⁻ᵀ times a vector or the columns of a matrix."""
-    return jsl.solve_triangular(lower, right, lower=True, trans=1)
-
-
-def cholesky_solve(lower: Array, right: Array) -> Array:
-    """(L Lᵀ)⁻¹ times a vector."""
-    return upper_solve(lower, lower_solve(lower, right))

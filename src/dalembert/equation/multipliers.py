@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dalembert.equation.arrays import lu_factor, lu_solve, namespace_of
 from dalembert.equation.formulation import Formulation, Geometry, Part
-from dalembert.later import jnp, jsl
 
 if TYPE_CHECKING:
     from jax import Array
@@ -24,21 +24,23 @@ class Multipliers(Formulation):
 
     positive_mass = False
     independent_rows = True
+    refinements = 2  # large multipliers of nearly dependent rows take digits from the acceleration
 
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
-        m = len(A)
-        A = A / geometry.rows.scale[:, None]  # a row's scale must not decide whether it counts
-        saddle = jnp.block([[M, A.T], [A, jnp.zeros((m, m))]])
-        return geometry.rows.scale, M, A, jsl.lu_factor(saddle)
+        xp, m = namespace_of(M, A), len(A)
+        return A, lu_factor(xp.block([[M, A.T], [A, xp.zeros((m, m))]]))
 
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
-        scale, M, A, lu = factored
-        solution = jsl.lu_solve(lu, jnp.concatenate([Q, b / scale]))
-        n = len(M)
-        return Part(solution[:n], -A.T @ solution[n:])
+        A, lu = factored
+        acceleration, pushes = _solved(lu, Q, b)
+        return Part(acceleration, -A.T @ pushes)
 
     def nonideal(self, factored: Any, C: Array) -> Part:
-        _, M, A, lu = factored
-        solution = jsl.lu_solve(lu, jnp.concatenate([C, jnp.zeros(len(A))]))
-        n = len(M)
-        return Part(solution[:n], C - A.T @ solution[n:])
+        A, lu = factored
+        acceleration, pushes = _solved(lu, C, namespace_of(C).zeros(len(A)))
+        return Part(acceleration, C - A.T @ pushes)
+
+
+def _solved(lu: Any, force: Array, target: Array) -> tuple[Array, Array]:
+    solution = lu_solve(lu, namespace_of(force, target).concatenate([force, target]))
+    return solution[: len(force)], solution[len(force) :]

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dalembert.equation.arrays import eigh, namespace_of, pinv
 from dalembert.equation.formulation import Formulation, Geometry, Part
 from dalembert.equation.tolerance import RANK_TOLERANCE
-from dalembert.later import jnp
 
 if TYPE_CHECKING:
     from jax import Array
@@ -21,23 +21,28 @@ class PseudoInverse(Formulation):
     The square root is the symmetric one, the Moore–Penrose inverse comes from singular values; values below
     ``RANK_TOLERANCE`` (1e-10) times the largest count as zero. Slow and literal: for checking and for teaching.
 
+    The equation is the same in any units of the coordinates, so it may be solved in scaled ones. With M' = DMD,
+    A' = AD, Q' = DQ and C' = DC, D regular and diagonal: M^(1/2)D is a square root of M', hence
+    M'^(1/2) = O M^(1/2) D with O orthogonal. So B' = A'M'^(-1/2) = B Oᵀ, B'⁺ = O B⁺, a' = D⁻¹a and, by symmetry,
+    M'^(1/2) = D M^(1/2) Oᵀ, which give Qᶜᵢ' = M'^(1/2) B'⁺ (b − A'a') = D M^(1/2) B⁺ (b − A a) = D Qᶜᵢ, and
+    Qᶜₙᵢ' = D Qᶜₙᵢ in the same way.
+
     References: Udwadia & Kalaba 2002, equations 6 to 9; 2001, equation 7.
     """
 
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
         root, inverse_root = square_roots(M)
-        A = A / geometry.rows.scale[:, None]  # a row's scale must not decide whether it counts
         B = A @ inverse_root
-        return geometry.rows.scale, A, B, pinv(B), root, inverse_root
+        return A, B, pinv(B, RANK_TOLERANCE), root, inverse_root
 
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
-        scale, A, _, B_plus, root, inverse_root = factored
+        A, _, B_plus, root, inverse_root = factored
         a = inverse_root @ (inverse_root @ Q)
-        scaled = B_plus @ (b / scale - A @ a)
+        scaled = B_plus @ (b - A @ a)
         return Part(a + inverse_root @ scaled, root @ scaled)
 
     def nonideal(self, factored: Any, C: Array) -> Part:
-        _, _, B, B_plus, root, inverse_root = factored
+        _, B, B_plus, root, inverse_root = factored
         z = inverse_root @ C
         working = z - B_plus @ (B @ z)
         return Part(inverse_root @ working, root @ working)
@@ -45,11 +50,6 @@ class PseudoInverse(Formulation):
 
 def square_roots(M: Array) -> tuple[Array, Array]:
     """M^(1/2) and M^(-1/2), both symmetric."""
-    values, vectors = jnp.linalg.eigh(M)
-    root = jnp.sqrt(values)
+    values, vectors = eigh(M)
+    root = namespace_of(M).sqrt(values)
     return (vectors * root) @ vectors.T, (vectors / root) @ vectors.T
-
-
-def pinv(B: Array) -> Array:
-    """The Moore–Penrose inverse."""
-    return jnp.linalg.pinv(B, rtol=RANK_TOLERANCE)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dalembert.equation.arrays import namespace_of, pinv
 from dalembert.equation.formulation import Formulation, Geometry, Part
-from dalembert.equation.pseudo_inverse import pinv
-from dalembert.later import jnp
+from dalembert.equation.tolerance import RANK_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array
@@ -29,18 +29,17 @@ class SingularMass(Formulation):
     semidefinite_mass = True
 
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
-        n = len(M)
-        A = A / geometry.rows.scale[:, None]  # a row's scale must not decide whether it counts
-        free = jnp.eye(n) - pinv(A) @ A
-        return geometry.rows.scale, M, pinv(jnp.concatenate([free @ M, A]))
+        xp = namespace_of(M, A)
+        free = xp.eye(len(M)) - pinv(A, RANK_TOLERANCE) @ A
+        return M, free, pinv(xp.concatenate([free @ M, A]), RANK_TOLERANCE)
 
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
-        scale, M, stacked_plus = factored
-        acceleration = stacked_plus @ jnp.concatenate([Q, b / scale])
+        M, free, stacked_plus = factored
+        # (I − A⁺A) Q in place of Q: the rest of it is orthogonal to all columns of the stack, and costs only digits
+        acceleration = stacked_plus @ namespace_of(Q, b).concatenate([free @ Q, b])
         return Part(acceleration, M @ acceleration - Q)
 
     def nonideal(self, factored: Any, C: Array) -> Part:
-        _, M, stacked_plus = factored
-        rows = stacked_plus.shape[1] - len(M)
-        acceleration = stacked_plus @ jnp.concatenate([C, jnp.zeros(rows)])
+        M, free, stacked_plus = factored
+        acceleration = stacked_plus[:, : len(C)] @ (free @ C)
         return Part(acceleration, M @ acceleration)

@@ -11,8 +11,9 @@ import numpy as np
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
-from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE, RANK_TOLERANCE
+from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE, RANK_TOLERANCE, RESIDUAL_TOLERANCE, SINGULAR_MASS
 from dalembert.errors import ConstraintError, InputError, MassMatrixError
+from dalembert.mass import coordinate_units, in_units, is_symmetric, mass_kind, own_units
 
 
 def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: Sequence[str] | None) -> None:
@@ -35,6 +36,7 @@ def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: S
         raise ConstraintError(contradiction(answer, names))
     if not formulation.positive_mass:
         _require_regular(M, A, formulation)
+    require_small_residual(answer, formulation)
 
 
 TERMS = ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs", "nonideal")
@@ -52,32 +54,54 @@ def require_finite(terms: Mapping[str, Any]) -> None:
 
 def require_symmetric(M: Any) -> None:
     """Raise unless every mass matrix in a batch is symmetric."""
-    if np.abs(M - np.swapaxes(M, -1, -2)).max(initial=0.0) > 1e-10 * np.abs(M).max(initial=0.0):
+    if not is_symmetric(M):
         raise InputError(f"`mass_matrix` must be symmetric; got {M}.")
 
 
 def require_positive(M: Any) -> None:
     """Raise unless every mass matrix in a batch is positive definite."""
-    values = np.linalg.eigvalsh(M)
-    smallest, largest = values.min(axis=-1), np.abs(values).max(axis=-1)
-    if (smallest <= 1e-14 * largest).any():
-        where = np.unravel_index(int(np.argmin(smallest)), smallest.shape)
-        _, vectors = np.linalg.eigh(np.asarray(M)[where])
-        direction = ", ".join(f"{component:.3g}" for component in vectors[:, 0])
-        kind = "singular" if abs(smallest[where]) <= 1e-14 * largest[where] else "indefinite"
+    smallest, largest = _extreme_eigenvalues(M)
+    if (smallest <= SINGULAR_MASS * largest).any():
+        where = np.unravel_index(int(np.argmin(smallest / largest)), smallest.shape)
+        found = np.asarray(M, float)[where]
+        kind, along = mass_kind(found)
+        direction = np.zeros(len(found)) if along is None else along / np.linalg.norm(along)
+        direction = direction * np.sign(direction[np.argmax(np.abs(direction))]) + 0.0  # no -0 in the message
+        kind = "singular" if kind == "singular" else "indefinite"
         remedy = "da.SingularMass()" if kind == "singular" else "da.Multipliers()"
         raise MassMatrixError(
-            f"`mass_matrix` must be positive definite; it is {kind}, with eigenvalue {smallest[where]:.3g} along "
-            f"({direction}). If that is meant, pass `formulation={remedy}`."
+            f"`mass_matrix` must be positive definite; it is {kind}: vᵀMv = {direction @ found @ direction:.3g} for "
+            f"v = ({_listed(direction)}). If that is meant, pass `formulation={remedy}`."
         )
 
 
+def _extreme_eigenvalues(M: Any) -> tuple[Any, Any]:
+    """The smallest and the largest absolute eigenvalue of mass matrices in the coordinates' own units."""
+    values = np.linalg.eigvalsh(in_units(M, own_units(np.asarray(M, float))))
+    return values.min(axis=-1), np.abs(values).max(axis=-1)
+
+
+def _listed(vector: Any) -> str:
+    return ", ".join(f"{component:.3g}" for component in vector)
+
+
 def _require_semidefinite(M: Any, formulation: Formulation) -> None:
-    values = np.linalg.eigvalsh(M)
-    if (values.min(axis=-1) < -1e-12 * np.abs(values).max(axis=-1)).any():
+    smallest, largest = _extreme_eigenvalues(M)
+    if (smallest < -SINGULAR_MASS * largest).any():
         raise MassMatrixError(
             f"`mass_matrix` must have no negative eigenvalue for `{type(formulation).__name__}`; the smallest is "
-            f"{values.min():.3g}. If that is meant, pass `formulation=da.Multipliers()`."
+            f"{np.linalg.eigvalsh(M).min():.3g}. If that is meant, pass `formulation=da.Multipliers()`."
+        )
+
+
+def require_small_residual(answer: ConstrainedMotion, formulation: Formulation) -> None:
+    """Raise unless an answer solves its equations."""
+    worst = float(np.asarray(answer.residual).max(initial=0.0))
+    if worst > RESIDUAL_TOLERANCE:
+        raise ConstraintError(
+            f"`{type(formulation).__name__}` must solve its equations to a relative {RESIDUAL_TOLERANCE:g}; it missed "
+            f"them by {worst:.1e}, since the constraints are nearly dependent or the mass matrix is nearly singular. "
+            f"Use `da.Factored()`, which keeps more digits there."
         )
 
 
@@ -105,6 +129,8 @@ def contradiction(answer: ConstrainedMotion, names: Sequence[str] | None) -> str
 def _require_regular(M: Any, A: Any, formulation: Formulation) -> None:
     """Raise unless the acceleration is unique: a regular saddle matrix, or [M; A] of full column rank."""
     n, m = M.shape[-1], A.shape[-2]
+    units = coordinate_units(M, A)
+    M, A = in_units(M, units), A / units[..., None, :]
     length = np.linalg.norm(A, axis=-1, keepdims=True)
     A = A / np.where(length > 0, length, 1.0)
     if formulation.independent_rows:

@@ -12,7 +12,7 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_undetermined
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
-from dalembert.equation.verdict import contradiction, require_positive
+from dalembert.equation.verdict import contradiction, require_positive, require_small_residual
 from dalembert.errors import ConstraintError, MassMatrixError
 from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method, halves
@@ -62,6 +62,7 @@ def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q:
         return contradiction(answer, dynamics.constraints)
     try:
         refuse_undetermined(dynamics, answer)
+        require_small_residual(answer, method.formulation)
     except ConstraintError as error:
         return str(error)
     if path.steps >= method.max_steps:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Units in which a problem is solved: every coordinate measured by its own mass, every constraint by its own length.
+
+Notation: u (n,) are the units of the coordinates. With q = x / u the equation M q̈ = Q + Qᶜ, A q̈ = b reads the same in x
+with M / uuᵀ, Q / u, Qᶜ / u, C / u, A / u and b: kinetic energy, virtual work and the constraints do not depend on the
+units of coordinates. For a positive definite M these units make its diagonal one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dalembert import mass
+from dalembert.equation.arrays import cholesky, constant, eigh, lower_solve, namespace_of, repeat
+from dalembert.equation.decomposition import Decomposition, decompose
+from dalembert.mass import SINGULAR_MASS, in_units
+
+if TYPE_CHECKING:
+    from jax import Array
+
+
+class Geometry(NamedTuple):
+    """The constraint rows in the metric of the inverse mass matrix, all of them scaled.
+
+    half (n, n)              lower triangle L of M = LLᵀ; the identity if M need not be positive definite
+    rows                     decomposition of A L⁻ᵀ, rows of unit length
+    units (n,), scale (m,)   by which coordinates and constraint rows were scaled: M was uuᵀ times and A was suᵀ times
+                             what is given here
+    """
+
+    half: Array
+    rows: Decomposition
+    units: Array
+    scale: Array
+
+
+class Scaled(NamedTuple):
+    """A problem in scaled units: M / uuᵀ, Q / u, A / suᵀ and b / s, and its geometry."""
+
+    M: Array
+    Q: Array
+    A: Array
+    b: Array
+    geometry: Geometry
+
+
+def scaled_problem(M: Array, Q: Array, A: Array, b: Array, *, positive_mass: bool) -> tuple[Scaled, Decomposition]:
+    """A problem in scaled units, and the decomposition of its rows as they were written, for their multipliers."""
+    xp = namespace_of(M, A)
+    u = mass_units(M) if positive_mass else coordinate_units(M, A)
+    M = in_units(M, u)
+    half = cholesky(M) if positive_mass else xp.eye(len(Q))
+    rows = decompose(lower_solve(half, (A / u).T).T)
+    s = rows.scale
+    geometry = Geometry(half, rows._replace(scale=xp.ones(len(b))), u, s)
+    return Scaled(M, Q / u, A / s[:, None] / u, b / s, geometry), rows
+
+
+def mass_units(M: Array) -> Array:
+    """√Mᵢᵢ (..., n); of a definite matrix, else some may be zero or NaN."""
+    xp = namespace_of(M)
+    return constant(xp.sqrt(xp.diagonal(M, axis1=-2, axis2=-1)))
+
+
+def coordinate_units(M: Array, A: Array) -> Array:
+    """Units (n,) of the coordinates for any symmetric M; those of ``dalembert.mass``, but not to be differentiated."""
+    M, A = constant(M), constant(A)
+    return mass.coordinate_units(M, A, namespace_of(M, A), repeat)
+
+
+def is_positive(M: Array) -> Array:
+    """Whether one mass matrix is positive definite by the rule of ``dalembert.mass``; can be traced."""
+    xp = namespace_of(M)
+    values, _ = eigh(in_units(M, mass_units(M)))
+    return xp.all(xp.diagonal(M) > 0) & (values[0] > SINGULAR_MASS * values[-1])
