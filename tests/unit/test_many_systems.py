@@ -1,0 +1,52 @@
+"""Many different systems in one process: what is compiled for one goes with it."""
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+
+import diffrax
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+from dalembert.lowering.build import build
+
+MAPS = Path("/proc/self/maps")
+x, y = da.coordinates("x y")
+
+
+def pendulum(k: int) -> da.System:
+    """Pendulums that differ by one constant."""
+    rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+    return da.System((x, y), sp.eye(2), (0, -9.81 - k / 1024), rod, nonideal=da.Viscous(0.1))
+
+
+START = ((1, 0), (0, 0))
+WAYS: dict[str, tuple[Callable[[da.System], object], int]] = {
+    "simulate": (lambda s: da.simulate(s, *START, [0, 0.1]), 40),
+    "ensemble": (lambda s: da.simulate_ensemble(s, np.ones((3, 1)) * START[0], START[1], [0, 0.1]), 20),
+    "ledger": (lambda s: da.simulate(s, *START, [0, 0.1]).ledger(), 20),
+    "motion": (lambda s: da.motion(s, *START), 6),
+    "diffrax": (lambda s: da.simulate(s, *START, [0, 0.1], solver=diffrax.Tsit5()), 4),
+    "another formulation": (lambda s: da.simulate(s, *START, [0, 0.1], formulation=da.PseudoInverse()), 4),
+}
+
+
+def maps() -> int:
+    build.cache_clear()
+    gc.collect()
+    return MAPS.read_text().count("\n")
+
+
+@pytest.mark.skipif(not MAPS.exists(), reason="memory maps are counted as Linux shows them")
+@pytest.mark.parametrize("way", WAYS)
+def test_memory_maps_do_not_grow(way: str) -> None:
+    """Linux gives a process 65 530; a program of JAX's takes ten and more, a system took up to 500 of them for good."""
+    compute, count = WAYS[way]
+    for k in range(2):
+        compute(pendulum(1000 + k))
+    before = maps()
+    for k in range(count):
+        compute(pendulum(k))
+    assert maps() - before <= count  # less than one for each system
