@@ -18,6 +18,7 @@ from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import refuse_trouble, require_fit
 from dalembert.errors import SimulationError
+from dalembert.integration.crossings import crossing_notes
 from dalembert.integration.failure import answer_at, why
 from dalembert.integration.integrate import Path, integrate
 from dalembert.integration.method import Method
@@ -150,7 +151,7 @@ def _sampled(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: A
         constraints=dynamics.constraints,
         parameters=dict(zip(dynamics.parameters, map(float, p), strict=True)),
         statistics=statistics(dynamics, method, path),
-        notes=_notes(path, found["rank"]),
+        notes=(*_notes(path, found["rank"]), *crossing_notes(dynamics, path, p)),
     )
 
 
