@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import threading
 import time
 
@@ -32,7 +33,7 @@ def test_endless_work_ends_and_the_precision_is_restored() -> None:
     before = mpmath.mp.prec
     with pytest.raises(GivenUpError, match=r"it would take longer than 0\.1 s"):
         bounded(precise, 0.1)
-    assert mpmath.mp.prec == before
+    assert mpmath.mp.prec == before and gc.isenabled()
     for _ in range(100):  # and nothing is raised later
         sum(range(10_000))
     time.sleep(0.2)

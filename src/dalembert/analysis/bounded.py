@@ -12,6 +12,7 @@ the same answers.
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 import threading
 from collections.abc import Callable, Generator
@@ -57,11 +58,14 @@ def bounded(compute: Callable[[], T], seconds: float | None = None) -> T:
     if start >= end:
         raise GivenUpError("the time for symbolic work is used up")
     deadline = min(start + (SECONDS if seconds is None else seconds), end)
-    precision = mpmath.mp.prec
+    precision, collecting = mpmath.mp.prec, gc.isenabled()
     token = _deadline.set(deadline)
+    gc.disable()  # an exception raised in a callback of the garbage collector is only printed
     try:
         found = _before(deadline, compute) if deadline > start else _LATE
     finally:
+        if collecting:
+            gc.enable()
         _deadline.reset(token)
         mpmath.mp.prec = precision
     if found is _LATE:

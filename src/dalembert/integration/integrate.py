@@ -49,6 +49,7 @@ class Path:
     handed_over   when the compiled integrator handed over to the general one, or None
     stopped       whether a watch ended it
     leaps         across singular positions
+    forgotten     whether steps of a long run were not kept
     refusal       why no motion can follow, if that is known: a constraint whose position jumps
     notes         what happened on the way, in sentences
     """
@@ -66,6 +67,7 @@ class Path:
     handed_over: float | None = None
     stopped: bool = False
     leaps: list[Leap] = field(default_factory=list[Leap])
+    forgotten: bool = False
     refusal: str = ""
     notes: list[str] = field(default_factory=list[str])
 
@@ -251,6 +253,7 @@ class _Integration:
         before = t.searchsorted(self.outputs[self.outputs <= t[-1]], side="right") - 1
         kept = np.unique(np.concatenate([before, np.arange(max(len(t) - RECENT, 0), len(t))]))
         self.ts, self.ys = [t[kept]], [y[kept]]
+        self.path.forgotten = True
 
     def _cross(self, start: float) -> bool:
         """Go on from the next number after a jump; whether that is possible."""

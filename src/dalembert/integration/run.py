@@ -17,6 +17,7 @@ from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import refuse_trouble, require_fit
 from dalembert.errors import SimulationError, StateError
+from dalembert.integration.crossings import crossing_notes
 from dalembert.integration.drift import Projection
 from dalembert.integration.failure import answer_at, why
 from dalembert.integration.integrate import Path, integrate
@@ -206,7 +207,11 @@ def _trajectory(
         constraints=dynamics.constraints,
         parameters=dict(zip(dynamics.parameters, map(float, p), strict=True)),
         statistics=statistics(dynamics, method, path),
-        notes=(*_notes(path, found["rank"]), *coarse_notes(method, found["q"])),
+        notes=(
+            *_notes(path, found["rank"]),
+            *coarse_notes(method, found["q"]),
+            *crossing_notes(dynamics, path, p),
+        ),
     )
 
 

@@ -1,0 +1,47 @@
+"""A run that goes exactly through a bifurcation of its constraints says so, and when."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+
+x, y = da.coordinates("x y")
+a, b, c = da.coordinates("a b c")
+
+
+def noted(run: da.Trajectory) -> list[float]:
+    """The times that notes name as places where rank is lost."""
+    said = [note for note in run.notes if "lose rank" in note]
+    return [float(t) for note in said for t in re.findall(r"[-\d.e+]*\d", note.split("t = ")[1].split(";")[0])]
+
+
+@pytest.mark.parametrize("outputs", [2, 4, 5, 40])
+def test_crossing_lines(outputs: int) -> None:
+    """x y = 0 from (−1, 0) along x: both lines are open at the origin, at t = 1."""
+    cross = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(x * y, name="cross"))
+    run = da.simulate(cross, (-1, 0), (1, 0), times=np.linspace(0, 2, outputs))
+    assert run.q[-1] == pytest.approx([1, 0], abs=1e-9)
+    assert noted(run) == pytest.approx([1.0], abs=1e-5)
+
+
+def test_parallelogram_folds_twice_a_turn() -> None:
+    """With opposite bars equal, all bars lie on one line where sin a = 0: it may go on as an antiparallelogram."""
+    loop: list[Any] = [sp.cos(a) + 2 * sp.cos(b) - 2 - sp.cos(c), sp.sin(a) + 2 * sp.sin(b) - sp.sin(c)]
+    rows = [da.Constraint(e, name=f"loop {k}") for k, e in enumerate(loop)]
+    run = da.simulate(da.System((a, b, c), sp.eye(3), (0, 0, 0), rows), (0.5, 0, 0.5), (1, 0, 1), times=[0, 3, 7])
+    assert run.q[-1] == pytest.approx([7.5, 0, 7.5], abs=1e-6)
+    assert noted(run) == pytest.approx([np.pi - 0.5, 2 * np.pi - 0.5], abs=1e-5)
+
+
+def test_rows_that_only_turn_are_no_bifurcation() -> None:
+    """The row of a rod turns with it, by more than a right angle in a step or not; rank is never lost."""
+    for constraints in ([x**2 + y**2 - 1], [x**2 + y**2 - 1, 2 * (x**2 + y**2 - 1)]):
+        rows = [da.Constraint(e, name=f"rod {k}") for k, e in enumerate(constraints)]
+        run = da.simulate(da.System((x, y), sp.eye(2), (0, 0), rows), (1, 0), (0, 2), times=[0, 10], rtol=1e-4)
+        assert noted(run) == []
