@@ -17,6 +17,7 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import Nature
+from dalembert.equation.stacked_least_squares import at_time
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
 from dalembert.later import jnp
 
@@ -159,9 +160,10 @@ class Dynamics:
 
     def answer(self, q: Array, qd: Array, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
         """Accelerations and forces at one state, unchecked."""
-        from dalembert.equation.constrained_motion import answer_of  # which imports JAX
+        from dalembert.equation.compiled_batch import answer_of  # which imports JAX and makes answers known to it
 
         terms = self.terms(q, qd, t, p)
+        formulation = at_time(formulation, t, *terms.A.shape)
         answer = answer_of(formulation, terms.M, terms.Q, terms.A, terms.b, self.law_at(q, qd, t, p))
         return replace(answer, laws=self.laws)
 
@@ -173,6 +175,7 @@ class Dynamics:
             return self.engine.acceleration(q, qd, t, p, rows, gains)
         terms = self.terms(q, qd, t, p)
         b = stabilised(terms, self.levels, gains)
+        formulation = at_time(formulation, t, *terms.A.shape)
         found = solve(formulation, terms.M, terms.Q, terms.A, b, self.law_at(q, qd, t, p))
         # an integrator rejects a step that is no number, and the run ends with the reason
         return jnp.where(found.residual <= RESIDUAL_TOLERANCE, found.acceleration, jnp.nan)

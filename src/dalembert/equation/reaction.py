@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.later import jnp
+from dalembert.equation.arrays import namespace_of, solve_matrix
 
 if TYPE_CHECKING:
     from jax import Array
@@ -73,21 +73,21 @@ def solve_absolute(G: Array, u0: Array) -> tuple[Array, Array]:
     If all determinants are positive there is one solution whatever u₀ is: the determinant is linear in each sign, so
     that no matrix with −1 ≤ σ ≤ 1 is singular. Then rounding in a u that is nearly zero cannot matter.
     """
-    k = len(u0)
+    xp, k = namespace_of(G, u0), len(u0)
     sigma = signs(k)
-    matrices = jnp.eye(k) - G * sigma[:, None, :]
+    matrices = xp.eye(k) - G * sigma[:, None, :]
     if k == 1:  # no need to call LAPACK
         determinants, u = matrices[:, 0, 0], u0 / matrices[:, 0]
     else:
-        determinants = jnp.linalg.det(matrices)
-        u = jnp.linalg.solve(matrices, jnp.broadcast_to(u0, (len(sigma), k))[..., None])[..., 0]
+        determinants = xp.linalg.det(matrices)
+        u = solve_matrix(matrices, xp.broadcast_to(u0, (len(sigma), k))[..., None])[..., 0]
     signed = sigma * u
     # a zero counts as positive, so that no solution is counted twice
-    valid = jnp.all((signed > 0) | ((u == 0) & (sigma > 0)), axis=1)
-    solutions = jnp.where(jnp.all(determinants > 0), 1, jnp.sum(valid))
-    worst = jnp.min(signed, axis=1)
-    best = jnp.argmax(jnp.where(jnp.isnan(worst), -jnp.inf, worst))
-    return jnp.where(solutions == 1, u[best], jnp.nan), solutions
+    valid = xp.all((signed > 0) | ((u == 0) & (sigma > 0)), axis=1)
+    solutions = xp.where(xp.all(determinants > 0), 1, xp.sum(valid))
+    worst = xp.min(signed, axis=1)
+    best = xp.argmax(xp.where(xp.isnan(worst), -xp.inf, worst))
+    return xp.where(solutions == 1, u[best], xp.nan), solutions
 
 
 def with_normals(given: Array, actual: tuple[int, ...], normals: Array, mu: Array, reaction: Reaction) -> Nature:
@@ -99,8 +99,10 @@ def with_normals(given: Array, actual: tuple[int, ...], normals: Array, mu: Arra
         return Nature(given, None)
     chosen = np.array(actual)
     others = np.setdiff1d(np.arange(len(given)), chosen)
-    before = reaction.multipliers - reaction.multipliers_of(jnp.sum(given[others], axis=0))
-    G = -normals @ jnp.stack([reaction.multipliers_of(given[j]) for j in actual], axis=-1)
+    xp = namespace_of(given, normals)
+    before = reaction.multipliers - reaction.multipliers_of(xp.sum(given[others], axis=0))
+    G = -normals @ xp.stack([reaction.multipliers_of(given[j]) for j in actual], axis=-1)
     u, solutions = solve_absolute(G, normals @ before)
-    sizes = jnp.ones(len(given)).at[chosen].set(jnp.abs(u))
+    chosen_size = (np.arange(len(given))[:, None] == chosen) @ xp.abs(u)
+    sizes = xp.where(np.isin(np.arange(len(given)), chosen), chosen_size, 1.0)
     return Nature(sizes[:, None] * given, Normals(u, solutions, G, normals @ before, mu))
