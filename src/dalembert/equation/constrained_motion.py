@@ -86,12 +86,12 @@ def constrained_motion(
     return finished(answer, formulation, throw=throw)
 
 
-def _solve_each(formulation: Formulation, law_given: bool, *arrays: Any) -> ConstrainedMotion:
+def _solve_each(formulation: Formulation, law_given: bool, M: Any, Q: Any, A: Any, b: Any, C: Any) -> ConstrainedMotion:
     """The answers to a batch of problems one by one, by NumPy."""
-    batch = arrays[0].shape[:-2]
+    batch = M.shape[:-2]
     with np.errstate(all="ignore"):  # what is not finite is judged by whoever asks
         found = [
-            answer_of(formulation, *(x[k] for x in arrays[:-1]), _given(arrays[-1][k]) if law_given else None)
+            answer_of(formulation, M[k], Q[k], A[k], b[k], _given(C[k]) if law_given else None)
             for k in np.ndindex(batch)
         ]
     if not batch:
