@@ -14,6 +14,7 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.factored import checked_formulation
 from dalembert.equation.formulation import Formulation
+from dalembert.equation.one_state import finished
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.verdict import require_fit
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
@@ -83,8 +84,6 @@ def motion(
     >>> print(da.motion(pendulum, q=(0, -1), qd=(2, 0)).ideal_force)
     [ 0. 14.]
     """
-    from dalembert.equation.constrained_motion import finished  # which imports JAX
-
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))

@@ -8,6 +8,7 @@ raises and JAX returns NaN; here both return NaN.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 def namespace_of(*arrays: Any) -> Any:
     """``numpy`` if all arrays are NumPy's own, else ``jax.numpy``."""
     return np if all(isinstance(array, (np.ndarray, np.generic, float, int)) for array in arrays) else jnp
+
+
+def is_traced(array: Any) -> bool:
+    """Whether the numbers of an array are not known yet, being traced by JAX."""
+    if namespace_of(array) is np or "jax" not in sys.modules:
+        return False
+    from jax.core import Tracer
+
+    return isinstance(array, Tracer)
 
 
 def cholesky(M: Array) -> Array:

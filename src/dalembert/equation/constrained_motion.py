@@ -3,29 +3,25 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from functools import partial
+from dataclasses import fields
+from math import prod
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
-from jax.core import Tracer
 
 from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.arrays import is_traced, namespace_of
 from dalembert.equation.factored import checked_formulation
-from dalembert.equation.formulation import Formulation, Law, solve
+from dalembert.equation.formulation import Formulation, Law
+from dalembert.equation.one_state import answer_of, finished
 from dalembert.equation.reaction import Nature
-from dalembert.equation.verdict import refuse_trouble, require_fit, require_symmetric
+from dalembert.equation.stacked_least_squares import StackedLeastSquares
+from dalembert.equation.verdict import require_fit, require_symmetric
 from dalembert.errors import InputError
-from dalembert.later import refuse_forked_process
+from dalembert.later import jnp, refuse_forked_process
 
-# Here and not beside the class: whoever makes an answer comes by, and others need not import JAX.
-_NAMES = ["laws"]
-jax.tree_util.register_dataclass(
-    ConstrainedMotion, [field.name for field in fields(ConstrainedMotion) if field.name not in _NAMES], _NAMES
-)
+FEW = 256
+"""Problems in a batch that NumPy solves one by one in less time than JAX takes to compile."""
 
 
 def constrained_motion(
@@ -52,7 +48,10 @@ def constrained_motion(
     C : (..., n)                       nature of the nonideal constraint force; zero when left out
     formulation                        ``da.Factored()`` when left out; all formulations give the same answer
     throw                              whether to raise when there is no sound answer; inside ``jax.jit`` or
-                                       ``jax.grad`` nothing can be raised: read ``rank`` and ``inconsistency``
+                                       ``jax.grad`` nothing can be raised: read ``rank``, ``inconsistency`` and
+                                       ``residual``
+
+    Arrays of JAX, and batches of more than 256 problems, are solved by JAX and give arrays of JAX; all others by NumPy.
 
     Raises
     ------
@@ -69,55 +68,54 @@ def constrained_motion(
     >>> print(point.acceleration, point.ideal_force)
     [ 5. -5.] [5. 5.]
     """
-    refuse_forked_process()
     formulation = checked_formulation(formulation)
     arrays = _checked_shapes(mass_matrix, applied_force, constraint_matrix, constraint_rhs, C)
+    if isinstance(formulation, StackedLeastSquares) and callable(formulation.weight):
+        raise InputError(
+            "`weight` must be numbers for `da.constrained_motion`, which knows no time; got a function. Pass "
+            "`da.StackedLeastSquares(weight(t))` at the time you mean, or use `da.motion`."
+        )
     require_fit(formulation, arrays[2].shape[-1], arrays[2].shape[-2])
     batch = arrays[0].shape[:-2]
-    law_given = C is not None
-    answer = _solve_batch(formulation, law_given, len(batch), *arrays)
+    if namespace_of(*arrays) is np and 0 < prod(batch) <= FEW:
+        answer = _solve_each(formulation, C is not None, *arrays)
+    else:
+        from dalembert.equation.compiled_batch import solve_batch  # which imports JAX
+
+        refuse_forked_process()
+        answer = solve_batch(formulation, C is not None, len(batch), *arrays)
     return finished(answer, formulation, throw=throw)
 
 
-def finished(
-    answer: ConstrainedMotion, formulation: Formulation, *, throw: bool, names: Any = None
-) -> ConstrainedMotion:
-    """The answer as a person gets it: checked if it can be, and without what has no meaning for a singular mass."""
-    if isinstance(answer.acceleration, Tracer):
-        return answer
-    if throw:
-        refuse_trouble(answer, formulation, names)
-    if not np.isfinite(np.asarray(answer.free_acceleration)).all():
-        answer = replace(answer, free_acceleration=None, gauss=None)
-    return answer
+def _solve_each(formulation: Formulation, law_given: bool, M: Any, Q: Any, A: Any, b: Any, C: Any) -> ConstrainedMotion:
+    """The answers to a batch of problems one by one, by NumPy."""
+    batch = M.shape[:-2]
+    with np.errstate(all="ignore"):  # what is not finite is judged by whoever asks
+        found = [
+            answer_of(formulation, M[k], Q[k], A[k], b[k], _given(C[k]) if law_given else None)
+            for k in np.ndindex(batch)
+        ]
+    if not batch:
+        return found[0]
+    together: dict[str, Any] = {}
+    for name in (field.name for field in fields(ConstrainedMotion)):
+        values: list[Any] = [getattr(answer, name) for answer in found]
+        together[name] = values[0]
+        if values[0] is not None and name not in ("laws", "normals"):
+            together[name] = np.stack(values).reshape(*batch, *np.asarray(values[0]).shape)
+    return ConstrainedMotion(**together)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
-def _solve_batch(
-    formulation: Formulation, law_given: bool, depth: int, M: Array, Q: Array, A: Array, b: Array, C: Array
-) -> ConstrainedMotion:
-    def one(M: Array, Q: Array, A: Array, b: Array, C: Array) -> ConstrainedMotion:
-        return answer_of(formulation, M, Q, A, b, (lambda _: Nature(C[None], None)) if law_given else None)
-
-    for _ in range(depth):
-        one = jax.vmap(one)
-    return one(M, Q, A, b, C)
+def _given(C: Any) -> Law:
+    return lambda _: Nature(C[None], None)
 
 
-def answer_of(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law: Law | None) -> ConstrainedMotion:
-    """The answer to one problem, unchecked; pure."""
-    found = solve(formulation, M, Q, A, b, law)._asdict()
-    quality = found.pop("quality")
-    if quality is not None:
-        found |= {name: value for name, value in quality._asdict().items() if name != "optimality"}
-    return ConstrainedMotion(**found, mass_matrix=M, applied_force=Q, constraint_matrix=A, constraint_rhs=b)
-
-
-def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Array]:
+def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Any]:
     """The five arrays as floats with common batch axes."""
     try:
-        M, Q, A, b = (jnp.asarray(array, float) for array in (M, Q, A, b))
-        C = jnp.zeros_like(Q) if C is None else jnp.asarray(C, float)
+        xp = _namespace(M, Q, A, b, C)
+        M, Q, A, b = (xp.asarray(array, float) for array in (M, Q, A, b))
+        C = xp.zeros_like(Q) if C is None else xp.asarray(C, float)
     except (TypeError, ValueError):
         raise InputError("the arguments must be arrays of numbers; got something else among them.") from None
     n = Q.shape[-1] if Q.ndim else 0
@@ -130,15 +128,24 @@ def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Array]:
                 f"`{name}` must have shape (..., {', '.join(map(str, core))}), n = {n} being the length of "
                 f"`applied_force` and m = {m} that of `constraint_rhs`; got {array.shape}."
             )
-        if not isinstance(array, Tracer) and not np.isfinite(array).all():
+        if not is_traced(array) and not np.isfinite(array).all():
             raise InputError(f"`{name}` must be finite; got {np.asarray(array)!s}.")
-    if not isinstance(M, Tracer):
+    if not is_traced(M):
         require_symmetric(np.asarray(M))
     cores = [(n, n), (n,), (m, n), (m,), (n,)]
     arrays = [M, Q, A, b, C]
     try:
-        batch = jnp.broadcast_shapes(*(x.shape[: x.ndim - len(c)] for x, c in zip(arrays, cores, strict=True)))
+        batch = xp.broadcast_shapes(*(x.shape[: x.ndim - len(c)] for x, c in zip(arrays, cores, strict=True)))
     except ValueError:
         shapes = ", ".join(str(x.shape) for x in arrays)
         raise InputError(f"the batch axes of the arguments must fit together; got shapes {shapes}.") from None
-    return [jnp.broadcast_to(x, (*batch, *c)) for x, c in zip(arrays, cores, strict=True)]
+    return [xp.broadcast_to(x, (*batch, *c)) for x, c in zip(arrays, cores, strict=True)]
+
+
+def _namespace(*arguments: Any) -> Any:
+    """``jax.numpy`` if any array among the arguments, or in nested sequences, is JAX's."""
+    for argument in arguments:
+        inner = argument if isinstance(argument, (list, tuple)) else ()
+        if (inner and _namespace(*inner) is not np) or type(argument).__module__.startswith("jax"):
+            return jnp
+    return np

@@ -17,6 +17,7 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import Nature
+from dalembert.equation.stacked_least_squares import at_time
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
 from dalembert.later import jnp
 from dalembert.stabilisation import Gains, damping
@@ -160,9 +161,10 @@ class Dynamics:
         self, q: Array, qd: Array, t: Any, p: Any, formulation: Formulation, gains: Gains | None = None
     ) -> ConstrainedMotion:
         """Accelerations and forces at one state, unchecked; with Baumgarte's terms where ``gains`` are given."""
-        from dalembert.equation.constrained_motion import answer_of  # which imports JAX
+        from dalembert.equation.compiled_batch import answer_of  # which imports JAX and makes answers known to it
 
         terms = self.terms(q, qd, t, p)
+        formulation = at_time(formulation, t, *terms.A.shape)
         b = stabilised(terms, self.levels, gains)
         if gains is not None and isinstance(formulation, Factored):
             # off the constraints the terms of redundant rows may differ: those of the rows in use are integrated
@@ -179,6 +181,7 @@ class Dynamics:
             return self.engine.acceleration(q, qd, t, p, rows, gains)
         terms = self.terms(q, qd, t, p)
         b = stabilised(terms, self.levels, gains)
+        formulation = at_time(formulation, t, *terms.A.shape)
         found = solve(formulation, terms.M, terms.Q, terms.A, b, self.law_at(q, qd, t, p))
         # an integrator rejects a step that is no number, and the run ends with the reason
         return jnp.where(found.residual <= RESIDUAL_TOLERANCE, found.acceleration, jnp.nan)

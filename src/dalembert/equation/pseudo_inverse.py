@@ -23,9 +23,9 @@ class PseudoInverse(Formulation):
 
     The equation is the same in any units of the coordinates, so it may be solved in scaled ones. With M' = DMD,
     A' = AD, Q' = DQ and C' = DC, D regular and diagonal: M^(1/2)D is a square root of M', hence
-    M'^(1/2) = O M^(1/2) D with O orthogonal. So B' = A'M'^(-1/2) = B Oᵀ, B'⁺ = O B⁺, a' = D⁻¹a and, by symmetry,
-    M'^(1/2) = D M^(1/2) Oᵀ, which give Qᶜᵢ' = M'^(1/2) B'⁺ (b − A'a') = D M^(1/2) B⁺ (b − A a) = D Qᶜᵢ, and
-    Qᶜₙᵢ' = D Qᶜₙᵢ in the same way.
+    M'^(1/2) = O M^(1/2) D with O orthogonal. So B' = A'M'^(-1/2) = B Oᵀ, B'⁺ = O B⁺, a' = D⁻¹a and
+    M'^(1/2) = D M^(1/2) Oᵀ by symmetry, which give Qᶜᵢ' = M'^(1/2) B'⁺ (b − A'a') = D M^(1/2) B⁺ (b − A a) = D Qᶜᵢ,
+    and Qᶜₙᵢ' = D Qᶜₙᵢ in the same way.
 
     References: Udwadia & Kalaba 2002, equations 6 to 9; 2001, equation 7.
     """

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.later import jnp, lax
+from dalembert.equation.arrays import namespace_of, solve_matrix
+from dalembert.later import lax
 
 if TYPE_CHECKING:
     from jax import Array
@@ -84,21 +85,21 @@ def solve_absolute(G: Array, u0: Array) -> tuple[Array, Array]:
     If all determinants are positive there is one solution whatever u₀ is: the determinant is linear in each sign, so
     that no matrix with −1 ≤ σ ≤ 1 is singular. Then rounding in a u that is nearly zero cannot matter.
     """
-    k = len(u0)
+    xp, k = namespace_of(G, u0), len(u0)
     sigma = signs(k)
-    matrices = jnp.eye(k) - G * sigma[:, None, :]
+    matrices = xp.eye(k) - G * sigma[:, None, :]
     if k == 1:  # no need to call LAPACK
         determinants, u = matrices[:, 0, 0], u0 / matrices[:, 0]
     else:
-        determinants = jnp.linalg.det(matrices)
-        u = jnp.linalg.solve(matrices, jnp.broadcast_to(u0, (len(sigma), k))[..., None])[..., 0]
+        determinants = xp.linalg.det(matrices)
+        u = solve_matrix(matrices, xp.broadcast_to(u0, (len(sigma), k))[..., None])[..., 0]
     signed = sigma * u
     # a zero counts as positive, so that no solution is counted twice
-    valid = jnp.all((signed > 0) | ((u == 0) & (sigma > 0)), axis=1)
-    solutions = jnp.where(jnp.all(determinants > 0), 1, jnp.sum(valid))
-    worst = jnp.min(signed, axis=1)
-    best = jnp.argmax(jnp.where(jnp.isnan(worst), -jnp.inf, worst))
-    return jnp.where(solutions == 1, u[best], jnp.nan), solutions
+    valid = xp.all((signed > 0) | ((u == 0) & (sigma > 0)), axis=1)
+    solutions = xp.where(xp.all(determinants > 0), 1, xp.sum(valid))
+    worst = xp.min(signed, axis=1)
+    best = xp.argmax(xp.where(xp.isnan(worst), -xp.inf, worst))
+    return xp.where(solutions == 1, u[best], xp.nan), solutions
 
 
 def solve_lengths(G: Array, u0: Array) -> tuple[Array, Array]:
@@ -107,62 +108,73 @@ def solve_lengths(G: Array, u0: Array) -> tuple[Array, Array]:
     G is (k, c, k), u₀ (k, c). The right-hand side changes by at most B = |Gᵢⱼ| times the change of s: where the
     spectral radius of B is below one, iteration converges to the only solution.
     """
+    xp = namespace_of(G, u0)
+    fixed = (lambda x: x) if xp is np else lax.stop_gradient
     certain = _contracts(_length(G, axis=1))
-    start = jnp.where(certain, 1.0, jnp.nan) * _length(u0)
-    s = lax.stop_gradient(_iterated(lax.stop_gradient(G), lax.stop_gradient(u0), lax.stop_gradient(start)))
+    start = xp.where(certain, 1.0, xp.nan) * _length(u0)
+    s = fixed(_iterated(fixed(G), fixed(u0), fixed(start)))
     for _ in range(2):  # Newton's method: the last digits, and the derivatives, which iteration was not asked for
         u = u0 + G @ s
         length = _length(u)
-        along = u / jnp.where(length > 0, length, 1.0)[:, None]
-        slope = jnp.eye(len(s)) - jnp.einsum("ic,icj->ij", along, G)
-        s = s - jnp.linalg.solve(slope, s - length)
-    return jnp.abs(s), jnp.where(certain, 1, UNCERTAIN)
+        along = u / xp.where(length > 0, length, 1.0)[:, None]
+        slope = xp.eye(len(s)) - xp.einsum("ic,icj->ij", along, G)
+        s = s - solve_matrix(slope, s - length)
+    return xp.abs(s), xp.where(certain, 1, UNCERTAIN)
 
 
 def _iterated(G: Array, u0: Array, start: Array) -> Array:
     """Jacobi's iteration, each length by its own quadratic equation with the others as they were."""
+    xp = namespace_of(G, u0, start)
     k = np.arange(len(start))
     own = G[k, :, k]
 
     def better(s: Array) -> Array:
         return one_length(own, u0 + G @ s - own * s[:, None])
 
-    def go_on(state: tuple[Array, Array, Array]) -> Array:
+    def go_on(state: tuple[Any, Array, Any]) -> Any:
         count, s, change = state
-        return (change > 1e-15 * jnp.max(s)) & (count < MOST_ITERATIONS)
+        return (change > 1e-15 * xp.max(s)) & (count < MOST_ITERATIONS)
 
-    def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+    def step(state: tuple[Any, Array, Any]) -> tuple[Any, Array, Any]:
         count, s, _ = state
         new = better(s)
-        return count + 1, new, jnp.max(jnp.abs(new - s))
+        return count + 1, new, xp.max(xp.abs(new - s))
 
-    return lax.while_loop(go_on, step, (jnp.array(0), better(start), jnp.array(jnp.inf)))[1]
+    state = (xp.array(0), better(start), xp.array(xp.inf))
+    if xp is not np:
+        return lax.while_loop(go_on, step, state)[1]
+    while go_on(state):
+        state = step(state)
+    return state[1]
 
 
 def one_length(G: Array, u0: Array) -> Array:
     """The s ≥ 0 with s = |u₀ + G s| for vectors (…, c), |G| < 1: a quadratic equation with one such root."""
-    rest, half = 1 - jnp.sum(G * G, axis=-1), jnp.sum(u0 * G, axis=-1)
-    square = jnp.sum(u0 * u0, axis=-1)
-    root = jnp.sqrt(half * half + rest * square)
+    xp = namespace_of(G, u0)
+    rest, half = 1 - xp.sum(G * G, axis=-1), xp.sum(u0 * G, axis=-1)
+    square = xp.sum(u0 * u0, axis=-1)
+    root = xp.sqrt(half * half + rest * square)
     # in the form in which nothing cancels
     ahead = half >= 0
-    return jnp.where(ahead, (half + root) / rest, square / jnp.where(ahead, 1.0, root - half))
+    return xp.where(ahead, (half + root) / rest, square / xp.where(ahead, 1.0, root - half))
 
 
 def _contracts(B: Array) -> Array:
     """Whether the spectral radius of a matrix of no negative entries is below one: B x < x for some positive x."""
-    power = jnp.eye(len(B)) + B
+    xp = namespace_of(B)
+    power = xp.eye(len(B)) + B
     for _ in range(6):
         power = power @ power
-        power = power / jnp.max(power)
-    x = jnp.sum(power, axis=1)
-    return jnp.all(B @ x < x)
+        power = power / xp.max(power)
+    x = xp.sum(power, axis=1)
+    return xp.all(B @ x < x)
 
 
 def _length(u: Array, axis: int = -1) -> Array:
     """|u|, with a derivative of zero where u vanishes."""
-    square = jnp.sum(u * u, axis=axis)
-    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+    xp = namespace_of(u)
+    square = xp.sum(u * u, axis=axis)
+    return xp.where(square > 0, xp.sqrt(xp.where(square > 0, square, 1.0)), 0.0)
 
 
 def with_normals(given: Array, actual: tuple[int, ...], normals: Array, mu: Array, reaction: Reaction) -> Nature:
@@ -174,9 +186,10 @@ def with_normals(given: Array, actual: tuple[int, ...], normals: Array, mu: Arra
         return Nature(given, None)
     chosen = np.array(actual)
     others = np.setdiff1d(np.arange(len(given)), chosen)
+    xp = namespace_of(given, normals)
     rows, added = normals[..., :-1], normals[..., -1]
-    before = reaction.multipliers - reaction.multipliers_of(jnp.sum(given[others], axis=0))
-    G = -rows @ jnp.stack([reaction.multipliers_of(given[j]) for j in actual], axis=-1)
+    before = reaction.multipliers - reaction.multipliers_of(xp.sum(given[others], axis=0))
+    G = -rows @ xp.stack([reaction.multipliers_of(given[j]) for j in actual], axis=-1)
     u0 = rows @ before + added
     if normals.shape[1] == 1 and len(actual) <= MOST_SIGNED:
         G, u0 = G[:, 0], u0[:, 0]
@@ -184,5 +197,6 @@ def with_normals(given: Array, actual: tuple[int, ...], normals: Array, mu: Arra
     else:
         u, solutions = solve_lengths(G, u0)
         G, u0 = _length(G, axis=1), _length(u0)
-    sizes = jnp.ones(len(given)).at[chosen].set(jnp.abs(u))
+    chosen_size = (np.arange(len(given))[:, None] == chosen) @ xp.abs(u)
+    sizes = xp.where(np.isin(np.arange(len(given)), chosen), chosen_size, 1.0)
     return Nature(sizes[:, None] * given, Normals(u, solutions, G, u0, mu))

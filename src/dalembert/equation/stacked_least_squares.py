@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.equation.arrays import cholesky, least_squares, namespace_of, pinv, svd
+from dalembert.equation.arrays import cholesky, is_traced, least_squares, namespace_of, pinv, svd
 from dalembert.equation.extended_dalembert import null_space
 from dalembert.equation.formulation import Formulation, Geometry, Part, Quality
 from dalembert.equation.pseudo_inverse import square_roots
 from dalembert.equation.tolerance import ROUNDING
+from dalembert.errors import InputError
+from dalembert.later import jnp
 
 if TYPE_CHECKING:
     from jax import Array
@@ -55,12 +57,27 @@ class StackedLeastSquares(Formulation):
     weight : (n + m,) or (n + m, n + m)    positive definite: weights of the n equations of motion (in scaled form,
                                            q̈ₛ − Fₛᶜ = aₛ) and of the m constraints; the identity when left out.
                                            D'Alembert's principle itself needs no weight: it can always be met.
+                                           Or a function of time that returns one of these, for ``da.motion`` and
+                                           ``da.simulate``; for the latter written with ``jax.numpy``.
 
     Reference: Udwadia, Kalaba & Eun 1997, equations 23 to 25, 37 and 38.
     """
 
     compromises = True
     weight: Any = None
+
+    def at(self, t: Any, n: int, m: int) -> StackedLeastSquares:
+        """The same with the weight at time t, for n equations of motion and m constraints."""
+        if not callable(self.weight):
+            return self
+        try:
+            weight = self.weight(t)
+        except TypeError as error:
+            raise InputError(
+                f"`weight` must be a function of time alone, written with `jax.numpy` for `da.simulate`; calling it "
+                f"gave {type(error).__name__}. Write `def weight(t): return jnp.array([...])`."
+            ) from None
+        return StackedLeastSquares(checked_weight(weight, n + m))
 
     def factor(self, M: Array, A: Array, geometry: Geometry) -> _Stack:
         xp, n, m = namespace_of(M, A), len(M), len(A)
@@ -110,10 +127,40 @@ class StackedLeastSquares(Formulation):
         """H with HᵀH = W, padded with ones for D'Alembert's principle."""
         if self.weight is None:
             return np.eye(2 * n + m)  # pyright: ignore
-        xp = namespace_of(np.asarray(self.weight) if isinstance(self.weight, (list, tuple)) else self.weight)
-        W = xp.asarray(self.weight, float)
+        W = checked_weight(self.weight, n + m)
+        xp = namespace_of(W)
         half = xp.diag(xp.sqrt(W)) if W.ndim == 1 else cholesky(W).T
         return _blocks(half, xp.eye(n))
+
+
+def at_time(formulation: Formulation, t: Any, m: int, n: int) -> Formulation:
+    """A formulation at time t: one whose weight depends on time gets its weight there."""
+    return formulation.at(t, n, m) if isinstance(formulation, StackedLeastSquares) else formulation
+
+
+def checked_weight(weight: Any, size: int) -> Any:
+    """A weight as an array (size,) or (size, size), positive definite as far as that can be told while tracing."""
+    if weight is None:
+        return None
+    try:
+        W = jnp.asarray(weight, float) if _traced(weight) else np.asarray(weight, float)
+    except (TypeError, ValueError):
+        raise InputError(f"`weight` must be an array of numbers or a function of time; got {weight!r}.") from None
+    if W.shape not in ((size,), (size, size)):
+        raise InputError(
+            f"`weight` must have shape ({size},) or ({size}, {size}), one entry per equation of motion and constraint; "
+            f"got {W.shape}."
+        )
+    if isinstance(W, np.ndarray):
+        smallest = W.min(initial=np.inf) if W.ndim == 1 else np.linalg.eigvalsh((W + W.T) / 2).min(initial=np.inf)
+        if not smallest > 0:
+            raise InputError(f"`weight` must be positive definite; its smallest eigenvalue is {smallest:.3g}.")
+    return W
+
+
+def _traced(weight: Any) -> bool:
+    """Whether an array, or a number in nested sequences, is known only while tracing."""
+    return any(map(_traced, weight)) if isinstance(weight, (list, tuple)) else is_traced(weight)
 
 
 def _right_side(factored: _Stack, Q: Array, b: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation
-from dalembert.equation.stacked_least_squares import StackedLeastSquares
+from dalembert.equation.stacked_least_squares import StackedLeastSquares, checked_weight
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE, RANK_TOLERANCE, RESIDUAL_TOLERANCE, SINGULAR_MASS
 from dalembert.errors import ConstraintError, InputError, MassMatrixError
 from dalembert.mass import coordinate_units, in_units, is_symmetric, mass_kind, own_units
@@ -149,16 +149,9 @@ def _require_regular(M: Any, A: Any, formulation: Formulation) -> None:
 
 
 def require_fit(formulation: Formulation, n: int, m: int) -> None:
-    """Raise unless a weight, if the formulation has one, fits n equations of motion and m constraints."""
-    if not isinstance(formulation, StackedLeastSquares) or formulation.weight is None:
-        return
-    size = n + m
-    W = np.asarray(formulation.weight, float)
-    if W.shape not in ((size,), (size, size)):
-        raise InputError(
-            f"`weight` must have shape ({size},) or ({size}, {size}), one entry per equation of motion and constraint; "
-            f"got {W.shape}."
-        )
-    smallest = W.min() if W.ndim == 1 else np.linalg.eigvalsh(W).min()
-    if not smallest > 0:
-        raise InputError(f"`weight` must be positive definite; its smallest eigenvalue is {smallest:.3g}.")
+    """Raise unless a weight, if the formulation has one, fits n equations of motion and m constraints.
+
+    A weight that depends on time is checked where it is called.
+    """
+    if isinstance(formulation, StackedLeastSquares) and not callable(formulation.weight):
+        checked_weight(formulation.weight, n + m)

@@ -3,28 +3,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
+from dalembert.equation.one_state import answer_of
 from dalembert.equation.painleve import refuse_undetermined
+from dalembert.equation.stacked_least_squares import at_time
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import contradiction, require_positive, require_small_residual
 from dalembert.errors import ConstraintError, MassMatrixError
 from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method, halves
-from dalembert.later import refuse_forked_process
 
 
 def answer_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
-    """The compiled answer at one state."""
-    from dalembert.integration.compiled import compiled_answer
+    """The answer at one state: by NumPy, with terms from machine code, or where there is none, compiled by JAX."""
+    at_t = at_time(formulation, float(t), len(dynamics.constraints), len(dynamics.coordinates))
+    native = dynamics.native
+    if native is None or not native.answers:
+        # which imports JAX
+        from dalembert.integration.compiled import compiled_answer
 
-    refuse_forked_process()
-    return compiled_answer(dynamics, q, qd, t, p, formulation)
+        return compiled_answer(dynamics, q, qd, t, p, formulation)
+    terms = Terms(*native.terms(q, qd, t, p))
+    with np.errstate(all="ignore"):  # what is not finite is judged by whoever asks
+        answer = answer_of(at_t, terms.M, terms.Q, terms.A, terms.b, native.law_at(q, qd, t, p))
+    return replace(answer, laws=dynamics.laws)
 
 
 def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> str:

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from jax import Array
 
 
-def assemble(entries: Sequence[Any], shape: tuple[int, ...]) -> Array:
+def assemble(entries: Sequence[Any], shape: tuple[int, ...], xp: Any = jnp) -> Array:
     """An array from entries most of which are known numbers: those are constants, the others one gather."""
     known = np.array([float(e) if isinstance(e, (int, float)) else 0.0 for e in entries])
     places = [i for i, e in enumerate(entries) if not isinstance(e, (int, float))]
     if not places:
-        return jnp.asarray(known).reshape(shape)
+        return xp.asarray(known).reshape(shape)
     index = np.zeros(len(entries), int)
     index[places] = np.arange(len(places))
     unknown = np.zeros(len(entries), bool)
     unknown[places] = True
-    values = jnp.stack([jnp.asarray(entries[i], float) for i in places])
-    return jnp.where(unknown, values[index], known).reshape(shape)
+    values = xp.stack([xp.asarray(entries[i], float) for i in places])
+    return xp.where(unknown, values[index], known).reshape(shape)
 
 
 SPECIAL_FUNCTIONS = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nonideal laws as JAX functions."""
+"""Nonideal laws as functions of numbers or arrays."""
 
 from __future__ import annotations
 
@@ -32,23 +32,35 @@ class LawFunctions:
     normals: Callable[..., Any]
 
 
+def law_terms(source: Source) -> tuple[Any, Any]:
+    """The expressions that laws are made of: components, and what their normal forces need."""
+    laws = source.laws
+    return ((), ()) if laws is None else (laws.components, (laws.normals, laws.mu))
+
+
 def law_functions(source: Source, state: tuple[Any, ...]) -> LawFunctions | None:
     """The laws of a system, or None when all its constraints are ideal; ``state`` is q, qd, t, p in plain symbols."""
     laws = source.laws
     if laws is None:
         return None
     forces = source.form.symbols.ideal_force
-    raw = compiled((*state, forces, laws.multipliers), laws.components)
+    components, normals = law_terms(source)
+    raw = compiled((*state, forces, laws.multipliers), components)
     none = ((0.0,) * len(forces), (0.0,) * len(laws.multipliers))
     return LawFunctions(
         laws=laws,
         components=lambda *given: raw(*given[:4], *(none if given[4] is None else given[4:])),
-        normals=compiled(state, (laws.normals, laws.mu)),
+        normals=compiled(state, normals),
     )
 
 
-def array_law(functions: LawFunctions | None, terms: Callable[..., Terms]) -> Callable[..., Nature] | None:
-    """C of each law as an array, laws given as z included: C = M^(1/2) z with the symmetric root."""
+def array_law(
+    functions: LawFunctions | None, terms: Callable[..., Terms], xp: Any = jnp
+) -> Callable[..., Nature] | None:
+    """C of each law as an array, laws given as z included: C = M^(1/2) z with the symmetric root.
+
+    ``xp`` is the namespace of the arrays, NumPy's or JAX's.
+    """
     if functions is None:
         return None
     laws = functions.laws
@@ -56,18 +68,18 @@ def array_law(functions: LawFunctions | None, terms: Callable[..., Terms]) -> Ca
     def law(q: Array, qd: Array, t: Any, p: Any, reaction: Reaction | None) -> Nature:
         state = (tuple(q), tuple(qd), t, tuple(p))
         forces = (None, None) if reaction is None else (tuple(reaction.force), tuple(reaction.multipliers))
-        shares = jnp.stack([assemble(entries, q.shape) for entries in functions.components(*state, *forces)])
+        shares = xp.stack([assemble(entries, q.shape, xp) for entries in functions.components(*state, *forces)])
         if any(laws.scaled):
             root = square_roots(terms(q, qd, t, p).M)[0]
-            shares = jnp.where(jnp.array(laws.scaled)[:, None], shares @ root, shares)
+            shares = xp.where(xp.array(laws.scaled)[:, None], shares @ root, shares)
         if reaction is None or not laws.actual:
             return Nature(shares, None)
         normals, mu = functions.normals(*state)
         k, most = len(laws.actual), max(map(len, normals))
         width = len(reaction.multipliers) + 1
         padded = [(*parts, *[(0.0,) * width] * (most - len(parts))) for parts in normals]
-        rows = assemble(flat(padded), (k, most, width))
-        return with_normals(shares, laws.actual, rows, assemble(mu, (k,)), reaction)
+        rows = assemble(flat(padded), (k, most, width), xp)
+        return with_normals(shares, laws.actual, rows, assemble(mu, (k,), xp), reaction)
 
     return law
 

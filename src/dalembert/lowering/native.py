@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from math import prod
@@ -14,6 +14,9 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
+from dalembert.equation.dynamics import Terms
+from dalembert.equation.formulation import Law
+from dalembert.lowering.laws import LawFunctions, array_law, law_terms
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.lowering.source import Source
@@ -134,6 +137,41 @@ class NativeSystem:
             found[:, i:j].reshape(len(y), *shape) for (i, j), shape in zip(pairwise(ends), shapes, strict=True)
         )
 
+    @cached_property
+    def answers(self) -> bool:
+        """Whether terms and laws have a counterpart in machine code: then a single state needs no JAX."""
+        programs = Programs(self.source, range(len(self.source.levels)), None)
+        try:
+            programs.terms()
+            programs.laws()
+        except NoMachineCodeError:
+            return False
+        return True
+
+    def law_at(self, q: Any, qd: Any, t: Any, p: Any) -> Law | None:
+        """The nonideal laws at one state, as a function of the ideal forces alone, on NumPy's arrays."""
+        law = array_law(self._law_functions, self._named_terms, np)
+        return None if law is None else lambda reaction: law(q, qd, t, p, reaction)
+
+    def _named_terms(self, q: Any, qd: Any, t: Any, p: Any) -> Terms:
+        found: tuple[Any, ...] = self.terms(q, qd, t, p)
+        return Terms(*found)
+
+    @cached_property
+    def _law_functions(self) -> LawFunctions | None:
+        laws = self.source.laws
+        if laws is None:
+            return None
+        run = _AtMany(Programs(self.source, range(len(self.source.levels)), None).laws(), 2 * len(laws.components[0]))
+        nothing = (0.0,) * (len(laws.components[0]) + len(laws.multipliers))
+
+        def at(q: Any, qd: Any, t: Any, p: Any, *forces: Any) -> Any:
+            further = nothing if not forces or forces[0] is None else (*forces[0], *forces[1])
+            y, p = np.array([*q, *qd], float), np.array([*p, *further], float)
+            return _like(law_terms(self.source), iter(run(y[None], np.array([float(t)]), p[None])[0].tolist()))
+
+        return LawFunctions(laws, lambda *given: at(*given)[0], lambda *given: at(*given)[1])
+
     def _written_books(self, rows: tuple[int, ...], rates: Any) -> tuple[_AtMany, Books]:
         program, books = Programs(self.source, rows, rates).books()
         return _AtMany(program, 2 * len(self.source.form.applied_force)), books
@@ -162,6 +200,11 @@ class NativeSystem:
         programs = Programs(self.source, range(len(self.source.levels)), None)
         n, m = programs.n, programs.m
         return _AtMany(programs.terms(), 2 * n), ((n, n), (n,), (m, n), (m,), (m,), (m,))
+
+
+def _like(nested: Any, values: Iterator[float]) -> Any:
+    """Values in the nested tuples that their expressions stood in."""
+    return tuple(_like(item, values) for item in nested) if isinstance(nested, (tuple, list)) else next(values)
 
 
 class _AtMany:

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from dalembert.equation import straight_line as sl
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
+from dalembert.lowering.compiling import flat
+from dalembert.lowering.laws import law_terms
 from dalembert.lowering.sheet import Sheet
 from dalembert.lowering.source import Source
 from dalembert.lowering.time_functions import functions_of
@@ -54,6 +56,15 @@ class Programs:
         nested = (*form.mass_matrix, form.applied_force, *form.constraint_matrix)
         vectors = (*nested, form.constraint_rhs, form.position, form.velocity)
         return Program(sheet.tape, [sheet.read(e) for vector in vectors for e in vector])
+
+    def laws(self) -> Program:
+        """What ``law_terms`` holds, entry by entry; ideal forces and multipliers come as further parameters."""
+        sheet, form, laws = Sheet(self), self.source.form, self.source.laws
+        if laws is not None:
+            further = (*form.symbols.ideal_force, *laws.multipliers)
+            for i, symbol in enumerate(further, start=len(self.source.parameters)):
+                sheet.read.define(symbol, sheet.tape.input("p", i))
+        return Program(sheet.tape, [sheet.read(e) for e in flat(law_terms(self.source))])
 
     def residuals(self) -> Program:
         """The residuals of all constraints at position and velocity level."""

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The answer to one problem, on NumPy's arrays or JAX's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.arrays import is_traced
+from dalembert.equation.formulation import Formulation, Law, solve
+from dalembert.equation.verdict import refuse_trouble
+
+if TYPE_CHECKING:
+    from jax import Array
+
+
+def answer_of(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law: Law | None) -> ConstrainedMotion:
+    """The answer to one problem, unchecked; pure."""
+    found = solve(formulation, M, Q, A, b, law)._asdict()
+    quality = found.pop("quality")
+    if quality is not None:
+        found |= {name: value for name, value in quality._asdict().items() if name != "optimality"}
+    return ConstrainedMotion(**found, mass_matrix=M, applied_force=Q, constraint_matrix=A, constraint_rhs=b)
+
+
+def finished(
+    answer: ConstrainedMotion, formulation: Formulation, *, throw: bool, names: Any = None
+) -> ConstrainedMotion:
+    """The answer as a person gets it: checked if it can be, and without what has no meaning for a singular mass."""
+    if is_traced(answer.acceleration):
+        return answer
+    if throw:
+        refuse_trouble(answer, formulation, names)
+    if not np.isfinite(np.asarray(answer.free_acceleration)).all():
+        answer = replace(answer, free_acceleration=None, gauss=None)
+    return answer
