@@ -23,11 +23,11 @@ from dalembert.errors import InputError, SimulationError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.general_steps import solver_of
 from dalembert.integration.guarded_solver import GuardedSolver, vector_field
-from dalembert.integration.integrate import segments_of
 from dalembert.integration.method import Method, halves
 from dalembert.integration.run import run, suited_to
 from dalembert.integration.scales import USUAL_ATOL, with_tolerances
 from dalembert.integration.start import require_start
+from dalembert.integration.time_segments import segments_of
 from dalembert.later import refuse_forked_process
 from dalembert.lowering.build import build
 from dalembert.lowering.compiling import compiled

@@ -159,3 +159,12 @@ def test_segments_end_at_jumps_and_where_functions_wake_up() -> None:
     assert len(awake) == 1 and 6.4 < awake[0].start < 6.8 and awake[0].max_step < 0.01
     assert segments(lambda at: np.sin(1000 * at)[:, None], 0.0, 100.0)[0].end == 100.0  # busy everywhere
     assert segments(None, 0.0, 1.0) == [(0.0, 1.0, np.inf)]
+
+
+def test_the_work_of_an_impulse_is_in_the_ledger() -> None:
+    """At rest but for x − y, the impulse that makes x + y grow at a rate of 3 adds a kinetic energy of ¼ 3² J."""
+    ramp = (x + y).diff(t) - sp.Piecewise((0, t < 1), (3, True))
+    run = da.simulate(pair(ramp), (0.5, -0.5), (0, 0), [0, 1 - 1e-9, 1, 2])
+    ledger = run.ledger()
+    np.testing.assert_allclose(np.diff(ledger["drive"])[1], 2.25, atol=1e-7)
+    assert np.abs(ledger.audit).max() < 1e-8

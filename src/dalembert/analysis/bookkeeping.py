@@ -19,6 +19,7 @@ from dalembert.analysis.quadrature import Leg, nodes_along, whole_run
 from dalembert.equation.dynamics import Dynamics, damping_rates, stabilised
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, solve
+from dalembert.integration.abrupt import impulse_work
 from dalembert.integration.compiled import SOON_READY, kept_by_dynamics
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import Method
@@ -67,6 +68,10 @@ def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs:
             np.add.at(total, nodes.interval + 1, nodes.weight[:, None] * powers)
         turnover += float(nodes.weight @ np.abs(between.powers).sum(axis=1))
         turnover += float(np.abs(np.diff(between.kinetic, prepend=last)).sum())
+        for jump in leg.path.jumps:
+            place = leg.places[1 : 1 + len(leg.dynamics.constraints)]
+            for total in increments:  # an impulse is ideal
+                np.add.at(total[np.searchsorted(run.t, jump.t)], place, impulse_work(leg.dynamics, jump, leg.p))
         last = between.kinetic[-1]
         mine = (run.t > leg.start) & (run.t <= leg.end) | (run.t == leg.start) & (leg is legs[0])
         if mine.any():

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from dalembert.ensembles.members import Members
 from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.failure import IMPLICIT
-from dalembert.integration.integrate import segments_of
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, rows_for
 from dalembert.integration.run import run
 from dalembert.integration.scales import USUAL_ATOL, with_tolerances
 from dalembert.integration.start import OR_ALLOW_IT
-from dalembert.integration.time_segments import Segment
+from dalembert.integration.time_segments import Segment, segments_of
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.coefficients import negative_coefficients
@@ -31,7 +30,8 @@ from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.native.many import Motions
 from dalembert.native.on_card import MotionsOnCard
-from dalembert.native.stepper import FINISHED, settings_of
+from dalembert.native.step_control import settings_of
+from dalembert.native.stepper import FINISHED
 from dalembert.sticking.mode import values_of
 from dalembert.sticking.pieces import Pieces
 from dalembert.sticking.settling import AT_REST

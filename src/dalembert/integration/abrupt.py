@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.errors import MassMatrixError, StateError
 from dalembert.integration.native_steps import rows_for
 from dalembert.integration.start import nearest_state, terms_at, violated_rows
@@ -17,6 +18,24 @@ Floats = NDArray[np.float64]
 
 FARTHEST = 1e-10
 """How far ahead of where steps have shrunk to nothing a jump is looked for, as a part of the time that is left."""
+
+
+class Jump(NamedTuple):
+    """States (2n,) just before and just after an impulse at a time."""
+
+    t: float
+    before: Floats
+    after: Floats
+
+
+def impulse_work(dynamics: Dynamics, jump: Jump, p: Any) -> Floats:
+    """The work (m,) of each constraint's impulse Λ, M Δq̇ = AᵀΛ, on the mean of the velocities before and after it."""
+    q, qd = np.split(jump.after, 2)
+    before = np.split(jump.before, 2)[1]
+    terms = terms_at(dynamics, q, qd, np.asarray(jump.t), p)
+    M, A = np.asarray(terms.M), np.asarray(terms.A)
+    impulse = np.linalg.pinv(A.T, rcond=RANK_TOLERANCE) @ (M @ (qd - before))
+    return impulse * (A @ (qd + before)) / 2
 
 
 def across(dynamics: Dynamics, y: Floats, before: float, after: float, p: Any) -> tuple[Floats, list[str], str]:

@@ -25,9 +25,11 @@ PARTS = 33
 REFINEMENTS = 4
 """How often: the place is then known to a millionth of a step."""
 
-INDEPENDENT = 1e-8
-"""What must be left of a row of unit length when earlier ones are taken off."""
+ALIGNED = 0.3
+"""The cosine between the row spaces at both ends of a step below which that step is looked at more closely."""
 
+LONG = 3.0
+"""Ratio of a step to the median of all above which it is looked at too."""
 
 MOST_ENTRIES = 2_000_000
 """Entries of A at all steps, above which a run is too long, or a system too large, to be looked at."""
@@ -58,15 +60,17 @@ def crossings(dynamics: Dynamics, path: Path, p: Any) -> list[float]:
         return []
     p = np.array([float(value) for value in p])
     rows = _rows(native, path.t, path.y, p)
-    kept = _independent(rows[len(rows) // 2])
-    turned = _turned(rows[:, kept])
+    kept = list(path.native.rows)
+    steps = np.diff(path.t)
+    # two changes of orientation in one step leave no trace at its ends: long ones are looked at in any case
+    doubtful = (_alignment(rows[:, kept]) < ALIGNED) | (steps > LONG * np.median(steps))
     covered = [(leap.start, leap.end) for leap in path.leaps]
-    found = [
-        _crossing(native, path.native, path.t[k : k + 2], path.y[k], p, kept)
-        for k in map(int, np.flatnonzero(turned))
+    return [
+        time
+        for k in map(int, np.flatnonzero(doubtful))
         if not any(path.t[k + 1] > start and path.t[k] < end for start, end in covered)
+        for time in _within_step(native, path.native, path.t[k : k + 2], path.y[k], p, kept)
     ]
-    return [t for t in found if t is not None]
 
 
 def _rows(native: Any, t: Floats, y: Floats, p: Floats) -> Floats:
@@ -74,44 +78,38 @@ def _rows(native: Any, t: Floats, y: Floats, p: Floats) -> Floats:
     return native.terms_of_many(y, t, np.broadcast_to(p, (len(t), len(p))))[2]
 
 
-def _independent(A: Floats) -> list[int]:
-    """Rows that do not depend on earlier ones."""
-    basis: list[Floats] = []
-    kept: list[int] = []
-    for i, row in enumerate(A):
-        left = row
-        for _ in range(2):  # once more against rounding
-            left = left - sum((b * (b @ left) for b in basis), np.zeros_like(row))
-        length = float(np.linalg.norm(left))
-        if length > INDEPENDENT * float(np.linalg.norm(row)):
-            basis.append(left / length)
-            kept.append(i)
-    return kept
+def _alignment(rows: Floats) -> Floats:
+    """The cosine between the spaces that the rows (k, r, n) span at each of k states and at the next, (k − 1,).
 
-
-def _turned(rows: Floats) -> NDArray[np.bool_]:
-    """Between which of k states and the next (k − 1,) the rows (k, r, n) change their orientation."""
+    It is det(A A'ᵀ) over the square root of det(A Aᵀ) det(A' A'ᵀ): negative where the orientation changes.
+    """
     if rows.shape[1] == 1:
-        return np.einsum("kij,kij->k", rows[:-1], rows[1:]) < 0
-    # the length of a row has no part in the sign, but in whether the product of many can be computed
-    length = np.sqrt(np.einsum("kij,kij->ki", rows, rows))[:, :, None]
-    unit = rows / np.where(length > 0, length, 1.0)
-    determinants: Any = np.linalg.det(unit[:-1] @ unit[1:].transpose(0, 2, 1))
-    return determinants < 0
+        product, own = (np.einsum("kij,kij->k", rows[: len(other)], other) for other in (rows[1:], rows))
+    else:
+        # the length of a row has no part in a cosine, but in whether the product of many can be computed
+        length = np.sqrt(np.einsum("kij,kij->ki", rows, rows))[:, :, None]
+        unit = rows / np.where(length > 0, length, 1.0)
+        product = np.linalg.det(unit[:-1] @ unit[1:].transpose(0, 2, 1))
+        own = np.linalg.det(unit @ unit.transpose(0, 2, 1))
+    size = np.sqrt(np.abs(own[:-1] * own[1:]))
+    return product / np.where(size > 0, size, 1.0)
 
 
-def _crossing(native: Any, steps: NativeSteps, t: Floats, y: Floats, p: Floats, kept: list[int]) -> float | None:
-    """When rank is lost within a step from a state y; None if the rows only turn."""
-    begin = float(t[0])
-    first, last = begin, float(t[1])
-    for _ in range(REFINEMENTS):
+def _within_step(native: Any, steps: NativeSteps, t: Floats, y: Floats, p: Floats, kept: list[int]) -> list[float]:
+    """When rank is lost within a step from a state y; never if the rows only turn."""
+    begin, end = map(float, t)
+    settings = steps.settings(begin, end, len(y))
+
+    def changes(first: float, last: float) -> list[tuple[float, float]]:
+        """Between which times the orientation changes."""
         times = np.linspace(first, last, PARTS)
-        settings = steps.settings(begin, last, len(y))
-        states, _, _ = steps.engine.sample(np.full(PARTS, begin), np.tile(y, (PARTS, 1)), times, p, settings)
+        states, *_ = steps.engine.sample(np.full(PARTS, begin), np.tile(y, (PARTS, 1)), times, p, settings)
         if not np.isfinite(states).all():
-            return (first + last) / 2
-        turned = np.flatnonzero(_turned(_rows(native, times, states, p)[:, kept]))
-        if not len(turned):
-            return None
-        first, last = float(times[turned[0]]), float(times[turned[0] + 1])
-    return (first + last) / 2
+            return [(first, last)]
+        turned = np.flatnonzero(_alignment(_rows(native, times, states, p)[:, kept]) < 0)
+        return [(float(times[k]), float(times[k + 1])) for k in turned]
+
+    spans = changes(begin, end)
+    for _ in range(REFINEMENTS - 1):
+        spans = [finer for span in spans for finer in changes(*span)]
+    return [(first + last) / 2 for first, last in spans]

@@ -18,7 +18,7 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import halves
-from dalembert.native.stepper import ABRUPT
+from dalembert.native.step_control import ABRUPT
 
 TOO_LARGE = 1e30
 """The error of a step that must be taken anew."""

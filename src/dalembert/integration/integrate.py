@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.equation.dynamics import Dynamics
-from dalembert.integration.abrupt import across, contradiction_at, find_abrupt_change, kink_ahead
+from dalembert.integration.abrupt import Jump, across, contradiction_at, find_abrupt_change, kink_ahead
 from dalembert.integration.leap import Leap, leap
 from dalembert.integration.method import Floats, Method, Stretch
 from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.progress import Progress
-from dalembert.integration.time_segments import MOST_EVENTS, Segment, segments
+from dalembert.integration.time_segments import MOST_EVENTS, Segment, segments_of, with_stops
 from dalembert.native.stepper import FINISHED
 
 NATIVE_STRETCH = 16384
@@ -49,6 +49,7 @@ class Path:
     handed_over   when the compiled integrator handed over to the general one, or None
     stopped       whether a watch ended it
     leaps         across singular positions
+    jumps         of velocities, by impulses
     forgotten     whether steps of a long run were not kept
     refusal       why no motion can follow, if that is known: a constraint whose position jumps
     notes         what happened on the way, in sentences
@@ -67,6 +68,7 @@ class Path:
     handed_over: float | None = None
     stopped: bool = False
     leaps: list[Leap] = field(default_factory=list[Leap])
+    jumps: list[Jump] = field(default_factory=list[Jump])
     forgotten: bool = False
     refusal: str = ""
     notes: list[str] = field(default_factory=list[str])
@@ -97,28 +99,12 @@ def integrate(
     integration = _Integration(dynamics, method, p, progress, watch, outputs, y0, t0, t1)
     if corrected is not None:
         integration.go_on_from(corrected, float(np.nextafter(t0, t1)))
-    for segment in _with_stops(segments_of(dynamics, p, t0, t1), stops):
+    for segment in with_stops(segments_of(dynamics, p, t0, t1), stops):
         if not integration.follow(segment):
             break
     path = integration.path_so_far()
     path.seconds = time.perf_counter() - began
     return path
-
-
-def segments_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[Segment]:
-    """The segments of a span by the events of the explicit functions of time of a system."""
-    native: Any = dynamics.native
-    if native is None or not native.possible or native.time_functions is None:
-        return [Segment(t0, t1)]
-    return segments(lambda t: native.time_functions(t, p), t0, t1)
-
-
-def _with_stops(found: list[Segment], stops: Sequence[float]) -> list[Segment]:
-    for stop in stops:
-        k = next((k for k, segment in enumerate(found) if segment.start < stop < segment.end), None)
-        if k is not None:
-            found[k : k + 1] = [found[k]._replace(end=stop), found[k]._replace(start=stop)]
-    return found
 
 
 class _Integration:
@@ -263,6 +249,8 @@ class _Integration:
         self.path.refusal = refused
         if refused:
             return False
+        if said:
+            self.path.jumps.append(Jump(start, y, state))
         self.go_on_from(state, start)
         return True
 

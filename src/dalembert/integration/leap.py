@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.integration.native_steps import NativeSteps
-from dalembert.native.stepper import FINISHED, settings_of
+from dalembert.native.step_control import settings_of
+from dalembert.native.stepper import FINISHED
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from dalembert.equation.factored import Factored
 from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.integration.drift import Baumgarte, Drift, NoCure, Projection
 from dalembert.native.rows import independent_rows
-from dalembert.native.stepper import UNRELIABLE, settings_of
+from dalembert.native.step_control import UNRELIABLE, settings_of
 
 Floats = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from dalembert.integration.general_steps import guarded
 from dalembert.integration.guarded_solver import vector_field
 from dalembert.integration.method import Method, Numbers, divided, halves, reunited
 from dalembert.integration.native_steps import at_own_level
-from dalembert.native.stepper import INACCURATE
+from dalembert.native.step_control import INACCURATE
 
 SHEET = 256
 """Times computed in one call; more would only take more memory."""

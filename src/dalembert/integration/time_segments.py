@@ -9,11 +9,13 @@ where a function changes after having been quiet.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dalembert.equation.dynamics import Dynamics
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +53,23 @@ class Segment(NamedTuple):
     start: float
     end: float
     max_step: float = np.inf
+
+
+def segments_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[Segment]:
+    """The segments of a span by the events of the explicit functions of time of a system."""
+    native: Any = dynamics.native
+    if native is None or not native.possible or native.time_functions is None:
+        return [Segment(t0, t1)]
+    return segments(lambda t: native.time_functions(t, p), t0, t1)
+
+
+def with_stops(found: list[Segment], stops: Sequence[float]) -> list[Segment]:
+    """Segments that end at further times."""
+    for stop in stops:
+        k = next((k for k, segment in enumerate(found) if segment.start < stop < segment.end), None)
+        if k is not None:
+            found[k : k + 1] = [found[k]._replace(end=stop), found[k]._replace(start=stop)]
+    return found
 
 
 def segments(functions: Callable[[Floats], Floats] | None, t0: float, t1: float) -> list[Segment]:

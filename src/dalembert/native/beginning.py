@@ -8,7 +8,9 @@ from typing import Any
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.stepper import INTEGRATE, Parts, Stepper, allowed, evaluate
+from dalembert.native.parts import Parts, evaluate
+from dalembert.native.step_control import allowed
+from dalembert.native.stepper import INTEGRATE, Stepper
 from dalembert.native.writer import LONG, Writer
 
 SHORT = 1e-6

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.beginning import write_stretch
-from dalembert.native.stepper import write_parts, write_sample, write_stepper
+from dalembert.native.parts import write_parts
+from dalembert.native.stepper import write_sample, write_stepper
 from dalembert.native.tape import Account, Program
 
 Floats = NDArray[np.float64]
@@ -81,7 +82,7 @@ class NativeEngine:
     ) -> tuple[Stretch, float]:
         """Up to ``room`` steps from a state, and the step to try next; ``h`` is that to try first, zero to find one.
 
-        For ``settings`` see ``stepper.settings_of``.
+        For ``settings`` see ``step_control.settings_of``.
         """
         # in one piece, since an address takes a microsecond to ask for, and of this call alone, since another thread
         # may be in the same code: t, h, number of rejected steps; state; working memory; times and states of steps
@@ -105,7 +106,7 @@ class NativeEngine:
     ) -> tuple[Floats, dict[str, Floats], Floats]:
         """States at times reached by one step each from (t0, y0), their account by name, and how far to trust them.
 
-        The last is one, zero, or ``stepper.UNRELIABLE``: see ``reached`` there.
+        The last is one, zero, or ``step_control.UNRELIABLE``: see ``reached`` there.
         """
         count, size, lines = len(times), self.parts.size, sum(self.account)
         # in one piece as above: how far to trust them, states, what is told of them, working memory

@@ -13,8 +13,10 @@ from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, load, number, store, write_program
 from dalembert.native.beginning import write_first_step
+from dalembert.native.parts import Parts, evaluate, write_parts
 from dalembert.native.runge_kutta import write_runge_kutta
-from dalembert.native.stepper import ATOL, DECLINED, FINISHED, MORE, Parts, evaluate, write_parts, write_stepper
+from dalembert.native.step_control import ATOL
+from dalembert.native.stepper import DECLINED, FINISHED, MORE, write_stepper
 from dalembert.native.tape import Program
 from dalembert.native.writer import LONG, Writer, whole
 
@@ -22,7 +24,7 @@ MEMBER = (POINTER, POINTER, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG)
 """Arguments of ``member``: y, p, apart, times, outputs, every, out, settings, room.
 
 States at ``outputs`` times go to ``out``, all of them if ``every`` is one, only the last if it is zero. ``settings``
-are those of ``stepper.settings_of`` and one more, which is one if absolute tolerances are to be multiplied by the
+are those of ``step_control.settings_of`` and one more, which is one if absolute tolerances are to be multiplied by the
 scales of the member's start; or the one step if all are equal. ``room`` is the largest number of steps.
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.stepper import Parts, arrive, evaluate
+from dalembert.native.parts import Parts, arrive, evaluate
 from dalembert.native.writer import Writer
 
 STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))

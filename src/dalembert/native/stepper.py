@@ -7,19 +7,25 @@ bookkeeping of a general integrator, costs ten times the arithmetic.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 from llvmlite import ir
-from numpy.typing import NDArray
 
-from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store, write_program
-from dalembert.native.dormand_prince import ERROR_3, ERROR_5, FROM_EARLIER, NODES, RESULT, Factors
-from dalembert.native.tape import Program
+from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
+from dalembert.native.dormand_prince import FROM_EARLIER, NODES, RESULT, Factors
+from dalembert.native.parts import STAGES, Parts, arrive, evaluate
+from dalembert.native.step_control import (
+    ABRUPT,
+    INACCURATE,
+    LEAST_STEP,
+    MOST_STEP,
+    UNRELIABLE,
+    blend,
+    write_error,
+    write_moved,
+)
 from dalembert.native.writer import LONG, Writer
 
-STAGES = len(NODES)
 MORE, FINISHED, DECLINED = range(3)
 """How a stretch of steps ends: no room for more of them, at the last time, or before a step that it will not take."""
 
@@ -32,70 +38,6 @@ SHORTEST, LONGEST, CAUTION = 0.2, 5.0, 0.9
 LONGEST_AT_REST = 2.0
 """The bound on growth where the error estimate is exactly zero: nothing is known then about what lies ahead."""
 
-ABRUPT = 1e3
-"""A step is rejected if its projection moves the state by more than this multiple of the tolerance. Truncation errors
-leave the state within a few tolerances of the constraints; what moves it farther is a jump of a constraint."""
-
-INACCURATE = 10.0
-"""An output is not accepted if its error estimate exceeds the tolerance by this factor. It is reached by a part of an
-accepted step, so that in a smooth motion its error is below that of the step."""
-
-UNRELIABLE = 0.25
-"""What ``reached`` returns for such an output, instead of one."""
-
-
-RTOL, LEAST_STEP, MOST_STEP, ATOL = range(4)
-"""Places in the settings of an adaptive integration; the absolute tolerances of all components are the last."""
-
-
-def settings_of(t: float, end: float, rtol: float, atol: Any, max_step: float, size: int) -> NDArray[np.float64]:
-    """The settings of an integration from t to ``end``; ``atol`` is a number, or one for each component."""
-    found = np.empty(ATOL + size)
-    # time itself must still resolve a step
-    found[:ATOL] = rtol, max(4 * np.spacing(abs(t)), 1e-18 * (end - t)), max_step
-    found[ATOL:] = atol
-    return found
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The straight-line functions that a stepper is made of; ``project`` and ``agree`` may be missing."""
-
-    n: int
-    accelerate: ir.Function
-    project: ir.Function | None
-    agree: ir.Function | None
-
-    @property
-    def size(self) -> int:
-        return 2 * self.n
-
-    @property
-    def stride(self) -> int:
-        """Doubles per stage: (q̇, q̈), and whether to trust them."""
-        return self.size + 1
-
-    @property
-    def workspace(self) -> int:
-        """Doubles of working memory: the stages, the state of a stage, the new state, one more."""
-        return STAGES * self.stride + 3 * self.stride
-
-
-def write_parts(
-    module: ir.Module, n: int, accelerate: Program, project: Program | None, agree: Program | None
-) -> Parts:
-    """Programs as functions of a module."""
-
-    def written(name: str, program: Program | None) -> ir.Function | None:
-        return None if program is None else write_program(module, name, program, hot=True)
-
-    return Parts(
-        n,
-        write_program(module, "accelerate", accelerate, hot=True),
-        written("project", project),
-        written("agree", agree),
-    )
-
 
 class Stepper(NamedTuple):
     """``integrate`` and ``reached``, as functions of a module."""
@@ -106,26 +48,10 @@ class Stepper(NamedTuple):
 
 def write_stepper(module: ir.Module, parts: Parts) -> Stepper:
     """Add ``integrate`` and ``reached`` to a module."""
-    step, error, moved = _write_step(module, parts), _write_error(module, parts), _write_moved(module, parts)
+    step, error, moved = _write_step(module, parts), write_error(module, parts), write_moved(module, parts)
     return Stepper(
         _write_integrate(module, parts, step, error, moved), _write_reached(module, parts, step, error, moved)
     )
-
-
-def _blend(w: Writer, parts: Parts, k: Any, i: Any, factors: Factors) -> Any:
-    """Component i of a combination of stages."""
-    total: Any = number(0.0)
-    for stage, factor in factors.items():
-        slope = load(w.b, k, w.b.add(i, ir.Constant(LONG, stage * parts.stride)))
-        total = w.b.fadd(total, w.b.fmul(number(factor), slope, flags=("contract",)), flags=("contract",))
-    return total
-
-
-def evaluate(w: Writer, parts: Parts, y: Any, t: Any, p: Any, k: Any) -> None:
-    """k = (q̇, q̈, trusted) at a state."""
-    for i in w.each(parts.n):
-        store(w.b, load(w.b, y, w.b.add(i, ir.Constant(LONG, parts.n))), k, i)
-    w.b.call(parts.accelerate, [y, t, p, element(w.b, k, parts.n)])
 
 
 def _write_step(module: ir.Module, parts: Parts) -> ir.Function:
@@ -135,7 +61,7 @@ def _write_step(module: ir.Module, parts: Parts) -> ir.Function:
 
     def combine(factors: Factors, to: Any) -> None:
         for i in w.each(parts.size):
-            moved = w.b.fmul(h, _blend(w, parts, k, i, factors), flags=("contract",))
+            moved = w.b.fmul(h, blend(w, parts, k, i, factors), flags=("contract",))
             store(w.b, w.b.fadd(load(w.b, y, i), moved, flags=("contract",)), to, i)
 
     for s in range(1, STAGES):
@@ -145,61 +71,6 @@ def _write_step(module: ir.Module, parts: Parts) -> ir.Function:
     combine(RESULT, y1)
     w.b.ret_void()
     return w.function
-
-
-def allowed(w: Writer, settings: Any, i: Any, size: Any) -> Any:
-    """The tolerance of component i, whose absolute value is ``size``."""
-    atol = load(w.b, settings, w.b.add(i, ir.Constant(LONG, ATOL)))
-    return w.b.fadd(atol, w.b.fmul(load(w.b, settings, RTOL), size))
-
-
-def _write_error(module: ir.Module, parts: Parts) -> ir.Function:
-    """error(y, y1, h, k, settings): the estimated error of a step over the tolerance, NaN if a stage is not valid.
-
-    Two estimates are combined as by Hairer, Nørsett and Wanner.
-    """
-    w = Writer(module, "error", (POINTER, POINTER, DOUBLE, POINTER, POINTER), DOUBLE)
-    y, y1, h, k, settings = w.function.args
-    with w.b.if_then(w.b.not_(_all_trusted(w, parts, k)), likely=False):
-        w.b.ret(number(float("nan")))
-    sums = [w.variable(DOUBLE, number(0.0)) for _ in range(2)]
-    for i in w.each(parts.size):
-        largest = w.intrinsic("maxnum", *(w.intrinsic("fabs", load(w.b, x, i)) for x in (y, y1)))
-        tolerance = allowed(w, settings, i, largest)
-        for total, factors in zip(sums, (ERROR_5, ERROR_3), strict=True):
-            share = w.b.fdiv(_blend(w, parts, k, i, factors), tolerance)
-            w.b.store(w.b.fadd(w.get(total), w.b.fmul(share, share)), total)
-    fifth, third = map(w.get, sums)
-    both = w.b.fadd(fifth, w.b.fmul(number(0.01), third))
-    size = w.intrinsic("sqrt", w.b.fmul(both, number(parts.size)))
-    quotient = w.b.fdiv(w.b.fmul(w.intrinsic("fabs", h), fifth), size)
-    w.b.ret(w.b.select(w.b.fcmp_ordered("==", fifth, number(0.0)), number(0.0), quotient))
-    return w.function
-
-
-def _write_moved(module: ir.Module, parts: Parts) -> ir.Function | None:
-    """moved(y1, y, settings): how far a projection moved the state, as the largest multiple of a tolerance."""
-    if parts.project is None:
-        return None
-    w = Writer(module, "moved", (POINTER, POINTER, POINTER), DOUBLE)
-    y1, y, settings = w.function.args
-    most = w.variable(DOUBLE, number(0.0))
-    for i in w.each(parts.size):
-        before, after = load(w.b, y1, i), load(w.b, y, i)
-        size = w.intrinsic("maxnum", *(w.intrinsic("fabs", x) for x in (before, after)))
-        share = w.b.fdiv(w.intrinsic("fabs", w.b.fsub(after, before)), allowed(w, settings, i, size))
-        # not "maxnum", which would lose a NaN
-        w.b.store(w.b.select(w.b.fcmp_ordered("<=", share, w.get(most)), w.get(most), share), most)
-    w.b.ret(w.get(most))
-    return w.function
-
-
-def _all_trusted(w: Writer, parts: Parts, k: Any) -> Any:
-    """Whether every stage of a step is to be trusted."""
-    least: Any = number(1.0)
-    for stage in range(STAGES):
-        least = w.intrinsic("minnum", least, load(w.b, k, stage * parts.stride + parts.size))
-    return w.b.fcmp_ordered(">", least, number(0.5))
 
 
 def _write_integrate(
@@ -285,15 +156,6 @@ def _keep(w: Writer, parts: Parts, y: Any, t: Any, times: Any, states: Any, take
     for i in w.each(parts.size):
         store(w.b, load(w.b, y, i), states, w.b.add(w.b.mul(count, ir.Constant(LONG, parts.size)), i))
     w.b.store(w.b.add(count, ir.Constant(LONG, 1)), taken)
-
-
-def arrive(w: Writer, parts: Parts, y: Any, y1: Any, t: Any, p: Any) -> None:
-    """y becomes y1, on the constraints."""
-    if parts.project is not None:
-        w.b.call(parts.project, [y1, t, p, y])
-        return
-    for i in w.each(parts.size):
-        store(w.b, load(w.b, y1, i), y, i)
 
 
 def _write_reached(

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The straight-line functions that an integrator is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from dalembert.native.assembly import element, load, store, write_program
+from dalembert.native.dormand_prince import NODES
+from dalembert.native.tape import Program
+from dalembert.native.writer import LONG, Writer
+
+STAGES = len(NODES)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The straight-line functions that a stepper is made of; ``project`` and ``agree`` may be missing."""
+
+    n: int
+    accelerate: ir.Function
+    project: ir.Function | None
+    agree: ir.Function | None
+
+    @property
+    def size(self) -> int:
+        return 2 * self.n
+
+    @property
+    def stride(self) -> int:
+        """Doubles per stage: (q̇, q̈), and whether to trust them."""
+        return self.size + 1
+
+    @property
+    def workspace(self) -> int:
+        """Doubles of working memory: the stages, the state of a stage, the new state, one more."""
+        return STAGES * self.stride + 3 * self.stride
+
+
+def write_parts(
+    module: ir.Module, n: int, accelerate: Program, project: Program | None, agree: Program | None
+) -> Parts:
+    """Programs as functions of a module."""
+
+    def written(name: str, program: Program | None) -> ir.Function | None:
+        return None if program is None else write_program(module, name, program, hot=True)
+
+    return Parts(
+        n,
+        write_program(module, "accelerate", accelerate, hot=True),
+        written("project", project),
+        written("agree", agree),
+    )
+
+
+def evaluate(w: Writer, parts: Parts, y: Any, t: Any, p: Any, k: Any) -> None:
+    """k = (q̇, q̈, trusted) at a state."""
+    for i in w.each(parts.n):
+        store(w.b, load(w.b, y, w.b.add(i, ir.Constant(LONG, parts.n))), k, i)
+    w.b.call(parts.accelerate, [y, t, p, element(w.b, k, parts.n)])
+
+
+def arrive(w: Writer, parts: Parts, y: Any, y1: Any, t: Any, p: Any) -> None:
+    """y becomes y1, on the constraints."""
+    if parts.project is not None:
+        w.b.call(parts.project, [y1, t, p, y])
+        return
+    for i in w.each(parts.size):
+        store(w.b, load(w.b, y1, i), y, i)
