@@ -25,9 +25,6 @@ PARTS = 33
 REFINEMENTS = 4
 """How often: the place is then known to a millionth of a step."""
 
-ALIGNED = 0.3
-"""The cosine between the row spaces at both ends of a step below which that step is looked at more closely."""
-
 LONG = 3.0
 """Ratio of a step to the median of all above which it is looked at too."""
 
@@ -59,11 +56,14 @@ def crossings(dynamics: Dynamics, path: Path, p: Any) -> list[float]:
     if len(path.t) * len(dynamics.constraints) * len(dynamics.coordinates) > MOST_ENTRIES:
         return []
     p = np.array([float(value) for value in p])
-    rows = _rows(native, path.t, path.y, p)
     kept = list(path.native.rows)
-    steps = np.diff(path.t)
-    # two changes of orientation in one step leave no trace at its ends: long ones are looked at in any case
-    doubtful = (_alignment(rows[:, kept]) < ALIGNED) | (steps > LONG * np.median(steps))
+    steps = path.t[1:] - path.t[:-1]
+    doubtful = _turned(native.rows_of_many(path.y, path.t, p)[:, kept])
+    if steps.max() > LONG * (path.t[-1] - path.t[0]) / len(steps):
+        # two changes of orientation in one step leave no trace at its ends: long ones are looked at in any case
+        doubtful |= steps > LONG * np.median(steps)
+    if not doubtful.any():
+        return []
     covered = [(leap.start, leap.end) for leap in path.leaps]
     return [
         time
@@ -73,26 +73,15 @@ def crossings(dynamics: Dynamics, path: Path, p: Any) -> list[float]:
     ]
 
 
-def _rows(native: Any, t: Floats, y: Floats, p: Floats) -> Floats:
-    """A (k, m, n) at k states; the units of coordinates have no part in an orientation."""
-    return native.terms_of_many(y, t, np.broadcast_to(p, (len(t), len(p))))[2]
-
-
-def _alignment(rows: Floats) -> Floats:
-    """The cosine between the spaces that the rows (k, r, n) span at each of k states and at the next, (k − 1,).
-
-    It is det(A A'ᵀ) over the square root of det(A Aᵀ) det(A' A'ᵀ): negative where the orientation changes.
-    """
+def _turned(rows: Floats) -> NDArray[np.bool_]:
+    """Between which of k states and the next (k − 1,) the rows (k, r, n) change their orientation: det(A A'ᵀ) < 0."""
     if rows.shape[1] == 1:
-        product, own = (np.einsum("kij,kij->k", rows[: len(other)], other) for other in (rows[1:], rows))
-    else:
-        # the length of a row has no part in a cosine, but in whether the product of many can be computed
-        length = np.sqrt(np.einsum("kij,kij->ki", rows, rows))[:, :, None]
-        unit = rows / np.where(length > 0, length, 1.0)
-        product = np.linalg.det(unit[:-1] @ unit[1:].transpose(0, 2, 1))
-        own = np.linalg.det(unit @ unit.transpose(0, 2, 1))
-    size = np.sqrt(np.abs(own[:-1] * own[1:]))
-    return product / np.where(size > 0, size, 1.0)
+        return np.einsum("kij,kij->k", rows[:-1], rows[1:]) < 0
+    # the length of a row has no part in the sign, but in whether the product of many can be computed
+    length = np.sqrt(np.einsum("kij,kij->ki", rows, rows))[:, :, None]
+    unit = rows / np.where(length > 0, length, 1.0)
+    determinants: Any = np.linalg.det(unit[:-1] @ unit[1:].transpose(0, 2, 1))
+    return determinants < 0
 
 
 def _within_step(native: Any, steps: NativeSteps, t: Floats, y: Floats, p: Floats, kept: list[int]) -> list[float]:
@@ -106,7 +95,7 @@ def _within_step(native: Any, steps: NativeSteps, t: Floats, y: Floats, p: Float
         states, *_ = steps.engine.sample(np.full(PARTS, begin), np.tile(y, (PARTS, 1)), times, p, settings)
         if not np.isfinite(states).all():
             return [(first, last)]
-        turned = np.flatnonzero(_alignment(_rows(native, times, states, p)[:, kept]) < 0)
+        turned = np.flatnonzero(_turned(native.rows_of_many(states, times, p)[:, kept]))
         return [(float(times[k]), float(times[k + 1])) for k in turned]
 
     spans = changes(begin, end)

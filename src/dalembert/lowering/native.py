@@ -172,6 +172,13 @@ class NativeSystem:
 
         return LawFunctions(laws, lambda *given: at(*given)[0], lambda *given: at(*given)[1])
 
+    def rows_of_many(self, y: Floats, t: Floats, p: Floats) -> Floats:
+        """A (k, m, n) alone at k states y (k, 2n) and times (k,), for one set of parameters."""
+        run, shapes = self._terms
+        first, size = prod(shapes[0]) + prod(shapes[1]), prod(shapes[2])
+        found = run(y, t, np.broadcast_to(p, (len(t), len(p))))
+        return found[:, first : first + size].reshape(len(t), *shapes[2])
+
     def _written_books(self, rows: tuple[int, ...], rates: Any) -> tuple[_AtMany, Books]:
         program, books = Programs(self.source, rows, rates).books()
         return _AtMany(program, 2 * len(self.source.form.applied_force)), books
