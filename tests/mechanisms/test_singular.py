@@ -37,7 +37,7 @@ def test_what_happens_within_is_told_too():
     """Outputs in the middle of a leap: states as exact as elsewhere; the run says where it was."""
     system, times = parallelogram(), np.linspace(0, 3, 7)
     run = da.simulate(system, (0, 1, 1, 1), (1, 0, 1, 0), times)
-    (note,) = [note for note in run.notes if "lose rank" in note]
+    (note,) = [note for note in run.notes if "lose rank about" in note]
     singular = float(note.split("about t = ")[1].split(",")[0].split(";")[0])
     fine = np.array([0, singular - 1e-3, singular, singular + 1e-3, 3])
     run = da.simulate(system, (0, 1, 1, 1), (1, 0, 1, 0), fine)

@@ -8,8 +8,10 @@ import pytest
 
 PROGRAM = """
 import dalembert as da
-x = da.coordinates("x")
-da.motion(da.System((x,), [[1]], [2]), [0], [0])
+def one(q, qd, t, p):
+    import jax.numpy as jnp
+    return jnp.ones(1)
+da.motion(da.FunctionSystem(lambda *state: one(*state)[None], one), [0], [0])
 import jax
 print(jax.config.jax_compilation_cache_dir)
 """

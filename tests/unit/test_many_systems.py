@@ -24,12 +24,11 @@ def pendulum(k: int) -> da.System:
 
 START = ((1, 0), (0, 0))
 WAYS: dict[str, tuple[Callable[[da.System], object], int]] = {
-    "simulate": (lambda s: da.simulate(s, *START, [0, 0.1]), 40),
-    "ensemble": (lambda s: da.simulate_ensemble(s, np.ones((3, 1)) * START[0], START[1], [0, 0.1]), 20),
-    "ledger": (lambda s: da.simulate(s, *START, [0, 0.1]).ledger(), 20),
-    "motion": (lambda s: da.motion(s, *START), 6),
-    "diffrax": (lambda s: da.simulate(s, *START, [0, 0.1], solver=diffrax.Tsit5()), 4),
-    "another formulation": (lambda s: da.simulate(s, *START, [0, 0.1], formulation=da.PseudoInverse()), 4),
+    "simulate": (lambda s: da.simulate(s, *START, [0, 0.1]), 20),
+    "ensemble": (lambda s: da.simulate_ensemble(s, np.ones((3, 1)) * START[0], START[1], [0, 0.1]), 10),
+    "ledger": (lambda s: da.simulate(s, *START, [0, 0.1]).ledger(), 10),
+    "motion": (lambda s: da.motion(s, *START), 10),
+    "diffrax": (lambda s: da.simulate(s, *START, [0, 0.1], solver=diffrax.Tsit5()), 3),
 }
 
 

@@ -258,13 +258,13 @@ def test_long_runs_go_on_from_stretch_to_stretch(monkeypatch) -> None:
 
 def test_nothing_is_compiled_again_for_other_numbers() -> None:
     """Another start, end, parameter or number of steps reuses the compiled program."""
-    from dalembert.integration import general_steps, sampling
 
     def compiled() -> list[int]:
-        return [f._cached._cache_size() for f in (general_steps._solve, sampling._sample)]
+        return [program._cache_size() for program in da.build(pendulum()).programs.values()]
 
     da.simulate(pendulum(), (1, 0), (0, 0), np.linspace(0, 1, 10), parameters=G, solver=diffrax.Dopri8())
     before = compiled()
+    assert len(before) >= 2
     run = da.simulate(
         pendulum(), (0.6, -0.8), (0.8, 0.6), np.linspace(1, 7, 13), parameters={"g": 3.3}, solver=diffrax.Dopri8()
     )

@@ -69,6 +69,9 @@ def constrained_motion(
     [ 5. -5.] [5. 5.]
     """
     formulation = checked_formulation(formulation)
+    given = (mass_matrix, applied_force, constraint_matrix, constraint_rhs, C)
+    if any(type(array).__module__.startswith("jax") for array in given):
+        refuse_forked_process()
     arrays = _checked_shapes(mass_matrix, applied_force, constraint_matrix, constraint_rhs, C)
     if isinstance(formulation, StackedLeastSquares) and callable(formulation.weight):
         raise InputError(

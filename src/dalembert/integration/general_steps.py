@@ -18,6 +18,7 @@ from dalembert.integration.compiled import kept_by_dynamics
 from dalembert.integration.guarded_solver import GuardedSolver, Record, vector_field
 from dalembert.integration.method import Floats, Method, Numbers, Stretch, divided, halves, reunited
 from dalembert.integration.time_segments import Segment
+from dalembert.later import refuse_forked_process
 
 STRETCH = 512
 """Steps in one stretch; a longer run goes on with the next one, showing progress in between."""
@@ -49,6 +50,7 @@ def _with_tolerances(solver: Any, method: Method) -> Any:
 
 def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, segment: Segment, p: Any) -> Stretch:
     """Up to ``STRETCH`` steps from a state towards the end of a segment."""
+    refuse_forked_process()
     method = replace(method, max_step=min(method.max_step, segment.max_step))
     numbers = (jnp.asarray(x) for x in (y, t, segment.end))
     found = jax.tree.map(np.asarray, _solve(dynamics, *divided(method, STRETCH), *numbers, p))

@@ -17,6 +17,7 @@ from dalembert.integration.general_steps import guarded
 from dalembert.integration.guarded_solver import vector_field
 from dalembert.integration.method import Method, Numbers, divided, halves, reunited
 from dalembert.integration.native_steps import at_own_level
+from dalembert.later import refuse_forked_process
 from dalembert.native.step_control import INACCURATE
 
 SHEET = 256
@@ -28,6 +29,7 @@ SIDE_BY_SIDE = 8
 
 def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: Any) -> dict[str, Any]:
     """States and all that follows from them at T times reached by one step each, by the names of ``Trajectory``."""
+    refuse_forked_process()
     parts: list[dict[str, Any]] = []
     for first in range(0, len(times), SHEET):
         mine = slice(first, first + SHEET)
