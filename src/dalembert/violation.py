@@ -52,11 +52,15 @@ def violated(
     """
     A, x = xp.asarray(gradient), xp.asarray(state)
     q = x if coordinates is None else xp.asarray(coordinates)
-    unit: Any = 1.0
-    if mass_matrix is not None:
-        unit = xp.maximum(scales(mass_matrix, q, xp=xp), scales(mass_matrix, x, otherwise=0.0, xp=xp))
-    least = LEAST_DISTANCE * _times(xp.abs(A), xp.maximum(unit, xp.abs(q)))
+    size = xp.maximum(1.0, xp.abs(q)) if mass_matrix is None else units(mass_matrix, q, x, xp)
+    least = LEAST_DISTANCE * _times(xp.abs(A), size)
     return xp.abs(xp.asarray(residual)) > START_TOLERANCE * own_size(residual, A, x, xp) + least
+
+
+def units(mass_matrix: Any, q: Any, x: Any, xp: Any = np) -> Any:
+    """The size (..., n) of coordinates, or of velocities x, by which small residuals are judged: see ``scales``."""
+    unit = xp.maximum(scales(mass_matrix, q, xp=xp), scales(mass_matrix, x, otherwise=0.0, xp=xp))
+    return xp.maximum(unit, xp.abs(xp.asarray(q)))
 
 
 NOISE = 1e-14

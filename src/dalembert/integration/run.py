@@ -59,7 +59,8 @@ def run(
         # the default formulation is watched by the integrator itself, which saves compiling the check for every run
         refuse_start(dynamics, method, q0, qd0, times[0], p)
     trajectory = _trajectory(dynamics, method, path, reached_times(path, times), found, p)
-    trajectory = replace(trajectory, notes=(*notes, *trajectory.notes))
+    if notes:
+        trajectory = replace(trajectory, notes=(*notes, *trajectory.notes))
     off = _first_trouble(trajectory, method)
     if off is not None:
         # The steps found nothing amiss, but one of the requested times did.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.verdict import require_finite, require_symmetric
 from dalembert.errors import MassMatrixError, StateError
-from dalembert.violation import EXACT, own_size, violated
+from dalembert.violation import EXACT, own_size, units, violated
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ def _moved(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> list[str]
     half = np.eye(A.shape[1]) if half is None else half
     for level, x, prime in (("position", q, ""), ("velocity", qd, "'")):
         miss = np.asarray(getattr(terms, level))
-        off = np.abs(miss) > EXACT * (own_size(miss, A, x) + np.abs(A) @ np.maximum(1.0, np.abs(q)))
+        off = np.abs(miss) > EXACT * (own_size(miss, A, x) + np.abs(A) @ units(terms.M, q, x))
         if off.any():
             move = half @ (np.linalg.pinv(A @ half, rcond=SPAN_TOLERANCE) @ miss)
             k, i = int(np.argmax(np.abs(miss) * off)), int(np.argmax(np.abs(move)))
