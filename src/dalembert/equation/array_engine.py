@@ -62,7 +62,7 @@ class Reduced(NamedTuple):
     def meet(self, f: Array, target: Array) -> Array:
         """The scaled force nearest to f that gives the rows in use their target."""
         miss = (target[self.rows.order] - f @ self.Bt) * self.rows.active
-        return f + self.Q @ jsl.solve_triangular(self.R, miss, trans=1)
+        return f + self.Q @ (self.rows.active * jsl.solve_triangular(self.R, miss, trans=1))
 
     def remove(self, f: Array) -> Array:
         """The part of a scaled force that does work on virtual displacements."""
@@ -115,10 +115,12 @@ class ArrayProgram:
 
     def reduce(self, metric: Metric, A: Array, rows: Selection, up_to: int = 2) -> Reduced:
         active = rows.active * (jnp.asarray(self.ranks)[rows.order] <= up_to)
-        Bt = metric.forward(A[rows.order].T) * active
+        Bt = metric.forward(A[rows.order].T)
         active = active * jnp.any(Bt != 0, axis=0)  # a row that was independent may vanish on the way
-        Q, R = jnp.linalg.qr(Bt)
-        return Reduced(metric, Bt, Q, R + jnp.diag(1.0 - active), Selection(rows.order, active))
+        # columns not in use are anything but zero: a singular R has no derivatives
+        fill = np.random.default_rng(0).normal(size=Bt.shape)
+        Q, R = jnp.linalg.qr(jnp.where(active > 0, Bt, fill))
+        return Reduced(metric, Bt * active, Q, R, Selection(rows.order, active))
 
     def search(self, B: Array) -> Selection:
         """The independent rows, those of low levels first, so that a correction at one level uses a leading block."""
