@@ -121,7 +121,9 @@ def flow(
         own = replace(method, atol=atol)
         tolerances = None if allow_violation or step is not None else (jnp.asarray(own.rtol), jnp.asarray(atol))
         inner = _both_ways(solver_of(own))
-        guarded = GuardedSolver(inner, tolerances, dynamics, method.drift, strict, slides, step is not None)
+        guarded = GuardedSolver(
+            inner, tolerances, dynamics, method.drift, strict, slides, step is not None, allow_violation
+        )
         y0 = jnp.concatenate([q, qd])
         if not allow_violation and len(dynamics.constraints):
             y0 = eqx.error_if(y0, _is_off(terms, q, qd), OFF)

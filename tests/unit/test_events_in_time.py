@@ -168,3 +168,36 @@ def test_the_work_of_an_impulse_is_in_the_ledger() -> None:
     ledger = run.ledger()
     np.testing.assert_allclose(np.diff(ledger["drive"])[1], 2.25, atol=1e-7)
     assert np.abs(ledger.audit).max() < 1e-8
+
+
+@pytest.mark.parametrize("force", [sp.floor(t), sp.Piecewise((0, t < 1), (1, t < 2), (2, t < 3), (3, True))], ids=str)
+def test_a_jump_at_the_last_time_or_at_the_first_is_no_obstacle(force: sp.Expr) -> None:
+    """A force of 0, 1, 2, … in turn moves a unit mass to 2.5 at t = 3, where it jumps again."""
+    system, times = da.System((x,), [[1]], (force,)), np.array([0.0, 1.0, 3.0])
+    for way in ({}, {"step": 0.01}):
+        np.testing.assert_allclose(da.simulate(system, (0,), (0,), times, **way)["x"], [0, 0, 2.5], atol=1e-12)
+        many = da.simulate_ensemble(system, np.zeros((2, 1)), (0,), times, **way)
+        np.testing.assert_allclose(many["q"][1, :, 0], [0, 0, 2.5], atol=1e-12)
+        assert not any(many["reason"].values)
+    pushed = da.System((x,), [[1]], (sp.Heaviside(t),))
+    for way in ({}, {"step": 0.01}):
+        np.testing.assert_allclose(da.simulate(pushed, (0,), (0,), [0, 0.9], **way)["x"][-1], 0.405, rtol=1e-13)
+        many = da.simulate_ensemble(pushed, np.zeros((2, 1)), (0,), [0, 0.9], **way)
+        np.testing.assert_allclose(many["q"][1, :, 0], [0, 0.405], rtol=1e-13)
+
+
+def test_fixed_steps_do_not_pass_a_kink_either() -> None:
+    vee = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(y - sp.Abs(x), name="vee"))
+    with pytest.raises(da.SimulationError, match="a constraint jumps or has a kink there"):
+        da.simulate(vee, (-1, 1), (1, -1), [0, 0.5, 2], step=0.01)
+    many = da.simulate_ensemble(vee, np.array([[-1.0, 1.0]] * 2), (1, -1), [0, 0.5, 2], step=0.01)
+    assert "a constraint jumps or has a kink there" in str(many["reason"].values[1])
+    assert "error.trajectory" not in str(many["reason"].values[1])
+
+
+def test_what_changes_smoothly_is_not_taken_for_a_jump() -> None:
+    """Where constraints contradict one another at the start, that is said, however fast a drive moves."""
+    ram = da.Constraint(x - 2 * t, name="ram")
+    rows = (da.Constraint(y, name="floor"), da.Constraint(y - t**2, name="lift"), ram)
+    with pytest.raises(da.ConstraintError, match="`floor`, `lift` contradict one another"):
+        da.simulate(da.System((x, y), sp.eye(2), (0, -9.81), rows), (0, 0), (2, 0), [0, 2])

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.ensembles.members import Members
+from dalembert.equation.verdict import OR_WEIGH_THEM
 from dalembert.errors import DalembertError, InputError, SimulationError
-from dalembert.integration.failure import IMPLICIT
+from dalembert.integration.failure import IMPLICIT, SO_FAR
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, rows_for
 from dalembert.integration.run import run
@@ -124,7 +125,7 @@ class Crew:
         first = int(np.argmax(finite))
         machine = self._prepared(members.y[:, first], members.p[:, first])
         for mine, spans in self._alike(members):
-            if len(spans) == 1:
+            if len(spans) == 1 and spans[0].start == self.times[0]:
                 given = members.y[:, mine], members.p[:, mine]
                 found[mine], done[mine] = self._over(machine, *given, spans[0], self.times, every=self.every)
             else:
@@ -158,14 +159,20 @@ class Crew:
 
     def _over_spans(self, machine: Any, y: Floats, p: Floats, spans: list[Segment]) -> tuple[Floats, Any]:
         """The same at all outputs, span by span; a member that cannot begin one of them is not done."""
-        states, done = np.full((y.shape[1], len(self.times), len(y)), np.nan), np.ones(y.shape[1], bool)
+        start, done = y, np.ones(y.shape[1], bool)
+        states = np.full((y.shape[1], len(self.times), len(y)), np.nan)
         for span in spans:
             inside = (self.times >= span.start) & (self.times <= span.end)
+            if span.start == span.end:
+                states[:, inside] = y.T[:, None]
+                continue
             times = np.unique(np.concatenate([[span.start], self.times[inside], [span.end]]))
             found, ended = self._over(machine, y, p, span, times, every=True)
             states[:, inside] = found[:, np.searchsorted(times, self.times[inside])]
             y, done = np.ascontiguousarray(found[:, -1].T), done & ended
-        return states if self.every else states[:, -1:], done
+        if self.times[0] < spans[0].start:  # a jump at the very start
+            states[:, 0] = start.T
+        return states if self.every else states[:, -1:], done & np.isfinite(states).all(axis=(1, 2))
 
     def _settings(self, span: Segment, size: int) -> Floats:
         """What machine code is told of the method: see ``march.MEMBER``."""
@@ -218,8 +225,10 @@ class Crew:
 
 
 def _for_a_member(message: str) -> str:
-    """A message of a single run without the arguments that an ensemble does not have."""
-    return message.replace(OR_ALLOW_IT, "").replace(IMPLICIT, f"run this member by `da.simulate` and {IMPLICIT}")
+    """A message of a single run without the arguments and objects that an ensemble does not have."""
+    for advice in (OR_ALLOW_IT, SO_FAR, OR_WEIGH_THEM):
+        message = message.replace(advice, "")
+    return message.replace(IMPLICIT, f"run this member by `da.simulate` and {IMPLICIT}")
 
 
 def _general(method: Method) -> Method:

@@ -105,6 +105,10 @@ def require_small_residual(answer: ConstrainedMotion, formulation: Formulation) 
         )
 
 
+OR_WEIGH_THEM = ", or, if they were measured, weigh them with `formulation=da.StackedLeastSquares(weight=...)`"
+"""Advice for verbs that take a formulation."""
+
+
 def contradiction(answer: ConstrainedMotion, names: Sequence[str] | None) -> str:
     """Which constraints cannot be met together, in words."""
     worst = np.asarray(answer.inconsistency)
@@ -121,8 +125,7 @@ def contradiction(answer: ConstrainedMotion, names: Sequence[str] | None) -> str
     batch = f" in batch entry {tuple(int(i) for i in where)}" if where else ""
     return (
         f"the constraints must admit an acceleration, A q̈ = b; {which}{batch} "
-        f"(inconsistency {worst[where]:.1e}). Remove or correct one of them, or, if they were measured, weigh them "
-        f"with `formulation=da.StackedLeastSquares(weight=...)`."
+        f"(inconsistency {worst[where]:.1e}). Remove or correct one of them{OR_WEIGH_THEM}."
     )
 
 

@@ -124,9 +124,12 @@ def kink_ahead(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> s
 def find_abrupt_change(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> float | None:
     """A time just after t, where steps have shrunk to nothing, by which time has changed a constraint; None if none."""
     q, qd = np.split(y, 2)
-    ahead = 4 * np.spacing(max(abs(t), abs(end - t)))
+    ahead = 16 * np.spacing(max(abs(t), abs(end - t)))
     while np.isfinite(y).all() and ahead <= FARTHEST * (end - t):
-        if any(_jumped(dynamics, q, qd, t, t + ahead, p, level) for level in ("position", "velocity")):
-            return t + ahead
+        for level in ("position", "velocity"):
+            near, far = (_jumped(dynamics, q, qd, t, t + part * ahead, p, level) for part in (0.25, 1.0))
+            # what changes smoothly changes four times as much in four times the time
+            if any(near.get(name, 0.0) > size / 2 for name, size in far.items()):
+                return t + ahead
         ahead *= 4
     return None

@@ -36,20 +36,21 @@ def answer_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: 
     return replace(answer, laws=dynamics.laws)
 
 
+SO_FAR = " The motion so far is in `error.trajectory`."
+"""Where to look after a single run; the members of an ensemble have no such object."""
+
+
 def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> str:
     """The message for a run that ended before t1."""
     t = float(path.t[-1])
     if path.refusal:
-        return (
-            f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}: {path.refusal} The motion so far "
-            f"is in `error.trajectory`."
-        )
+        return f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}: {path.refusal}{SO_FAR}"
     q, qd = halves(path.y[-1])
     where = ", ".join(f"{name} = {value:.6g}" for name, value in zip(dynamics.coordinates, q, strict=True))
     reason = _reason(dynamics, method, path, p, t, q, qd)
     return (
         f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}, where {where}, after {path.steps} "
-        f"steps: {reason} The motion so far is in `error.trajectory`."
+        f"steps: {reason}{SO_FAR}"
     )
 
 

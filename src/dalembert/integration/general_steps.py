@@ -55,7 +55,7 @@ def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, seg
     numbers = (jnp.asarray(x) for x in (y, t, segment.end))
     found = jax.tree.map(np.asarray, _solve(dynamics, *divided(method, STRETCH), *numbers, p))
     # diffrax keeps the step at which it gives up, whatever its error
-    accepted = max(int(found.accepted) - int(found.shrunk), 0)
+    accepted = max(int(found.accepted) - int(found.shrunk | found.record.leapt), 0)
     record, changed_at = found.record, float(found.record.changed_at)
     return Stretch(
         t=found.t[:accepted],
@@ -66,6 +66,7 @@ def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, seg
         sound=bool(found.sound),
         ranks=[int(record.lowest), int(record.highest), int(record.rank)],
         rank_changes=[changed_at] if np.isfinite(changed_at) else [],
+        leapt=bool(record.leapt),
     )
 
 
@@ -87,7 +88,8 @@ def guarded(dynamics: Dynamics, method: Method) -> GuardedSolver:
     """The solver of a method, made to watch the constraints."""
     tolerances = None if method.step is not None else (jnp.asarray(method.rtol), jnp.asarray(method.atol))
     strict = not method.formulation.compromises
-    return GuardedSolver(solver_of(method), tolerances, dynamics, method.drift, strict)
+    fixed = method.step is not None
+    return GuardedSolver(solver_of(method), tolerances, dynamics, method.drift, strict, None, fixed)
 
 
 @kept_by_dynamics()

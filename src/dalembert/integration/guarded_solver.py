@@ -18,7 +18,7 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import halves
-from dalembert.native.step_control import ABRUPT
+from dalembert.native.step_control import ABRUPT, FIXED_ABRUPT, FIXED_ROUNDING
 
 TOO_LARGE = 1e30
 """The error of a step that must be taken anew."""
@@ -28,12 +28,13 @@ SHORTEST = 1e-12
 
 
 class Record(NamedTuple):
-    """What was seen so far: lowest and highest rank of the constraint rows, and when it last changed."""
+    """What was seen so far: lowest and highest rank of the constraint rows, when it last changed, and a leap if any."""
 
     rank: Array
     lowest: Array
     highest: Array
     changed_at: Array
+    leapt: Array
 
 
 class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
@@ -43,7 +44,8 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     atol of adaptive steps, else None: a step whose drift cure moves the state by far more than these is rejected.
     ``slides``, if there is one, tells from both ends of a step, (t0, y0, t1, y1, p), whether every contact under dry
     friction slid one way in it: a step in which one did not is taken anew, shorter; where it cannot be, or steps are
-    ``fixed``, the integration ends.
+    ``fixed``, the integration ends; it ends too where the drift cure moves a state farther than a fixed step, unless it
+    is ``lenient``.
     The arguments of the vector field are (p, watch); the state is q and qd in one array of length 2n.
     """
 
@@ -54,6 +56,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     strict: bool = eqx.field(static=True)
     slides: Callable[..., Array] | None = eqx.field(static=True, default=None)
     fixed: bool = eqx.field(static=True, default=False)
+    lenient: bool = eqx.field(static=True, default=False)
 
     @property
     def term_structure(self) -> Any:
@@ -91,7 +94,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
 
     def init(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any) -> Any:
         _, watch = args
-        record = Record(watch.rank, watch.rank, watch.rank, jnp.asarray(jnp.nan))
+        record = Record(watch.rank, watch.rank, watch.rank, jnp.asarray(jnp.nan), jnp.asarray(False))
         return self.solver.init(terms, t0, t1, y0, args), record
 
     def step(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any, solver_state: Any, made_jump: Any) -> Any:
@@ -103,6 +106,10 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         y1 = jnp.concatenate(self.drift.correct(self.dynamics, *halves(reached), t1, p, watch.rows))
         if self.tolerances is not None and error is not None:
             error = jnp.where(self._far(reached, y1), REJECTED * self._allowed(reached, y1), error)
+        leapt = jnp.asarray(False)
+        if self.fixed and not self.lenient:
+            leapt = self._leaps(y0, reached, y1)
+            result = diffrax.RESULTS.where(leapt, diffrax.RESULTS.internal_error, result)
         if self.strict:
             # Any result other than success ends the integration; why is found out afterwards, at the state itself.
             stop = diffrax.RESULTS.internal_error
@@ -118,6 +125,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
             jnp.minimum(record.lowest, watch.rank),
             jnp.maximum(record.highest, watch.rank),
             jnp.where(watch.rank != record.rank, t0, record.changed_at),
+            leapt,
         )
         return y1, error, dense, (inner, record), result
 
@@ -128,6 +136,11 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     def _far(self, reached: Array, y1: Array) -> Array:
         """Whether the drift cure moved the state by far more than the tolerance, or to nowhere."""
         return ~jnp.all(jnp.abs(y1 - reached) <= ABRUPT * self._allowed(reached, y1))
+
+    def _leaps(self, y0: Array, reached: Array, y1: Array) -> Array:
+        """Whether the drift cure moved the state farther than a fixed step did: no truncation error does that."""
+        moved, step = jnp.sum((y1 - reached) ** 2), jnp.sum((reached - y0) ** 2)
+        return moved > FIXED_ABRUPT * step + FIXED_ROUNDING * jnp.sum(reached**2)
 
 
 REJECTED = 1e6

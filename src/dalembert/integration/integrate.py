@@ -34,6 +34,11 @@ RECENT = 1024
 STAGNANT = 1e-9
 """The part of the run that a full batch of steps must cover."""
 
+LEAPT = (
+    "projection would move the state farther than the next step does: a constraint jumps or has a kink there. Adaptive "
+    "steps find the place."
+)
+
 NO_STEPS = Stretch(np.empty(0), np.empty((0, 0)), 0, False, False, True, [], [])
 """No step could be taken, and none can be by other means."""
 
@@ -140,6 +145,9 @@ class _Integration:
         path, (_, t) = self.path, self.here
         if segment.start > t and not self._cross(segment.start):
             return False
+        if segment.start == segment.end:
+            path.finished = segment.end == self.t1
+            return not path.finished
         if self.native is not None:
             self.native.step = 0.0
             self.native.max_step = min(self.method.max_step, segment.max_step)
@@ -157,6 +165,8 @@ class _Integration:
                     return False
                 continue
             if not self._cross_abrupt_change():
+                if batch.leapt and not path.refusal:
+                    path.refusal = LEAPT
                 return False
             if self.here[1] >= segment.end:
                 return segment.end < self.t1

@@ -76,6 +76,7 @@ class Stretch(NamedTuple):
     sound: bool
     ranks: list[int]
     rank_changes: list[float]
+    leapt: bool = False  # a projection moved the state farther than the last step, which is left out
 
 
 def halves(y: Any) -> tuple[Any, Any]:

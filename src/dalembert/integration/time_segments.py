@@ -31,6 +31,9 @@ STEEP = 8.0
 KEPT = 1e-2
 """The part of that change which a jump still has over the smallest interval there is."""
 
+LEAST_TIME = 1e-290
+"""The first time after zero: smaller numbers are zero to JAX."""
+
 QUIET = 1e-8
 """Second differences, relative to the range, of a function at rest: constant, or linear in time."""
 
@@ -106,6 +109,7 @@ def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> 
         later = np.abs(high - found) > np.abs(found - low)
         left, low = np.where(inside & later, middle, left), np.where(inside & later, found, low)
         right, high = np.where(inside & ~later, middle, right), np.where(inside & ~later, found, high)
+    right = np.where((left == 0) & (right < LEAST_TIME), LEAST_TIME, right)
     sudden = np.abs(high - low) > KEPT * change[cells + 1, columns]
     return sorted({(float(a), float(b)) for a, b in zip(left[sudden], right[sudden], strict=True)})
 
@@ -130,7 +134,7 @@ def _divided(t0: float, t1: float, jumps: list[tuple[float, float]], awakenings:
     found: list[Segment] = []
     for here, end in zip(starts, [*starts[1:], t1], strict=True):
         start = ends[here]
-        if start < end:
+        if start < end or start == end == t1:  # a jump at the last time is crossed as well
             awake = any(a <= start < b for a, b in short)
             found.append(Segment(start, end, AWAKE_STEP * cell if awake else np.inf))
     return found

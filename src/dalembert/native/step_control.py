@@ -18,6 +18,10 @@ ABRUPT = 1e3
 """A step is rejected if its projection moves the state by more than this multiple of the tolerance. Truncation errors
 leave the state within a few tolerances of the constraints; what moves it farther is a jump of a constraint."""
 
+FIXED_ABRUPT, FIXED_ROUNDING = 0.25, 1e-12
+"""A fixed step is refused if its projection moves the state, in squares, by more than these parts of what the step
+changed and of the state itself."""
+
 INACCURATE = 10.0
 """An output is not accepted if its error estimate exceeds the tolerance by this factor. It is reached by a part of an
 accepted step, so that in a smooth motion its error is below that of the step."""
