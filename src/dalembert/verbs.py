@@ -135,7 +135,7 @@ def simulate(
     times              increasing times at which the motion is wanted; they do not influence the steps
     parameters         a value for every constant of the model
     rtol, atol         tolerances of the error per step. ``atol`` left out follows the scales of the start: 1e-11 for
-                       coordinates and velocities of the order of one, less where all of them are smaller
+                       coordinates and velocities of the order of one, in proportion for smaller and larger ones
     drift              ``da.Projection()``, ``da.Baumgarte(alpha, beta)`` or None
     solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems;
                        when left out, Dormand and Prince's method of order 8, in machine code where the system allows

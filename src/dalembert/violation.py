@@ -84,12 +84,17 @@ def scales(mass_matrix: Any, x: Any, otherwise: float = 1.0, xp: Any = np) -> An
 def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any = np) -> Any:
     """The scales (..., 2n) of coordinates and velocities of a motion, from its start; one where that does not tell.
 
-    At a scale L of the coordinates a start at rest moves at speeds of √(aL) under accelerations a, and in any case at
-    speeds like L in a unit of time.
+    √Mᵢᵢ qᵢ has one unit for all coordinates: its largest value L is the scale of all, its rate V that of velocities. A
+    start at rest moves at rates of √(aL) under accelerations a, and in any case at rates like L in a unit of time. No
+    scale is larger than one, unless the coordinate itself is: a heavy body must not decide about a light one.
     """
-    M, force = xp.asarray(mass_matrix, float), xp.abs(xp.asarray(applied_force, float))
-    inertia = xp.abs(xp.diagonal(M, axis1=-2, axis2=-1))
-    of_q = scales(M, q, xp=xp)
-    pull = scales(M, force / xp.where(inertia > 0, inertia, xp.inf), otherwise=0.0, xp=xp)
-    of_qd = xp.maximum(scales(M, qd, otherwise=0.0, xp=xp), xp.maximum(xp.sqrt(of_q * pull), of_q))
-    return xp.concatenate([of_q, of_qd], axis=-1)
+    q, qd, force = (xp.abs(xp.asarray(x, float)) for x in (q, qd, applied_force))
+    weight = xp.sqrt(xp.abs(xp.diagonal(xp.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
+    safe = xp.where(weight > 0, weight, xp.inf)
+    L, rate, pull = (x.max(axis=-1, keepdims=True, initial=0.0) for x in (weight * q, weight * qd, force / safe))
+    known = q.max(axis=-1, keepdims=True, initial=0.0) > NOISE
+    V = xp.maximum(rate, xp.maximum(xp.sqrt(L * pull), L))
+    own_q = xp.maximum(1.0, q)
+    own_qd = xp.maximum(xp.maximum(1.0, qd), own_q * V / xp.where(known, L, 1.0))
+    found = [xp.where(weight > 0, xp.minimum(S / safe, own), 1.0) for S, own in ((L, own_q), (V, own_qd))]
+    return xp.where(known, xp.concatenate(found, axis=-1), 1.0)

@@ -45,9 +45,13 @@ def test_scales_are_those_of_the_mass_metric() -> None:
     """A crank of 1e-6 m: its angle is of the order of one, what it moves of the order of its length."""
     M, zero = np.diag([1e-12, 1.0]), np.zeros(2)
     np.testing.assert_allclose(state_scales(M, zero, [0.5, 0], zero), [0.5, 0.5e-6, 0.5, 0.5e-6])
+    # a coordinate in nanometres, one in kilometres: both have the scale of their own numbers
+    far = state_scales(np.diag([1e-18, 1e6]), zero, [1e9, 1e-3], zero)
+    np.testing.assert_allclose(far, [1e9, 1e-3, 1e9, 1e-3])
     np.testing.assert_array_equal(state_scales(M, zero, zero, zero), 1)  # nothing is known
     np.testing.assert_array_equal(state_scales(M, zero, [1e-17, 0], zero), 1)  # nor from what rounding leaves
-    np.testing.assert_array_equal(state_scales(np.eye(2), zero, [3.0, 0], [5.0, 0]), 1)  # never coarser than usual
+    # no coarser than one, or than a coordinate's own numbers
+    np.testing.assert_allclose(state_scales(np.eye(2), zero, [3.0, 0], [5.0, 0]), [3, 1, 5, 5 / 3])
 
 
 def test_machine_code_knows_the_same_scales_and_violations() -> None:

@@ -17,7 +17,7 @@ from dalembert.violation import state_scales
 Floats = NDArray[np.float64]
 
 USUAL_ATOL = 1e-11
-"""The absolute tolerance of coordinates and velocities of the order of one, or more."""
+"""The absolute tolerance of coordinates and velocities of the order of one."""
 
 COARSE = 1e3
 """A motion whose coordinates all stay below this multiple of their absolute tolerances is not resolved by these."""

@@ -89,15 +89,33 @@ class Programs:
         """
         sheet = Sheet(self)
         record, fine, exact = sheet.tape.record, self._finite_and_symmetric(sheet), True
-        of_q, of_qd = self._scales(sheet, sheet.q, 1.0), self._scales(sheet, sheet.qd, 0.0)
         for miss in self._misses(sheet, range(self.m)):
             fine = record("and", fine, record("<=", miss.size, miss.allowed))
             exact = record("and", exact, record("<=", miss.size, miss.rounding))
-        forces = [sheet.read(e) for e in self.source.form.applied_force]
-        pulls = [0.0 if sl.is_number(M, 0) else force / M for force, M in zip(forces, sheet.diagonal, strict=True)]
-        moved = [record("sqrt", sl.mul(a, b)) for a, b in zip(of_q, self._scales(sheet, pulls, 0.0), strict=True)]
-        of_qd = [sheet.larger(a, sheet.larger(b, c)) for a, b, c in zip(of_qd, moved, of_q, strict=True)]
-        return Program(sheet.tape, [*(record("select", flag, 1.0, 0.0) for flag in (fine, exact)), *of_q, *of_qd])
+        flags = [record("select", flag, 1.0, 0.0) for flag in (fine, exact)]
+        return Program(sheet.tape, [*flags, *self._state_scales(sheet)])
+
+    def _state_scales(self, sheet: Sheet) -> list[Any]:
+        """A record of ``violation.state_scales``."""
+        record, larger = sheet.tape.record, sheet.larger
+        q, qd = ([sheet.absolute(x) for x in state] for state in (sheet.q, sheet.qd))
+        weights = [record("sqrt", sheet.absolute(entry)) for entry in sheet.diagonal]
+        forces = [sheet.absolute(sheet.read(e)) for e in self.source.form.applied_force]
+        L = rate = pull = most = 0.0
+        for weight, x, v, force in zip(weights, q, qd, forces, strict=True):
+            L, rate, most = larger(L, sl.mul(weight, x)), larger(rate, sl.mul(weight, v)), larger(most, x)
+            pull = pull if sl.is_number(weight, 0) else larger(pull, force / weight)
+        known = record("<", NOISE, most)
+        V = larger(rate, larger(record("sqrt", sl.mul(L, pull)), L))
+        ratio = record("select", known, V, 1.0) / record("select", known, L, 1.0)
+        own_q = [larger(1.0, x) for x in q]
+        own_qd = [larger(larger(1.0, v), sl.mul(own, ratio)) for v, own in zip(qd, own_q, strict=True)]
+        found: list[Any] = []
+        for S, sizes in ((L, own_q), (V, own_qd)):
+            for weight, own in zip(weights, sizes, strict=True):
+                bound = own if sl.is_number(weight, 0) else sheet.smaller(S / weight, own)
+                found.append(record("select", known, 1.0 if sl.is_number(weight, 0) else bound, 1.0))
+        return found
 
     def _misses(self, sheet: Sheet, rows: Sequence[int]) -> list[_Miss]:
         """How far a state is from satisfying constraints, at both levels, and how far it may be."""

@@ -63,6 +63,9 @@ class Sheet:
     def larger(self, a: Any, b: Any) -> Any:
         return self.tape.record("select", self.tape.record("<", a, b), b, a)
 
+    def smaller(self, a: Any, b: Any) -> Any:
+        return self.tape.record("select", self.tape.record("<", a, b), a, b)
+
     @cached_property
     def mass_matrix(self) -> sl.Matrix:
         return [[self.read(e) for e in row] for row in self.source.form.mass_matrix]
