@@ -113,8 +113,8 @@ def _satisfied(model: Model, point: Point) -> bool:
     numbers = model.terms(point)
     if not finite(numbers):
         return False
-    off = violated(numbers.position, numbers.A, point.q, point.q)
-    return not (off.any() or violated(numbers.velocity, numbers.A, point.qd, point.q).any())
+    off = violated(numbers.position, numbers.A, point.q, point.q, numbers.M)
+    return not (off.any() or violated(numbers.velocity, numbers.A, point.qd, point.q, numbers.M).any())
 
 
 def velocities_exist(model: Model, point: Point, rows: Sequence[int]) -> bool:

@@ -88,7 +88,7 @@ def _bound(model: Model, point: Point, rows: Sequence[int], part: str) -> bool:
     """
     x, numbers = getattr(point, part), model.terms(point)
     residual = numbers.position if part == "q" else numbers.velocity
-    if violated(residual, numbers.A, x, point.q).any():
+    if violated(residual, numbers.A, x, point.q, numbers.M).any():
         return False
     # a coordinate that is zero at a degenerate place is so to half the digits only
     scale, rng = own_scale(np.where(np.abs(x) > LOOSE, x, 0.0)), np.random.default_rng(28)

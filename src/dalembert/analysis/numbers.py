@@ -13,6 +13,7 @@ import sympy as sp
 from dalembert.analysis.mass import own_units
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.values import Floats
+from dalembert.violation import NOISE
 
 
 class Numbers(NamedTuple):
@@ -131,7 +132,7 @@ def own_scale(x: Floats) -> Floats:
     A power of ten and not the number itself: numbers measured by themselves are all alike, and random ones random no
     more.
     """
-    size: Any = np.where(np.abs(x) > 1e-9, np.abs(x), 1.0)
+    size: Any = np.where(np.abs(x) > NOISE, np.abs(x), 1.0)
     return 10.0 ** np.round(np.log10(size))
 
 

@@ -19,8 +19,9 @@ from dalembert.integration.trajectory import Trajectory
 
 Floats = NDArray[np.float64]
 
-NODES = 5
-"""Gauss's nodes on each step: exact to degree 9, beyond the order of any solver."""
+NODES = 8
+"""Gauss's nodes on each step: exact to degree 15. The power of a force may change much faster than the state, which
+decides how long the steps are."""
 
 
 class Leg(NamedTuple):

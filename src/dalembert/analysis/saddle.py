@@ -72,7 +72,7 @@ def _miss(whole: Model, row: int, given: Point | None) -> str:
     off = {
         part: getattr(numbers, level)[row]
         for level, part in (("position", "q"), ("velocity", "qd"))
-        if violated(getattr(numbers, level), numbers.A, getattr(given, part), given.q)[row]
+        if violated(getattr(numbers, level), numbers.A, getattr(given, part), given.q, numbers.M)[row]
     }
     return "".join(f" The state misses it by {miss:.1e} at `{part}`." for part, miss in off.items())
 

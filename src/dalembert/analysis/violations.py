@@ -30,7 +30,7 @@ def violations(
     remedies: dict[tuple[Level, str], dict[str, float]] = {}
     for level, argument in ARGUMENTS.items():
         residual = getattr(numbers, level)
-        for k in map(int, np.flatnonzero(violated(residual, numbers.A, getattr(point, argument), point.q))):
+        for k in map(int, np.flatnonzero(violated(residual, numbers.A, getattr(point, argument), point.q, numbers.M))):
             found[names[k], level] = float(residual[k])
             remedy = "this is meant" if meant else _remedy(model, point, names, conflicts, k, level)
             remedies.setdefault((level, remedy), {})[names[k]] = float(residual[k])
