@@ -1,4 +1,4 @@
-"""The long run: ``make fuzz`` compares thousands of random problems and writes what came out to docs/fuzz.md."""
+"""The long run: ``make fuzz`` compares many random problems and writes what came out to docs/fuzz.md."""
 
 from __future__ import annotations
 

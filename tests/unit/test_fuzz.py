@@ -1,4 +1,4 @@
-"""A short slice of the random comparisons; ``make fuzz`` runs thousands of them (docs/fuzz.md)."""
+"""A short slice of the random comparisons; ``make fuzz`` runs many more (docs/fuzz.md)."""
 
 import pytest
 
