@@ -15,7 +15,7 @@ LEAST_DISTANCE = 1e-10
 
 
 EXACT = 1e-12
-"""What misses a constraint by less than this fraction of its own terms satisfies it as well as rounding allows."""
+"""Residuals below this fraction of a constraint's own terms are rounding."""
 
 
 DRIFTED = 10.0

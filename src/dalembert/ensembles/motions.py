@@ -175,7 +175,7 @@ class Crew:
         return states if self.every else states[:, -1:], done & np.isfinite(states).all(axis=(1, 2))
 
     def _settings(self, span: Segment, size: int) -> Floats:
-        """What machine code is told of the method: see ``march.MEMBER``."""
+        """Return the settings of the method for machine code: see ``march.MEMBER``."""
         method = self.method
         if method.step is not None:
             return np.array([method.step])

@@ -118,7 +118,7 @@ class Dynamics:
 
     @cached_property
     def programs(self) -> dict[Any, Any]:
-        """What was compiled for this system alone, to be kept as long as it."""
+        """Programs compiled for this system alone, kept as long as it."""
         return {}
 
     @cached_property

@@ -17,7 +17,7 @@ from dalembert.integration.start import nearest_state, terms_at, violated_rows
 Floats = NDArray[np.float64]
 
 FARTHEST = 1e-10
-"""How far ahead of where steps have shrunk to nothing a jump is looked for, as a part of the time that is left."""
+"""Distance ahead of where steps have shrunk to nothing at which a jump is looked for, as a part of the time left."""
 
 
 class Jump(NamedTuple):

@@ -71,7 +71,7 @@ def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, seg
 
 
 class _Solved(NamedTuple):
-    """What is needed of a solution: its steps, how many there are of them, how it ended, and what was watched."""
+    """The steps of a solution, the number of accepted and rejected ones, its ending, and the record of the solver."""
 
     t: Any
     y: Any

@@ -28,7 +28,7 @@ SHORTEST = 1e-12
 
 
 class Record(NamedTuple):
-    """What was seen so far: lowest and highest rank of the constraint rows, when it last changed, and a leap if any."""
+    """Lowest and highest rank of the constraint rows so far, the time of its last change, and whether a step leapt."""
 
     rank: Array
     lowest: Array

@@ -37,7 +37,7 @@ def with_tolerances(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats,
 
 
 def coarse_notes(method: Method, q: Floats) -> list[str]:
-    """What to say where a motion q (T, n) is hardly larger than its absolute tolerances."""
+    """Return a note if a motion q (T, n) is hardly larger than its absolute tolerances."""
     largest, atol = np.abs(q).max(initial=0.0), np.max(method.atol)
     if largest > COARSE * atol or not largest > 0 or method.step is not None:
         return []

@@ -82,7 +82,7 @@ def violated_rows(terms: Terms, q: Floats, qd: Floats) -> dict[str, NDArray[np.b
 
 
 def _moved(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> list[str]:
-    """How far projection moves a start that misses the constraints by more than rounding, in words."""
+    """Return notes on how far projection moves a start that misses the constraints by more than rounding."""
     A, notes = np.asarray(terms.A), list[str]()
     half = _half_of(np.asarray(terms.M))
     half = np.eye(A.shape[1]) if half is None else half

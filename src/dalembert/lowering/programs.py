@@ -118,7 +118,7 @@ class Programs:
         return found
 
     def _misses(self, sheet: Sheet, rows: Sequence[int]) -> list[_Miss]:
-        """How far a state is from satisfying constraints, at both levels, and how far it may be."""
+        """Residuals of constraints at both levels, and the largest that are allowed."""
         of_q, of_qd = self._scales(sheet, sheet.q, 1.0), self._scales(sheet, sheet.qd, 0.0)
         unit = [sheet.larger(scale, sheet.absolute(x)) for scale, x in zip(of_q, sheet.q, strict=True)]
         of_level = {"position": unit, "velocity": [sheet.larger(*pair) for pair in zip(unit, of_qd, strict=True)]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What decides about a step, as machine code: its estimated error, and how far a projection moved the state."""
+"""Step control as machine code: the estimated error of a step, and the distance that a projection moved the state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INACCURATE = 10.0
 accepted step, so that in a smooth motion its error is below that of the step."""
 
 UNRELIABLE = 0.25
-"""What ``reached`` returns for such an output, instead of one."""
+"""Returned by ``reached`` for such an output, instead of one."""
 
 
 RTOL, LEAST_STEP, MOST_STEP, ATOL = range(4)
