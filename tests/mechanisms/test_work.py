@@ -5,6 +5,7 @@ By wrenches and velocities of bodies, without multipliers: ∫ (F·v + T·ω) dt
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def test_a_driven_crank_gives_all_that_its_bearing_takes() -> None:
     assert ledger["bearing: x: Viscous"][-1] == pytest.approx(-100, rel=1e-12)
     assert abs(ledger.audit).max() < 1e-11
     np.testing.assert_allclose([ledger.ideal_work, ledger.nonideal_work], 0, atol=1e-11)
-    assert "ideal constraint force       split           0" in str(ledger)
+    assert re.search(r"^ideal constraint force +split +0 ", str(ledger), re.MULTILINE)
 
 
 @pytest.mark.parametrize("normal", ["ideal", "actual"])
