@@ -4,13 +4,16 @@ BIN := .venv/bin
 READY := .venv/.ready
 PEERS := .venv-peers/.ready
 
-.PHONY: demo test lint fuzz bench peers format clean
+.PHONY: demo test test-slow lint fuzz bench peers format clean
 
 demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
 
-test: $(READY)  ## all tests, documentation included
-	$(BIN)/python -m pytest -n auto --dist worksteal
+test: $(READY)  ## what a change can break, documentation included
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+
+test-slow: $(READY)  ## what takes long and guards against what is rare
+	$(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 lint: $(READY)  ## formatting, style, types, layers
 	$(BIN)/ruff format --check .
