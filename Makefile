@@ -13,7 +13,7 @@ test: $(READY)  ## what a change can break, documentation included
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 test-slow: $(READY)  ## what takes long and guards against what is rare
-	$(BIN)/python -m pytest -n auto --dist worksteal -m slow
+	OPTIMISED=yes $(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 lint: $(READY)  ## formatting, style, types, layers
 	$(BIN)/ruff format --check .

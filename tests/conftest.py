@@ -11,6 +11,12 @@ import jax
 import pytest
 from hypothesis import settings
 
+import dalembert as da
+from dalembert.native import assembly
+
+if os.environ.get("OPTIMISED") != "yes":  # as `make test-slow` says
+    assembly.PASSES = assembly.SELECTION = 0
+
 CACHE = Path(__file__).parent.parent / ".jax_cache"
 
 jax.config.update("jax_compilation_cache_dir", str(CACHE))
@@ -20,6 +26,15 @@ jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 # The same examples in every run: a failure is one of the code, and can be repeated. `make fuzz` looks for new ones.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one case of the gallery come one after the other: what was compiled for one serves the next."""
+    for item in items:
+        if item.nodeid.startswith("docs/performance.md"):
+            item.add_marker(pytest.mark.slow)  # it differentiates many motions
+    cases = {name: place for place, name in enumerate(da.gallery.names())}
+    items.sort(key=lambda item: cases.get(getattr(item, "callspec", None) and item.callspec.params.get("name"), -1))
 
 
 MAPS = Path("/proc/self/maps")

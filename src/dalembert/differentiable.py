@@ -114,6 +114,19 @@ def flow(
         if known:
             numbers = np.asarray(q), np.asarray(qd), moments[0], p
             require_start(dynamics, *numbers, allow_violation=allow_violation)
+        ys, failed, off = solve(q, qd, p)
+        if known and bool(failed):
+            if isinstance(system, System):
+                _refuse_rest(system, method, np.asarray(q), np.asarray(qd), moments, p)
+            _explain(dynamics, method, np.asarray(q), np.asarray(qd), moments, p)
+        if not known:  # an error raised from within a program, which JAX then does not keep for the next session
+            ys = eqx.error_if(ys, off, OFF) if len(dynamics.constraints) else ys
+            ys = eqx.error_if(ys, failed, UNFINISHED if slides is None else UNFINISHED + RESTS)
+        return halves(ys)
+
+    @jax.jit  # outside of JAX's transformations too, where every operation would be a program of its own
+    def solve(q: Array, qd: Array, p: tuple[Array, ...]) -> tuple[Array, Array, Array]:
+        """The states at all times, whether the last one was not reached, and whether the start is off."""
         terms = dynamics.terms(q, qd, outputs[0], p)
         atol = method.atol
         if atol is None:
@@ -124,9 +137,7 @@ def flow(
         guarded = GuardedSolver(
             inner, tolerances, dynamics, method.drift, strict, slides, step is not None, allow_violation
         )
-        y0 = jnp.concatenate([q, qd])
-        if not allow_violation and len(dynamics.constraints):
-            y0 = eqx.error_if(y0, _is_off(terms, q, qd), OFF)
+        off = jnp.asarray(False) if allow_violation else _is_off(terms, q, qd)
         watch = dynamics.engine.watch(q, qd, outputs[0], p)
         solution = diffrax.diffeqsolve(
             field,
@@ -134,7 +145,7 @@ def flow(
             t0=outputs[0],
             t1=outputs[-1],
             dt0=None,
-            y0=y0,
+            y0=jnp.concatenate([q, qd]),
             args=(p, watch),
             stepsize_controller=_controller(own, stops),
             saveat=diffrax.SaveAt(ts=outputs),
@@ -142,12 +153,8 @@ def flow(
             adjoint=diffrax.DirectAdjoint(),
             throw=False,
         )
-        failed = solution.result != diffrax.RESULTS.successful
-        if known and bool(failed):
-            if isinstance(system, System):
-                _refuse_rest(system, method, np.asarray(q), np.asarray(qd), moments, p)
-            _explain(dynamics, method, np.asarray(q), np.asarray(qd), moments, p)
-        return halves(eqx.error_if(solution.ys, failed, UNFINISHED if slides is None else UNFINISHED + RESTS))
+        ys: Any = solution.ys
+        return ys, solution.result != diffrax.RESULTS.successful, off
 
     return motion
 

@@ -47,7 +47,7 @@ def powers_of(system: da.System, run: da.Trajectory) -> np.ndarray:
     return np.stack([np.broadcast_to(value, run.t.shape) for value in values], axis=1)
 
 
-@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize("chunk", [0, 1, *(pytest.param(chunk, marks=pytest.mark.slow) for chunk in (2, 3))])
 def test_random_systems(chunk: int) -> None:
     for seed in range(9 * chunk, 9 * chunk + 9):
         system, q0, qd0 = random_system(seed)

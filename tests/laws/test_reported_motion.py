@@ -106,7 +106,7 @@ def _refused(system: da.System, q0: Any, qd0: Any, options: dict[str, Any]) -> b
     return False
 
 
-@pytest.mark.parametrize("chunk", range(10))
+@pytest.mark.parametrize("chunk", [0, 1, *(pytest.param(chunk, marks=pytest.mark.slow) for chunk in range(2, 10))])
 def test_random_systems(chunk: int) -> None:
     """Constraints of all levels, redundant ones, moving ones, nonideal laws; each under one of the cures, in turn."""
     for seed in range(20 * chunk, 20 * chunk + 20):

@@ -10,7 +10,17 @@ from random_systems import random_system
 TOLD = ("acceleration", "ideal_force", "nonideal_force")
 
 
-@pytest.mark.parametrize("name", da.gallery.names())
+FILL_PAGES = ("bricard", "flyball", "rolling-disc", "tumbling-coin", "turntable", "rattleback", "ball-in-cylinder")
+FILL_PAGES += ("bicycle",)
+"""Cases with a closed form that takes long to find, and is not worth writing down."""
+
+
+@pytest.mark.parametrize("name", FILL_PAGES)
+def test_closed_forms_that_fill_pages_are_not_written_down(name: str) -> None:
+    assert not da.gallery.case(name).readable
+
+
+@pytest.mark.parametrize("name", [name for name in da.gallery.names() if name not in FILL_PAGES])
 def test_symbols_and_program_agree(name: str) -> None:
     case = da.gallery.case(name)
     if case.no_closed_form:
@@ -19,8 +29,6 @@ def test_symbols_and_program_agree(name: str) -> None:
         ):
             da.derive(case.system)
         return
-    if not case.readable:
-        pytest.skip("its closed form fills pages, and takes long to find")
     derivation = da.derive(case.system, drift=case.drift)
     rng = np.random.default_rng(7)
     n = len(case.system.coordinates)

@@ -31,14 +31,22 @@ def start(angle: float, rate: float) -> tuple[list, list]:
     return [np.sin(angle), -np.cos(angle)], [rate * np.cos(angle), rate * np.sin(angle)]
 
 
-def test_the_motion_is_that_of_simulate() -> None:
-    q, qd = da.flow(pendulum(), TIMES)(*start(0.8, 0.5), NUMBERS)
+def test_the_motion_is_that_of_simulate_and_one_program(caplog: pytest.LogCaptureFixture) -> None:
+    """Not one for each operation: they were a hundred."""
+    motion = da.flow(pendulum(), TIMES)
+    with jax.log_compiles(), caplog.at_level("WARNING", logger="jax._src.dispatch"):
+        q, qd = motion(*start(0.8, 0.5), NUMBERS)
+    compiled = [record for record in caplog.records if "Finished XLA compilation" in record.getMessage()]
+    assert 1 <= len(compiled) < 10
     run = da.simulate(pendulum(), *start(0.8, 0.5), TIMES, parameters=NUMBERS)
     np.testing.assert_allclose(q, run.q, atol=1e-8)
     np.testing.assert_allclose(qd, run.qd, atol=1e-8)
 
 
-@pytest.mark.parametrize("mode", [jax.jacfwd, jax.jacrev], ids=["forward", "reverse"])
+@pytest.mark.parametrize(
+    "mode",
+    [pytest.param(jax.jacfwd, id="forward", marks=pytest.mark.slow), pytest.param(jax.jacrev, id="reverse")],
+)
 def test_derivatives_with_respect_to_everything(mode) -> None:
     """Parameters, law coefficients, and the start along the constraints; projection is on."""
     motion = da.flow(pendulum(), TIMES)
@@ -112,6 +120,7 @@ def test_where_friction_comes_to_rest_there_is_no_smooth_motion() -> None:
     assert slope == pytest.approx(-(1.5**2) / 2, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_with_fixed_steps_rest_is_noticed_too_and_at_the_start() -> None:
     floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(mu))
     motion = da.flow(da.System((x, y), sp.eye(2), (0, -10), floor), (0, 1), step=0.05)

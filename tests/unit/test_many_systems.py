@@ -38,6 +38,7 @@ def maps() -> int:
     return MAPS.read_text().count("\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not MAPS.exists(), reason="memory maps are counted as Linux shows them")
 @pytest.mark.parametrize("way", WAYS)
 def test_memory_maps_do_not_grow(way: str) -> None:

@@ -47,15 +47,18 @@ class Problem:
         return replace(self, system=replace(self.system, constraints=rows))
 
 
-SOUND = ("spiral", "manipulator", "particle", "block-quadratic", "bead", "rolling-coin", "pendulum", "skate")
-SOUND += (
-    "pendulum-rod-twice",
-    "constant-speed",
+FIRST = ("spiral", "bead", "pendulum", "skate", "pendulum-rod-twice", "constant-speed", "hidden-constraint")
+MORE = (
+    "manipulator",
+    "particle",
+    "block-quadratic",
+    "rolling-coin",
     "appell-hamel",
     "perpendicular",
     "indefinite-mass",
-    "hidden-constraint",
 )
+SOUND = (*FIRST, *(pytest.param(name, marks=pytest.mark.slow) for name in MORE))
+"""Of each kind one: constraints on places, with time, on velocities and their products, redundant and implied ones."""
 
 
 def sound(name: str, unit: float = 1.0) -> Problem:

@@ -103,6 +103,10 @@ def optimised(parsed: Any, machine: Any, *, speed: int) -> Any:
     return parsed
 
 
+PASSES, SELECTION = 1, 2
+"""How hard LLVM tries, in its passes and in choosing instructions: more is no faster to run, and slower to be ready."""
+
+
 class MachineCode:
     """A module compiled for this processor; functions are found by name."""
 
@@ -113,8 +117,7 @@ class MachineCode:
             module.globals[name].attributes.add("readnone")  # so that LLVM joins the sine and the cosine of one angle
         parsed = llvm.parse_assembly(str(module))
         parsed.verify()
-        # more is no faster to run, and slower to be ready
-        self._engine = llvm.create_mcjit_compiler(optimised(parsed, machine, speed=1), machine)
+        self._engine = llvm.create_mcjit_compiler(optimised(parsed, machine, speed=PASSES), machine)
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
@@ -136,4 +139,4 @@ def _machine() -> Any:
     _prepare()
     target = llvm.Target.from_default_triple()
     features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True)
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=SELECTION, jit=True)
