@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.linear_facts import own_parts, unit_rows
-from dalembert.analysis.mass import own_units
-from dalembert.analysis.numbers import Model, Numbers, Point, own_scale
+from dalembert.analysis.numbers import Model, Numbers, Point
 from dalembert.analysis.rational import exact
 from dalembert.analysis.states import Fixed, Settled, moved
 from dalembert.analysis.zero import ZeroTest
-from dalembert.violation import violated
+from dalembert.linear_algebra import dependence_shares, null_space, own_parts, unit_rows
+from dalembert.mass import own_units
+from dalembert.tolerances import DEGENERATE_RANK_TOLERANCE, NAMED_SHARE
+from dalembert.violation import own_scale, violated
 
 
 def powerless(model: Model, states: Sequence[Settled]) -> Any:
@@ -70,15 +71,9 @@ def degenerate_rows(model: Model, places: Sequence[Point]) -> list[int]:
     """Constraints that leave less freedom than their gradients do at all of some places: those of a taut chain."""
     for part, rows in (("q", model.position), ("qd", model.velocity)):
         if places and all(_bound(model, point, rows, part) for point in places):
-            A = unit_rows(model.terms(places[0]).rows[list(rows)])[0]
-            left, values, _ = np.linalg.svd(A)
-            rank = int((values > LOOSE).sum())
-            return [rows[i] for i in np.flatnonzero(np.abs(left[:, rank:]).max(axis=1, initial=0.0) > 1e-3)]
+            shares = dependence_shares(model.terms(places[0]).rows[list(rows)], DEGENERATE_RANK_TOLERANCE)
+            return [rows[i] for i in np.flatnonzero(shares > NAMED_SHARE)]
     return []
-
-
-LOOSE = 1e-5
-"""Singular values of unit rows that count as zero at a degenerate place, which is never reached to full precision."""
 
 
 def _bound(model: Model, point: Point, rows: Sequence[int], part: str) -> bool:
@@ -91,9 +86,8 @@ def _bound(model: Model, point: Point, rows: Sequence[int], part: str) -> bool:
     if violated(residual, numbers.A, x, point.q, numbers.M).any():
         return False
     # a coordinate that is zero at a degenerate place is so to half the digits only
-    scale, rng = own_scale(np.where(np.abs(x) > LOOSE, x, 0.0)), np.random.default_rng(28)
-    _, values, right = np.linalg.svd(unit_rows(numbers.A[list(rows)] * scale)[0])
-    tangent = right[int((values > LOOSE).sum()) :]
+    scale, rng = own_scale(np.where(np.abs(x) > DEGENERATE_RANK_TOLERANCE, x, 0.0)), np.random.default_rng(28)
+    tangent = null_space(unit_rows(numbers.A[list(rows)] * scale)[0], DEGENERATE_RANK_TOLERANCE)
     if not len(tangent):
         return False
     slowly = False

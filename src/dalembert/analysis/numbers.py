@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.mass import own_units
+from dalembert.mass import own_units
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.values import Floats
-from dalembert.violation import NOISE
+from dalembert.violation import computable, own_scale
 
 
 class Numbers(NamedTuple):
@@ -117,23 +117,8 @@ def without_spikes(block: Any) -> Any:
     return block.replace(sp.DiracDelta, lambda *_: sp.S.Zero) if block.has(sp.DiracDelta) else block
 
 
-def computable(array: Floats) -> Any:
-    """Which entries are numbers, and such that their squares are numbers, too."""
-    return np.abs(array) < 1e150
-
-
 def finite(numbers: Numbers) -> bool:
     return all(bool(computable(array).all()) for array in numbers)
-
-
-def own_scale(x: Floats) -> Floats:
-    """The order of magnitude of each number, one where it is zero but for rounding.
-
-    A power of ten and not the number itself: numbers measured by themselves are all alike, and random ones random no
-    more.
-    """
-    size: Any = np.where(np.abs(x) > NOISE, np.abs(x), 1.0)
-    return 10.0 ** np.round(np.log10(size))
 
 
 def sizes(function: Callable[[Point], Floats], point: Point) -> Floats:

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.newton import Root, by_differences, root
-from dalembert.analysis.numbers import Model, Point, computable, finite, own_scale
+from dalembert.analysis.numbers import Model, Point, finite
+from dalembert.constraint_solver import Root, by_differences, root
 from dalembert.model.values import Floats
+from dalembert.violation import computable, own_scale
 
 TRIES = 24
 ENOUGH = 4

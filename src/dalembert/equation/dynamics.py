@@ -18,9 +18,9 @@ from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import Nature
 from dalembert.equation.stacked_least_squares import at_time
-from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
 from dalembert.later import jnp
 from dalembert.stabilisation import Gains, damping
+from dalembert.tolerances import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array

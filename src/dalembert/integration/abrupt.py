@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics, Terms
-from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.errors import MassMatrixError, StateError
 from dalembert.integration.native_steps import rows_for
 from dalembert.integration.start import nearest_state, terms_at, violated_rows
+from dalembert.levels import STATE_LEVELS
+from dalembert.tolerances import RANK_TOLERANCE
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ def across(dynamics: Dynamics, y: Floats, before: float, after: float, p: Any) -
     Velocities change by the smallest amount in the mass metric, which is what an ideal impulse of the constraints does.
     """
     q, qd = np.split(y, 2)
-    jumped = {level: _jumped(dynamics, q, qd, before, after, p, level) for level in ("position", "velocity")}
+    jumped = {level: _jumped(dynamics, q, qd, before, after, p, level) for level in STATE_LEVELS}
     if jumped["position"]:
         names = ", ".join(f"`{name}` by {size:.3g}" for name, size in jumped["position"].items())
         return (
@@ -109,7 +110,7 @@ def kink_ahead(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> s
         found.append(terms_at(dynamics, q + ahead * qd, qd, np.asarray(t + ahead), p))
     here, near, far = ((violated_rows(terms, q, qd), terms) for terms in found)
     sudden = np.zeros(len(dynamics.constraints), bool)
-    for level in ("position", "velocity"):
+    for level in STATE_LEVELS:
         sizes = [np.abs(np.asarray(getattr(terms, level))) for _, terms in (near, far)]
         sudden |= far[0][level] & ~here[0][level] & (sizes[0] > sizes[1] / 2)
     names = ", ".join(f"`{dynamics.constraints[k]}`" for k in np.flatnonzero(sudden))
@@ -126,7 +127,7 @@ def find_abrupt_change(dynamics: Dynamics, y: Floats, t: float, end: float, p: A
     q, qd = np.split(y, 2)
     ahead = 16 * np.spacing(max(abs(t), abs(end - t)))
     while np.isfinite(y).all() and ahead <= FARTHEST * (end - t):
-        for level in ("position", "velocity"):
+        for level in STATE_LEVELS:
             near, far = (_jumped(dynamics, q, qd, t, t + part * ahead, p, level) for part in (0.25, 1.0))
             # what changes smoothly changes four times as much in four times the time
             if any(near.get(name, 0.0) > size / 2 for name, size in far.items()):

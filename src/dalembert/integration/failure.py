@@ -14,11 +14,11 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import answer_of
 from dalembert.equation.painleve import refuse_undetermined
 from dalembert.equation.stacked_least_squares import at_time
-from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import contradiction, require_positive, require_small_residual
 from dalembert.errors import ConstraintError, MassMatrixError
 from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method, halves
+from dalembert.tolerances import CONSISTENCY_TOLERANCE
 
 
 def answer_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:

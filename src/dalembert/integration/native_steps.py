@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.equation.factored import Factored
-from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.integration.drift import Baumgarte, Drift, NoCure, Projection
-from dalembert.native.rows import independent_rows
+from dalembert.levels import level_numbers
+from dalembert.linear_algebra import independent_rows
 from dalembert.native.step_control import UNRELIABLE, settings_of
+from dalembert.tolerances import RANK_TOLERANCE
 
 Floats = NDArray[np.float64]
 
@@ -143,8 +144,7 @@ def rows_for(
         B = _in_mass_metric(M, A)
     except np.linalg.LinAlgError:
         return rows
-    levels = [("position", "velocity", "acceleration").index(level) for level in dynamics.levels]
-    return independent_rows(B, levels, RANK_TOLERANCE) if np.isfinite(B).all() else rows
+    return independent_rows(B, level_numbers(dynamics.levels), RANK_TOLERANCE) if np.isfinite(B).all() else rows
 
 
 def _in_mass_metric(M: Floats, A: Floats) -> Floats:

@@ -14,7 +14,6 @@ from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
-from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import refuse_trouble, require_fit
 from dalembert.errors import SimulationError, StateError
 from dalembert.integration.crossings import crossing_notes
@@ -28,6 +27,7 @@ from dalembert.integration.scales import coarse_notes, with_tolerances
 from dalembert.integration.start import nearest_state, require_start
 from dalembert.integration.trajectory import Trajectory
 from dalembert.later import jnp
+from dalembert.tolerances import CONSISTENCY_TOLERANCE
 
 Floats = NDArray[np.float64]
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import sympy as sp
 from sympy.logic.boolalg import BooleanAtom
 
 from dalembert.errors import ModelError
+from dalembert.levels import LEVELS, Level
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_matrix
 from dalembert.model.laws import as_laws
 from dalembert.model.symbols import functions_of_time, t
-
-Level = Literal["position", "velocity", "acceleration"]
-LEVELS: tuple[Level, ...] = ("position", "velocity", "acceleration")
 
 
 @dataclass(frozen=True)
