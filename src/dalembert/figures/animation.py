@@ -54,7 +54,7 @@ def write_animation(
     trace: float | None,
     bare: frozenset[str] = frozenset(),
 ) -> Path:
-    """Write an animation and return its path; see ``Trajectory.animate``. Points that are ``bare`` show only as links."""
+    """Write an animation, return its path; see ``Trajectory.animate``. Points that are ``bare`` show only as links."""
     check_path(path)
     delay, stretch = _delay(_number(fps, "fps", above=True)), math.inf if trace is None else _number(trace, "trace")
     if len(run) < 2:
