@@ -77,7 +77,7 @@ def _ranks(phase: Phase, times: Floats, y: Floats, found: Floats) -> NDArray[np.
     """Return the ranks of the system's own constraints, given those with the constraints of sticking contacts."""
     system = phase.mode.system
     m = len(system.constraints)
-    if (found == m + sum(len(contact.velocity) for contact in phase.mode.sticking)).all():
+    if m == 0 or (found == m + sum(len(contact.velocity) for contact in phase.mode.sticking)).all():
         return np.full(len(times), m)
     dynamics = build(system)
     p = tuple(phase.p[name] for name in dynamics.parameters)
