@@ -3,14 +3,18 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 PEERS := .venv-peers/.ready
+OLDEST := .venv-oldest/.ready
 
-.PHONY: demo test lint fuzz bench peers format clean
+.PHONY: demo test test-oldest lint fuzz bench peers format clean
 
 demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
 
 test: $(READY)  ## all tests, documentation included
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+test-oldest: $(OLDEST)  ## the tests with the lowest versions that pyproject.toml allows; choose some by TESTS=...
+	.venv-oldest/bin/python -m pytest -n auto --dist worksteal $(TESTS)
 
 lint: $(READY)  ## formatting, style, types, layers
 	$(BIN)/ruff format --check .
@@ -34,6 +38,12 @@ $(PEERS): benchmarks/requirements.txt pyproject.toml constraints.txt
 		--requirement benchmarks/requirements.txt --editable .
 	touch $(PEERS)
 
+$(OLDEST): pyproject.toml constraints-oldest.txt
+	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt \
+		--editable '.[dev]'
+	touch $(OLDEST)
+
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -45,4 +55,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf .venv .venv-peers out build dist
+	rm -rf .venv .venv-peers .venv-oldest out build dist

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from dalembert.equation.pseudo_inverse import PseudoInverse as PseudoInverse
     from dalembert.equation.singular_mass import SingularMass as SingularMass
     from dalembert.equation.stacked_least_squares import StackedLeastSquares as StackedLeastSquares
+    from dalembert.figures.geometry import plot_geometry as plot_geometry
     from dalembert.fitting.fit import fit as fit
     from dalembert.fitting.observation import Observation as Observation
     from dalembert.fitting.result import Comparison as Comparison
@@ -101,7 +102,6 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.vectors import quaternion as quaternion
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derivation import derive as derive
-    from dalembert.report.geometry import plot_geometry as plot_geometry
     from dalembert.variational import Vakonomic as Vakonomic
     from dalembert.variational import vakonomic as vakonomic
     from dalembert.verbs import build as build
@@ -169,7 +169,7 @@ _LATER = {
     "quaternion": "mechanisms.vectors",
     "Derivation": "report.derivation",
     "derive": "report.derivation",
-    "plot_geometry": "report.geometry",
+    "plot_geometry": "figures.geometry",
     "Vakonomic": "variational",
     "vakonomic": "variational",
     "build": "verbs",

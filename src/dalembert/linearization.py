@@ -28,7 +28,7 @@ from dalembert.model.system import System
 from dalembert.model.validation import expression_problems
 from dalembert.native.derivatives import along, differentiated
 from dalembert.native.tape import Program, Tape
-from dalembert.sticking.at_rest import contacts_at_rest
+from dalembert.stick_slip.motion_at_rest import contacts_at_rest
 from dalembert.table import aligned
 from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 from dalembert.verbs import prepared

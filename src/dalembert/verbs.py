@@ -33,9 +33,9 @@ from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
 from dalembert.settings import method_of, require_system
-from dalembert.sticking.at_rest import answer_at_rest
-from dalembert.sticking.joining import places
-from dalembert.sticking.pieces import Pieces
+from dalembert.stick_slip.joined_trajectory import ledger_entries
+from dalembert.stick_slip.motion_at_rest import motion_at_rest
+from dalembert.stick_slip.simulation import StickSlipSimulation
 
 if TYPE_CHECKING:
     from dalembert.analysis.ledger import Ledger
@@ -106,7 +106,7 @@ def _at_rest(
         return None
     method = method_of(formulation, Projection(), None, 1e-9, 1e-11, None, 1)
     numbers = dict(zip(dynamics.parameters, map(float, p), strict=True))
-    return answer_at_rest(system, method, q, qd, t, numbers)
+    return motion_at_rest(system, method, q, qd, t, numbers)
 
 
 def simulate(
@@ -172,14 +172,14 @@ def simulate(
     times = time_values(times, "times", increasing=True)
     method = with_tolerances(dynamics, method, q0, qd0, times[0], p)
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
-    pieces = _pieces(system, dynamics, method, p)
-    accounts = _accounts(dynamics, method, p, pieces)
+    stick_slip = _stick_slip(system, dynamics, method, p)
+    accounts = _accounts(dynamics, method, p, stick_slip)
     try:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
-        if pieces is None:
+        if stick_slip is None:
             found = run(dynamics, method, q0, qd0, times, p, **start)
         else:
-            found = pieces.run(q0, qd0, times, **start)
+            found = stick_slip.run(q0, qd0, times, **start)
         notes = (*found.notes, *drift_notes(method.drift), *redundancies(dynamics, found, p))
         return replace(found, notes=notes, accounts=accounts)
     except (MassMatrixError, ConstraintError) as refusal:
@@ -244,15 +244,17 @@ def prepared(
     return build(system), q, qd, p
 
 
-def _pieces(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -> Pieces | None:
-    """What simulates a system with contacts that can stick, or None if it has none."""
+def _stick_slip(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -> StickSlipSimulation | None:
+    """Return the simulation of a system with contacts that can stick, None if it has no such contacts."""
     touching = contacts(system) if isinstance(system, System) else ()
     if not isinstance(system, System) or not touching:
         return None
-    return Pieces(system, touching, method, dict(zip(dynamics.parameters, map(float, p), strict=True)))
+    return StickSlipSimulation(system, touching, method, dict(zip(dynamics.parameters, map(float, p), strict=True)))
 
 
-def _accounts(dynamics: Dynamics, method: Method, p: Any, pieces: Pieces | None) -> Callable[[Trajectory], Ledger]:
+def _accounts(
+    dynamics: Dynamics, method: Method, p: Any, stick_slip: StickSlipSimulation | None
+) -> Callable[[Trajectory], Ledger]:
     """What makes the ledger of a run, once it is asked for."""
 
     def ledger(run: Trajectory) -> Ledger:
@@ -260,11 +262,13 @@ def _accounts(dynamics: Dynamics, method: Method, p: Any, pieces: Pieces | None)
 
         legs: list[Leg] = []
         start, last = float(run.t[0]), float(run.t[-1])
-        if pieces is not None:
-            for piece in pieces.pieces:
-                phase, end = piece.phase, min(piece.end, last)
+        if stick_slip is not None:
+            for segment in stick_slip.segments:
+                phase, end = segment.phase, min(segment.end, last)
                 if end > start:
-                    legs.append(Leg(phase.mode.dynamics, phase.values, piece.path, start, end, places(phase.mode)))
+                    legs.append(
+                        Leg(phase.mode.dynamics, phase.values, segment.path, start, end, ledger_entries(phase.mode))
+                    )
                     start = end
         return ledger_of(dynamics, method, p, run, legs)
 

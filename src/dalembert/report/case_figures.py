@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dalembert.figures.geometry import plot_geometry
+from dalembert.figures.style import COLOURS, STYLES, blank_figure, plain_axis
 from dalembert.gallery.definition import Case, Picture
 from dalembert.integration.drift import Baumgarte, Drift, Projection
-from dalembert.integration.plotting import COLOURS, STYLES, blank_figure, plain_axis
 from dalembert.integration.trajectory import Trajectory
-from dalembert.report.geometry import plot_geometry
 from dalembert.variational import vakonomic
 from dalembert.verbs import motion, simulate
 

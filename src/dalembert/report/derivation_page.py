@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from dalembert.figures.html_page import document
 from dalembert.report.mathml import display, inline
 from dalembert.report.spelling import look_alikes
 from dalembert.report.steps import Step, names_in
@@ -51,16 +52,6 @@ body { margin: 0; padding: clamp(1.2rem, 5vw, 3.5rem) clamp(1rem, 4vw, 2rem); co
 @media (prefers-color-scheme: dark) { body { color: #e4e2dd; background: #191a1c; } }
 @media print { body { padding: 0; color: #000; background: none; } }
 """
-
-
-def document(title: str, body: str, *styles: str) -> str:
-    """A whole HTML document around a body, with style sheets of its own."""
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{''.join(styles)}</style>\n</head>\n"
-        f"<body>\n{body}\n</body>\n</html>\n"
-    )
 
 
 def html(title: str, steps: Sequence[Step], *, fragment: bool = False) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Films of a trajectory: points that move in a plane, links between them, and the paths they leave behind."""
+"""Animations of a trajectory: points that move in a plane, links between them, and the paths they leave behind."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.integration.plotting import COLOURS, history, is_array, listed, plain_axis, pretty
-from dalembert.integration.trajectory import Floats, Trajectory, name_of
+from dalembert.figures.html_page import player_page
+from dalembert.figures.style import COLOURS, canvas_figure, plain_axis, pretty
+from dalembert.figures.trajectory_figures import Floats, history, is_array
+from dalembert.names import name_of, quoted
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+    from dalembert.integration.trajectory import Trajectory
 
 Points = Mapping[str, tuple[Any, Any]]
 Links = tuple[tuple[str, str], ...]
@@ -30,35 +34,18 @@ Show = Callable[[float], None]
 
 MOST_FRAMES = 300
 LONG_SIDE, SHORTEST = 4.6, 0.25  # inches; shortest side of the picture over the longest
-PIXELS_PER_INCH = 100
 PAIRS = ("xy", "xz", "yz")
 
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<title>{title}</title>
-<style>body {{ font-family: sans-serif; width: {width}px; margin: 1em auto }} input {{ width: 75% }}</style>
-<img id="picture" alt="{title}" width="{width}" height="{height}">
-<div><button id="play">Pause</button> <input id="frame" type="range" min="0" max="{last}" value="0"></div>
-<script>
+STAGE = '<img id="picture" alt="{title}" width="{width}" height="{height}">'
+DRAW = """
 const frames = {frames};
-const [picture, play, slider] = ["picture", "play", "frame"].map(name => document.getElementById(name));
-let timer = null;
-function show() {{ picture.src = "data:image/png;base64," + frames[slider.value]; }}
-function step() {{ slider.value = (Number(slider.value) + 1) % frames.length; show(); }}
-function stop() {{ clearInterval(timer); timer = null; play.textContent = "Play"; }}
-function start() {{ timer = setInterval(step, {delay}); play.textContent = "Pause"; }}
-play.onclick = () => timer ? stop() : start();
-slider.oninput = () => {{ stop(); show(); }};
-show();
-start();
-</script>
-</html>
+const picture = document.getElementById("picture");
+function draw(frame) {{ picture.src = "data:image/png;base64," + frames[frame]; return ""; }}
 """
 
 
-def film(
+def write_animation(
     run: Trajectory,
     path: Path,
     points: Points | None,
@@ -67,7 +54,7 @@ def film(
     trace: float | None,
     bare: frozenset[str] = frozenset(),
 ) -> Path:
-    """Write the film and return its path; see ``Trajectory.animate``. Points that are ``bare`` show only as links."""
+    """Write an animation, return its path; see ``Trajectory.animate``. Points that are ``bare`` show only as links."""
     check_path(path)
     delay, stretch = _delay(_number(fps, "fps", above=True)), math.inf if trace is None else _number(trace, "trace")
     if len(run) < 2:
@@ -106,7 +93,7 @@ def guessed_points(coordinates: tuple[str, ...]) -> dict[str, tuple[str, str]]:
                 found.setdefault(particle, (name, other))
     if not found:
         raise InputError(
-            f"the coordinates ({listed(coordinates)}) must pair up by name, as `x1` and `y1`, to be taken as points. "
+            f"the coordinates ({quoted(coordinates)}) must pair up by name, as `x1` and `y1`, to be taken as points. "
             f"Pass `points`, a mapping from names to pairs (horizontal, vertical) of coordinates, numbers or arrays."
         )
     return found
@@ -144,7 +131,7 @@ def _checked_links(links: Any, places: Places) -> Links:
             raise InputError(f"`links` must hold pairs of names of points; got {link!r}.")
         for end in link:
             if end not in places:
-                raise InputError(f"`links` must join points ({listed(places)}); `{end}` is none of them.")
+                raise InputError(f"`links` must join points ({quoted(places)}); `{end}` is none of them.")
     return tuple((start, end) for start, end in links)
 
 
@@ -156,16 +143,11 @@ def _number(value: Any, name: str, above: bool = False) -> float:
 
 def _stage(everywhere: Floats, points: Points, mark: str) -> Any:
     """An empty axis whose limits hold the whole motion, on a figure of its proportions, with a mark at its head."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     lowest, highest = everywhere.min(axis=0), everywhere.max(axis=0)
     longest = float((highest - lowest).max()) or 1.0
     half = np.maximum(highest - lowest, SHORTEST * longest) / 2 + 0.08 * longest
     width, height = LONG_SIDE * half / half.max() + (0.7, 0.8)
-    figure = Figure(figsize=(width, height), dpi=PIXELS_PER_INCH, layout="constrained")
-    FigureCanvasAgg(figure)
-    axis: Any = figure.subplots()
+    axis: Any = canvas_figure(width, height).subplots()
     left, right = (lowest + highest) / 2 - half, (lowest + highest) / 2 + half
     axis.set(xlim=(left[0], right[0]), ylim=(left[1], right[1]), aspect="equal")
     axis.set(xlabel=_axis_name(points, 0), ylabel=_axis_name(points, 1))
@@ -252,11 +234,11 @@ def _write_gif(frames: list[Image], path: Path, delay: int) -> None:
 
 
 def _write_page(frames: list[Image], path: Path, delay: int) -> None:
-    """A page with all frames inside and a small player: it needs nothing from the web."""
+    """Write a page with all frames inside."""
     width, height = frames[0].size
-    pictures = json.dumps([_png(frame) for frame in frames])
-    numbers = {"width": width, "height": height, "last": len(frames) - 1, "delay": delay}
-    path.write_text(PAGE.format(title=html.escape(path.stem), frames=pictures, **numbers), encoding="utf-8")
+    stage = STAGE.format(title=html.escape(path.stem), width=width, height=height)
+    script = DRAW.format(frames=json.dumps([_png(frame) for frame in frames]))
+    path.write_text(player_page(path.stem, stage, script, frames=len(frames), delay=delay), encoding="utf-8")
 
 
 def _png(frame: Image) -> str:

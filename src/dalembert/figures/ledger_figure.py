@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.analysis.ledger import Ledger
 from dalembert.errors import InputError
-from dalembert.integration.plotting import COLOURS, blank_figure, plain_axis, with_unit
+from dalembert.figures.style import COLOURS, blank_figure, plain_axis, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from dalembert.analysis.ledger import Ledger
 
 HATCHES = ("", "///", "...", "xxx")
 KNOWN = ("t", "power", "energy")

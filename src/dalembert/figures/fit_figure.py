@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.integration.plotting import COLOURS, blank_figure, plain_axis, with_unit
+from dalembert.figures.style import COLOURS, blank_figure, plain_axis, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

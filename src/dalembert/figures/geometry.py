@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.errors import InputError
-from dalembert.integration.plotting import with_unit
+from dalembert.figures.style import canvas_figure, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,14 +82,10 @@ def plot_geometry(point: ConstrainedMotion, unit: str | None = None) -> Figure:
 
     References: Udwadia & Kalaba 2001, section 6 and figure 1.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     arrows = _arrows(scaled_vectors(point))
     lowest, highest = _limits(arrows)
     width, height = LONG_SIDE * (highest - lowest) / (highest - lowest).max()
-    figure = Figure(figsize=(width + 0.8, height + 0.8), dpi=100, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = canvas_figure(width + 0.8, height + 0.8)
     axis: Any = figure.subplots()
     axis.set(xlim=(lowest[0], highest[0]), ylim=(lowest[1], highest[1]), aspect="equal")
     _describe(axis, arrows, unit)

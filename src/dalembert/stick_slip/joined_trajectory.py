@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pieces joined to a trajectory: what holds a contact counts as friction, and its constraints are not told."""
+"""The segments of a stick-slip motion joined to one trajectory.
+
+Forces that hold a sticking contact are reported as friction; the constraints that stand for them are not reported.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +17,28 @@ from dalembert.integration.start import terms_at
 from dalembert.integration.trajectory import PER_CONSTRAINT, Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.ordering import quoted
-from dalembert.sticking.mode import Mode
-from dalembert.sticking.phase import Phase
-from dalembert.sticking.piece import Piece
+from dalembert.stick_slip.modes import Mode
+from dalembert.stick_slip.phases import Phase
+from dalembert.stick_slip.segment import Segment
 
 Floats = NDArray[np.float64]
 
 
-def joined(pieces: Sequence[Piece], times: Floats, events: tuple[Any, ...]) -> Trajectory:
-    """The motion at times on the pieces, which follow one another."""
+def join_segments(segments: Sequence[Segment], times: Floats, events: tuple[Any, ...]) -> Trajectory:
+    """Return the motion at times within consecutive segments."""
     parts: list[dict[str, Any]] = []
     start = -np.inf
-    for piece in pieces:
-        mine = times[(times > start) & (times <= piece.end)]
-        if len(mine):
-            parts.append(_part(piece, mine))
-        start = piece.end
+    for segment in segments:
+        within = times[(times > start) & (times <= segment.end)]
+        if len(within):
+            parts.append(_segment_outputs(segment, within))
+        start = segment.end
     whole: dict[str, Any] = {
         name: None if parts[0][name] is None else np.concatenate([part[name] for part in parts]) for name in parts[0]
     }
-    first = pieces[0].phase
+    first = segments[0].phase
     dynamics = build(first.mode.system)
-    paths = [piece.path for piece in pieces]
+    paths = [segment.path for segment in segments]
     slowest = next((path for path in paths if path.native is None), paths[0])
     total = statistics(dynamics, first.method, slowest) | {
         name: sum(getattr(path, name) for path in paths) for name in ("steps", "rejected", "seconds")
@@ -47,20 +50,20 @@ def joined(pieces: Sequence[Piece], times: Floats, events: tuple[Any, ...]) -> T
         constraints=dynamics.constraints,
         parameters=dict(first.p),
         statistics=total,
-        notes=(*_notes(pieces), *(note for path in paths for note in (*path.notes, *hand_over_notes(path)))),
+        notes=(*_notes(segments), *(note for path in paths for note in (*path.notes, *hand_over_notes(path)))),
         events=events,
     )
 
 
-def _part(piece: Piece, times: Floats) -> dict[str, Any]:
-    phase = piece.phase
+def _segment_outputs(segment: Segment, times: Floats) -> dict[str, Any]:
+    phase = segment.phase
     mode, system = phase.mode, phase.mode.system
-    found = recorded(mode.dynamics, phase.method, piece.path, times, phase.values)
+    found = recorded(mode.dynamics, phase.method, segment.path, times, phase.values)
     del found["accurate"]
     if not mode.sticking:
         return found
     y = np.concatenate([found["q"], found["qd"]], axis=1)
-    force = mode.holding_force(times, y, phase.p, found["multipliers"])
+    force = mode.static_friction_force(times, y, phase.p, found["multipliers"])
     m = len(system.constraints)
     return found | {
         "ideal_force": found["ideal_force"] - force,
@@ -71,10 +74,10 @@ def _part(piece: Piece, times: Floats) -> dict[str, Any]:
 
 
 def _ranks(phase: Phase, times: Floats, y: Floats, found: Floats) -> NDArray[np.int64]:
-    """The ranks of the system's own constraints, from those of all that hold in a phase."""
+    """Return the ranks of the system's own constraints, given those with the constraints of sticking contacts."""
     system = phase.mode.system
     m = len(system.constraints)
-    if (found == m + sum(len(contact.velocity) for contact in phase.mode.sticking)).all():
+    if m == 0 or (found == m + sum(len(contact.velocity) for contact in phase.mode.sticking)).all():
         return np.full(len(times), m)
     dynamics = build(system)
     p = tuple(phase.p[name] for name in dynamics.parameters)
@@ -83,18 +86,18 @@ def _ranks(phase: Phase, times: Floats, y: Floats, found: Floats) -> NDArray[np.
     return np.array([np.linalg.matrix_rank(A) for A in rows])
 
 
-def _notes(pieces: Sequence[Piece]) -> tuple[str, ...]:
-    helped = dict.fromkeys(
-        tuple(c.name for c in piece.phase.mode.sticking if c == contact or c in others)
-        for piece in pieces
-        for contact, others in piece.phase.helpers.items()
+def _notes(segments: Sequence[Segment]) -> tuple[str, ...]:
+    shared = dict.fromkeys(
+        tuple(c.name for c in segment.phase.mode.sticking if c == contact or c in others)
+        for segment in segments
+        for contact, others in segment.phase.load_sharing.items()
         if others
     )
-    kept = dict.fromkeys(c.name for piece in pieces for c, d in piece.phase.directions.items() if not d.any())
+    kept = dict.fromkeys(c.name for segment in segments for c, d in segment.phase.directions.items() if not d.any())
     notes = [
         f"{quoted(names)} hold the same motion: they let go together, when all that they can hold is exceeded; how "
         f"they share it until then is not determined."
-        for names in helped
+        for names in shared
     ]
     if kept:
         notes.append(
@@ -104,10 +107,10 @@ def _notes(pieces: Sequence[Piece]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def places(mode: Mode) -> NDArray[np.int64]:
-    """To which entry of the run's books each entry of a mode's belongs: what holds a contact counts as its law's.
+def ledger_entries(mode: Mode) -> NDArray[np.int64]:
+    """Return, for each entry of a mode's ledger, the index of the run's entry that it belongs to.
 
-    Entries are the applied forces, the constraints, the laws.
+    Entries are the applied forces, the constraints, the laws; the constraints of a sticking contact belong to its law.
     """
     m = len(mode.system.constraints)
     held = [contact.number for contact in mode.sticking for _ in contact.velocity]

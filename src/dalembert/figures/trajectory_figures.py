@@ -1,38 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of a trajectory: against time, in the phase plane, in space.
-
-They are made without pyplot: nothing is shown, and no global state is touched.
-"""
+"""Figures of a trajectory: against time, in the phase plane, in space."""
 
 from __future__ import annotations
 
 import difflib
 import math
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.errors import InputError
-from dalembert.integration.trajectory import Floats, Trajectory, name_of
+from dalembert.figures.style import COLOURS, STYLES, blank_figure, plain_axis, pretty, with_unit
+from dalembert.names import name_of, quoted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from dalembert.integration.trajectory import Trajectory
+
+Floats = NDArray[np.float64]
 Units = Mapping[Any, str]
 UnitOf = Callable[[str], str | None]
 
-# Dark enough for print, distinct for colour-blind readers (Okabe and Ito).
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-# Their number has no factor in common with the number of colours: 28 pairs before one comes again.
-STYLES = ("-", "--", "-.", ":")
 MOST_LINES = len(COLOURS) * len(STYLES)
 LEGEND_ROWS = 10
-
-SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True)
@@ -102,7 +97,7 @@ def history(run: Trajectory, value: Any, role: str) -> Floats:
     if name in run.coordinates:
         return run[name]
     raise InputError(
-        f"{role} must be a coordinate of the run ({listed(run.coordinates)}) or an array of its {len(run)} values; "
+        f"{role} must be a coordinate of the run ({quoted(run.coordinates)}) or an array of its {len(run)} values; "
         f"got {value!r}."
     )
 
@@ -139,35 +134,11 @@ def unit_table(run: Trajectory, units: Units | None, more: tuple[str, ...] = ())
     for name in table:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            advice = f"Did you mean `{near[0]}`?" if near else f"The run has {listed(known[: -len(forces + more)])}."
+            advice = f"Did you mean `{near[0]}`?" if near else f"The run has {quoted(known[: -len(forces + more)])}."
             raise InputError(
                 f"`units` must name coordinates, constraints, `t` or `force`; `{name}` is unknown. {advice}"
             )
     return table.get
-
-
-def with_unit(title: str, unit: str | None) -> str:
-    """An axis label such as `time t / s`."""
-    if not unit:
-        return title
-    return f"{title} / ({unit})" if "/" in unit else f"{title} / {unit}"
-
-
-def pretty(name: str) -> str:
-    """A name as it is printed: `theta1` and `theta_1` become θ₁."""
-    found = re.fullmatch(r"([A-Za-z]+)_?(\d*)", name)
-    if not found:
-        return name
-    word, digits = found.groups()
-    return _greek(word) + digits.translate(SUBSCRIPTS)
-
-
-def _greek(word: str) -> str:
-    case = "SMALL" if word.islower() else "CAPITAL"
-    try:
-        return unicodedata.lookup(f"GREEK {case} LETTER {word.upper().replace('LAMBDA', 'LAMDA')}")
-    except KeyError:
-        return word
 
 
 def _rate(name: str) -> str:
@@ -184,12 +155,7 @@ def _rate_unit(unit: str | None, time: str | None) -> str | None:
 def _coordinate(run: Trajectory, name: Any) -> str:
     if (key := name_of(name)) in run.coordinates:
         return key
-    raise InputError(f"`names` must name coordinates of the run ({listed(run.coordinates)}); got `{key}`.")
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names as messages list them."""
-    return ", ".join(f"`{name}`" for name in names)
+    raise InputError(f"`names` must name coordinates of the run ({quoted(run.coordinates)}); got `{key}`.")
 
 
 def _coordinate_panels(run: Trajectory, unit: UnitOf) -> list[Panel]:
@@ -267,19 +233,6 @@ def _legend(axis: Any) -> None:
 def _path(axis: Any, horizontal: Floats, vertical: Floats) -> None:
     axis.plot(horizontal, vertical, color=COLOURS[0], linewidth=1.2, marker="o", markerfacecolor="white", markevery=[0])
     plain_axis(axis)
-
-
-def plain_axis(axis: Any) -> None:
-    """A faint grid and no frame."""
-    axis.grid(alpha=0.25)
-    axis.spines[["top", "right"]].set_visible(False)
-
-
-def blank_figure(width: float, height: float) -> Figure:
-    """A figure that no window knows of."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
 
 
 def _figure(run: Trajectory, width: float, height: float) -> Figure:

@@ -10,29 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.integration.plotting import COLOURS
+from dalembert.figures.html_page import player_page
+from dalembert.figures.style import COLOURS
 from dalembert.integration.trajectory import Trajectory
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-body {{ font-family: sans-serif; max-width: 720px; margin: 1em auto; padding: 0 1em }}
-canvas {{ width: 100%; border: 1px solid #ddd; touch-action: none; cursor: {cursor} }}
-input {{ flex: 1 }} div {{ display: flex; gap: 1em; align-items: center }}
-</style>
-<h1>{title}</h1>
+STAGE = """<h1>{title}</h1>
 <canvas id="stage" width="1440" height="1080" role="img" aria-label="{title}, moving"></canvas>
-<div><button id="play">Pause</button><input id="frame" type="range" min="0" max="{last}" value="0"
-aria-label="time"><span id="clock"></span></div>
-<p>{help}</p>
-<script>
+<p>{help}</p>"""
+
+STYLE = "canvas {{ width: 100%; border: 1px solid #ddd; touch-action: none; cursor: {cursor} }}"
+
+DRAW = """
 const scene = {scene};
-const [stage, play, slider, clock] = ["stage", "play", "frame", "clock"].map(id => document.getElementById(id));
+const stage = document.getElementById("stage");
 const pen = stage.getContext("2d");
-let [right, up] = scene.view, timer = null;
+let [right, up] = scene.view;
 function turned(v, axis, angle) {{
   const [c, s] = [Math.cos(angle), Math.sin(angle)], d = axis[0] * v[0] + axis[1] * v[1] + axis[2] * v[2];
   const x = [axis[1] * v[2] - axis[2] * v[1], axis[2] * v[0] - axis[0] * v[2], axis[0] * v[1] - axis[1] * v[0]];
@@ -48,8 +40,8 @@ function path(points) {{
   points.forEach((point, i) => pen[i ? "lineTo" : "moveTo"](...place(point)));
   pen.stroke();
 }}
-function show() {{
-  const now = Number(slider.value), frame = scene.frames[now];
+function draw(now) {{
+  const frame = scene.frames[now];
   pen.clearRect(0, 0, stage.width, stage.height);
   pen.lineJoin = pen.lineCap = "round";
   pen.lineWidth = 2;
@@ -59,13 +51,8 @@ function show() {{
   for (const [colour, line] of scene.lines) {{ pen.strokeStyle = colour; path(line.map(j => frame[j])); }}
   pen.fillStyle = "#222";
   for (const j of scene.joints) {{ pen.beginPath(); pen.arc(...place(frame[j]), 9, 0, 7); pen.fill(); }}
-  clock.textContent = "t = " + scene.times[now];
+  return "t = " + scene.times[now];
 }}
-function step() {{ slider.value = (Number(slider.value) + 1) % scene.frames.length; show(); }}
-function stop() {{ clearInterval(timer); timer = null; play.textContent = "Play"; }}
-function start() {{ timer = setInterval(step, {delay}); play.textContent = "Pause"; }}
-play.onclick = () => timer ? stop() : start();
-slider.oninput = () => {{ stop(); show(); }};
 stage.onpointermove = event => {{
   if (!event.buttons || !scene.deep) return;
   const [spin, tilt] = [-event.movementX / 150, -event.movementY / 150];
@@ -73,10 +60,6 @@ stage.onpointermove = event => {{
   up = turned(turned(up, scene.up, spin), right, tilt);
   show();
 }};
-show();
-start();
-</script>
-</html>
 """
 
 
@@ -106,16 +89,14 @@ def write_page(mechanism: Any, run: Trajectory, drawing: Any, times: Any, view: 
         "deep": deep,
     }
     delay = max(20, round(1000 * float(times[-1] - times[0]) / len(times)))
-    said = "Drag the picture to turn it." if deep else "Move the slider to any time."
-    path.write_text(
-        PAGE.format(
-            title=html.escape(path.stem),
-            last=len(times) - 1,
-            scene=json.dumps(scene, separators=(",", ":")),
-            delay=min(delay, 200),
-            cursor="grab" if deep else "default",
-            help=said,
-        ),
-        encoding="utf-8",
+    help_text = "Drag the picture to turn it." if deep else "Move the slider to any time."
+    page = player_page(
+        path.stem,
+        STAGE.format(title=html.escape(path.stem), help=help_text),
+        DRAW.format(scene=json.dumps(scene, separators=(",", ":"))),
+        frames=len(times),
+        delay=min(delay, 200),
+        style=STYLE.format(cursor="grab" if deep else "default"),
     )
+    path.write_text(page, encoding="utf-8")
     return path
