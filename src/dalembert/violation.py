@@ -92,7 +92,7 @@ def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any 
     weight = xp.sqrt(xp.abs(xp.diagonal(xp.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
     safe = xp.where(weight > 0, weight, xp.inf)
     L, rate, pull = (x.max(axis=-1, keepdims=True, initial=0.0) for x in (weight * q, weight * qd, force / safe))
-    known = q.max(axis=-1, keepdims=True, initial=0.0) > NOISE
+    known = (q.max(axis=-1, keepdims=True, initial=0.0) > NOISE) & (L > 0)  # what has no mass tells nothing
     V = xp.maximum(rate, xp.maximum(xp.sqrt(L * pull), L))
     own_q = xp.maximum(1.0, q)
     own_qd = xp.maximum(xp.maximum(1.0, qd), own_q * V / xp.where(known, L, 1.0))

@@ -13,7 +13,7 @@ import sympy as sp
 from dalembert.analysis.mass import own_units
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.values import Floats
-from dalembert.violation import NOISE
+from dalembert.violation import NOISE, state_scales
 
 
 class Numbers(NamedTuple):
@@ -132,7 +132,22 @@ def own_scale(x: Floats) -> Floats:
     A power of ten and not the number itself: numbers measured by themselves are all alike, and random ones random no
     more.
     """
-    size: Any = np.where(np.abs(x) > NOISE, np.abs(x), 1.0)
+    return _order(np.where(np.abs(x) > NOISE, np.abs(x), 1.0))
+
+
+def state_orders(numbers: Numbers, point: Point, noise: float = NOISE) -> tuple[Floats, Floats]:
+    """The orders of magnitude of coordinates and of velocities.
+
+    One that is zero, to within ``noise`` relative to it, has the scale of the whole state: at the end of a rod of a
+    picometre y = 0 is as small as x.
+    """
+    state = np.concatenate([point.q, point.qd])
+    usual = state_scales(numbers.M, numbers.Q, point.q, point.qd)
+    q, qd = np.split(_order(np.where(np.abs(state) > noise * usual, np.abs(state), usual)), 2)
+    return q, qd
+
+
+def _order(size: Any) -> Floats:
     return 10.0 ** np.round(np.log10(size))
 
 
