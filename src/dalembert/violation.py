@@ -79,7 +79,7 @@ def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any 
     weight = xp.sqrt(xp.abs(xp.diagonal(xp.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
     safe = xp.where(weight > 0, weight, xp.inf)
     L, rate, pull = (x.max(axis=-1, keepdims=True, initial=0.0) for x in (weight * q, weight * qd, force / safe))
-    known = q.max(axis=-1, keepdims=True, initial=0.0) > ROUNDING
+    known = (q.max(axis=-1, keepdims=True, initial=0.0) > ROUNDING) & (L > 0)  # what has no mass tells nothing
     V = xp.maximum(rate, xp.maximum(xp.sqrt(L * pull), L))
     own_q = xp.maximum(1.0, q)
     own_qd = xp.maximum(xp.maximum(1.0, qd), own_q * V / xp.where(known, L, 1.0))
@@ -98,5 +98,9 @@ def own_scale(x: Any) -> Any:
     A power of ten and not the number itself: numbers measured by themselves are all alike, and random ones random no
     more.
     """
-    size: Any = np.where(np.abs(x) > ROUNDING, np.abs(x), 1.0)
+    return order_of_magnitude(np.where(np.abs(x) > ROUNDING, np.abs(x), 1.0))
+
+
+def order_of_magnitude(size: Any) -> Any:
+    """The nearest power of ten of each positive number."""
     return 10.0 ** np.round(np.log10(size))

@@ -13,7 +13,8 @@ import sympy as sp
 from dalembert.mass import own_units
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.values import Floats
-from dalembert.violation import computable, own_scale
+from dalembert.tolerances import ROUNDING
+from dalembert.violation import computable, order_of_magnitude, own_scale, state_scales
 
 
 class Numbers(NamedTuple):
@@ -119,6 +120,18 @@ def without_spikes(block: Any) -> Any:
 
 def finite(numbers: Numbers) -> bool:
     return all(bool(computable(array).all()) for array in numbers)
+
+
+def state_orders(numbers: Numbers, point: Point, noise: float = ROUNDING) -> tuple[Floats, Floats]:
+    """The orders of magnitude of coordinates and of velocities.
+
+    One that is zero, to within ``noise`` relative to it, has the scale of the whole state: at the end of a rod of a
+    picometre y = 0 is as small as x.
+    """
+    state = np.concatenate([point.q, point.qd])
+    usual = state_scales(numbers.M, numbers.Q, point.q, point.qd)
+    q, qd = np.split(order_of_magnitude(np.where(np.abs(state) > noise * usual, np.abs(state), usual)), 2)
+    return q, qd
 
 
 def sizes(function: Callable[[Point], Floats], point: Point) -> Floats:
