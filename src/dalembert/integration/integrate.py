@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.abrupt import Jump, across, contradiction_at, find_abrupt_change, kink_ahead
+from dalembert.integration.hand_over import excluded_ahead, has_no_answer, is_stuck
 from dalembert.integration.leap import Leap, leap
 from dalembert.integration.method import Floats, Method, Stretch
 from dalembert.integration.native_steps import NativeSteps, native_steps
@@ -164,7 +165,7 @@ class _Integration:
                 if self._stagnates(batch):
                     return False
                 continue
-            if not self._cross_abrupt_change():
+            if path.refusal or not self._cross_abrupt_change():
                 if batch.leapt and not path.refusal:
                     path.refusal = LEAPT
                 return False
@@ -193,10 +194,14 @@ class _Integration:
         batch = None
         if native is not None:
             batch = _native_batch(native, y, t, segment.end, min(self.method.max_steps - path.steps, self.room))
+            if batch is None and self._cannot_go_on(native, segment.end):
+                return NO_STEPS._replace(sound=path.steps > 0)
             if batch is None and path.native is not None:
                 batch = self._leap(native, segment.end)
             if batch is None and (self._abrupt_change() is not None or path.refusal):
                 return NO_STEPS
+            if batch is None and has_no_answer(self.dynamics, self.method, y, t, self.p):
+                return NO_STEPS._replace(sound=path.steps > 0)
         if batch is None:
             # diffrax takes long to import, and most runs do without it
             from dalembert.integration.general_steps import general_stretch
@@ -205,6 +210,19 @@ class _Integration:
                 path.handed_over, path.native = t, None
             batch = general_stretch(self.dynamics, self.method, y, t, segment, self.p)
         return batch
+
+    def _cannot_go_on(self, native: NativeSteps, end: float) -> bool:
+        """Whether nothing can be done where the compiled integrator takes no step; if constraints are why, it is said.
+
+        Asked first, since all other ways take longer to find that out.
+        """
+        (y, t), path = self.here, self.path
+        if is_stuck(self.dynamics, native, y, t, (t if path.steps else self.t1) - self.t0):
+            return True
+        if path.steps:
+            recent = np.concatenate(self.ts)[-RECENT:]
+            path.refusal = excluded_ahead(self.dynamics, native, y, t, float(np.diff(recent).max()), end)
+        return bool(path.refusal)
 
     def _stagnates(self, batch: Stretch) -> bool:
         """Whether many steps have led nowhere; this is then why no motion can follow."""
