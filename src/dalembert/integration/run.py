@@ -27,6 +27,7 @@ from dalembert.integration.progress import Progress
 from dalembert.integration.scales import coarse_notes, with_tolerances
 from dalembert.integration.start import nearest_state, require_start
 from dalembert.integration.state_answer import answer_at, answers_by_numpy, outputs_at
+from dalembert.integration.step_monitor import kink_notes
 from dalembert.integration.trajectory import Trajectory
 from dalembert.later import jnp
 
@@ -218,7 +219,8 @@ def _trajectory(
         notes=(
             *_notes(path, found["rank"]),
             *coarse_notes(method, found["q"]),
-            *crossing_notes(dynamics, path, p),
+            *crossing_notes(dynamics, method, path, p),
+            *kink_notes(dynamics, path.monitor),
         ),
     )
 
