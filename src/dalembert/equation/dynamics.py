@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dalembert.arrays import namespace_of
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
@@ -197,7 +198,8 @@ def stabilised(terms: Terms, levels: tuple[str, ...], gains: Gains | None) -> Ar
     if gains is None or not levels:
         return terms.b
     of_velocity, of_position = zip(*(damping(level, gains) for level in levels), strict=True)
-    return terms.b - jnp.stack(of_velocity) * terms.velocity - jnp.stack(of_position) * terms.position
+    xp = namespace_of(terms.b, *gains)
+    return terms.b - xp.stack(of_velocity) * terms.velocity - xp.stack(of_position) * terms.position
 
 
 def agrees(miss: Any, scale: Any) -> Any:

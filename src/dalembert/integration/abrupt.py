@@ -113,13 +113,52 @@ def kink_ahead(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> s
     for level in STATE_LEVELS:
         sizes = [np.abs(np.asarray(getattr(terms, level))) for _, terms in (near, far)]
         sudden |= far[0][level] & ~here[0][level] & (sizes[0] > sizes[1] / 2)
-    names = ", ".join(f"`{dynamics.constraints[k]}`" for k in np.flatnonzero(sudden))
+    return _kinked(dynamics, sudden)
+
+
+def _kinked(dynamics: Dynamics, rows: NDArray[np.bool_]) -> str:
+    names = ", ".join(f"`{dynamics.constraints[k]}`" for k in np.flatnonzero(rows))
     return (
         f"the constraints must be smooth along the motion; {names} has a jump or a kink there, which the velocities "
-        f"cannot follow. Smooth it, or end the motion before."
+        f"cannot follow. Smooth it, or split the motion: end it before, and start another one beyond."
         if names
         else ""
     )
+
+
+BESIDE = 4.0
+"""How far beside the last states a kink is looked for, in how far these are apart."""
+
+SUDDEN = 1e-3
+"""Change of a row, relative to its length, over such a distance that is none of a smooth constraint."""
+
+
+def kink_beside(dynamics: Dynamics, states: Floats, t: float, p: Any) -> str:
+    """Which constraint has a jump or a kink next to states (k, 2n) that lead nowhere, in words; empty if none has.
+
+    Where a motion is pressed into a kink, steps keep to one side of it: it is found by going a little to both sides.
+    What is smooth changes four times as much over four times the distance, a kink as much.
+    """
+    q, qd = np.split(states[-1], 2)
+    if not np.isfinite(states).all():
+        return ""
+    sides = BESIDE * np.ptp(states[:, : len(q)], axis=0)
+    sides = np.maximum(sides, 16 * np.spacing(np.maximum(np.abs(q), np.abs(q).max(initial=0.0) * 1e-3)))
+    kinked = np.zeros(len(dynamics.constraints), bool)
+    for i in np.flatnonzero(sides):
+        step = sides[i] * np.eye(len(q))[i]
+        near, far = ([terms_at(dynamics, q + side * part * step, qd, t, p) for side in (-1, 1)] for part in (0.25, 1.0))
+        lengths = np.abs(np.asarray(far[0].A)).max(axis=1, initial=0.0) + np.abs(np.asarray(far[1].A)).max(axis=1)
+        for name, least in (("A", SUDDEN * lengths), ("position", lengths * sides[i] / SUDDEN)):
+            changes = [_change(name, *pair) for pair in (near, far)]
+            kinked |= (changes[1] > least) & (changes[0] > changes[1] / 2)
+    return _kinked(dynamics, kinked)
+
+
+def _change(name: str, one: Terms, other: Terms) -> Floats:
+    """The largest change (m,) of a term of each constraint between two states."""
+    change = np.abs(np.asarray(getattr(one, name)) - np.asarray(getattr(other, name)))
+    return change.reshape(len(change), -1).max(axis=1, initial=0.0)
 
 
 def find_abrupt_change(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> float | None:
