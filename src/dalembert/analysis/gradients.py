@@ -88,8 +88,8 @@ def _bound(model: Model, point: Point, rows: Sequence[int], part: str) -> bool:
     if violated(residual, numbers.A, x, point.q, numbers.M).any():
         return False
     # a coordinate that is zero at a degenerate place is so to half the digits only
-    orders = dict(zip(("q", "qd"), state_orders(numbers, point, DEGENERATE_RANK_TOLERANCE), strict=True))
-    scale, rng = orders[part], np.random.default_rng(28)
+    scale = state_orders(numbers, point, DEGENERATE_RANK_TOLERANCE)[("q", "qd").index(part)]
+    rng = np.random.default_rng(28)
     tangent = null_space(unit_rows(numbers.A[list(rows)] * scale)[0], DEGENERATE_RANK_TOLERANCE)
     if not len(tangent):
         return False
