@@ -190,7 +190,7 @@ def _decided(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> Fl
 
 
 def _certain(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> bool:
-    """Numbers prove what does not vanish; symbols must confirm what does."""
+    """Terms prove what does not vanish; symbols must confirm what does."""
     if exact_flag is not None:
         return tuple(exact_flag.dimensions) == flag.dimensions
     return not pfaffian.forms and flag.dimensions == (len(pfaffian.surfaces),)

@@ -111,7 +111,7 @@ def motion_equations(model: Model, forces: int, points: list[Point]) -> Equation
 
     def units(point: Point) -> tuple[Floats, Floats]:
         found = model.terms(point)
-        length = np.linalg.norm(found.rows, axis=1)
+        length = np.linalg.norm(found.scaled_rows, axis=1)
         length = np.where(length > 0, length, 1.0)
         scale = own_units(found.M)
         return np.concatenate([scale, length]), np.concatenate([scale, length[:forces]])

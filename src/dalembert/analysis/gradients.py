@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.numbers import Model, Numbers, Point, state_orders
+from dalembert.analysis.numbers import Model, Point, state_orders
 from dalembert.analysis.rational import exact
 from dalembert.analysis.states import Fixed, Settled, moved
 from dalembert.analysis.zero import ZeroTest
 from dalembert.linear_algebra import dependence_shares, null_space, own_parts, unit_rows
 from dalembert.mass import own_units
+from dalembert.terms import Terms
 from dalembert.tolerances import DEGENERATE_RANK_TOLERANCE, NAMED_SHARE
 from dalembert.violation import violated
 
@@ -43,7 +44,7 @@ def _without_gradient(model: Model, state: Settled) -> Any:
     return (length <= 1e-3 * np.linalg.norm(A_touched, axis=1)) | ~A.any(axis=1) | (changing if state.slow else False)
 
 
-def _touched(numbers: Numbers, point: Point) -> Point:
+def _touched(numbers: Terms, point: Point) -> Point:
     """A point moved by next to nothing."""
     rng = np.random.default_rng(27)
     orders = zip((point.q, point.qd), state_orders(numbers, point), strict=True)
@@ -60,12 +61,12 @@ def void_rows(model: Model, fixed: Fixed) -> list[int]:
     return [i for i, (A, *rest) in enumerate(said) if all(is_zero(exact(e).xreplace(given)) for e in (*A, *rest))]
 
 
-def without_rounding(model: Model, numbers: Numbers, around: Sequence[Settled]) -> Numbers:
+def without_rounding(model: Model, numbers: Terms, around: Sequence[Settled]) -> Terms:
     """The terms at a point, rows of A that are zero but for rounding made zero, as the states around it show."""
     if not around:
         return numbers
-    usual = np.max([np.linalg.norm(model.terms(state.point).rows, axis=1) for state in around], axis=0)
-    idle: Any = powerless(model, around) | (np.linalg.norm(numbers.rows, axis=1) <= 1e-10 * usual)
+    usual = np.max([np.linalg.norm(model.terms(state.point).scaled_rows, axis=1) for state in around], axis=0)
+    idle: Any = powerless(model, around) | (np.linalg.norm(numbers.scaled_rows, axis=1) <= 1e-10 * usual)
     return numbers._replace(A=np.where(idle[:, None], 0.0, numbers.A))
 
 
@@ -73,7 +74,7 @@ def degenerate_rows(model: Model, places: Sequence[Point]) -> list[int]:
     """Constraints that leave less freedom than their gradients do at all of some places: those of a taut chain."""
     for part, rows in (("q", model.position), ("qd", model.velocity)):
         if places and all(_bound(model, point, rows, part) for point in places):
-            shares = dependence_shares(model.terms(places[0]).rows[list(rows)], DEGENERATE_RANK_TOLERANCE)
+            shares = dependence_shares(model.terms(places[0]).scaled_rows[list(rows)], DEGENERATE_RANK_TOLERANCE)
             return [rows[i] for i in np.flatnonzero(shares > NAMED_SHARE)]
     return []
 

@@ -136,7 +136,7 @@ def _numbers(rows: Sequence[Sequence[Any]], point: Mapping[Any, float], width: i
 
 
 def _row(row: Sequence[Any], point: Mapping[Any, float]) -> list[float]:
-    """Numbers at a point; by mpmath, which knows the special functions that integrals are made of."""
+    """Terms at a point; by mpmath, which knows the special functions that integrals are made of."""
     try:
         function = sp.lambdify([list(point)], without_spikes(tuple(row)), modules="mpmath")
         values = list(map(mpmath.mpmathify, function([mpmath.mpf(x) for x in point.values()])))

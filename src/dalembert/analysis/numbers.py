@@ -10,34 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.mass import own_units
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.values import Floats
+from dalembert.terms import Terms
 from dalembert.tolerances import ROUNDING
-from dalembert.violation import computable, order_of_magnitude, own_scale, state_scales
-
-
-class Numbers(NamedTuple):
-    """The terms of a model at one state: M (n, n), Q (n,), A (m, n), b (m,), residuals φ and ψ (m,)."""
-
-    M: Floats
-    Q: Floats
-    A: Floats
-    b: Floats
-    position: Floats
-    velocity: Floats
-
-    @property
-    def rows(self) -> Floats:
-        """A in coordinates of which each has its own unit, so that metres beside nanometres do not decide a rank."""
-        return self.A / own_units(self.M)
-
-    @property
-    def units(self) -> Floats:
-        """The size (n,) of a step along each coordinate as the masses see it, relative to the others."""
-        size = own_units(self.M)
-        logarithm = -np.log10(np.where(computable(size), size, 1.0))
-        return 10.0 ** np.round(logarithm - logarithm.mean())
+from dalembert.violation import order_of_magnitude, own_scale, state_scales
 
 
 class Point(NamedTuple):
@@ -49,7 +26,7 @@ class Point(NamedTuple):
     p: Floats
 
 
-Terms = Callable[[Point], Numbers]
+TermsFunction = Callable[[Point], Terms]
 
 
 @dataclass(frozen=True)
@@ -62,7 +39,7 @@ class Model:
     """
 
     form: StandardForm
-    terms: Terms
+    terms: TermsFunction
     parameters: tuple[sp.Symbol, ...]
     position: tuple[int, ...]
     velocity: tuple[int, ...]
@@ -81,14 +58,14 @@ def model_of(form: StandardForm, parameter_names: Sequence[str]) -> Model:
     return Model(form, _terms_of(form, parameters), parameters, position, velocity)
 
 
-def _terms_of(form: StandardForm, parameters: Sequence[sp.Symbol]) -> Terms:
+def _terms_of(form: StandardForm, parameters: Sequence[sp.Symbol]) -> TermsFunction:
     n, m = len(form.applied_force), len(form.constraint_rhs)
     blocks = (form.mass_matrix, form.applied_force, form.constraint_matrix, form.constraint_rhs, form.position)
     shapes = ((n, n), (n,), (m, n), (m,), (m,), (m,))
     function = _compiled(form, parameters, (*blocks, form.velocity))
 
-    def terms(point: Point) -> Numbers:
-        return Numbers(*(e.reshape(s) for e, s in zip(function(point), shapes, strict=True)))
+    def terms(point: Point) -> Terms:
+        return Terms(*(e.reshape(s) for e, s in zip(function(point), shapes, strict=True)))
 
     return terms
 
@@ -118,11 +95,7 @@ def without_spikes(block: Any) -> Any:
     return block.replace(sp.DiracDelta, lambda *_: sp.S.Zero) if block.has(sp.DiracDelta) else block
 
 
-def finite(numbers: Numbers) -> bool:
-    return all(bool(computable(array).all()) for array in numbers)
-
-
-def state_orders(numbers: Numbers, point: Point, noise: float = ROUNDING) -> tuple[Floats, Floats]:
+def state_orders(numbers: Terms, point: Point, noise: float = ROUNDING) -> tuple[Floats, Floats]:
     """The orders of magnitude of coordinates and of velocities.
 
     One that is zero, to within ``noise`` relative to it, has the scale of the whole state: at the end of a rod of a

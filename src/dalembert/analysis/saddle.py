@@ -11,22 +11,23 @@ import sympy as sp
 from dalembert.analysis.bounded import GivenUpError, bounded, short
 from dalembert.analysis.hidden import Hidden
 from dalembert.analysis.mass import spoken
-from dalembert.analysis.numbers import Model, Numbers, Point
+from dalembert.analysis.numbers import Model, Point
 from dalembert.analysis.verdict import Finding
 from dalembert.linear_algebra import independent_rows, sparse_null_space, unit_rows
 from dalembert.mass import own_units
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.symbols import StateSymbols
+from dalembert.terms import Terms
 from dalembert.violation import violated
 
 LONGEST_DETERMINANT, LONGEST_TO_SIMPLIFY = 200, 150
 """Operations in the matrices above which their determinant is left alone, and in it, above which it is not tidied."""
 
 
-def open_directions(numbers: Numbers, forces: int, names: tuple[str, ...]) -> list[Finding]:
+def open_directions(numbers: Terms, forces: int, names: tuple[str, ...]) -> list[Finding]:
     """The directions of accelerations that are not determined; the first rows of A, so many, have forces."""
     scale = own_units(numbers.M)
-    M, A = numbers.M / np.outer(scale, scale), unit_rows(numbers.rows)[0]
+    M, A = numbers.M / np.outer(scale, scale), unit_rows(numbers.scaled_rows)[0]
     loose = sparse_null_space(np.vstack([M, A]))
     if len(loose):
         said = ", ".join(spoken(direction / scale, names) for direction in loose)
@@ -58,7 +59,7 @@ def hidden_findings(hidden: Hidden, symbols: StateSymbols, whole: Model, given: 
         message = f"{equation} must hold as well{special}; `{reduced}` adds it."
         found.append(Finding("hidden constraint", message + _miss(whole, first + k, given), True))
     if hidden.given_up and hidden.data_before is not None:
-        message = f"Numbers show that the equations demand more of a state than was stated; {hidden.given_up}."
+        message = f"Terms show that the equations demand more of a state than was stated; {hidden.given_up}."
         found.append(Finding("hidden constraint", message, True))
     if hidden.constraints and hidden.data_before is not None and hidden.data_after is not None:
         message = f"{hidden.data_before} initial data may be chosen as stated, {hidden.data_after} in fact."

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.numbers import Model, Point, finite, state_orders
+from dalembert.analysis.numbers import Model, Point, state_orders
 from dalembert.constraint_solver import Root, by_differences, root
 from dalembert.model.values import Floats
 from dalembert.violation import computable, own_scale
@@ -227,7 +227,7 @@ def typical_states(model: Model, starts: Iterator[Point]) -> list[Settled]:
     placed = (moved(model, start, model.position, "q") for start in starts)
     for place in filter(None, placed):
         state = _set_in_motion(model, place, rows)
-        if state is not None and finite(model.terms(state.point)):
+        if state is not None and model.terms(state.point).is_finite:
             found.append(state)
         # positions that random parameters do not allow may be allowed by others; velocities hardly ever are
         motionless += state is None
@@ -262,10 +262,10 @@ def generic_points(model: Model, count: int) -> list[Generic]:
 def _generic(model: Model, start: Point) -> Generic:
     placed = moved(model, start, model.position, "q")
     at = placed or yielding(model, start, Rows(model.position), Fixed())
-    if at is None or not finite(model.terms(at.point)):
+    if at is None or not model.terms(at.point).is_finite:
         return Generic(start, False, False)
     moving = moved(model, at.point, model.velocity, "qd")
-    if moving is None or not finite(model.terms(moving.point)):
+    if moving is None or not model.terms(moving.point).is_finite:
         return Generic(at.point, True, False)
     return Generic(moving.point, True, True)
 
@@ -274,7 +274,7 @@ def states_near(model: Model, point: Point) -> list[Settled]:
     """A few states on the constraints not far from a point."""
     rng = np.random.default_rng(22)
     numbers = model.terms(point)
-    if not finite(numbers):
+    if not numbers.is_finite:
         return []
     q, qd = state_orders(numbers, point)
     found: list[Settled] = []
@@ -282,7 +282,7 @@ def states_near(model: Model, point: Point) -> list[Settled]:
         steps = rng.normal(size=(2, len(q)))
         near = point._replace(q=point.q + 0.03 * q * steps[0], qd=point.qd + 0.03 * qd * steps[1])
         state = settled(model, near)
-        if state is None or not finite(model.terms(state.point)):
+        if state is None or not model.terms(state.point).is_finite:
             continue
         if (np.abs(state.point.q - point.q) < q).all():
             found.append(state)

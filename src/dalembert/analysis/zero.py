@@ -29,7 +29,7 @@ _AGREEMENT = 1e-6
 class ZeroTest:
     """Decides whether expressions vanish identically, and remembers whether numbers had the last word.
 
-    Numbers at a random point can prove that an expression is not zero. That it is zero they only make certain beyond
+    Terms at a random point can prove that an expression is not zero. That it is zero they only make certain beyond
     reasonable doubt; ``numerical`` turns true when that is all there is.
     """
 

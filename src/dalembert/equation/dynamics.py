@@ -21,24 +21,11 @@ from dalembert.equation.reaction import Nature
 from dalembert.equation.stacked_least_squares import at_time
 from dalembert.later import jnp
 from dalembert.stabilisation import Gains, damping
+from dalembert.terms import Terms
 from dalembert.tolerances import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array
-
-
-class Terms(NamedTuple):
-    """M (n, n), Q (n,), A (m, n), b (m,), and the residuals of the constraints (m,) at position and velocity level.
-
-    A residual is zero where a constraint has none at that level.
-    """
-
-    M: Array
-    Q: Array
-    A: Array
-    b: Array
-    position: Array
-    velocity: Array
 
 
 class Watch(NamedTuple):
