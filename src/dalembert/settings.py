@@ -32,12 +32,26 @@ def method_of(
         formulation=checked_formulation(formulation),
         drift=_drift(drift),
         solver=_solver(solver, step),
-        rtol=tolerance_value(rtol, "rtol"),
+        rtol=_relative_tolerance(rtol),
         atol=None if atol is None else tolerance_value(atol, "atol"),
         step=None if step is None else tolerance_value(step, "step"),
         max_steps=_count(max_steps),
         max_step=np.inf if max_step is None else tolerance_value(max_step, "max_step"),
     )
+
+
+LEAST_RTOL = 100 * np.finfo(float).eps
+"""The smallest relative tolerance: below it rounding decides about the steps."""
+
+
+def _relative_tolerance(rtol: Any) -> float:
+    value = tolerance_value(rtol, "rtol")
+    if value < LEAST_RTOL:
+        raise InputError(
+            f"`rtol` must be at least {LEAST_RTOL:.1e}, a hundred times the rounding of float64; got {rtol!r}. "
+            f"Pass a larger one; 1e-12 is nearly as accurate as float64 allows."
+        )
+    return value
 
 
 def _drift(drift: Any) -> Drift:

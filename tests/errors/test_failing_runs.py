@@ -110,3 +110,30 @@ def test_outputs_at_a_singular_position_need_no_jax() -> None:
         found = outputs_at(dynamics, method, times, states, ())
         for name, values in found.items():
             np.testing.assert_allclose(values, expected[name], atol=1e-12, err_msg=name)
+
+
+def test_a_start_is_judged_by_the_equation_that_is_integrated() -> None:
+    """x = 0 and ẋ = 0 agree as stated; off them Baumgarte's terms ask for ẍ = −β² x by the one and 0 by the other."""
+    from dalembert.integration.run import refuse_start
+    from dalembert.settings import method_of
+
+    rows = [da.Constraint(x, name="place"), da.Constraint(x.diff(da.t), name="rest")]
+    dynamics = da.build(da.System((x, y), sp.eye(2), (0, 0), rows))
+    q, qd = np.array([0.1, 0.0]), np.zeros(2)
+    plain, stabilised = (
+        method_of(da.PseudoInverse(), drift, None, 1e-9, 1e-11, None, 10) for drift in (None, da.Baumgarte(5, 5))
+    )
+    refuse_start(dynamics, plain, q, qd, 0.0, ())
+    with pytest.raises(da.ConstraintError, match="`place`, `rest` contradict one another"):
+        refuse_start(dynamics, stabilised, q, qd, 0.0, ())
+
+
+def test_the_acceleration_in_a_message_is_that_of_the_stabilised_equation() -> None:
+    """ẍ = 1/z² pulls z to zero, while a violation of 0.5 in x is damped at β² x = 12.5."""
+    z = da.coordinates("z")
+    system = da.System((x, z), sp.eye(2), (0, -1 / z**2), da.Constraint(x, name="line"))
+    from dalembert.integration.state_answer import answer_at
+
+    dynamics, drift = da.build(system), da.Baumgarte(5, 5)
+    answer = answer_at(dynamics, np.array([0.5, 1.0]), np.zeros(2), 0.0, (), da.Factored(), drift.gains())
+    np.testing.assert_allclose(answer.acceleration, [-12.5, -1], rtol=1e-14)

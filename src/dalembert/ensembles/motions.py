@@ -19,7 +19,7 @@ from dalembert.equation.verdict import OR_WEIGH_THEM
 from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.failure import IMPLICIT, SO_FAR
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import cure_of, in_machine_code, rows_for
+from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, rows_for
 from dalembert.integration.run import run
 from dalembert.integration.scales import USUAL_ATOL, with_tolerances
 from dalembert.integration.start import OR_ALLOW_IT
@@ -191,7 +191,8 @@ class Crew:
             rows = rows_for(self.dynamics, y, float(self.times[0]), p)
             cure = cure_of(self.method.drift, self.dynamics.levels)
             kind = MotionsOnCard if self.on_card else Motions
-            made = native.motions(rows, *cure, kind, self.method.step is not None)
+            refined = is_refined(self.dynamics, rows, y, float(self.times[0]), p)
+            made = native.motions(rows, *cure, kind, self.method.step is not None, refined)
             self._machine, self._rows = made if self.on_card else _on_all_cores(made), rows
         return self._machine
 

@@ -140,7 +140,7 @@ def kink_beside(dynamics: Dynamics, states: Floats, t: float, p: Any) -> str:
     What is smooth changes four times as much over four times the distance, a kink as much.
     """
     q, qd = np.split(states[-1], 2)
-    if not np.isfinite(states).all():
+    if not dynamics.constraints or not np.isfinite(states).all():
         return ""
     sides = BESIDE * np.ptp(states[:, : len(q)], axis=0)
     sides = np.maximum(sides, 16 * np.spacing(np.maximum(np.abs(q), np.abs(q).max(initial=0.0) * 1e-3)))

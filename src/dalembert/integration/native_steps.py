@@ -14,6 +14,7 @@ from dalembert.equation.factored import Factored
 from dalembert.integration.drift import Baumgarte, Drift, NoCure, Projection
 from dalembert.levels import level_numbers
 from dalembert.linear_algebra import independent_rows
+from dalembert.native.elimination import needs_refinement
 from dalembert.native.step_control import UNRELIABLE, settings_of
 from dalembert.tolerances import RANK_TOLERANCE
 
@@ -45,11 +46,12 @@ class NativeSteps:
             # where some are left out, which of them depends on the state and the numbers: not on what came before
             if native.usual_rows is None or len(native.usual_rows) < len(self.dynamics.levels):
                 native.usual_rows = rows_for(self.dynamics, y, t, self.p)
-            self._use(native.usual_rows)
+            self._use(native.usual_rows, y, t)
 
-    def _use(self, rows: tuple[int, ...]) -> None:
+    def _use(self, rows: tuple[int, ...], y: Floats, t: float) -> None:
         native: Any = self.dynamics.native
-        self.rows, self.engine = rows, native.engine(rows, *cure_of(self.drift, self.dynamics.levels))
+        refined = is_refined(self.dynamics, rows, y, t, self.p)
+        self.rows, self.engine = rows, native.engine(rows, *cure_of(self.drift, self.dynamics.levels), refined)
 
     def stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
         """Up to ``room`` steps, or None if not even one can be taken."""
@@ -64,7 +66,7 @@ class NativeSteps:
         rows = rows_for(self.dynamics, y, t, self.p, self.rows)
         if rows == self.rows:
             return False
-        self._use(rows)
+        self._use(rows, y, t)
         return True
 
     def _stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
@@ -130,6 +132,16 @@ class NativeSteps:
 def cure_of(drift: Drift, levels: tuple[str, ...]) -> tuple[int | None, Any]:
     """Iterations of a projection and stabilising rates, of which a drift cure has one or the other or none."""
     return drift.iterations if isinstance(drift, Projection) else None, damping_rates(levels, drift.gains())
+
+
+def is_refined(dynamics: Dynamics, rows: tuple[int, ...], y: Floats, t: float, p: Floats) -> bool:
+    """Whether the compiled equations need refinement with these rows, by the masses at a state."""
+    native: Any = dynamics.native
+    if not rows or not native.masses_differ:
+        return False
+    n = len(y) // 2
+    M, _, A, *_ = native.terms(y[:n], y[n:], t, p)
+    return needs_refinement(np.diag(M), A[list(rows)])
 
 
 def rows_for(

@@ -124,7 +124,9 @@ MOST_STOPS = 100
 
 def refuse_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> None:
     """Raise if there is no sound acceleration at the start."""
-    answer = answer_at(dynamics, q0, qd0, t0, p, method.formulation)
+    # with the default formulation only the rows in use are stabilised: they contradict one another as they are stated
+    gains = None if isinstance(method.formulation, Factored) else method.drift.gains()
+    answer = answer_at(dynamics, q0, qd0, t0, p, method.formulation, gains)
     refuse_paradox(dynamics, answer, q0, qd0, t0)
     refuse_trouble(answer, method.formulation, dynamics.constraints)
     refuse_undetermined(dynamics, answer)

@@ -54,7 +54,7 @@ class StepMonitor:
         self.work = 0.0
         m, n = len(dynamics.constraints), len(dynamics.coordinates)
         self.entries = m * m * n
-        possible = m > 0 and self.native is not None
+        possible = m > 0 and native is not None and native.possible
         self.looks_for_kinks = possible and method.step is None and isinstance(method.drift, (NoCure, Baumgarte))
         self.looks_at_rows = m > 0 and native is not None and native.possible and not native.constant_rows
 

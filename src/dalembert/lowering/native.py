@@ -77,15 +77,26 @@ class NativeSystem:
         lines = [] if program is None else [program.tape.lines[line] for line in needed(program)]
         return sorted({int(a[1]) for name, a in lines if name == "input" and a[0] == "p"})
 
+    @cached_property
+    def masses_differ(self) -> bool:
+        """Whether a constraint couples coordinates of different masses."""
+        M = self.source.form.mass_matrix
+        touched = ([i for i, e in enumerate(row) if e != 0] for row in self.source.form.constraint_matrix)
+        return any(len({M[i][i] for i in own}) > 1 for own in touched)
+
     @property
     def needs_multipliers(self) -> bool:
         """Whether a law uses a multiplier, which redundant constraints may leave open."""
         return self.source.laws is not None and bool(self.source.laws.used)
 
     def _engine(
-        self, rows: Sequence[int], iterations: int | None, rates: Sequence[tuple[float, float]] | None
+        self,
+        rows: Sequence[int],
+        iterations: int | None,
+        rates: Sequence[tuple[float, float]] | None,
+        refined: bool = False,
     ) -> NativeEngine:
-        programs = Programs(self.source, rows, rates)
+        programs = Programs(self.source, rows, rates, refined=refined)
         return NativeEngine(programs.n, *programs.hot(iterations), account=programs.account())
 
     def _motions(
@@ -95,9 +106,10 @@ class NativeSystem:
         rates: Sequence[tuple[float, float]] | None,
         kind: Callable[..., Any],
         fixed: bool,
+        refined: bool = False,
     ) -> Any:
         """What moves many members: ``kind`` is that of where it is done."""
-        programs = Programs(self.source, rows, rates)
+        programs = Programs(self.source, rows, rates, refined=refined)
         hot = programs.hot(iterations)
         moving = Moving(programs.n, len(self.source.parameters), *hot, programs.start(), programs.sliding())
         return kind(moving._replace(contacts=tuple(map(len, self.source.sliding))), fixed=fixed)

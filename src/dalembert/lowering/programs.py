@@ -35,9 +35,20 @@ class _Miss(NamedTuple):
 
 
 class Programs:
-    """Records programs for a choice of constraint rows and, optionally, stabilising rates."""
+    """Records programs for a choice of constraint rows and, optionally, stabilising rates.
 
-    def __init__(self, source: Source, rows: Sequence[int], rates: Sequence[tuple[float, float]] | None):
+    With ``refined`` the solution of the equations is improved once: see ``elimination.needs_refinement``.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        rows: Sequence[int],
+        rates: Sequence[tuple[float, float]] | None,
+        *,
+        refined: bool = False,
+    ):
+        self.refined = refined
         self.source = source
         self.rates = rates
         self.n, self.m = len(source.form.applied_force), len(source.form.constraint_rhs)
@@ -72,11 +83,12 @@ class Programs:
 
     def hot(self, iterations: int | None) -> tuple[Program, Program | None, Program | None]:
         """What every step needs: the acceleration, the projection if there are iterations, the agreement of rows."""
+        # constraints must agree as they are stated: stabilising terms differ by level
+        stated = Programs(self.source, self.rows, None, refined=self.refined)
         return (
             self.acceleration(),
             self.projection(iterations) if iterations and self.rows else None,
-            # constraints must agree as they are stated: stabilising terms differ by level
-            Programs(self.source, self.rows, None).agreement() if len(self.rows) < self.m else None,
+            stated.agreement() if len(self.rows) < self.m else None,
         )
 
     def start(self) -> Program:
