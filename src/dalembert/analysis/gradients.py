@@ -15,6 +15,7 @@ from dalembert.analysis.numbers import Model, Numbers, Point, own_scale
 from dalembert.analysis.rational import exact
 from dalembert.analysis.states import Fixed, Settled, moved
 from dalembert.analysis.zero import ZeroTest
+from dalembert.model import graph
 from dalembert.violation import violated
 
 
@@ -54,7 +55,7 @@ def void_rows(model: Model, fixed: Fixed) -> list[int]:
     values = () if fixed.p is None else zip(model.parameters, fixed.p, strict=True)
     given = {symbol: sp.Rational(str(value)) for symbol, value in values}
     said = zip(form.constraint_matrix, form.constraint_rhs, form.position, form.velocity, strict=True)
-    return [i for i, (A, *rest) in enumerate(said) if all(is_zero(exact(e).xreplace(given)) for e in (*A, *rest))]
+    return [i for i, (A, *rest) in enumerate(said) if all(is_zero(graph.replace(exact(e), given)) for e in (*A, *rest))]
 
 
 def without_rounding(model: Model, numbers: Numbers, around: Sequence[Settled]) -> Numbers:
