@@ -15,6 +15,7 @@ from dalembert.analysis.states import Fixed, Settled, moved
 from dalembert.analysis.zero import ZeroTest
 from dalembert.linear_algebra import dependence_shares, null_space, own_parts, unit_rows
 from dalembert.mass import own_units
+from dalembert.model import graph
 from dalembert.terms import Terms
 from dalembert.tolerances import DEGENERATE_RANK_TOLERANCE, NAMED_SHARE
 from dalembert.violation import violated
@@ -58,7 +59,7 @@ def void_rows(model: Model, fixed: Fixed) -> list[int]:
     values = () if fixed.p is None else zip(model.parameters, fixed.p, strict=True)
     given = {symbol: sp.Rational(str(value)) for symbol, value in values}
     said = zip(form.constraint_matrix, form.constraint_rhs, form.position, form.velocity, strict=True)
-    return [i for i, (A, *rest) in enumerate(said) if all(is_zero(exact(e).xreplace(given)) for e in (*A, *rest))]
+    return [i for i, (A, *rest) in enumerate(said) if all(is_zero(graph.replace(exact(e), given)) for e in (*A, *rest))]
 
 
 def without_rounding(model: Model, numbers: Terms, around: Sequence[Settled]) -> Terms:

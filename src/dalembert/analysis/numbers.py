@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
+from dalembert.lowering.compiling import flat
+from dalembert.model import graph
+from dalembert.model.numeric import numeric_function
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.values import Floats
 from dalembert.terms import Terms
@@ -33,6 +36,7 @@ TermsFunction = Callable[[Point], Terms]
 class Model:
     """A system ready for numbers.
 
+    residuals     φ and ψ alone, (m,) each: searches ask for them thousands of times
     parameters    their symbols, in the order of ``Point.p``
     position      the rows that say something about positions
     velocity      those that say something about velocities
@@ -40,6 +44,7 @@ class Model:
 
     form: StandardForm
     terms: TermsFunction
+    residuals: Callable[[Point], list[Floats]]
     parameters: tuple[sp.Symbol, ...]
     position: tuple[int, ...]
     velocity: tuple[int, ...]
@@ -55,7 +60,8 @@ def model_of(form: StandardForm, parameter_names: Sequence[str]) -> Model:
     parameters = tuple(sp.Symbol(name, real=True) for name in parameter_names)
     position = tuple(i for i, e in enumerate(form.position) if e != 0)
     velocity = tuple(i for i, e in enumerate(form.velocity) if e != 0)
-    return Model(form, _terms_of(form, parameters), parameters, position, velocity)
+    residuals = _compiled(form, parameters, (form.position, form.velocity))
+    return Model(form, _terms_of(form, parameters), residuals, parameters, position, velocity)
 
 
 def _terms_of(form: StandardForm, parameters: Sequence[sp.Symbol]) -> TermsFunction:
@@ -74,8 +80,8 @@ def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) 
     """Blocks of expressions as one function of a point; what is not real there is not a number."""
     smooth = without_spikes(blocks)
     arguments = (form.symbols.q, form.symbols.qd, form.symbols.time, parameters)
-    function = sp.lambdify(arguments, smooth, modules=["numpy", "scipy"], cse=True)
-    real = not any(e.has(sp.I, sp.LambertW) for e in sp.flatten(smooth))
+    function = numeric_function(arguments, smooth, ["numpy", "scipy"])
+    real = not any(graph.has_kind(e, type(sp.I), sp.LambertW) for e in flat(smooth))
 
     def computed(point: Point) -> list[Floats]:
         with np.errstate(all="ignore"):
@@ -92,7 +98,7 @@ def without_spikes(block: Any) -> Any:
     """|x| has a second derivative that is zero but for a spike at the kink: zero at nearly all states."""
     if isinstance(block, tuple):
         return tuple(map(without_spikes, block))
-    return block.replace(sp.DiracDelta, lambda *_: sp.S.Zero) if block.has(sp.DiracDelta) else block
+    return graph.replace(block, dict.fromkeys(graph.atoms(block, sp.DiracDelta), sp.S.Zero))
 
 
 def state_orders(numbers: Terms, point: Point, noise: float = ROUNDING) -> tuple[Floats, Floats]:

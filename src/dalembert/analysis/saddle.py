@@ -15,6 +15,7 @@ from dalembert.analysis.numbers import Model, Point
 from dalembert.analysis.verdict import Finding
 from dalembert.linear_algebra import independent_rows, sparse_null_space, unit_rows
 from dalembert.mass import own_units
+from dalembert.model import graph
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.symbols import StateSymbols
 from dalembert.terms import Terms
@@ -83,7 +84,7 @@ def determinant(form: StandardForm, kept: tuple[int, ...]) -> Any:
     """det [[0, A], [Aᵀ, M]] with the independent rows, where symbols stay small and take little time."""
     M, n = sp.Matrix(form.mass_matrix), len(form.applied_force)
     A = sp.Matrix(len(kept), n, [e for i in kept for e in form.constraint_matrix[i]])
-    if n + len(kept) > 5 or sp.count_ops(M) + sp.count_ops(A) > LONGEST_DETERMINANT:
+    if n + len(kept) > 5 or graph.operations(M) + graph.operations(A) > LONGEST_DETERMINANT:
         return None
     K = sp.zeros(len(kept)).row_join(A).col_join(A.T.row_join(M))
     try:

@@ -12,6 +12,7 @@ import sympy as sp
 
 from dalembert.analysis.numbers import Model, Point, state_orders
 from dalembert.constraint_solver import Root, by_differences, root
+from dalembert.model import graph
 from dalembert.model.values import Floats
 from dalembert.violation import computable, own_scale
 
@@ -126,9 +127,13 @@ def _problem(
         return Point(x[:n], x[n : 2 * n], t, x[others + len(time) :] if fixed.p is None else start.p)
 
     def residual(x: Floats) -> Floats:
-        numbers = model.terms(point(x))
-        more = numbers.A[chosen] @ x[2 * n : 3 * n] - numbers.b[chosen] if chosen else []
-        return np.concatenate([numbers.position[list(rows.position)], numbers.velocity[list(rows.velocity)], more])
+        place = point(x)
+        position, velocity = model.residuals(place)
+        found = [position[list(rows.position)], velocity[list(rows.velocity)]]
+        if chosen:
+            numbers = model.terms(place)
+            found.append(numbers.A[chosen] @ x[2 * n : 3 * n] - numbers.b[chosen])
+        return np.concatenate(found)
 
     return residual, np.concatenate(unknown), point
 
@@ -214,8 +219,8 @@ def free_values(model: Model, rows: Sequence[int], fixed: Fixed) -> list[sp.Symb
     form = model.form
     free = [*([form.symbols.time] if fixed.t is None else []), *(model.parameters if fixed.p is None else [])]
     said = (e for i in rows for e in (form.position[i], form.velocity[i], form.constraint_rhs[i]))
-    present: set[Any] = set().union(*(e.free_symbols for e in said))
-    present.update(*(e.free_symbols for i in rows for e in form.constraint_matrix[i]))
+    present: set[Any] = set().union(*(graph.free_symbols(e) for e in said))
+    present.update(*(graph.free_symbols(e) for i in rows for e in form.constraint_matrix[i]))
     return [symbol for symbol in free if symbol in present]
 
 

@@ -12,6 +12,7 @@ import sympy as sp
 
 from dalembert.errors import InputError
 from dalembert.model import graph
+from dalembert.model.numeric import numeric_function
 from dalembert.model.symbols import free_parameters, functions_of_time, multiplier, real_twin, t
 from dalembert.model.system import System
 
@@ -75,7 +76,7 @@ def _checked(system: System) -> _Checked | None:
         tuple(what for what, _, _ in mine),
         tuple(tuple(sorted(symbol.name for symbol in symbols)) for _, _, symbols in mine),
         tuple(c.positive for _, c, _ in mine),
-        sp.lambdify(parameters, plain, modules="numpy"),
+        numeric_function(parameters, plain, "numpy"),
     )
 
 

@@ -9,6 +9,7 @@ which no number can express; a motion that meets a jump finds it in the residual
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -30,6 +31,12 @@ def gradient(expression: Any, variables: Sequence[Any]) -> tuple[Any, ...]:
 
     Variables may be symbols, coordinates, or derivatives of coordinates, which do not depend on one another.
     """
+    return _gradient(graph.Same(expression), tuple(variables))
+
+
+@lru_cache(maxsize=1024)
+def _gradient(same: graph.Same, variables: tuple[Any, ...]) -> tuple[Any, ...]:
+    expression = same.expression
     times = _unexpanded if graph.facts(expression).depth >= graph.DEEP else sp.Mul
     wanted = frozenset(variables)
     slopes: list[dict[Any, Any]] = []  # of each part those that are not zero, by variable

@@ -137,6 +137,8 @@ def has_kind(expression: Any, *kinds: type) -> bool:
 
 def replace(expression: Any, mapping: Mapping[Any, Any]) -> Any:
     """Return the expression with parts replaced, as by ``xreplace``; what has changed is evaluated anew."""
+    if not mapping:
+        return expression
     if isinstance(expression, sp.MatrixBase):
         return expression.applyfunc(lambda entry: replace(entry, mapping))
     return mapped(expression, lambda node, parts: node if _same(node.args, parts) else node.func(*parts), mapping)
