@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.equation.dynamics import Dynamics
+from dalembert.extras import require
 from dalembert.integration.abrupt import Jump, across, contradiction_at, find_abrupt_change, kink_ahead
 from dalembert.integration.leap import Leap, leap
 from dalembert.integration.method import Floats, Method, Stretch
@@ -199,6 +200,7 @@ class _Integration:
                 return NO_STEPS
         if batch is None:
             # diffrax takes long to import, and most runs do without it
+            require("diffrax")
             from dalembert.integration.general_steps import general_stretch
 
             if path.native is not None:

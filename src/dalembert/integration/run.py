@@ -17,6 +17,7 @@ from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import refuse_trouble, require_fit
 from dalembert.errors import SimulationError, StateError
+from dalembert.extras import require
 from dalembert.integration.crossings import crossing_notes
 from dalembert.integration.drift import Projection
 from dalembert.integration.failure import answer_at, why
@@ -168,6 +169,7 @@ def told(
         open_ = ~trusted
     if open_.any():
         # as in ``integrate``: diffrax only where it is needed
+        require("diffrax")
         from dalembert.integration.sampling import sample
 
         general = sample(dynamics, method, t0[open_], y0[open_], times[open_], p)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.verdict import require_finite, require_symmetric
 from dalembert.errors import MassMatrixError, StateError
+from dalembert.extras import require
 from dalembert.violation import EXACT, own_size, units, violated
 
 Floats = NDArray[np.float64]
@@ -28,6 +29,7 @@ def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     """The terms at one state, as numbers."""
     if dynamics.native is not None and dynamics.native.possible:
         return Terms(*dynamics.native.terms(q, qd, t, p))
+    require("jax")
     from dalembert.integration.compiled import compiled_terms
 
     return compiled_terms(dynamics, q, qd, t, p)
