@@ -5,13 +5,16 @@ READY := .venv/.ready
 PEERS := .venv-peers/.ready
 OLDEST := .venv-oldest/.ready
 
-.PHONY: demo test test-oldest lint fuzz bench peers format clean
+.PHONY: demo test test-slow test-oldest lint fuzz bench peers format clean
 
 demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
 
-test: $(READY)  ## all tests, documentation included
-	$(BIN)/python -m pytest -n auto --dist worksteal
+test: $(READY)  ## what a change can break, documentation included
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+
+test-slow: $(READY)  ## what takes long and guards against what is rare
+	$(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 test-oldest: $(OLDEST)  ## the tests with the lowest versions that pyproject.toml allows; choose some by TESTS=...
 	.venv-oldest/bin/python -m pytest -n auto --dist worksteal $(TESTS)

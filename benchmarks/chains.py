@@ -3,19 +3,38 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import sympy as sp
 from scipy.integrate import solve_ivp
 from scipy.linalg import solveh_banded
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+import dalembert as da
 
-from helpers import CHAIN_NUMBERS as NUMBERS
-from helpers import chain as chain
-from helpers import chain_state as chain_state
+NUMBERS = {"m": 1.0, "g": 9.81, "l": 1.0}
+
+
+def chain(links: int) -> da.System:
+    """A planar chain of point masses on rods: 2·links coordinates, one constraint per link."""
+    q = da.coordinates([f"{axis}{k}" for k in range(links) for axis in "xy"])
+    m, g, length = da.parameters("m g l")
+    points = [(sp.S.Zero, sp.S.Zero), *zip(q[::2], q[1::2], strict=True)]
+    rods = tuple(
+        da.Constraint((b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2 - length**2, name=f"rod {k}")
+        for k, (a, b) in enumerate(pairwise(points))
+    )
+    return da.System(q, m * sp.eye(2 * links), [0, -m * g] * links, rods)
+
+
+def chain_state(links: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A consistent state of the chain: links at random angles, turning at random rates."""
+    rng = np.random.default_rng(seed)
+    angle, rate = rng.uniform(-3, 3, links), rng.normal(size=links)
+    steps = np.stack([np.sin(angle), -np.cos(angle)], axis=1)
+    speeds = np.stack([np.cos(angle), np.sin(angle)], axis=1) * rate[:, None]
+    return np.cumsum(steps, axis=0).ravel(), np.cumsum(speeds, axis=0).ravel()
 
 
 def stretched(links: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,11 +9,17 @@ os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 import jax
 import pytest
+from hypothesis import settings
 
 CACHE = Path(__file__).parent.parent / ".jax_cache"
 
 jax.config.update("jax_compilation_cache_dir", str(CACHE))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # small programs are many: they take seconds too
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+# The same examples in every run: a failure is one of the code, and can be repeated. `make fuzz` looks for new ones.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 
 
 MAPS = Path("/proc/self/maps")

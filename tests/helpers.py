@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import sympy as sp
+from benchmarks.chains import NUMBERS as CHAIN_NUMBERS  # noqa: F401
+from benchmarks.chains import chain as chain
+from benchmarks.chains import chain_state as chain_state
 
 import dalembert as da
 from dalembert.integration.run import told
@@ -90,30 +91,6 @@ def null_space(A: np.ndarray) -> np.ndarray:
     _, values, rows = np.linalg.svd(A)
     rank = int((values > 1e-10).sum())
     return rows[rank:].T
-
-
-def chain(links: int) -> da.System:
-    """A planar chain of point masses on rods: 2·links coordinates, one constraint per link."""
-    q = da.coordinates([f"{axis}{k}" for k in range(links) for axis in "xy"])
-    m, g, length = da.parameters("m g l")
-    points = [(sp.S.Zero, sp.S.Zero), *zip(q[::2], q[1::2], strict=True)]
-    rods = tuple(
-        da.Constraint((b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2 - length**2, name=f"rod {k}")
-        for k, (a, b) in enumerate(pairwise(points))
-    )
-    return da.System(q, m * sp.eye(2 * links), [0, -m * g] * links, rods)
-
-
-CHAIN_NUMBERS = {"m": 1.0, "g": 9.81, "l": 1.0}
-
-
-def chain_state(links: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """A consistent state of the chain: links at random angles, turning at random rates."""
-    rng = np.random.default_rng(seed)
-    angle, rate = rng.uniform(-3, 3, links), rng.normal(size=links)
-    steps = np.stack([np.sin(angle), -np.cos(angle)], axis=1)
-    speeds = np.stack([np.cos(angle), np.sin(angle)], axis=1) * rate[:, None]
-    return np.cumsum(steps, axis=0).ravel(), np.cumsum(speeds, axis=0).ravel()
 
 
 def pendulum(*extra: da.Constraint, name: str = "rod") -> da.System:

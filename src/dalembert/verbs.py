@@ -20,13 +20,14 @@ from dalembert.equation.verdict import require_fit
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
 from dalembert.extras import require
 from dalembert.integration.drift import Drift, Projection, drift_notes
-from dalembert.integration.failure import answer_at
 from dalembert.integration.method import Method
 from dalembert.integration.run import run
 from dalembert.integration.scales import with_tolerances
-from dalembert.integration.start import State, nearest_state
+from dalembert.integration.start import State, nearest_state, terms_at
+from dalembert.integration.state_answer import answer_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build as build
+from dalembert.mass import mass_kind
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.ordering import by_name
@@ -188,7 +189,7 @@ def simulate(
     except SimulationError as end:
         end.trajectory = replace(end.trajectory, accounts=accounts)
         _refuse_paradox(dynamics, end, method.formulation, p)
-        said = _hidden_behind(system, p)
+        said = _hidden_behind(system, p) if _may_be_hidden(dynamics, end.trajectory, p) else ""
         raise SimulationError(f"{end}{said}", end.time, end.trajectory) if said else end from None
 
 
@@ -294,6 +295,13 @@ def _explained(refusal: MassMatrixError | ConstraintError, system: AnySystem, p:
     """The refusal of a start, with the hidden constraints that are behind it if there are any."""
     said = _hidden_behind(system, p)
     return type(refusal)(f"{refusal}{said}") if said else refusal
+
+
+def _may_be_hidden(dynamics: Dynamics, so_far: Trajectory, p: Any) -> bool:
+    """Whether a run may have ended for hidden constraints: there are none where M and the rows have full rank."""
+    M = np.asarray(terms_at(dynamics, so_far.q[-1], so_far.qd[-1], so_far.t[-1], p).M)
+    full = int(so_far.rank[-1]) == len(dynamics.constraints)
+    return not full or not np.isfinite(M).all() or mass_kind(M).kind != "positive definite"
 
 
 def _hidden_behind(system: AnySystem, p: Any) -> str:

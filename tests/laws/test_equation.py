@@ -67,7 +67,7 @@ def test_gauss_function_is_least_on_the_admissible_accelerations(shape: tuple[in
             np.testing.assert_allclose(more, step**2 * np.einsum("ki,kij,kj->k", v, M, v), rtol=1e-6, atol=1e-10)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), shape=st.sampled_from(SHAPES[:2]))
 def test_repeating_scaling_and_reordering_rows_changes_nothing(seed: int, shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(seed)

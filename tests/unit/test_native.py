@@ -13,6 +13,7 @@ from llvmlite import ir
 from scipy.integrate import DOP853
 
 import dalembert as da
+from dalembert.linear_algebra import independent_rows
 from dalembert.lowering.build import build
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
@@ -20,7 +21,6 @@ from dalembert.lowering.source import source_of
 from dalembert.native import dormand_prince
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.elimination import eliminate, sparse_order
-from dalembert.native.rows import independent_rows
 from dalembert.native.tape import Program, Tape, Value
 from helpers import CHAIN_NUMBERS, chain, chain_state, pendulum, random_rank_deficient, random_spd
 

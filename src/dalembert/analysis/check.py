@@ -12,9 +12,8 @@ from dalembert.analysis.demands import motion_equations
 from dalembert.analysis.feasibility import LEVELS
 from dalembert.analysis.gradients import degenerate_rows, powerless, void_rows, without_rounding
 from dalembert.analysis.hidden import Hidden, hidden_constraints, undecided
-from dalembert.analysis.linear_facts import dependencies, determined, independent_rows, rank_gap
-from dalembert.analysis.mass import MassKind, mass_kind, spoken
-from dalembert.analysis.numbers import Model, Numbers, Point, computable, finite, model_of
+from dalembert.analysis.mass import spoken
+from dalembert.analysis.numbers import Model, Numbers, Point, finite, model_of
 from dalembert.analysis.refusal import in_words
 from dalembert.analysis.saddle import determinant, hidden_findings, open_directions
 from dalembert.analysis.singular_places import singular_places
@@ -31,10 +30,13 @@ from dalembert.analysis.subject import Subject, values_in
 from dalembert.analysis.verdict import Finding, FreeData, Verdict
 from dalembert.analysis.violations import violations
 from dalembert.errors import InputError
+from dalembert.linear_algebra import dependencies, determined, independent_rows, rank_gap
+from dalembert.mass import MassKind, mass_kind
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import standard_form
 from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import parameter_values, scalar_value, state_values
+from dalembert.violation import computable
 
 
 @in_words

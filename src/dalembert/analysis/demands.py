@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.linear_facts import contradictions, dependencies
-from dalembert.analysis.mass import own_units
 from dalembert.analysis.numbers import Model, Point, sizes
+from dalembert.linear_algebra import contradictions, dependencies
+from dalembert.mass import own_units
 from dalembert.model.values import Floats
 
 

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.linear_facts import contradictions, minimal_conflicts
-from dalembert.analysis.numbers import Model, Point, finite, own_scale, sizes
+from dalembert.analysis.minimal_conflicts import minimal_conflicts
+from dalembert.analysis.numbers import Model, Point, finite, sizes
 from dalembert.analysis.states import Fixed, Rows, Yielding, free_values, jointly, moved, settled, yielding
 from dalembert.analysis.verdict import Level
-from dalembert.violation import violated
+from dalembert.levels import LEVELS
+from dalembert.linear_algebra import contradictions
+from dalembert.violation import own_scale, violated
 
-LEVELS: tuple[Level, ...] = ("position", "velocity", "acceleration")
 STARTS = 12
 FEW = 4
 """Starts of the longer search for all unknowns together."""

@@ -22,11 +22,11 @@ import sympy as sp
 from dalembert.analysis.bounded import GivenUpError, bounded
 from dalembert.analysis.demands import Equations, demanding
 from dalembert.analysis.gradients import powerless
-from dalembert.analysis.linear_facts import independent_rows
 from dalembert.analysis.numbers import Model, Point, model_of, sizes
 from dalembert.analysis.rational import exact
 from dalembert.analysis.states import Fixed, random_places, random_states, state_slopes, states_near
 from dalembert.errors import InputError
+from dalembert.linear_algebra import independent_rows
 from dalembert.model.constraint import Constraint
 from dalembert.model.standard_form import StandardForm, standard_form, time_derivative
 from dalembert.model.system import System, kind_of_object

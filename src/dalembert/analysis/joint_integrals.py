@@ -16,10 +16,10 @@ import sympy as sp
 from dalembert.analysis.derived_flag import Pfaffian
 from dalembert.analysis.elimination import derived_system, echelon, null_vectors
 from dalembert.analysis.integrals import Form, integral_of, is_integrable
-from dalembert.analysis.linear_facts import dependencies, independent_rows
 from dalembert.analysis.numbers import without_spikes
 from dalembert.analysis.rational import Letters, NotRationalError, neat
 from dalembert.analysis.zero import OFF_DOMAIN, seems_zero
+from dalembert.linear_algebra import dependencies, independent_rows
 from dalembert.model.standard_form import gradient
 
 _LETTER_LIMIT = 24

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.mass import own_units
+from dalembert.mass import own_units
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.values import Floats
-from dalembert.violation import NOISE
+from dalembert.tolerances import ROUNDING
+from dalembert.violation import computable, order_of_magnitude, own_scale, state_scales
 
 
 class Numbers(NamedTuple):
@@ -117,23 +118,20 @@ def without_spikes(block: Any) -> Any:
     return block.replace(sp.DiracDelta, lambda *_: sp.S.Zero) if block.has(sp.DiracDelta) else block
 
 
-def computable(array: Floats) -> Any:
-    """Which entries are numbers, and such that their squares are numbers, too."""
-    return np.abs(array) < 1e150
-
-
 def finite(numbers: Numbers) -> bool:
     return all(bool(computable(array).all()) for array in numbers)
 
 
-def own_scale(x: Floats) -> Floats:
-    """The order of magnitude of each number, one where it is zero but for rounding.
+def state_orders(numbers: Numbers, point: Point, noise: float = ROUNDING) -> tuple[Floats, Floats]:
+    """The orders of magnitude of coordinates and of velocities.
 
-    A power of ten and not the number itself: numbers measured by themselves are all alike, and random ones random no
-    more.
+    One that is zero, to within ``noise`` relative to it, has the scale of the whole state: at the end of a rod of a
+    picometre y = 0 is as small as x.
     """
-    size: Any = np.where(np.abs(x) > NOISE, np.abs(x), 1.0)
-    return 10.0 ** np.round(np.log10(size))
+    state = np.concatenate([point.q, point.qd])
+    usual = state_scales(numbers.M, numbers.Q, point.q, point.qd)
+    q, qd = np.split(order_of_magnitude(np.where(np.abs(state) > noise * usual, np.abs(state), usual)), 2)
+    return q, qd
 
 
 def sizes(function: Callable[[Point], Floats], point: Point) -> Floats:

@@ -10,10 +10,11 @@ import sympy as sp
 
 from dalembert.analysis.bounded import GivenUpError, bounded, short
 from dalembert.analysis.hidden import Hidden
-from dalembert.analysis.linear_facts import independent_rows, null_space, unit_rows
-from dalembert.analysis.mass import own_units, spoken
+from dalembert.analysis.mass import spoken
 from dalembert.analysis.numbers import Model, Numbers, Point
 from dalembert.analysis.verdict import Finding
+from dalembert.linear_algebra import independent_rows, sparse_null_space, unit_rows
+from dalembert.mass import own_units
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.symbols import StateSymbols
 from dalembert.violation import violated
@@ -26,14 +27,14 @@ def open_directions(numbers: Numbers, forces: int, names: tuple[str, ...]) -> li
     """The directions of accelerations that are not determined; the first rows of A, so many, have forces."""
     scale = own_units(numbers.M)
     M, A = numbers.M / np.outer(scale, scale), unit_rows(numbers.rows)[0]
-    loose = null_space(np.vstack([M, A]))
+    loose = sparse_null_space(np.vstack([M, A]))
     if len(loose):
         said = ", ".join(spoken(direction / scale, names) for direction in loose)
         message = f"The acceleration along {said} is not determined: it has neither mass nor constraint."
         return [Finding("acceleration", message, True)]
     held = A[[i for i in independent_rows(A) if i < forces]]
     K = np.block([[M, -held.T], [A, np.zeros((len(A), len(held)))]])
-    directions = [direction[: len(M)] for direction in null_space(K)]
+    directions = [direction[: len(M)] for direction in sparse_null_space(K)]
     said = ", ".join(spoken(direction / scale, names) for direction in directions if np.linalg.norm(direction) > 1e-6)
     if not said:
         return []

@@ -10,8 +10,8 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.bounded import GivenUpError, bounded, short
-from dalembert.analysis.mass import own_units
 from dalembert.analysis.numbers import without_spikes
+from dalembert.mass import own_units
 from dalembert.model.standard_form import StandardForm
 
 LONGEST, LARGEST = 600, 6

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.newton import Root, by_differences, root
-from dalembert.analysis.numbers import Model, Point, computable, finite, own_scale
+from dalembert.analysis.numbers import Model, Point, finite, state_orders
+from dalembert.constraint_solver import Root, by_differences, root
 from dalembert.model.values import Floats
+from dalembert.violation import computable, own_scale
 
 TRIES = 24
 ENOUGH = 4
@@ -272,7 +273,10 @@ def _generic(model: Model, start: Point) -> Generic:
 def states_near(model: Model, point: Point) -> list[Settled]:
     """A few states on the constraints not far from a point."""
     rng = np.random.default_rng(22)
-    q, qd = own_scale(point.q), own_scale(point.qd)
+    numbers = model.terms(point)
+    if not finite(numbers):
+        return []
+    q, qd = state_orders(numbers, point)
     found: list[Settled] = []
     for _ in range(6):
         steps = rng.normal(size=(2, len(q)))

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.arrays import is_traced, namespace_of
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.equation.arrays import is_traced, namespace_of
 from dalembert.equation.factored import checked_formulation
 from dalembert.equation.formulation import Formulation, Law
 from dalembert.equation.one_state import answer_of, finished

@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dalembert.arrays import namespace_of
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import Nature
 from dalembert.equation.stacked_least_squares import at_time
-from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
 from dalembert.extras import require
 from dalembert.later import jnp
 from dalembert.stabilisation import Gains, damping
+from dalembert.tolerances import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array
@@ -199,7 +200,8 @@ def stabilised(terms: Terms, levels: tuple[str, ...], gains: Gains | None) -> Ar
     if gains is None or not levels:
         return terms.b
     of_velocity, of_position = zip(*(damping(level, gains) for level in levels), strict=True)
-    return terms.b - jnp.stack(of_velocity) * terms.velocity - jnp.stack(of_position) * terms.position
+    xp = namespace_of(terms.b, *gains)
+    return terms.b - xp.stack(of_velocity) * terms.velocity - xp.stack(of_position) * terms.position
 
 
 def agrees(miss: Any, scale: Any) -> Any:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.equation.factored import Factored
-from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.integration.drift import Baumgarte, Drift, NoCure, Projection
-from dalembert.native.rows import independent_rows
+from dalembert.levels import level_numbers
+from dalembert.linear_algebra import independent_rows
 from dalembert.native.step_control import UNRELIABLE, settings_of
+from dalembert.tolerances import RANK_TOLERANCE
 
 Floats = NDArray[np.float64]
 
@@ -80,6 +81,10 @@ class NativeSteps:
         """Whether it answers for the acceleration at a state."""
         return self.engine.slope(y, t, self.p)[-1] == 1.0
 
+    def accepts(self, y: Floats, t: float) -> bool:
+        """Whether it would take a step from a state, if only a short one: the rows that are left out agree as well."""
+        return self.trusts(y, t) and self.engine.agrees(y, t, self.p)
+
     def sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         """States and all that follows from them at times reached by one step each, by the names of ``Trajectory``.
 
@@ -97,7 +102,8 @@ class NativeSteps:
         if not np.isfinite(y).all():
             trusted &= np.isfinite(y).all(axis=1)
         if not trusted.all():
-            told = {name: np.where(trusted[:, None], values, 0.0) for name, values in told.items()}
+            solved = {name: values for name, values in told.items() if name != "energy"}
+            told |= {name: np.where(trusted[:, None], values, 0.0) for name, values in solved.items()}
         n, count = y.shape[1] // 2, len(times)
         kept = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
         found: dict[str, Any] = {name: told[name] for name in kept}
@@ -140,14 +146,13 @@ def rows_for(
     n = len(y) // 2
     M, _, A, *_ = native.terms(y[:n], y[n:], t, p)
     try:
-        B = _in_mass_metric(M, A)
+        B = in_mass_metric(M, A)
     except np.linalg.LinAlgError:
         return rows
-    levels = [("position", "velocity", "acceleration").index(level) for level in dynamics.levels]
-    return independent_rows(B, levels, RANK_TOLERANCE) if np.isfinite(B).all() else rows
+    return independent_rows(B, level_numbers(dynamics.levels), RANK_TOLERANCE) if np.isfinite(B).all() else rows
 
 
-def _in_mass_metric(M: Floats, A: Floats) -> Floats:
+def in_mass_metric(M: Floats, A: Floats) -> Floats:
     """A L⁻ᵀ with M = LLᵀ.
 
     Point masses need no factoring: from a hundred coordinates on, the library that does it waits for all cores, long if

@@ -174,10 +174,26 @@ class NativeSystem:
 
     def rows_of_many(self, y: Floats, t: Floats, p: Floats) -> Floats:
         """A (k, m, n) alone at k states y (k, 2n) and times (k,), for one set of parameters."""
+        # by the program of all terms: compiling another takes longer than those are worth at a thousand states
+        run, known, computed, places = self._rows
+        found = np.empty((len(t), known.size))
+        found[:] = known
+        found[:, places] = run.computed_at(y, t, np.broadcast_to(p, (len(t), len(p))))[:, computed]
+        return found.reshape(len(t), len(self.source.levels), -1)
+
+    @cached_property
+    def _rows(self) -> tuple[_AtMany, Floats, slice, NDArray[np.int64]]:
+        """The program of all terms; the entries of A that are known; which of those it computes belong where in A."""
         run, shapes = self._terms
-        first, size = prod(shapes[0]) + prod(shapes[1]), prod(shapes[2])
-        found = run(y, t, np.broadcast_to(p, (len(t), len(p))))
-        return found[:, first : first + size].reshape(len(t), *shapes[2])
+        first = prod(shapes[0]) + prod(shapes[1])
+        last = first + prod(shapes[2])
+        start, stop = np.searchsorted(run.computed, [first, last])
+        return run, run.known[first:last], slice(start, stop), run.computed[start:stop] - first
+
+    @property
+    def constant_rows(self) -> bool:
+        """Whether A is the same everywhere: no rank can be lost then."""
+        return not len(self._rows[3])
 
     def _written_books(self, rows: tuple[int, ...], rates: Any) -> tuple[_AtMany, Books]:
         program, books = Programs(self.source, rows, rates).books()
@@ -230,10 +246,14 @@ class _AtMany:
 
     def __call__(self, y: Floats, t: Floats, p: Floats) -> Floats:
         """Outputs (k, number of them) at states (k, size), times (k,) and parameters (k, number of them)."""
+        found = np.empty((len(y), len(self.known)))
+        found[:] = self.known
+        found[:, self.computed] = self.computed_at(y, t, p)
+        return found
+
+    def computed_at(self, y: Floats, t: Floats, p: Floats) -> Floats:
+        """The outputs alone that are not known beforehand, in their order."""
         y, t, p = (np.ascontiguousarray(x, float) for x in (y, t, p))
         computed = np.empty((len(y), len(self.computed)))
         self._each(len(y), y.ctypes.data, t.ctypes.data, p.ctypes.data, p.shape[1], computed.ctypes.data)
-        found = np.empty((len(y), len(self.known)))
-        found[:] = self.known
-        found[:, self.computed] = computed
-        return found
+        return computed

@@ -12,10 +12,10 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model.constraint import Constraint
+from dalembert.model.differentiation import gradient
 from dalembert.model.friction import Continued, Friction
 from dalembert.model.placement import PlacedLaw
 from dalembert.model.standard_form import constraint_row
-from dalembert.model.symbols import t
 from dalembert.model.system import System
 
 
@@ -130,7 +130,7 @@ def with_sticking(system: System, contacts: Collection[Contact], sticking: Colle
 @lru_cache(maxsize=512)
 def velocity_jacobian(contact: Contact, system: System) -> tuple[tuple[Any, ...], ...]:
     """∂v/∂q̇, one row per component."""
-    return tuple(tuple(v.diff(q.diff(t)) for q in system.coordinates) for v in contact.velocity)
+    return tuple(gradient(v, system.velocities) for v in contact.velocity)
 
 
 MAX_SYMBOLIC_COUPLING = 6
@@ -144,6 +144,6 @@ def leaves_reactions(placed: PlacedLaw, system: System) -> bool:
         return False
     symbols = system.symbols
     rows = [[symbols.restore(e) for e in constraint_row(c, symbols).gradient] for c in system.constraints]
-    jacobian = [[v.diff(rate) for rate in system.velocities] for v in tangential(placed, system)]
+    jacobian = [gradient(v, system.velocities) for v in tangential(placed, system)]
     coupling = sp.Matrix(rows) * M.LUsolve(sp.Matrix(jacobian).T)
     return all(sp.simplify(entry) == 0 for entry in coupling)

@@ -15,14 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dalembert.equation import straight_line as sl
-from dalembert.equation.tolerance import SINGULAR_MASS
-
-CLEARLY_INDEPENDENT = 1e-4
-"""Least part of a multiplier's pivot that must be left after the multipliers before it are eliminated: then it has lost
-no more than four of its sixteen digits."""
-
-CLEARLY_DEPENDENT = 1e-10
-"""Most that may be left of a row that was left out as dependent; rounding leaves less."""
+from dalembert.tolerances import CLEARLY_INDEPENDENT, SINGULAR_MASS
 
 CLEARLY_POSITIVE = 100 * SINGULAR_MASS
 """Least part of a diagonal entry of M that its pivot must keep. No pivot is smaller than the smallest eigenvalue of M

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis import linear_facts
+from dalembert import linear_algebra
 from dalembert.analysis.numbers import Numbers, finite, model_of
 from dalembert.analysis.states import ENOUGH, random_starts, random_states
 from dalembert.errors import ConstraintError, ModelError
@@ -56,7 +56,7 @@ def probes(form: StandardForm, system: System) -> Probes:
 
 def independent_rows(probed: Probes, rows: int) -> tuple[int, ...]:
     """The earliest rows of A that span all of them, at the probe where most are independent."""
-    choices = [linear_facts.independent_rows(numbers.A) for numbers in probed.found]
+    choices = [linear_algebra.independent_rows(numbers.A) for numbers in probed.found]
     return max(choices, key=len) if choices else tuple(range(rows))
 
 
@@ -81,7 +81,7 @@ def _refuse_constant_offset(probed: Sequence[Numbers], rows: Sequence[int], leve
     if not probed or not rows:
         return
     chosen = list(rows)
-    found = [linear_facts.dependencies(numbers.A[chosen]) for numbers in probed]
+    found = [linear_algebra.dependencies(numbers.A[chosen]) for numbers in probed]
     for k in (k for k in found[0] if all(found_there.get(k) for found_there in found)):
         row = chosen[k]
         ratios = [{chosen[i]: c for i, c in found_there[k].items()} for found_there in found]

@@ -11,9 +11,9 @@ import numpy as np
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.reaction import Nature
-from dalembert.integration.failure import answer_at
 from dalembert.integration.method import Method
 from dalembert.integration.start import terms_at
+from dalembert.integration.state_answer import answer_at
 from dalembert.lowering.build import build
 from dalembert.model.sticking import Contact, contacts
 from dalembert.model.system import System

@@ -29,9 +29,7 @@ def is_traced(array: Any) -> bool:
     """Whether the numbers of an array are not known yet, being traced by JAX."""
     if namespace_of(array) is np or "jax" not in sys.modules:
         return False
-    from jax.core import Tracer
-
-    return isinstance(array, Tracer)
+    return isinstance(array, jax.core.Tracer)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def cholesky(M: Array) -> Array:
