@@ -38,7 +38,7 @@ peers: $(READY) $(PEERS)  ## the same motions by other packages, and by other en
 $(PEERS): benchmarks/requirements.txt pyproject.toml constraints.txt
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		--requirement benchmarks/requirements.txt --editable .
+		--requirement benchmarks/requirements.txt --editable '.[all]'
 	touch $(PEERS)
 
 $(OLDEST): pyproject.toml constraints-oldest.txt

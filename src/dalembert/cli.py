@@ -369,6 +369,6 @@ def main() -> None:
             stream.reconfigure(errors="spelled_out")
     try:
         app()
-    except (dalembert.DalembertError, OSError) as error:
+    except (dalembert.DalembertError, OSError, ModuleNotFoundError) as error:
         Console(stderr=True).print(f"[red]error:[/] {escape(str(error))}", highlight=False)
         raise SystemExit(2) from None

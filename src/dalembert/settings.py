@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.equation.factored import checked_formulation
 from dalembert.errors import InputError
+from dalembert.extras import require
 from dalembert.integration.drift import Drift, NoCure
 from dalembert.integration.method import Method
 from dalembert.model.function_system import FunctionSystem
@@ -66,6 +67,7 @@ def _solver(solver: Any, step: float | None) -> Any:
     """A diffrax solver that can do what is asked of it, or None for the default one."""
     if solver is None:
         return None
+    require("diffrax")
     import diffrax
 
     if not isinstance(solver, diffrax.AbstractSolver):

@@ -18,6 +18,7 @@ from dalembert.equation.one_state import finished
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.verdict import require_fit
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
+from dalembert.extras import require
 from dalembert.integration.drift import Drift, Projection, drift_notes
 from dalembert.integration.method import Method
 from dalembert.integration.run import run
@@ -259,6 +260,7 @@ def _accounts(
     """What makes the ledger of a run, once it is asked for."""
 
     def ledger(run: Trajectory) -> Ledger:
+        require("jax")
         from dalembert.analysis.bookkeeping import Leg, ledger_of
 
         legs: list[Leg] = []

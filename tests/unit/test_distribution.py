@@ -114,12 +114,18 @@ def test_a_type_checker_sees_the_types_of_an_installed_wheel(python: Path, tmp_p
 
 
 def test_the_floor_file_holds_the_lowest_versions_that_are_allowed() -> None:
-    required = [*PROJECT["dependencies"], *(r for e in PROJECT["optional-dependencies"].values() for r in e)]
-    floors = dict(re.fullmatch(r"([\w-]+)(?:\[.*\])?>=([\w.]+)", entry).groups() for entry in required if ">=" in entry)
+    extras = PROJECT["optional-dependencies"]
+    required = [*PROJECT["dependencies"], *extras["jax"], *extras["plot"], *extras["cli"]]
+    floors = dict(entry.split(">=") for entry in required)
     lines = (ROOT / "constraints-oldest.txt").read_text(encoding="utf-8").splitlines()
     pinned = dict(line.split("==") for line in lines if line and not line.startswith("#"))
-    runtime = {name for name in floors if name in pinned}
-    assert {re.match(r"[\w-]+", entry)[0] for entry in PROJECT["dependencies"]} <= runtime
-    for name in runtime:
-        shortest = min(len(floors[name].split(".")), len(pinned[name].split(".")))
-        assert floors[name].split(".")[:shortest] == pinned[name].split(".")[:shortest], name
+    assert pinned.pop("jaxlib") == pinned["jax"]
+    assert floors.keys() == pinned.keys()
+    for name, floor in floors.items():
+        assert f"{pinned[name]}.".startswith(f"{floor}."), name
+
+
+def test_all_extras_are_in_all_and_in_dev() -> None:
+    extras = PROJECT["optional-dependencies"]
+    assert extras["all"] == [f"dalembert[{','.join(name for name in extras if name not in ('all', 'dev'))}]"]
+    assert "dalembert[all]" in extras["dev"]

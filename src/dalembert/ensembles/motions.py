@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dalembert.ensembles.members import Members
 from dalembert.equation.verdict import OR_WEIGH_THEM
 from dalembert.errors import DalembertError, InputError, SimulationError
+from dalembert.extras import require
 from dalembert.integration.failure import IMPLICIT, SO_FAR
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, rows_for
@@ -236,6 +237,7 @@ def _general(method: Method) -> Method:
     """The same method for the general integrator."""
     if method.step is None:
         return method
+    require("diffrax")
     from dalembert.integration.classical import RungeKutta
 
     return replace(method, solver=RungeKutta())

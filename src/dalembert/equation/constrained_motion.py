@@ -18,6 +18,7 @@ from dalembert.equation.reaction import Nature
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
 from dalembert.equation.verdict import require_fit, require_symmetric
 from dalembert.errors import InputError
+from dalembert.extras import require
 from dalembert.later import jnp, refuse_forked_process
 
 FEW = 256
@@ -83,6 +84,7 @@ def constrained_motion(
     if namespace_of(*arrays) is np and 0 < prod(batch) <= FEW:
         answer = _solve_each(formulation, C is not None, *arrays)
     else:
+        require("jax")
         from dalembert.equation.compiled_batch import solve_batch  # which imports JAX
 
         refuse_forked_process()

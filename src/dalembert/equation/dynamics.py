@@ -19,6 +19,7 @@ from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import Nature
 from dalembert.equation.stacked_least_squares import at_time
+from dalembert.extras import require
 from dalembert.later import jnp
 from dalembert.stabilisation import Gains, damping
 from dalembert.terms import Terms
@@ -149,6 +150,7 @@ class Dynamics:
         self, q: Array, qd: Array, t: Any, p: Any, formulation: Formulation, gains: Gains | None = None
     ) -> ConstrainedMotion:
         """Accelerations and forces at one state, unchecked; with Baumgarte's terms where ``gains`` are given."""
+        require("jax")
         from dalembert.equation.compiled_batch import answer_of  # which imports JAX and makes answers known to it
 
         terms = self.terms(q, qd, t, p)

@@ -7,6 +7,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
+from dalembert.extras import require
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -20,6 +22,7 @@ SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 def blank_figure(width: float, height: float) -> Figure:
     """Return an empty figure, made without pyplot: no window knows of it, and no global state is touched."""
+    require("matplotlib")
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -27,6 +30,7 @@ def blank_figure(width: float, height: float) -> Figure:
 
 def canvas_figure(width: float, height: float) -> Figure:
     """Return an empty figure with a canvas of pixels, 100 to the inch, for what has to be measured or copied."""
+    require("matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.equation.dynamics import Dynamics
+from dalembert.extras import require
 from dalembert.integration.abrupt import Jump, across, contradiction_at, find_abrupt_change, kink_ahead, kink_beside
 from dalembert.integration.hand_over import excluded_ahead, has_no_answer, is_stuck
 from dalembert.integration.leap import Leap, leap
@@ -211,6 +212,7 @@ class _Integration:
                 return NO_STEPS._replace(sound=path.steps > 0)
         if batch is None:
             # diffrax takes long to import, and most runs do without it
+            require("diffrax")
             from dalembert.integration.general_steps import general_stretch
 
             if path.native is not None:

@@ -16,6 +16,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.verdict import refuse_trouble, require_fit
 from dalembert.errors import SimulationError, StateError
+from dalembert.extras import require
 from dalembert.integration.crossings import crossing_notes
 from dalembert.integration.drift import Projection
 from dalembert.integration.failure import why
@@ -178,6 +179,7 @@ def told(
             open_ &= ~here
     if open_.any():
         # as in ``integrate``: diffrax only where it is needed
+        require("diffrax")
         from dalembert.integration.sampling import sample
 
         general = sample(dynamics, method, t0[open_], y0[open_], times[open_], p)

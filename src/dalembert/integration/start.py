@@ -13,6 +13,7 @@ from dalembert.constraint_solver import Equations, nearest_root, retract
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.verdict import require_finite, require_symmetric
 from dalembert.errors import MassMatrixError, StateError
+from dalembert.extras import require
 from dalembert.levels import rows_at
 from dalembert.tolerances import EXACT, SOLVED_RANK_TOLERANCE
 from dalembert.violation import own_size, units, violated
@@ -31,6 +32,7 @@ def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     """The terms at one state, as numbers."""
     if dynamics.native is not None and dynamics.native.possible:
         return Terms(*dynamics.native.terms(q, qd, t, p))
+    require("jax")
     from dalembert.integration.compiled import compiled_terms
 
     return compiled_terms(dynamics, q, qd, t, p)

@@ -18,6 +18,7 @@ from dalembert.equation.painleve import refuse_undetermined
 from dalembert.equation.stacked_least_squares import at_time
 from dalembert.equation.verdict import contradiction, require_positive, require_small_residual
 from dalembert.errors import ConstraintError, MassMatrixError
+from dalembert.extras import require
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import at_own_level, rows_for
 from dalembert.stabilisation import Gains
@@ -35,6 +36,7 @@ def answer_at(
     """
     if not answers_by_numpy(dynamics):
         # which imports JAX
+        require("jax")
         from dalembert.integration.compiled import compiled_answer
 
         return compiled_answer(dynamics, q, qd, t, p, formulation, gains)
