@@ -3,8 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 PEERS := .venv-peers/.ready
+OLDEST := .venv-oldest/.ready
 
-.PHONY: demo test test-slow lint fuzz bench peers format clean
+.PHONY: demo test test-slow test-oldest lint fuzz bench peers format clean
 
 demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
@@ -14,6 +15,9 @@ test: $(READY)  ## what a change can break, documentation included
 
 test-slow: $(READY)  ## what takes long and guards against what is rare
 	OPTIMISED=yes $(BIN)/python -m pytest -n auto --dist worksteal -m slow
+
+test-oldest: $(OLDEST)  ## the tests with the lowest versions that pyproject.toml allows; choose some by TESTS=...
+	.venv-oldest/bin/python -m pytest -n auto --dist worksteal $(TESTS)
 
 lint: $(READY)  ## formatting, style, types, layers
 	$(BIN)/ruff format --check .
@@ -34,8 +38,14 @@ peers: $(READY) $(PEERS)  ## the same motions by other packages, and by other en
 $(PEERS): benchmarks/requirements.txt pyproject.toml constraints.txt
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		--requirement benchmarks/requirements.txt --editable .
+		--requirement benchmarks/requirements.txt --editable '.[all]'
 	touch $(PEERS)
+
+$(OLDEST): pyproject.toml constraints-oldest.txt
+	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt \
+		--editable '.[dev]'
+	touch $(OLDEST)
 
 format: $(READY)
 	$(BIN)/ruff format .
@@ -48,4 +58,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf .venv .venv-peers out build dist
+	rm -rf .venv .venv-peers .venv-oldest out build dist

@@ -26,6 +26,7 @@ from dalembert.errors import ModelError as ModelError
 from dalembert.errors import PainleveError as PainleveError
 from dalembert.errors import SimulationError as SimulationError
 from dalembert.errors import StateError as StateError
+from dalembert.extras import with_extra
 from dalembert.model.constraint import Constraint as Constraint
 from dalembert.model.constraint import pfaffian as pfaffian
 from dalembert.model.friction import Coulomb as Coulomb
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from dalembert.equation.pseudo_inverse import PseudoInverse as PseudoInverse
     from dalembert.equation.singular_mass import SingularMass as SingularMass
     from dalembert.equation.stacked_least_squares import StackedLeastSquares as StackedLeastSquares
+    from dalembert.figures.geometry import plot_geometry as plot_geometry
     from dalembert.fitting.fit import fit as fit
     from dalembert.fitting.observation import Observation as Observation
     from dalembert.fitting.result import Comparison as Comparison
@@ -101,7 +103,6 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.vectors import quaternion as quaternion
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derivation import derive as derive
-    from dalembert.report.geometry import plot_geometry as plot_geometry
     from dalembert.variational import Vakonomic as Vakonomic
     from dalembert.variational import vakonomic as vakonomic
     from dalembert.verbs import build as build
@@ -169,7 +170,7 @@ _LATER = {
     "quaternion": "mechanisms.vectors",
     "Derivation": "report.derivation",
     "derive": "report.derivation",
-    "plot_geometry": "report.geometry",
+    "plot_geometry": "figures.geometry",
     "Vakonomic": "variational",
     "vakonomic": "variational",
     "build": "verbs",
@@ -186,11 +187,15 @@ def __getattr__(name: str) -> Any:
         nearest = [] if name.startswith("_") else difflib.get_close_matches(name, __dir__(), n=1)
         hint = f". Did you mean `{nearest[0]}`?" if nearest else ""
         raise AttributeError(f"module `dalembert` has no attribute `{name}`{hint}")
-    value = getattr(importlib.import_module(f"dalembert.{_LATER[name]}"), name)
+    try:
+        module = importlib.import_module(f"dalembert.{_LATER[name]}")
+    except ModuleNotFoundError as missing:
+        raise with_extra(missing) from None
+    value = getattr(module, name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    hidden = {"annotations", "difflib", "importlib", "os", "sys", "Any", "TYPE_CHECKING"}
+    hidden = {"annotations", "difflib", "importlib", "os", "sys", "Any", "TYPE_CHECKING", "with_extra"}
     return sorted({name for name in globals() if not name.startswith("_")} - hidden | {*_LATER, "gallery"})

@@ -165,7 +165,7 @@ def run(
     ] = None,
     times: Annotated[str | None, typer.Option(help="As 0:10:101 (start, end, count), or as 0,1,2.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure of the motion: png, pdf or svg.")] = None,
-    animate: Annotated[Path | None, typer.Option(help="Write a film of the motion: gif or html.")] = None,
+    animate: Annotated[Path | None, typer.Option(help="Write an animation of the motion: gif or html.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the trajectory: nc (NetCDF) or csv (a table).")] = None,
     ledger: Annotated[bool, typer.Option("--ledger", help="Print who does what work.")] = False,
 ) -> None:
@@ -369,6 +369,6 @@ def main() -> None:
             stream.reconfigure(errors="spelled_out")
     try:
         app()
-    except (dalembert.DalembertError, OSError) as error:
+    except (dalembert.DalembertError, OSError, ModuleNotFoundError) as error:
         Console(stderr=True).print(f"[red]error:[/] {escape(str(error))}", highlight=False)
         raise SystemExit(2) from None

@@ -10,10 +10,11 @@ from typing import Any
 
 
 def keep_compiled_programs() -> None:
-    """Let JAX keep compiled programs in the user's cache folder, unless another place, or none, was chosen already."""
-    import jax
+    """Let JAX, which must be imported, keep compiled programs in the user's cache folder.
 
-    config: Any = jax.config  # its options are attributes that no stub knows
+    Unless another place, or none, was chosen already.
+    """
+    config: Any = sys.modules["jax"].config  # its options are attributes that no stub knows
     if config.jax_compilation_cache_dir is not None or not config.jax_enable_compilation_cache:
         return
     folder = user_cache() / "dalembert" / "jax"

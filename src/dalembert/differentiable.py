@@ -38,7 +38,7 @@ from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, state_values, time_values
 from dalembert.settings import method_of, require_system
-from dalembert.sticking.pieces import Pieces
+from dalembert.stick_slip.simulation import StickSlipSimulation
 from dalembert.violation import state_scales, violated
 
 Flow = Callable[[Any, Any, Mapping[Any, Any]], tuple[Array, Array]]
@@ -209,11 +209,13 @@ def _refuse_rest(system: System, method: Method, q: Any, qd: Any, times: Any, p:
     if not touching:
         return
     method = with_tolerances(build(system), method, q, qd, times[0], p)
-    pieces = Pieces(system, touching, method, dict(zip(system.parameter_names, map(float, p), strict=True)))
-    found = pieces.run(q, qd, times, allow_violation=True, progress=False)
-    for piece in pieces.pieces:
-        begin, resting = float(piece.path.t[0]), piece.phase.mode.sticking
-        names = {c.name: begin for c in resting} or {c.name: piece.end for c in piece.stopped()}
+    stick_slip = StickSlipSimulation(
+        system, touching, method, dict(zip(system.parameter_names, map(float, p), strict=True))
+    )
+    found = stick_slip.run(q, qd, times, allow_violation=True, progress=False)
+    for segment in stick_slip.segments:
+        begin, resting = float(segment.path.t[0]), segment.phase.mode.sticking
+        names = {c.name: begin for c in resting} or {c.name: segment.end for c in segment.stopped()}
         if names:
             name, time = next(iter(names.items()))
             raise SimulationError(

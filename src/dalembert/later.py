@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.compilation_cache import keep_compiled_programs
 from dalembert.errors import DeviceError
+from dalembert.extras import require
 
 __all__ = ["jax", "jnp", "jsl", "jsp", "lax", "refuse_forked_process"]
 
@@ -47,6 +48,7 @@ else:
             if attribute == "_name" or attribute in ("__deepcopy__", "__getstate__", "__setstate__", "__wrapped__"):
                 raise AttributeError(attribute)
             refuse_forked_process()
+            require("jax")
             module = importlib.import_module(self._name)
             keep_compiled_programs()
             value = getattr(module, attribute)

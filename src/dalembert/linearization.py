@@ -14,11 +14,11 @@ import scipy.linalg
 import sympy as sp
 from numpy.typing import NDArray
 
-from dalembert.analysis.linear_facts import independent_rows
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError, ModelError, StateError
 from dalembert.integration.start import require_start, terms_at
 from dalembert.later import refuse_forked_process
+from dalembert.linear_algebra import independent_rows, null_space, unit_rows
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.model.expressions import as_expression
 from dalembert.model.function_system import FunctionSystem
@@ -28,8 +28,9 @@ from dalembert.model.system import System
 from dalembert.model.validation import expression_problems
 from dalembert.native.derivatives import along, differentiated
 from dalembert.native.tape import Program, Tape
-from dalembert.sticking.at_rest import contacts_at_rest
+from dalembert.stick_slip.motion_at_rest import contacts_at_rest
 from dalembert.table import aligned
+from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 from dalembert.verbs import prepared
 
 Floats = NDArray[np.float64]
@@ -175,10 +176,7 @@ def _by_jax(dynamics: Dynamics, x: Floats, t: float, p: Any) -> tuple[Floats, ..
 def _kernel(rows: Floats, size: int) -> Floats:
     if not len(rows):
         return np.eye(size)
-    scaled = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    _, values, directions = np.linalg.svd(scaled)
-    rank = int((values > 1e-9 * values[0]).sum())
-    return directions[rank:].T
+    return null_space(unit_rows(rows)[0], SOLVED_RANK_TOLERANCE).T
 
 
 def _about_equilibrium(dynamics: Dynamics, near: Nearby) -> Linearization:

@@ -7,14 +7,9 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-
-SINGULAR_MASS = 1e-12
-"""A mass matrix is singular when, scaled to a unit diagonal, it has an eigenvalue that is less than this fraction of
-its largest one: when its condition number in the coordinates' own units exceeds 1e12. A change of units of a coordinate
-scales its row and column of M, and changes nothing."""
+from dalembert.array_types import Floats
+from dalembert.tolerances import SINGULAR_MASS, SYMMETRY_TOLERANCE
 
 Kind = Literal["positive definite", "indefinite", "singular", "negative definite", "not symmetric"]
 
@@ -45,7 +40,7 @@ def mass_kind(M: Floats) -> MassKind:
 
 def is_symmetric(M: Any) -> bool:
     """Whether every matrix of a batch (..., n, n) is symmetric up to rounding."""
-    return bool(np.abs(M - np.swapaxes(M, -1, -2)).max(initial=0.0) <= 1e-10 * np.abs(M).max(initial=0.0))
+    return bool(np.abs(M - np.swapaxes(M, -1, -2)).max(initial=0.0) <= SYMMETRY_TOLERANCE * np.abs(M).max(initial=0.0))
 
 
 def own_units(M: Floats) -> Floats:

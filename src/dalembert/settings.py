@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.equation.factored import checked_formulation
 from dalembert.errors import InputError
+from dalembert.extras import require
 from dalembert.integration.drift import Drift, NoCure
 from dalembert.integration.method import Method
 from dalembert.model.function_system import FunctionSystem
@@ -32,12 +33,26 @@ def method_of(
         formulation=checked_formulation(formulation),
         drift=_drift(drift),
         solver=_solver(solver, step),
-        rtol=tolerance_value(rtol, "rtol"),
+        rtol=_relative_tolerance(rtol),
         atol=None if atol is None else tolerance_value(atol, "atol"),
         step=None if step is None else tolerance_value(step, "step"),
         max_steps=_count(max_steps),
         max_step=np.inf if max_step is None else tolerance_value(max_step, "max_step"),
     )
+
+
+LEAST_RTOL = 100 * np.finfo(float).eps
+"""The smallest relative tolerance: below it rounding decides about the steps."""
+
+
+def _relative_tolerance(rtol: Any) -> float:
+    value = tolerance_value(rtol, "rtol")
+    if value < LEAST_RTOL:
+        raise InputError(
+            f"`rtol` must be at least {LEAST_RTOL:.1e}, a hundred times the rounding of float64; got {rtol!r}. "
+            f"Pass a larger one; 1e-12 is nearly as accurate as float64 allows."
+        )
+    return value
 
 
 def _drift(drift: Any) -> Drift:
@@ -52,6 +67,7 @@ def _solver(solver: Any, step: float | None) -> Any:
     """A diffrax solver that can do what is asked of it, or None for the default one."""
     if solver is None:
         return None
+    require("diffrax")
     import diffrax
 
     if not isinstance(solver, diffrax.AbstractSolver):

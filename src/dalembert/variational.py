@@ -20,17 +20,19 @@ from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.multipliers import Multipliers
-from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, ModelError, SimulationError
 from dalembert.integration.start import require_start, terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.later import refuse_forked_process
+from dalembert.levels import rows_at
+from dalembert.linear_algebra import dependence_shares, rank, unit_rows
 from dalembert.lowering.build import build
 from dalembert.model.ordering import in_order, quoted
 from dalembert.model.standard_form import euler_lagrange, standard_form
 from dalembert.model.symbols import coordinates, t
 from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
+from dalembert.tolerances import NAMED_SHARE, RANK_TOLERANCE, TINY
 from dalembert.verbs import simulate
 
 Floats = NDArray[np.float64]
@@ -245,17 +247,16 @@ def _require_regular(vakonomic: Vakonomic, q: Floats, qd: Floats, t0: Any, p: tu
     """Raise unless q̈ and λ̇ are determined at the start."""
     names, n = vakonomic.system.constraint_names, len(vakonomic.system.coordinates)
     saddle = np.asarray(terms_at(build(vakonomic.equations), q, qd, t0, p).M)
-    W, A = saddle[:n, :n], _unit_rows(saddle[n:, :n])
-    left, values, _ = np.linalg.svd(A)
-    rank = int((values > RANK_TOLERANCE).sum())
-    if rank < len(A):
-        involved = np.flatnonzero(np.abs(left[:, rank:]).max(axis=1) > 1e-3)
+    W, A = saddle[:n, :n], unit_rows(saddle[n:, :n])[0]
+    shares = dependence_shares(A)
+    if shares.any():
+        involved = np.flatnonzero(shares > NAMED_SHARE)
         raise ConstraintError(
-            f"the constraints must be independent to have vakonomic multipliers; at the start they have rank {rank} of "
-            f"{len(A)} because of {quoted(names[int(k)] for k in involved)}. Remove what follows from the others."
+            f"the constraints must be independent to have vakonomic multipliers; at the start they have rank {rank(A)} "
+            f"of {len(A)} because of {quoted(names[int(k)] for k in involved)}. Remove what follows from the others."
         )
     # in a common scale: neither the unit of mass nor that of a constraint shall decide
-    W = W / max(np.abs(W).max(), 1e-300)
+    W = W / max(np.abs(W).max(), TINY)
     values = np.linalg.svd(np.block([[W, A.T], [A, np.zeros((len(A), len(A)))]]), compute_uv=False)
     if values[-1] <= RANK_TOLERANCE * values[0]:
         raise MassMatrixError(
@@ -264,18 +265,13 @@ def _require_regular(vakonomic: Vakonomic, q: Floats, qd: Floats, t0: Any, p: tu
         )
 
 
-def _unit_rows(A: Floats) -> Floats:
-    length = np.linalg.norm(A, axis=-1, keepdims=True)
-    return A / np.where(length > 0, length, 1.0)
-
-
 def _described(system: System, run: Trajectory, chosen: Floats, parameters: dict[str, float]) -> Trajectory:
     """A run of the extended system as a motion of the given one."""
     dynamics, n = build(system), len(system.coordinates)
     q, qd, acceleration = run.q[:, :n], run.qd[:, :n], run.acceleration[:, :n]
     terms, energy = _along(dynamics, q, qd, run.t, _arrays(parameters))
     M, Q, A, _, position, velocity = (np.asarray(term) for term in terms)
-    at_position = np.array([level == "position" for level in dynamics.levels])
+    at_position = rows_at(dynamics.levels, "position")
     start = ", ".join(f"`{name}` = {value:g}" for name, value in zip(dynamics.constraints, chosen, strict=True))
     note = f"By vakonomic mechanics, not d'Alembert's principle, with the chosen multipliers {start} at the start."
     return replace(
@@ -289,7 +285,7 @@ def _described(system: System, run: Trajectory, chosen: Floats, parameters: dict
         reactions=run.qd[:, n:],
         violation=np.where(at_position, position, velocity),
         velocity_violation=velocity,
-        rank=np.linalg.matrix_rank(_unit_rows(A), tol=RANK_TOLERANCE),
+        rank=rank(unit_rows(A)[0]),
         energy=np.asarray(energy),
         coordinates=dynamics.coordinates,
         constraints=dynamics.constraints,

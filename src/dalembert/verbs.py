@@ -18,14 +18,16 @@ from dalembert.equation.one_state import finished
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.verdict import require_fit
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
+from dalembert.extras import require
 from dalembert.integration.drift import Drift, Projection, drift_notes
-from dalembert.integration.failure import answer_at
 from dalembert.integration.method import Method
 from dalembert.integration.run import run
 from dalembert.integration.scales import with_tolerances
-from dalembert.integration.start import State, nearest_state
+from dalembert.integration.start import State, nearest_state, terms_at
+from dalembert.integration.state_answer import answer_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build as build
+from dalembert.mass import mass_kind
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.ordering import by_name
@@ -33,9 +35,9 @@ from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
 from dalembert.settings import method_of, require_system
-from dalembert.sticking.at_rest import answer_at_rest
-from dalembert.sticking.joining import places
-from dalembert.sticking.pieces import Pieces
+from dalembert.stick_slip.joined_trajectory import ledger_entries
+from dalembert.stick_slip.motion_at_rest import motion_at_rest
+from dalembert.stick_slip.simulation import StickSlipSimulation
 
 if TYPE_CHECKING:
     from dalembert.analysis.ledger import Ledger
@@ -106,7 +108,7 @@ def _at_rest(
         return None
     method = method_of(formulation, Projection(), None, 1e-9, 1e-11, None, 1)
     numbers = dict(zip(dynamics.parameters, map(float, p), strict=True))
-    return answer_at_rest(system, method, q, qd, t, numbers)
+    return motion_at_rest(system, method, q, qd, t, numbers)
 
 
 def simulate(
@@ -172,14 +174,14 @@ def simulate(
     times = time_values(times, "times", increasing=True)
     method = with_tolerances(dynamics, method, q0, qd0, times[0], p)
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
-    pieces = _pieces(system, dynamics, method, p)
-    accounts = _accounts(dynamics, method, p, pieces)
+    stick_slip = _stick_slip(system, dynamics, method, p)
+    accounts = _accounts(dynamics, method, p, stick_slip)
     try:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
-        if pieces is None:
+        if stick_slip is None:
             found = run(dynamics, method, q0, qd0, times, p, **start)
         else:
-            found = pieces.run(q0, qd0, times, **start)
+            found = stick_slip.run(q0, qd0, times, **start)
         notes = (*found.notes, *drift_notes(method.drift), *redundancies(dynamics, found, p))
         return replace(found, notes=notes, accounts=accounts)
     except (MassMatrixError, ConstraintError) as refusal:
@@ -187,7 +189,7 @@ def simulate(
     except SimulationError as end:
         end.trajectory = replace(end.trajectory, accounts=accounts)
         _refuse_paradox(dynamics, end, method.formulation, p)
-        said = _hidden_behind(system, p)
+        said = _hidden_behind(system, p) if _may_be_hidden(dynamics, end.trajectory, p) else ""
         raise SimulationError(f"{end}{said}", end.time, end.trajectory) if said else end from None
 
 
@@ -244,27 +246,32 @@ def prepared(
     return build(system), q, qd, p
 
 
-def _pieces(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -> Pieces | None:
-    """What simulates a system with contacts that can stick, or None if it has none."""
+def _stick_slip(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -> StickSlipSimulation | None:
+    """Return the simulation of a system with contacts that can stick, None if it has no such contacts."""
     touching = contacts(system) if isinstance(system, System) else ()
     if not isinstance(system, System) or not touching:
         return None
-    return Pieces(system, touching, method, dict(zip(dynamics.parameters, map(float, p), strict=True)))
+    return StickSlipSimulation(system, touching, method, dict(zip(dynamics.parameters, map(float, p), strict=True)))
 
 
-def _accounts(dynamics: Dynamics, method: Method, p: Any, pieces: Pieces | None) -> Callable[[Trajectory], Ledger]:
+def _accounts(
+    dynamics: Dynamics, method: Method, p: Any, stick_slip: StickSlipSimulation | None
+) -> Callable[[Trajectory], Ledger]:
     """What makes the ledger of a run, once it is asked for."""
 
     def ledger(run: Trajectory) -> Ledger:
+        require("jax")
         from dalembert.analysis.bookkeeping import Leg, ledger_of
 
         legs: list[Leg] = []
         start, last = float(run.t[0]), float(run.t[-1])
-        if pieces is not None:
-            for piece in pieces.pieces:
-                phase, end = piece.phase, min(piece.end, last)
+        if stick_slip is not None:
+            for segment in stick_slip.segments:
+                phase, end = segment.phase, min(segment.end, last)
                 if end > start:
-                    legs.append(Leg(phase.mode.dynamics, phase.values, piece.path, start, end, places(phase.mode)))
+                    legs.append(
+                        Leg(phase.mode.dynamics, phase.values, segment.path, start, end, ledger_entries(phase.mode))
+                    )
                     start = end
         return ledger_of(dynamics, method, p, run, legs)
 
@@ -288,6 +295,13 @@ def _explained(refusal: MassMatrixError | ConstraintError, system: AnySystem, p:
     """The refusal of a start, with the hidden constraints that are behind it if there are any."""
     said = _hidden_behind(system, p)
     return type(refusal)(f"{refusal}{said}") if said else refusal
+
+
+def _may_be_hidden(dynamics: Dynamics, so_far: Trajectory, p: Any) -> bool:
+    """Whether a run may have ended for hidden constraints: there are none where M and the rows have full rank."""
+    M = np.asarray(terms_at(dynamics, so_far.q[-1], so_far.qd[-1], so_far.t[-1], p).M)
+    full = int(so_far.rank[-1]) == len(dynamics.constraints)
+    return not full or not np.isfinite(M).all() or mass_kind(M).kind != "positive definite"
 
 
 def _hidden_behind(system: AnySystem, p: Any) -> str:

@@ -7,16 +7,7 @@ from typing import Any
 
 import numpy as np
 
-START_TOLERANCE = 1e-8
-"""A state may miss a constraint by this fraction of the constraint's own terms there."""
-
-LEAST_DISTANCE = 1e-10
-"""And by this distance along each of its coordinates, relative to their scales or sizes, where its terms are small."""
-
-
-EXACT = 1e-12
-"""Residuals below this fraction of a constraint's own terms are rounding."""
-
+from dalembert.tolerances import LEAST_DISTANCE, ROUNDING, START_TOLERANCE
 
 DRIFTED = 10.0
 """A redundant constraint may be farther off than the others, each measured along its gradient, by this factor."""
@@ -63,10 +54,6 @@ def units(mass_matrix: Any, q: Any, x: Any, xp: Any = np) -> Any:
     return xp.maximum(unit, xp.abs(xp.asarray(q)))
 
 
-NOISE = 1e-14
-"""Numbers below this say nothing about the scale of a problem: they are what rounding leaves of a zero."""
-
-
 def scales(mass_matrix: Any, x: Any, otherwise: float = 1.0, xp: Any = np) -> Any:
     """The scale (..., n) of each coordinate or velocity: one, or less where all of x (..., n) is smaller.
 
@@ -78,7 +65,7 @@ def scales(mass_matrix: Any, x: Any, otherwise: float = 1.0, xp: Any = np) -> An
     largest = (weight * x).max(axis=-1, keepdims=True, initial=0.0)
     own = largest / xp.where(weight > 0, weight, xp.inf)
     found = xp.minimum(xp.where(weight > 0, own, 1.0), 1.0)
-    return xp.where(x.max(axis=-1, keepdims=True, initial=0.0) > NOISE, found, otherwise)
+    return xp.where(x.max(axis=-1, keepdims=True, initial=0.0) > ROUNDING, found, otherwise)
 
 
 def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any = np) -> Any:
@@ -92,9 +79,28 @@ def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any 
     weight = xp.sqrt(xp.abs(xp.diagonal(xp.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
     safe = xp.where(weight > 0, weight, xp.inf)
     L, rate, pull = (x.max(axis=-1, keepdims=True, initial=0.0) for x in (weight * q, weight * qd, force / safe))
-    known = q.max(axis=-1, keepdims=True, initial=0.0) > NOISE
+    known = (q.max(axis=-1, keepdims=True, initial=0.0) > ROUNDING) & (L > 0)  # what has no mass tells nothing
     V = xp.maximum(rate, xp.maximum(xp.sqrt(L * pull), L))
     own_q = xp.maximum(1.0, q)
     own_qd = xp.maximum(xp.maximum(1.0, qd), own_q * V / xp.where(known, L, 1.0))
     found = [xp.where(weight > 0, xp.minimum(S / safe, own), 1.0) for S, own in ((L, own_q), (V, own_qd))]
     return xp.where(known, xp.concatenate(found, axis=-1), 1.0)
+
+
+def computable(array: Any) -> Any:
+    """Which entries are numbers, and such that their squares are numbers, too."""
+    return np.abs(array) < 1e150
+
+
+def own_scale(x: Any) -> Any:
+    """The order of magnitude of each number, one where it is zero but for rounding.
+
+    A power of ten and not the number itself: numbers measured by themselves are all alike, and random ones random no
+    more.
+    """
+    return order_of_magnitude(np.where(np.abs(x) > ROUNDING, np.abs(x), 1.0))
+
+
+def order_of_magnitude(size: Any) -> Any:
+    """The nearest power of ten of each positive number."""
+    return 10.0 ** np.round(np.log10(size))

@@ -15,9 +15,10 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.figures.html_page import document
 from dalembert.report.blocks import block_root
 from dalembert.report.common_factor import with_common_factor
-from dalembert.report.page import PAGE_STYLE, STYLE, document
+from dalembert.report.derivation_page import PAGE_STYLE, STYLE
 from dalembert.report.spelling import look_alikes, typeset
 from dalembert.report.steps import Step
 from dalembert.report.tex import READABLE, latex, prose

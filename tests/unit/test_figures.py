@@ -11,9 +11,10 @@ from matplotlib import colors
 from PIL import Image
 
 import dalembert as da
-from dalembert.integration.animation import _delay, frame_times, guessed_points
-from dalembert.integration.plotting import COLOURS, MOST_LINES, pretty
-from dalembert.report.geometry import scaled_vectors
+from dalembert.figures.animation import _delay, frame_times, guessed_points
+from dalembert.figures.geometry import scaled_vectors
+from dalembert.figures.style import COLOURS, pretty
+from dalembert.figures.trajectory_figures import MOST_LINES
 from helpers import random_spd
 
 UNITS = {"x": "m", "y": "m", "theta": "rad", "t": "s", "force": "N", "force theta": "N m", "rod": "m²"}

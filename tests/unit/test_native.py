@@ -13,6 +13,7 @@ from llvmlite import ir
 from scipy.integrate import DOP853
 
 import dalembert as da
+from dalembert.linear_algebra import independent_rows
 from dalembert.lowering.build import build
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
@@ -20,7 +21,6 @@ from dalembert.lowering.source import source_of
 from dalembert.native import dormand_prince
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.elimination import eliminate, sparse_order
-from dalembert.native.rows import independent_rows
 from dalembert.native.tape import Program, Tape, Value
 from helpers import CHAIN_NUMBERS, chain, chain_state, pendulum, random_rank_deficient, random_spd
 
@@ -161,11 +161,12 @@ def test_independent_rows_span_the_rest(seed: int) -> None:
     levels = rng.integers(0, 3, m).tolist()
     kept = independent_rows(B, levels, 1e-10)
     assert len(kept) == rank
-    assert np.linalg.matrix_rank(B[list(kept)] / np.linalg.norm(B[list(kept)], axis=1, keepdims=True)) == rank
+    if rank:  # before NumPy 2.4 a matrix without rows has no rank
+        assert np.linalg.matrix_rank(B[list(kept)] / np.linalg.norm(B[list(kept)], axis=1, keepdims=True)) == rank
     for level in range(3):
         low = [k for k in range(m) if levels[k] <= level]
         scaled = B[low] / np.maximum(np.linalg.norm(B[low], axis=1, keepdims=True), 1e-300)
-        assert sum(levels[k] <= level for k in kept) == np.linalg.matrix_rank(scaled, tol=1e-9)
+        assert sum(levels[k] <= level for k in kept) == (np.linalg.matrix_rank(scaled, tol=1e-9) if low else 0)
 
 
 def mixed() -> da.System:

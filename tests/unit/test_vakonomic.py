@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import dalembert as da
-from dalembert.report.figures import figures_of
+from dalembert.report.case_figures import figures_of
 
 t = da.t
 SKATE = {"m": 1.0, "J": 0.1, "G": 2.9}

@@ -14,7 +14,6 @@ import numpy as np
 from jax import Array, lax
 
 from dalembert.analysis.ledger import Entry, Ledger
-from dalembert.analysis.linear_facts import independent_rows
 from dalembert.analysis.quadrature import Leg, nodes_along, whole_run
 from dalembert.equation.dynamics import Dynamics, damping_rates, stabilised
 from dalembert.equation.factored import Factored
@@ -26,6 +25,7 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import shortest_multipliers
 from dalembert.integration.start import terms_at
 from dalembert.integration.trajectory import Trajectory
+from dalembert.linear_algebra import independent_rows
 from dalembert.violation import violated
 
 OPEN = 1e3

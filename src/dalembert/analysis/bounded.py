@@ -22,7 +22,8 @@ from time import process_time
 from typing import Any, TypeVar
 
 import mpmath
-import sympy as sp
+
+from dalembert.model import graph
 
 T = TypeVar("T")
 
@@ -113,7 +114,7 @@ def budget(seconds: float | None = None) -> Generator[None]:
 
 def short(most: int, *expressions: Any) -> None:
     """Raise ``GivenUpError`` if expressions have more than so many operations."""
-    if sum(int(sp.count_ops(e)) for e in expressions) > most:
+    if graph.operations(*expressions) > most:
         raise GivenUpError(f"the expressions have more than {most} operations")
 
 

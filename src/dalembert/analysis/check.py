@@ -12,9 +12,8 @@ from dalembert.analysis.demands import motion_equations
 from dalembert.analysis.feasibility import LEVELS
 from dalembert.analysis.gradients import degenerate_rows, powerless, void_rows, without_rounding
 from dalembert.analysis.hidden import Hidden, hidden_constraints, undecided
-from dalembert.analysis.linear_facts import dependencies, determined, independent_rows, rank_gap
-from dalembert.analysis.mass import MassKind, mass_kind, spoken
-from dalembert.analysis.numbers import Model, Numbers, Point, computable, finite, model_of
+from dalembert.analysis.mass import spoken
+from dalembert.analysis.numbers import Model, Point, model_of
 from dalembert.analysis.refusal import in_words
 from dalembert.analysis.saddle import determinant, hidden_findings, open_directions
 from dalembert.analysis.singular_places import singular_places
@@ -31,10 +30,14 @@ from dalembert.analysis.subject import Subject, values_in
 from dalembert.analysis.verdict import Finding, FreeData, Verdict
 from dalembert.analysis.violations import violations
 from dalembert.errors import InputError
+from dalembert.linear_algebra import dependencies, determined, independent_rows, rank_gap
+from dalembert.mass import MassKind, mass_kind
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import standard_form
 from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import parameter_values, scalar_value, state_values
+from dalembert.terms import Terms
+from dalembert.violation import computable
 
 
 @in_words
@@ -94,7 +97,7 @@ def check(
     if point is None:
         return _unknown("no state was found at which all terms are real and finite.")
     numbers = model.terms(point)
-    if not finite(numbers):
+    if not numbers.is_finite:
         return _not_finite(numbers)
     numbers = without_rounding(model, numbers, around)
     subject = Subject(system, model, point, numbers, around, q is not None, fixed)
@@ -114,7 +117,7 @@ def _states_anywhere(model: Model, fixed: Fixed) -> tuple[list[Settled], list[Fi
     return states, [Finding("parameters", message)]
 
 
-def _not_finite(numbers: Numbers) -> Verdict:
+def _not_finite(numbers: Terms) -> Verdict:
     names = ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs", "position", "velocity")
     bad = [name for name, array in zip(names, numbers, strict=True) if not computable(array).all()]
     return _unknown(f"{quoted(bad)} must be finite there; look for a division by zero or a root of a negative number.")
@@ -145,7 +148,7 @@ def _verdict(subject: Subject, findings: list[Finding], *, allow_violation: bool
     loose = _loose(subject, hidden, whole) if kind.kind != "positive definite" else []
     findings.extend(loose)
     _mass(subject, kind, findings, solvable=not loose and hidden.impossible is None)
-    kept = independent_rows(numbers.rows)
+    kept = independent_rows(numbers.scaled_rows)
     findings.append(Finding("freedom", _freedom(len(system.coordinates), len(subject.names), len(kept))))
     redundant = _redundant(subject, findings, regular=not degenerate)
     if not degenerate:  # where it is, what the gradients demand is rounding
@@ -160,11 +163,11 @@ def _verdict(subject: Subject, findings: list[Finding], *, allow_violation: bool
         violations=missed,
         mass_matrix=kind.kind,
         rank=len(kept),
-        rank_gap=rank_gap(numbers.rows),
+        rank_gap=rank_gap(numbers.scaled_rows),
         degrees_of_freedom=len(system.coordinates) - len(kept),
         redundant=redundant,
         conflicts=conflicts,
-        unique_multipliers=dict(zip(subject.names, determined(numbers.rows), strict=True)),
+        unique_multipliers=dict(zip(subject.names, determined(numbers.scaled_rows), strict=True)),
         hidden_constraints=tuple(constraint.expression for constraint in hidden.constraints),
         free_data=data,
         saddle_determinant=determinant(model.form, kept),
@@ -203,12 +206,12 @@ def _mass(subject: Subject, found: MassKind, findings: list[Finding], *, solvabl
         how = "changes its sign" if place.changes_sign else "is singular"
         findings.append(Finding("mass matrix", f"It {how} where {place.equation}."))
     if places.not_shown:
-        message = f"Numbers suggest that it is singular at some states; where is not shown: {places.not_shown}."
+        message = f"Terms suggest that it is singular at some states; where is not shown: {places.not_shown}."
         findings.append(Finding("mass matrix", message))
 
 
 def _redundant(subject: Subject, findings: list[Finding], *, regular: bool) -> dict[str, dict[str, float]]:
-    A, names = subject.numbers.rows, subject.names
+    A, names = subject.numbers.scaled_rows, subject.names
     found = {names[i]: {names[k]: c for k, c in parts.items()} for i, parts in dependencies(A).items()}
     idle = [name for name, off in zip(names, powerless(subject.model, subject.around), strict=True) if off]
     empty = {names[i] for i in void_rows(subject.model, subject.fixed)} if idle else set()
@@ -278,8 +281,8 @@ def _degenerate_place(subject: Subject, findings: list[Finding]) -> bool:
 def _singular_place(subject: Subject, findings: list[Finding]) -> None:
     """Whether the rank is lower here than at admissible states near by."""
     model, around = subject.model, subject.around
-    near = [independent_rows(without_rounding(model, model.terms(state.point), around).rows) for state in around]
-    here, most = independent_rows(subject.numbers.rows), max(near, key=len, default=())
+    near = [independent_rows(without_rounding(model, model.terms(state.point), around).scaled_rows) for state in around]
+    here, most = independent_rows(subject.numbers.scaled_rows), max(near, key=len, default=())
     if len(most) > len(here):
         lost = [subject.names[i] for i in most if i not in here]
         message = (

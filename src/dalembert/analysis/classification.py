@@ -13,12 +13,12 @@ from dalembert.analysis.bounded import GivenUpError, bounded
 from dalembert.analysis.derived_flag import Flag, Pfaffian, derived_flag
 from dalembert.analysis.joint_integrals import ExactFlag, independent, joint_integrals
 from dalembert.analysis.kinds import ConstraintKind, Kind, kind_of
-from dalembert.analysis.linear_facts import independent_rows
 from dalembert.analysis.numbers import Model, Point, model_of
 from dalembert.analysis.rational import NotRationalError, exact
 from dalembert.analysis.refusal import in_words
 from dalembert.analysis.states import Generic, generic_points
 from dalembert.errors import ConstraintError, InputError
+from dalembert.linear_algebra import independent_rows
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient, standard_form
 from dalembert.model.symbols import StateSymbols
@@ -190,7 +190,7 @@ def _decided(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> Fl
 
 
 def _certain(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> bool:
-    """Numbers prove what does not vanish; symbols must confirm what does."""
+    """Terms prove what does not vanish; symbols must confirm what does."""
     if exact_flag is not None:
         return tuple(exact_flag.dimensions) == flag.dimensions
     return not pfaffian.forms and flag.dimensions == (len(pfaffian.surfaces),)

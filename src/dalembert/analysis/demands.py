@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.linear_facts import contradictions, dependencies
-from dalembert.analysis.mass import own_units
 from dalembert.analysis.numbers import Model, Point, sizes
+from dalembert.linear_algebra import contradictions, dependencies
+from dalembert.mass import own_units
+from dalembert.model import graph
 from dalembert.model.values import Floats
 
 
@@ -70,8 +71,8 @@ def _velocity_equations(model: Model, places: list[Point]) -> Equations:
     """The constraints linear in the velocities, J q̇ = c, at all positions that the constraints allow."""
     form = model.form
     moving = set(form.symbols.qd)
-    linear = [i for i in model.velocity if not any(e.free_symbols & moving for e in form.constraint_matrix[i])]
-    at_rest = [form.velocity[i].xreplace(dict.fromkeys(form.symbols.qd, sp.S.Zero)) for i in linear]
+    linear = [i for i in model.velocity if not any(graph.free_symbols(e) & moving for e in form.constraint_matrix[i])]
+    at_rest = [graph.replace(form.velocity[i], dict.fromkeys(form.symbols.qd, sp.S.Zero)) for i in linear]
 
     def numbers(point: Point) -> tuple[Floats, Floats]:
         found = model.terms(point._replace(qd=np.zeros_like(point.qd)))
@@ -111,7 +112,7 @@ def motion_equations(model: Model, forces: int, points: list[Point]) -> Equation
 
     def units(point: Point) -> tuple[Floats, Floats]:
         found = model.terms(point)
-        length = np.linalg.norm(found.rows, axis=1)
+        length = np.linalg.norm(found.scaled_rows, axis=1)
         length = np.where(length > 0, length, 1.0)
         scale = own_units(found.M)
         return np.concatenate([scale, length]), np.concatenate([scale, length[:forces]])

@@ -14,11 +14,16 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 import mpmath
+import numpy as np
 import sympy as sp
 
 from dalembert.analysis.elimination import derived_system, echelon
-from dalembert.analysis.jets import Jet, Jets, decimal_number, many_digits
+from dalembert.analysis.jets import DIGITS, Jet, Jets, decimal_number, many_digits
+from dalembert.model import graph
 from dalembert.model.standard_form import gradient
+
+_DIGITS_FIRST = 5
+"""Steps of Newton's method that bring a point in double precision onto the surfaces to ``DIGITS`` digits."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ class _Space:
 
     def __init__(self, pfaffian: Pfaffian, values: Mapping[Any, float], order: int):
         expressions = [*pfaffian.surfaces, *(e for form in pfaffian.forms for e in form)]
-        present = {s for e in expressions for s in e.free_symbols}
+        present = {s for e in expressions for s in graph.free_symbols(e)}
         point = {s: Decimal(x) for s, x in values.items()}
         rows, dependent = _independent(pfaffian.surfaces, pfaffian.variables, point)
         self.fixed = len(dependent)
@@ -146,20 +151,43 @@ def _solved(
 ) -> dict[sp.Symbol, Jet]:
     """The dependent variables as series in the free ones, by Newton's method.
 
-    The slope at the point serves for all steps: each gains one order, or a dozen digits.
+    Their values come first, to all digits; then each step with the slope there gains one order, and is computed to that
+    order only.
     """
     solution = {v: at[v] for v in dependent}
     if not dependent:
         return solution
     numbers = Jets(0, 0)
     here = {s: numbers.constant(jets.value(jet)) for s, jet in at.items()}
-    slopes = [[numbers.evaluate(e, here, {}) for e in gradient(phi, dependent)] for phi in surfaces]
-    inverse = mpmath.matrix([[str(numbers.value(e)) for e in row] for row in slopes]) ** -1
-    for _ in range(jets.order + 5):
-        memory: dict[Any, Jet] = {}
-        now = {**at, **solution}
-        residuals = [jets.evaluate(phi, now, memory) for phi in surfaces]
-        for i, v in enumerate(dependent):
-            for k, residual in enumerate(residuals):
-                solution[v] = jets.add(solution[v], residual, -decimal_number(inverse[i, k]))
+    slopes = [gradient(phi, dependent) for phi in surfaces]
+    rough = _inverse(slopes, here, 15)
+    for _ in range(_DIGITS_FIRST):  # each gains a dozen digits
+        here |= _newton_step(numbers, surfaces, here, {v: here[v] for v in dependent}, rough)
+    inverse = _inverse(slopes, here, DIGITS)
+    solution = {v: here[v] for v in dependent}
+    for order in range(1, jets.order + 1):
+        solution = _newton_step(Jets(jets.variables, order), surfaces, at, solution, inverse)
     return solution
+
+
+def _newton_step(
+    jets: Jets, surfaces: Sequence[Any], at: Mapping[Any, Jet], solution: Mapping[Any, Jet], inverse: Any
+) -> dict[Any, Jet]:
+    memory: dict[Any, Jet] = {}
+    now = {**at, **solution}
+    residuals = [jets.evaluate(phi, now, memory) for phi in surfaces]
+    improved = dict(solution)
+    for i, v in enumerate(improved):
+        for k, residual in enumerate(residuals):
+            improved[v] = jets.add(improved[v], residual, -inverse[i][k])
+    return improved
+
+
+def _inverse(slopes: Sequence[Sequence[Any]], at: Mapping[Any, Jet], digits: int) -> list[list[Decimal]]:
+    """The inverse of a matrix of expressions at a point, to so many digits."""
+    numbers, memory = Jets(0, 0), dict[Any, Jet]()
+    values = [[numbers.value(numbers.evaluate(e, at, memory)) for e in row] for row in slopes]
+    if digits <= 15:
+        return [list(map(Decimal, row)) for row in np.linalg.inv(np.array(values, float)).tolist()]
+    found = mpmath.matrix([list(map(str, row)) for row in values]) ** -1
+    return [[decimal_number(found[i, k]) for k in range(len(slopes))] for i in range(len(slopes))]

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.linear_facts import contradictions, minimal_conflicts
-from dalembert.analysis.numbers import Model, Point, finite, own_scale, sizes
+from dalembert.analysis.minimal_conflicts import minimal_conflicts
+from dalembert.analysis.numbers import Model, Point, sizes
 from dalembert.analysis.states import Fixed, Rows, Yielding, free_values, jointly, moved, settled, yielding
 from dalembert.analysis.verdict import Level
-from dalembert.violation import violated
+from dalembert.levels import LEVELS
+from dalembert.linear_algebra import contradictions
+from dalembert.violation import own_scale, violated
 
-LEVELS: tuple[Level, ...] = ("position", "velocity", "acceleration")
 STARTS = 12
 FEW = 4
 """Starts of the longer search for all unknowns together."""
@@ -111,7 +112,7 @@ def later_conflicts(model: Model, point: Point, levels: Sequence[Level]) -> list
 
 def _satisfied(model: Model, point: Point) -> bool:
     numbers = model.terms(point)
-    if not finite(numbers):
+    if not numbers.is_finite:
         return False
     off = violated(numbers.position, numbers.A, point.q, point.q, numbers.M)
     return not (off.any() or violated(numbers.velocity, numbers.A, point.qd, point.q, numbers.M).any())
@@ -125,7 +126,7 @@ def velocities_exist(model: Model, point: Point, rows: Sequence[int]) -> bool:
 
 def _consistent(model: Model, point: Point, rows: Sequence[int]) -> bool:
     numbers, chosen = model.terms(point), list(rows)
-    if not finite(numbers):
+    if not numbers.is_finite:
         return False
     own = sizes(lambda point: model.terms(point).b, point)
     return not contradictions(numbers.A[chosen], numbers.b[chosen], own[chosen], 1 / numbers.units)

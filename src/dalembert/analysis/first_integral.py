@@ -11,6 +11,7 @@ import sympy as sp
 from dalembert.analysis.integrals import integral_of, is_closed, is_integrable, potential
 from dalembert.analysis.rational import neat
 from dalembert.analysis.zero import seems_zero
+from dalembert.model import graph
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.model.symbols import StateSymbols
 
@@ -23,7 +24,7 @@ def first_integral(slopes: Sequence[Any], rest: Any, symbols: StateSymbols) -> A
 
     The factors tried do not depend on how the constraint was scaled, but for the first, one.
     """
-    if sum(map(sp.count_ops, (*slopes, rest))) > _SIZE_LIMIT:
+    if sum(map(graph.operations, (*slopes, rest))) > _SIZE_LIMIT:
         return None
     for factor in _factors(slopes, symbols):
         psi = _integrated([neat(factor * a) for a in slopes], neat(factor * rest), symbols)
@@ -37,7 +38,7 @@ def _factors(slopes: Sequence[Any], symbols: StateSymbols) -> Iterator[Any]:
     pivots = [i for i, a in enumerate(slopes) if not seems_zero(a)]
     for i in pivots:
         yield 1 / slopes[i]
-    if not pivots or any(neat(a / slopes[pivots[0]]).free_symbols & set(symbols.qd) for a in slopes):
+    if not pivots or any(graph.free_symbols(neat(a / slopes[pivots[0]])) & set(symbols.qd) for a in slopes):
         return
     # α ∝ ∂f/∂q makes the constraint a multiple of f̈ + …
     ratios = [neat(a / slopes[pivots[0]]) for a in slopes]
@@ -59,7 +60,7 @@ def _integrated(slopes: Sequence[Any], rest: Any, symbols: StateSymbols) -> Any 
     if not all(seems_zero(b) for a in rates for b in gradient(a, symbols.qd)):
         return None
     at_rest = dict.fromkeys(symbols.qd, sp.S.Zero)
-    form = [a.xreplace(at_rest) for a in (*rates, left)]
+    form = [graph.replace(a, at_rest) for a in (*rates, left)]
     variables = (*symbols.q, symbols.time)
     more = potential(form, variables) if is_closed(form, variables) else None
     if more is None or not seems_zero(rest - time_derivative(psi + more, symbols)):

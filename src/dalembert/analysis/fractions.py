@@ -7,6 +7,8 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.model import graph
+
 _WORK_LIMIT = 20_000
 """Products of monomials in one multiplication above which we give up."""
 
@@ -22,7 +24,7 @@ class Expanded:
     """
 
     def __init__(self, expression: Any):
-        symbols = sorted(expression.free_symbols, key=str)
+        symbols = sorted(graph.free_symbols(expression), key=str)
         self._ring = sp.polys.rings.PolyRing(symbols or [sp.Symbol("none")], sp.QQ)
         self.numerator, self.denominators = self._fraction(expression)
 

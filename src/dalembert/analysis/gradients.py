@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.linear_facts import own_parts, unit_rows
-from dalembert.analysis.mass import own_units
-from dalembert.analysis.numbers import Model, Numbers, Point, own_scale
+from dalembert.analysis.numbers import Model, Point, state_orders
 from dalembert.analysis.rational import exact
 from dalembert.analysis.states import Fixed, Settled, moved
 from dalembert.analysis.zero import ZeroTest
+from dalembert.linear_algebra import dependence_shares, null_space, own_parts, unit_rows
+from dalembert.mass import own_units
+from dalembert.model import graph
+from dalembert.terms import Terms
+from dalembert.tolerances import DEGENERATE_RANK_TOLERANCE, NAMED_SHARE
 from dalembert.violation import violated
 
 
@@ -30,21 +33,23 @@ def _without_gradient(model: Model, state: Settled) -> Any:
     The way to such a place is slow, and what the row has beside earlier rows changes by a good part with the last step;
     or other rows led there at once, and a touch gives the row a gradient out of all proportion to that which it has.
     """
-    places = (state.point, state.before, _touched(state.point))
-    units = own_units(model.terms(state.point).M)  # those of one place, for all three
+    here = model.terms(state.point)
+    places = (state.point, state.before, _touched(here, state.point))
+    units = own_units(here.M)  # those of one place, for all three
     A, A_before, A_touched = (model.terms(place).A / units for place in places)
-    here, before = own_parts(A), own_parts(A_before)
-    size, length = np.linalg.norm(here, axis=1), np.linalg.norm(A, axis=1)
-    changed = np.linalg.norm(here - before, axis=1) >= 0.1 * size
+    own, own_before = own_parts(A), own_parts(A_before)
+    size, length = np.linalg.norm(own, axis=1), np.linalg.norm(A, axis=1)
+    changed = np.linalg.norm(own - own_before, axis=1) >= 0.1 * size
     # what is less than that is rounding, left of a row that depends on others as it should
     changing = changed & (size > 1e-13 * length)
     return (length <= 1e-3 * np.linalg.norm(A_touched, axis=1)) | ~A.any(axis=1) | (changing if state.slow else False)
 
 
-def _touched(point: Point) -> Point:
+def _touched(numbers: Terms, point: Point) -> Point:
     """A point moved by next to nothing."""
     rng = np.random.default_rng(27)
-    q, qd = (x + 1e-8 * own_scale(x) * rng.uniform(0.5, 1.0, len(x)) for x in (point.q, point.qd))
+    orders = zip((point.q, point.qd), state_orders(numbers, point), strict=True)
+    q, qd = (x + 1e-8 * order * rng.uniform(0.5, 1.0, len(x)) for x, order in orders)
     return point._replace(q=q, qd=qd)
 
 
@@ -54,15 +59,15 @@ def void_rows(model: Model, fixed: Fixed) -> list[int]:
     values = () if fixed.p is None else zip(model.parameters, fixed.p, strict=True)
     given = {symbol: sp.Rational(str(value)) for symbol, value in values}
     said = zip(form.constraint_matrix, form.constraint_rhs, form.position, form.velocity, strict=True)
-    return [i for i, (A, *rest) in enumerate(said) if all(is_zero(exact(e).xreplace(given)) for e in (*A, *rest))]
+    return [i for i, (A, *rest) in enumerate(said) if all(is_zero(graph.replace(exact(e), given)) for e in (*A, *rest))]
 
 
-def without_rounding(model: Model, numbers: Numbers, around: Sequence[Settled]) -> Numbers:
+def without_rounding(model: Model, numbers: Terms, around: Sequence[Settled]) -> Terms:
     """The terms at a point, rows of A that are zero but for rounding made zero, as the states around it show."""
     if not around:
         return numbers
-    usual = np.max([np.linalg.norm(model.terms(state.point).rows, axis=1) for state in around], axis=0)
-    idle: Any = powerless(model, around) | (np.linalg.norm(numbers.rows, axis=1) <= 1e-10 * usual)
+    usual = np.max([np.linalg.norm(model.terms(state.point).scaled_rows, axis=1) for state in around], axis=0)
+    idle: Any = powerless(model, around) | (np.linalg.norm(numbers.scaled_rows, axis=1) <= 1e-10 * usual)
     return numbers._replace(A=np.where(idle[:, None], 0.0, numbers.A))
 
 
@@ -70,15 +75,9 @@ def degenerate_rows(model: Model, places: Sequence[Point]) -> list[int]:
     """Constraints that leave less freedom than their gradients do at all of some places: those of a taut chain."""
     for part, rows in (("q", model.position), ("qd", model.velocity)):
         if places and all(_bound(model, point, rows, part) for point in places):
-            A = unit_rows(model.terms(places[0]).rows[list(rows)])[0]
-            left, values, _ = np.linalg.svd(A)
-            rank = int((values > LOOSE).sum())
-            return [rows[i] for i in np.flatnonzero(np.abs(left[:, rank:]).max(axis=1, initial=0.0) > 1e-3)]
+            shares = dependence_shares(model.terms(places[0]).scaled_rows[list(rows)], DEGENERATE_RANK_TOLERANCE)
+            return [rows[i] for i in np.flatnonzero(shares > NAMED_SHARE)]
     return []
-
-
-LOOSE = 1e-5
-"""Singular values of unit rows that count as zero at a degenerate place, which is never reached to full precision."""
 
 
 def _bound(model: Model, point: Point, rows: Sequence[int], part: str) -> bool:
@@ -91,9 +90,9 @@ def _bound(model: Model, point: Point, rows: Sequence[int], part: str) -> bool:
     if violated(residual, numbers.A, x, point.q, numbers.M).any():
         return False
     # a coordinate that is zero at a degenerate place is so to half the digits only
-    scale, rng = own_scale(np.where(np.abs(x) > LOOSE, x, 0.0)), np.random.default_rng(28)
-    _, values, right = np.linalg.svd(unit_rows(numbers.A[list(rows)] * scale)[0])
-    tangent = right[int((values > LOOSE).sum()) :]
+    scale = state_orders(numbers, point, DEGENERATE_RANK_TOLERANCE)[("q", "qd").index(part)]
+    rng = np.random.default_rng(28)
+    tangent = null_space(unit_rows(numbers.A[list(rows)] * scale)[0], DEGENERATE_RANK_TOLERANCE)
     if not len(tangent):
         return False
     slowly = False

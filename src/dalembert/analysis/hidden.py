@@ -22,11 +22,12 @@ import sympy as sp
 from dalembert.analysis.bounded import GivenUpError, bounded
 from dalembert.analysis.demands import Equations, demanding
 from dalembert.analysis.gradients import powerless
-from dalembert.analysis.linear_facts import independent_rows
 from dalembert.analysis.numbers import Model, Point, model_of, sizes
 from dalembert.analysis.rational import exact
 from dalembert.analysis.states import Fixed, random_places, random_states, state_slopes, states_near
 from dalembert.errors import InputError
+from dalembert.linear_algebra import independent_rows
+from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.standard_form import StandardForm, standard_form, time_derivative
 from dalembert.model.system import System, kind_of_object
@@ -166,7 +167,7 @@ def _conditions(equations: Equations, model: Model, fixed: Fixed) -> Conditions:
 
 
 def _too_large(matrix: Any) -> bool:
-    return matrix.rows > LARGEST or sum(sp.count_ops(e) for e in matrix) > LONGEST
+    return matrix.rows > LARGEST or sum(graph.operations(e) for e in matrix) > LONGEST
 
 
 def _rules(form: StandardForm, given: dict[Any, Any]) -> Iterator[tuple[dict[Any, Any], bool]]:
@@ -182,12 +183,12 @@ def _held(form: StandardForm, given: dict[Any, Any]) -> dict[Any, Any]:
     """Coordinates that position-level constraints give in terms of others, and their velocities."""
     rules: dict[Any, Any] = {}
     for phi in form.position:
-        phi = sp.expand(exact(phi).xreplace(given).xreplace(rules))
-        for q in phi.free_symbols & set(form.symbols.q):
+        phi = sp.expand(graph.replace(graph.replace(exact(phi), given), rules))
+        for q in graph.free_symbols(phi) & set(form.symbols.q):
             slope = phi.coeff(q)
             if slope.is_number and not (phi - slope * q).has(q):
                 own = {q: q - phi / slope}
-                rules = {**{c: e.xreplace(own) for c, e in rules.items()}, q: sp.expand(own[q])}
+                rules = {**{c: graph.replace(e, own) for c, e in rules.items()}, q: sp.expand(own[q])}
                 break
     rate = dict(zip(form.symbols.q, form.symbols.qd, strict=True))
     return {**rules, **{rate[q]: time_derivative(e, form.symbols) for q, e in rules.items()}}
@@ -196,7 +197,7 @@ def _held(form: StandardForm, given: dict[Any, Any]) -> dict[Any, Any]:
 def _null_conditions(equations: Equations, demands: list[Any], model: Model, rules: dict[Any, Any]) -> list[Any]:
     found: list[Any] = []
     for rows in demands:
-        matrix, right = (block.applyfunc(lambda e: exact(e).xreplace(rules)) for block in equations.of(rows))
+        matrix, right = (block.applyfunc(lambda e: graph.replace(exact(e), rules)) for block in equations.of(rows))
         for w in matrix.T.nullspace(simplify=sp.cancel):
             h = _numerator((w.T * right)[0, 0], model.form)
             if h != 0 and not _holds(h, model, equations.points) and h not in found:
@@ -227,7 +228,7 @@ def _holds(h: Any, model: Model, points: list[Point]) -> bool:
 
 
 def _has_state(h: Any, form: StandardForm) -> bool:
-    return bool(h.free_symbols & {*form.symbols.q, *form.symbols.qd})
+    return bool(graph.free_symbols(h) & {*form.symbols.q, *form.symbols.qd})
 
 
 def _free_data(model: Model, point: Point) -> int:

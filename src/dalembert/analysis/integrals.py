@@ -13,6 +13,7 @@ from sympy.integrals.manualintegrate import manualintegrate
 
 from dalembert.analysis.rational import neat
 from dalembert.analysis.zero import seems_zero
+from dalembert.model import graph
 
 _INTEGRAND_LIMIT = 50
 """Operations above which an integrand is not attempted."""
@@ -68,7 +69,7 @@ def _scalings(form: Form, variables: Sequence[sp.Symbol]) -> Iterator[list[Any]]
         yield form
     normalised = [(i, [neat(e / form[i]) for e in form]) for i in present]
     factors = [(slope, b) for i, b in normalised for slope in _factor_slopes(b, i, variables)]
-    for slope, b in sorted(factors, key=lambda pair: sum(map(sp.count_ops, (*pair[0], *pair[1])))):
+    for slope, b in sorted(factors, key=lambda pair: sum(map(graph.operations, (*pair[0], *pair[1])))):
         logarithm = potential(slope, variables)
         if logarithm is not None:
             factor = neat(sp.powsimp(sp.exp(sp.expand_log(logarithm, force=True))))
@@ -138,7 +139,7 @@ def potential(form: Form, variables: Sequence[sp.Symbol]) -> Any | None:
 def _antiderivative(e: Any, v: sp.Symbol) -> Any | None:
     """The integral of the whole, or else of its terms one by one."""
     long = sp.expand(e)
-    e = long if sp.count_ops(long) <= 2 * sp.count_ops(e) + 4 else e
+    e = long if graph.operations(long) <= 2 * graph.operations(e) + 4 else e
     if not e.has(v):
         return e * v
     found = _elementary(e, v)
@@ -155,19 +156,19 @@ def _antiderivative(e: Any, v: sp.Symbol) -> Any | None:
 
 
 def _elementary(e: Any, v: sp.Symbol) -> Any | None:
-    if sp.count_ops(e) > _INTEGRAND_LIMIT or _is_hopeless(e, v):
+    if graph.operations(e) > _INTEGRAND_LIMIT or _is_hopeless(e, v):
         return None
     # positive symbols spare us the special cases of special parameters; the result is checked by differentiation
-    positive = {s: sp.Dummy(s.name, positive=True) for s in e.free_symbols}
+    positive = {s: sp.Dummy(s.name, positive=True) for s in graph.free_symbols(e)}
     try:
-        found = manualintegrate(e.xreplace(positive), positive[v])
-        if found.has(sp.Integral) and sp.count_ops(e) <= _HARD_LIMIT:
-            found = sp.integrate(e.xreplace(positive), positive[v])
+        found = manualintegrate(graph.replace(e, positive), positive[v])
+        if found.has(sp.Integral) and graph.operations(e) <= _HARD_LIMIT:
+            found = sp.integrate(graph.replace(e, positive), positive[v])
     except (NotImplementedError, RecursionError, ValueError, TypeError):
         return None
     if found.has(sp.Integral, sp.Piecewise):
         return None
-    return found.xreplace({dummy: s for s, dummy in positive.items()})
+    return graph.replace(found, {dummy: s for s, dummy in positive.items()})
 
 
 def _is_hopeless(e: Any, v: sp.Symbol) -> bool:
@@ -187,9 +188,9 @@ def is_closed(form: Form, variables: Sequence[sp.Symbol]) -> bool:
 
 def _pivot(form: Form, is_zero: Callable[[Any], bool]) -> int:
     """The component that is not zero and shortest."""
-    candidates = sorted((i for i, e in enumerate(form) if e != 0), key=lambda i: sp.count_ops(form[i]))
+    candidates = sorted((i for i, e in enumerate(form) if e != 0), key=lambda i: graph.operations(form[i]))
     return next(i for i in candidates if not is_zero(form[i]))
 
 
 def _depends(form: Form, variable: sp.Symbol) -> bool:
-    return any(variable in e.free_symbols for e in form)
+    return any(variable in graph.free_symbols(e) for e in form)

@@ -22,6 +22,7 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from dalembert.model import graph
 from dalembert.model.symbols import InternalSymbol
 
 DIGITS = 50
@@ -125,12 +126,12 @@ class Jets:
         return memory[expression]
 
     def _evaluate(self, e: Any, at: Mapping[Any, Jet], memory: dict[Any, Jet]) -> Jet:
-        if not e.free_symbols:
+        if not graph.free_symbols(e):
             return self.constant(Decimal(str(sp.N(e, DIGITS + 5))))
         if isinstance(e, sp.Piecewise):
             point = {s: sp.Float(str(self.value(jet)), 30) for s, jet in at.items()}
             pieces: Any = e.args
-            branch = next(value for value, condition in pieces if condition.xreplace(point) == sp.true)
+            branch = next(value for value, condition in pieces if graph.replace(condition, point) == sp.true)
             return self.evaluate(branch, at, memory)
         parts = [self.evaluate(part, at, memory) for part in e.args]
         if isinstance(e, sp.Add):
@@ -144,7 +145,7 @@ class Jets:
             for factor in factors[1:]:
                 product = self.multiply(product, factor)
             return product
-        if isinstance(e, sp.Pow) and not e.exp.free_symbols:
+        if isinstance(e, sp.Pow) and not graph.free_symbols(e.exp):
             return self._composed(sp.Pow(_slot(0), e.exp), parts[:1])
         return self._composed(e.func(*(_slot(k) for k in range(len(parts)))), parts)
 

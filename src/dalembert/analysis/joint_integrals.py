@@ -16,10 +16,12 @@ import sympy as sp
 from dalembert.analysis.derived_flag import Pfaffian
 from dalembert.analysis.elimination import derived_system, echelon, null_vectors
 from dalembert.analysis.integrals import Form, integral_of, is_integrable
-from dalembert.analysis.linear_facts import dependencies, independent_rows
 from dalembert.analysis.numbers import without_spikes
 from dalembert.analysis.rational import Letters, NotRationalError, neat
 from dalembert.analysis.zero import OFF_DOMAIN, seems_zero
+from dalembert.linear_algebra import dependencies, independent_rows
+from dalembert.model import graph
+from dalembert.model.numeric import numeric_function
 from dalembert.model.standard_form import gradient
 
 _LETTER_LIMIT = 24
@@ -58,13 +60,13 @@ class _Field:
         self._letters = Letters(expressions)
         rational = [self._letters.rational(e) for e in expressions]
         known: set[sp.Symbol] = set(variables)
-        fresh = {s for e in rational for s in e.free_symbols} | known
+        fresh = {s for e in rational for s in graph.free_symbols(e)} | known
         slopes: dict[Any, list[Any]] = {}
         while fresh:
             letter = fresh.pop()
             known.add(letter)
             slopes[letter] = [self._letters.slope(letter, v) for v in variables]
-            fresh |= {s for e in slopes[letter] for s in e.free_symbols} - known
+            fresh |= {s for e in slopes[letter] for s in graph.free_symbols(e)} - known
             if len(known) > _LETTER_LIMIT:
                 raise NotRationalError
         self.letters = sorted(known, key=str)
@@ -136,9 +138,9 @@ def _numbers(rows: Sequence[Sequence[Any]], point: Mapping[Any, float], width: i
 
 
 def _row(row: Sequence[Any], point: Mapping[Any, float]) -> list[float]:
-    """Numbers at a point; by mpmath, which knows the special functions that integrals are made of."""
+    """Terms at a point; by mpmath, which knows the special functions that integrals are made of."""
     try:
-        function = sp.lambdify([list(point)], without_spikes(tuple(row)), modules="mpmath")
+        function = numeric_function([list(point)], without_spikes(tuple(row)), "mpmath")
         values = list(map(mpmath.mpmathify, function([mpmath.mpf(x) for x in point.values()])))
         return [float(mpmath.re(e)) if abs(mpmath.im(e)) <= 1e-12 * abs(e) else float("nan") for e in values]
     except (*OFF_DOMAIN, NameError):  # an integral need not be real wherever the constraints are
@@ -152,12 +154,13 @@ def _own_integral(row: Form, variables: Sequence[sp.Symbol]) -> Any | None:
 def _on_level(f: Any, flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[Any] | None:
     """f, and the integrals of what is left of the forms where f is constant; None where f cannot be solved."""
     v = next(
-        (v for v in variables if v in f.free_symbols and seems_zero(f.diff(v, v)) and not seems_zero(f.diff(v))), None
+        (v for v in variables if v in graph.free_symbols(f) and seems_zero(f.diff(v, v)) and not seems_zero(f.diff(v))),
+        None,
     )
     if v is None:
         return None
     level = sp.Dummy("level", real=True)
-    solved = neat((level - f.xreplace({v: sp.S.Zero})) / f.diff(v).xreplace({v: sp.S.Zero}))
+    solved = neat((level - graph.replace(f, {v: sp.S.Zero})) / f.diff(v).xreplace({v: sp.S.Zero}))
     others = [w for w in variables if w != v]
     k = list(variables).index(v)
     rows = [
@@ -168,7 +171,7 @@ def _on_level(f: Any, flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[A
         below = joint_integrals(ExactFlag(rows, others), others)
     except NotRationalError:
         return [f]
-    return [f, *(neat(g.xreplace({level: f})) for g in below)]
+    return [f, *(neat(graph.replace(g, {level: f})) for g in below)]
 
 
 def _sums_of_powers(flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[Any]:

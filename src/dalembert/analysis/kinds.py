@@ -18,8 +18,10 @@ from dalembert.analysis.integrals import Form, integral_of, is_integrable
 from dalembert.analysis.numbers import without_spikes
 from dalembert.analysis.rational import Letters, cancelled, exact
 from dalembert.analysis.zero import ZeroTest, random_point
+from dalembert.model import graph
 from dalembert.model.constraint import Constraint, Level
-from dalembert.model.standard_form import gradient
+from dalembert.model.differentiation import derivative, gradient
+from dalembert.model.numeric import numeric_function
 from dalembert.model.symbols import InternalSymbol, StateSymbols
 
 CHETAEV = "nonlinear in velocity: Chetaev's rule is assumed, the ideal force lies along ∂ψ/∂q̇"
@@ -87,15 +89,17 @@ def _velocity(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> 
     form = _linear_form(psi, slopes, symbols)
     at_rest = form[-1]
     if all(is_zero(a) for a in form[:-1]):
-        row = ConstraintKind(name, "velocity", None, symbols.time not in psi.free_symbols, is_zero(at_rest), True)
+        row = ConstraintKind(
+            name, "velocity", None, symbols.time not in graph.free_symbols(psi), is_zero(at_rest), True
+        )
         return Kind(replace(row, remark="its velocities cancel: state what is left at position level"))
     return _pfaffian(name, form, symbols, is_zero)
 
 
 def _kinked(slopes: Sequence[Any], rates: Sequence[Any]) -> bool:
     """Whether slopes jump with the velocities, as those of |ẋ| do: between the jumps they seem constant."""
-    jumping = {f for a in slopes for f in a.atoms(sp.sign, sp.Heaviside, sp.Abs, sp.Piecewise, sp.Max, sp.Min)}
-    return any(f.free_symbols & set(rates) for f in jumping)
+    jumping = {f for a in slopes for f in graph.atoms(a, sp.sign, sp.Heaviside, sp.Abs, sp.Piecewise, sp.Max, sp.Min)}
+    return any(graph.free_symbols(f) & set(rates) for f in jumping)
 
 
 def _linear_form(psi: Any, slopes: Sequence[Any], symbols: StateSymbols) -> tuple[Any, ...]:
@@ -105,9 +109,9 @@ def _linear_form(psi: Any, slopes: Sequence[Any], symbols: StateSymbols) -> tupl
     """
     for values in ([0] * len(symbols.qd), range(1, len(symbols.qd) + 1)):
         there = dict(zip(symbols.qd, map(sp.Integer, values), strict=True))
-        a = [slope.xreplace(there) for slope in slopes]
-        form = (*a, psi.xreplace(there) - sp.Add(*(e * v for e, v in zip(a, there.values(), strict=True))))
-        if not any(e.has(sp.nan, sp.zoo, sp.oo) for e in form):
+        a = [graph.replace(slope, there) for slope in slopes]
+        form = (*a, graph.replace(psi, there) - sp.Add(*(e * v for e, v in zip(a, there.values(), strict=True))))
+        if not any(graph.has_kind(e, *map(type, (sp.nan, sp.zoo, sp.oo))) for e in form):
             break
     return form
 
@@ -153,7 +157,7 @@ def _nonlinear(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) ->
 
 def _acceleration(name: str, expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
     slopes = gradient(expression, symbols.qdd)
-    rest = expression.xreplace(dict.fromkeys(symbols.qdd, sp.S.Zero))
+    rest = graph.replace(expression, dict.fromkeys(symbols.qdd, sp.S.Zero))
     kinked = _kinked(slopes, symbols.qd)
     linear = not kinked and _direction_is_free_of(slopes, symbols.qd, is_zero)
     still = _free_of_time(expression, (*symbols.qd, *symbols.qdd), symbols, is_zero)
@@ -177,27 +181,27 @@ def _acceleration(name: str, expression: Any, symbols: StateSymbols, is_zero: Ze
 
 def _free_of_time(expression: Any, rates: Sequence[Any], symbols: StateSymbols, is_zero: ZeroTest) -> bool:
     """Whether time occurs at most in a common factor: ∂ₜψ/ψ does not depend on what the equation is about."""
-    if symbols.time not in expression.free_symbols:
+    if symbols.time not in graph.free_symbols(expression):
         return True
     if _jumps_in_time(expression, symbols):
         return False
-    slope = expression.diff(symbols.time)
-    present = [v for v in rates if v in expression.free_symbols]
-    return all(is_zero(slope.diff(v) * expression - slope * expression.diff(v)) for v in present)
+    slope = derivative(expression, symbols.time)
+    present = [v for v in rates if v in graph.free_symbols(expression)]
+    return all(is_zero(derivative(slope, v) * expression - slope * derivative(expression, v)) for v in present)
 
 
 def _jumps_in_time(expression: Any, symbols: StateSymbols) -> bool:
     """Whether time switches between pieces: between the jumps its derivative says nothing of it."""
-    switches = expression.atoms(sp.Piecewise, sp.Heaviside, sp.sign, sp.floor, sp.ceiling, sp.Max, sp.Min)
-    return any(symbols.time in switch.free_symbols for switch in switches)
+    switches = graph.atoms(expression, sp.Piecewise, sp.Heaviside, sp.sign, sp.floor, sp.ceiling, sp.Max, sp.Min)
+    return any(symbols.time in graph.free_symbols(switch) for switch in switches)
 
 
 def _still_on_surface(phi: Any, symbols: StateSymbols) -> bool:
     """Whether ∂φ/∂t vanishes wherever φ = 0, at a few random points of the surface."""
-    present = [q for q in symbols.q if q in phi.free_symbols]
-    unknowns = sorted(phi.free_symbols, key=str)
-    parts = without_spikes((phi, phi.diff(symbols.time), *gradient(phi, present)))
-    functions = sp.lambdify(unknowns, parts, "mpmath")
+    present = [q for q in symbols.q if q in graph.free_symbols(phi)]
+    unknowns = sorted(graph.free_symbols(phi), key=str)
+    parts = without_spikes((phi, derivative(phi, symbols.time), *gradient(phi, present)))
+    functions = numeric_function(unknowns, parts, "mpmath")
     slots = [unknowns.index(q) for q in present]
     found = [slope for seed in range(8) if (slope := _slope_on_surface(functions, slots, unknowns, seed)) is not None]
     return bool(found) and max(found) < 1e-12
@@ -223,12 +227,14 @@ def _slope_on_surface(functions: Any, slots: list[int], unknowns: Sequence[Any],
 def _homogeneous(expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> bool:
     """Euler's test, with accelerations counted twice: does slowing everything down only scale the expression?"""
     rates = [(v, 1) for v in symbols.qd] + [(a, 2) for a in symbols.qdd]
-    slowed = sp.Add(*(weight * v * expression.diff(v) for v, weight in rates if v in expression.free_symbols))
+    slowed = sp.Add(
+        *(weight * v * derivative(expression, v) for v, weight in rates if v in graph.free_symbols(expression))
+    )
     euler = without_spikes(slowed)
-    unknowns = sorted(expression.free_symbols, key=str)
+    unknowns = sorted(graph.free_symbols(expression), key=str)
     with mpmath.workdps(30):
         try:
-            above, below = sp.lambdify(unknowns, [euler, expression], "mpmath")(*random_point(unknowns, 0))
+            above, below = numeric_function(unknowns, [euler, expression], "mpmath")(*random_point(unknowns, 0))
             degree = Fraction(str(mpmath.re(above / below))).limit_denominator(12)
         except (ZeroDivisionError, ValueError, TypeError):
             return False
@@ -237,9 +243,9 @@ def _homogeneous(expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> b
 
 def _direction_is_free_of(slopes: Sequence[Any], rates: Sequence[Any], is_zero: ZeroTest) -> bool:
     """Whether no ratio of the slopes depends on the rates."""
-    present = [v for v in rates if any(v in a.free_symbols for a in slopes)]
+    present = [v for v in rates if any(v in graph.free_symbols(a) for a in slopes)]
     pairs = list(combinations(slopes, 2))
-    return all(is_zero(a.diff(v) * b - b.diff(v) * a) for v in present for a, b in pairs)
+    return all(is_zero(derivative(a, v) * b - derivative(b, v) * a) for v in present for a, b in pairs)
 
 
 def _linear_factor(psi: Any, symbols: StateSymbols) -> Any | None:
@@ -248,7 +254,7 @@ def _linear_factor(psi: Any, symbols: StateSymbols) -> Any | None:
         factors = bounded(lambda: _factors(psi))
     except GivenUpError:
         return None
-    moving = [f for f in factors if f.free_symbols & set(symbols.qd)]
+    moving = [f for f in factors if graph.free_symbols(f) & set(symbols.qd)]
     if len(moving) != 1 or any(b != 0 for b in _second_derivatives(moving[0], symbols)):
         return None
     if _kinked(gradient(moving[0], symbols.qd), symbols.qd):

@@ -151,7 +151,7 @@ class Ledger:
         ------
         InputError    if ``units`` names something else
         """
-        from dalembert.analysis.ledger_figure import stacked_powers
+        from dalembert.figures.ledger_figure import stacked_powers
 
         return stacked_powers(self, units)
 

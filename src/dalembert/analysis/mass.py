@@ -7,9 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert.mass import MassKind as MassKind
-from dalembert.mass import mass_kind as mass_kind
-from dalembert.mass import own_units as own_units
 from dalembert.model.values import Floats
 
 

@@ -10,33 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.mass import own_units
+from dalembert.lowering.compiling import flat
+from dalembert.model import graph
+from dalembert.model.numeric import numeric_function
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.values import Floats
-from dalembert.violation import NOISE
-
-
-class Numbers(NamedTuple):
-    """The terms of a model at one state: M (n, n), Q (n,), A (m, n), b (m,), residuals φ and ψ (m,)."""
-
-    M: Floats
-    Q: Floats
-    A: Floats
-    b: Floats
-    position: Floats
-    velocity: Floats
-
-    @property
-    def rows(self) -> Floats:
-        """A in coordinates of which each has its own unit, so that metres beside nanometres do not decide a rank."""
-        return self.A / own_units(self.M)
-
-    @property
-    def units(self) -> Floats:
-        """The size (n,) of a step along each coordinate as the masses see it, relative to the others."""
-        size = own_units(self.M)
-        logarithm = -np.log10(np.where(computable(size), size, 1.0))
-        return 10.0 ** np.round(logarithm - logarithm.mean())
+from dalembert.terms import Terms
+from dalembert.tolerances import ROUNDING
+from dalembert.violation import order_of_magnitude, own_scale, state_scales
 
 
 class Point(NamedTuple):
@@ -48,20 +29,22 @@ class Point(NamedTuple):
     p: Floats
 
 
-Terms = Callable[[Point], Numbers]
+TermsFunction = Callable[[Point], Terms]
 
 
 @dataclass(frozen=True)
 class Model:
     """A system ready for numbers.
 
+    residuals     φ and ψ alone, (m,) each: searches ask for them thousands of times
     parameters    their symbols, in the order of ``Point.p``
     position      the rows that say something about positions
     velocity      those that say something about velocities
     """
 
     form: StandardForm
-    terms: Terms
+    terms: TermsFunction
+    residuals: Callable[[Point], list[Floats]]
     parameters: tuple[sp.Symbol, ...]
     position: tuple[int, ...]
     velocity: tuple[int, ...]
@@ -77,17 +60,18 @@ def model_of(form: StandardForm, parameter_names: Sequence[str]) -> Model:
     parameters = tuple(sp.Symbol(name, real=True) for name in parameter_names)
     position = tuple(i for i, e in enumerate(form.position) if e != 0)
     velocity = tuple(i for i, e in enumerate(form.velocity) if e != 0)
-    return Model(form, _terms_of(form, parameters), parameters, position, velocity)
+    residuals = _compiled(form, parameters, (form.position, form.velocity))
+    return Model(form, _terms_of(form, parameters), residuals, parameters, position, velocity)
 
 
-def _terms_of(form: StandardForm, parameters: Sequence[sp.Symbol]) -> Terms:
+def _terms_of(form: StandardForm, parameters: Sequence[sp.Symbol]) -> TermsFunction:
     n, m = len(form.applied_force), len(form.constraint_rhs)
     blocks = (form.mass_matrix, form.applied_force, form.constraint_matrix, form.constraint_rhs, form.position)
     shapes = ((n, n), (n,), (m, n), (m,), (m,), (m,))
     function = _compiled(form, parameters, (*blocks, form.velocity))
 
-    def terms(point: Point) -> Numbers:
-        return Numbers(*(e.reshape(s) for e, s in zip(function(point), shapes, strict=True)))
+    def terms(point: Point) -> Terms:
+        return Terms(*(e.reshape(s) for e, s in zip(function(point), shapes, strict=True)))
 
     return terms
 
@@ -96,8 +80,8 @@ def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) 
     """Blocks of expressions as one function of a point; what is not real there is not a number."""
     smooth = without_spikes(blocks)
     arguments = (form.symbols.q, form.symbols.qd, form.symbols.time, parameters)
-    function = sp.lambdify(arguments, smooth, modules=["numpy", "scipy"], cse=True)
-    real = not any(e.has(sp.I, sp.LambertW) for e in sp.flatten(smooth))
+    function = numeric_function(arguments, smooth, ["numpy", "scipy"])
+    real = not any(graph.has_kind(e, type(sp.I), sp.LambertW) for e in flat(smooth))
 
     def computed(point: Point) -> list[Floats]:
         with np.errstate(all="ignore"):
@@ -114,26 +98,19 @@ def without_spikes(block: Any) -> Any:
     """|x| has a second derivative that is zero but for a spike at the kink: zero at nearly all states."""
     if isinstance(block, tuple):
         return tuple(map(without_spikes, block))
-    return block.replace(sp.DiracDelta, lambda *_: sp.S.Zero) if block.has(sp.DiracDelta) else block
+    return graph.replace(block, dict.fromkeys(graph.atoms(block, sp.DiracDelta), sp.S.Zero))
 
 
-def computable(array: Floats) -> Any:
-    """Which entries are numbers, and such that their squares are numbers, too."""
-    return np.abs(array) < 1e150
+def state_orders(numbers: Terms, point: Point, noise: float = ROUNDING) -> tuple[Floats, Floats]:
+    """The orders of magnitude of coordinates and of velocities.
 
-
-def finite(numbers: Numbers) -> bool:
-    return all(bool(computable(array).all()) for array in numbers)
-
-
-def own_scale(x: Floats) -> Floats:
-    """The order of magnitude of each number, one where it is zero but for rounding.
-
-    A power of ten and not the number itself: numbers measured by themselves are all alike, and random ones random no
-    more.
+    One that is zero, to within ``noise`` relative to it, has the scale of the whole state: at the end of a rod of a
+    picometre y = 0 is as small as x.
     """
-    size: Any = np.where(np.abs(x) > NOISE, np.abs(x), 1.0)
-    return 10.0 ** np.round(np.log10(size))
+    state = np.concatenate([point.q, point.qd])
+    usual = state_scales(numbers.M, numbers.Q, point.q, point.qd)
+    q, qd = np.split(order_of_magnitude(np.where(np.abs(state) > noise * usual, np.abs(state), usual)), 2)
+    return q, qd
 
 
 def sizes(function: Callable[[Point], Floats], point: Point) -> Floats:

@@ -15,6 +15,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.analysis.fractions import Expanded, TooLargeError
+from dalembert.model import graph
 from dalembert.model.symbols import InternalSymbol
 
 SIZE_LIMIT = 1500
@@ -33,7 +34,7 @@ class NotRationalError(Exception):
 
 def exact(expression: Any) -> Any:
     """Decimal numbers as the fractions they print as, so that 0.1 is one tenth."""
-    return expression.xreplace({number: sp.Rational(str(number)) for number in expression.atoms(sp.Float)})
+    return graph.replace(expression, {number: sp.Rational(str(number)) for number in graph.atoms(expression, sp.Float)})
 
 
 class Letters:
@@ -47,7 +48,7 @@ class Letters:
         self.meaning: dict[sp.Symbol, Any] = {}
         self._letters: dict[Any, sp.Symbol] = {}
         self._tangents: dict[sp.Symbol, Any] = {}
-        arguments = [f.args[0] for e in prepared for f in e.atoms(sp.sin, sp.cos, sp.exp)]
+        arguments = [f.args[0] for e in prepared for f in graph.atoms(e, sp.sin, sp.cos, sp.exp)]
         self._divisors = _divisors(arguments)
 
     def rational(self, expression: Any) -> Any:
@@ -57,9 +58,9 @@ class Letters:
     def restore(self, expression: Any) -> Any:
         """An expression in letters in its old words again, with sines and cosines."""
         for tangent, angle in self._tangents.items():
-            if tangent in expression.free_symbols:
+            if tangent in graph.free_symbols(expression):
                 expression = _with_sines(expression, tangent, angle)
-        return expression.xreplace(self.meaning)
+        return graph.replace(expression, self.meaning)
 
     def slope(self, letter: sp.Symbol, variable: sp.Symbol) -> Any:
         """The derivative of a letter with respect to a variable, in letters."""
@@ -93,7 +94,7 @@ class Letters:
             u = self._letter(sp.tan(unit / 2))
             self._tangents[u] = unit
             rules |= {sp.sin(w): 2 * u / (1 + u**2), sp.cos(w): (1 - u**2) / (1 + u**2)}
-        return spread.xreplace(rules)
+        return graph.replace(spread, rules)
 
     def _multiples(self, argument: Any) -> list[tuple[Any, int]]:
         """The argument as a sum of whole multiples of units."""
@@ -125,7 +126,7 @@ def neat(expression: Any) -> Any:
         restored = letters.restore(cancelled(letters.rational(expression)))
     except NotRationalError:
         return expression
-    return min(restored, sp.factor_terms(restored), expression, key=sp.count_ops)
+    return min(restored, sp.factor_terms(restored), expression, key=graph.operations)
 
 
 def expanded(rational: Any) -> Expanded:
@@ -139,13 +140,13 @@ def expanded(rational: Any) -> Expanded:
 def cancelled(rational: Any) -> Any:
     """A rational function of letters with common factors cancelled."""
     fraction = expanded(rational)
-    if len(fraction.numerator) > TERM_LIMIT or len(rational.free_symbols) > LETTER_LIMIT:
+    if len(fraction.numerator) > TERM_LIMIT or len(graph.free_symbols(rational)) > LETTER_LIMIT:
         raise NotRationalError
     return fraction.cancelled()
 
 
 def _prepared(expression: Any) -> Any:
-    if sp.count_ops(expression) > SIZE_LIMIT:
+    if graph.operations(expression) > SIZE_LIMIT:
         raise NotRationalError
     e = expression
     if e.has(sp.tan, sp.cot, sp.sec, sp.csc):

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.linear_facts import independent_rows
-from dalembert.analysis.mass import own_units
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import ConstraintError, StateError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.start import nearest_state, terms_at
 from dalembert.integration.trajectory import Trajectory
+from dalembert.linear_algebra import independent_rows
+from dalembert.mass import own_units
 from dalembert.model.ordering import quoted
 from dalembert.violation import own_size
 

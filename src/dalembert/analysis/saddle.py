@@ -10,30 +10,33 @@ import sympy as sp
 
 from dalembert.analysis.bounded import GivenUpError, bounded, short
 from dalembert.analysis.hidden import Hidden
-from dalembert.analysis.linear_facts import independent_rows, null_space, unit_rows
-from dalembert.analysis.mass import own_units, spoken
-from dalembert.analysis.numbers import Model, Numbers, Point
+from dalembert.analysis.mass import spoken
+from dalembert.analysis.numbers import Model, Point
 from dalembert.analysis.verdict import Finding
+from dalembert.linear_algebra import independent_rows, sparse_null_space, unit_rows
+from dalembert.mass import own_units
+from dalembert.model import graph
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.symbols import StateSymbols
+from dalembert.terms import Terms
 from dalembert.violation import violated
 
 LONGEST_DETERMINANT, LONGEST_TO_SIMPLIFY = 200, 150
 """Operations in the matrices above which their determinant is left alone, and in it, above which it is not tidied."""
 
 
-def open_directions(numbers: Numbers, forces: int, names: tuple[str, ...]) -> list[Finding]:
+def open_directions(numbers: Terms, forces: int, names: tuple[str, ...]) -> list[Finding]:
     """The directions of accelerations that are not determined; the first rows of A, so many, have forces."""
     scale = own_units(numbers.M)
-    M, A = numbers.M / np.outer(scale, scale), unit_rows(numbers.rows)[0]
-    loose = null_space(np.vstack([M, A]))
+    M, A = numbers.M / np.outer(scale, scale), unit_rows(numbers.scaled_rows)[0]
+    loose = sparse_null_space(np.vstack([M, A]))
     if len(loose):
         said = ", ".join(spoken(direction / scale, names) for direction in loose)
         message = f"The acceleration along {said} is not determined: it has neither mass nor constraint."
         return [Finding("acceleration", message, True)]
     held = A[[i for i in independent_rows(A) if i < forces]]
     K = np.block([[M, -held.T], [A, np.zeros((len(A), len(held)))]])
-    directions = [direction[: len(M)] for direction in null_space(K)]
+    directions = [direction[: len(M)] for direction in sparse_null_space(K)]
     said = ", ".join(spoken(direction / scale, names) for direction in directions if np.linalg.norm(direction) > 1e-6)
     if not said:
         return []
@@ -57,7 +60,7 @@ def hidden_findings(hidden: Hidden, symbols: StateSymbols, whole: Model, given: 
         message = f"{equation} must hold as well{special}; `{reduced}` adds it."
         found.append(Finding("hidden constraint", message + _miss(whole, first + k, given), True))
     if hidden.given_up and hidden.data_before is not None:
-        message = f"Numbers show that the equations demand more of a state than was stated; {hidden.given_up}."
+        message = f"Terms show that the equations demand more of a state than was stated; {hidden.given_up}."
         found.append(Finding("hidden constraint", message, True))
     if hidden.constraints and hidden.data_before is not None and hidden.data_after is not None:
         message = f"{hidden.data_before} initial data may be chosen as stated, {hidden.data_after} in fact."
@@ -81,7 +84,7 @@ def determinant(form: StandardForm, kept: tuple[int, ...]) -> Any:
     """det [[0, A], [Aᵀ, M]] with the independent rows, where symbols stay small and take little time."""
     M, n = sp.Matrix(form.mass_matrix), len(form.applied_force)
     A = sp.Matrix(len(kept), n, [e for i in kept for e in form.constraint_matrix[i]])
-    if n + len(kept) > 5 or sp.count_ops(M) + sp.count_ops(A) > LONGEST_DETERMINANT:
+    if n + len(kept) > 5 or graph.operations(M) + graph.operations(A) > LONGEST_DETERMINANT:
         return None
     K = sp.zeros(len(kept)).row_join(A).col_join(A.T.row_join(M))
     try:

@@ -10,8 +10,9 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.bounded import GivenUpError, bounded, short
-from dalembert.analysis.mass import own_units
 from dalembert.analysis.numbers import without_spikes
+from dalembert.mass import own_units
+from dalembert.model import graph
 from dalembert.model.standard_form import StandardForm
 
 LONGEST, LARGEST = 600, 6
@@ -52,14 +53,14 @@ def singular_places(form: StandardForm) -> SingularPlaces:
 
 def _state(form: StandardForm) -> list[Any]:
     """The coordinates, and time, on which the mass matrix depends."""
-    present: set[Any] = set().union(*(e.free_symbols for row in form.mass_matrix for e in row))
+    present: set[Any] = set().union(*(graph.free_symbols(e) for row in form.mass_matrix for e in row))
     return [s for s in (*form.symbols.q, form.symbols.time) if s in present]
 
 
 def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], float]]:
     """det M as a function of the state, for random values of everything else."""
     M = without_spikes(form.mass_matrix)
-    others = sorted(set().union(*(e.free_symbols for row in M for e in row)) - set(state), key=str)
+    others = sorted(set().union(*(graph.free_symbols(e) for row in M for e in row)) - set(state), key=str)
     function = sp.lambdify([*state, *others], M, modules=["numpy", "scipy"], cse=True)
 
     def chosen(rng: Any) -> Callable[[Any], float]:
@@ -80,7 +81,7 @@ def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Ca
 def _loci(form: StandardForm) -> Iterator[Locus]:
     determinant = sp.Matrix(form.mass_matrix).det(method="berkowitz")
     for base, power in sp.factor_list(sp.fraction(sp.cancel(sp.trigsimp(determinant)))[0])[1]:
-        state = [s for s in (*form.symbols.q, form.symbols.time) if s in base.free_symbols]
+        state = [s for s in (*form.symbols.q, form.symbols.time) if s in graph.free_symbols(base)]
         signs = _signs(_factor(base, state), len(state)) if state and not _never_zero(base, form) else set()
         if signs:
             yield Locus(_equation(base, state, form), power % 2 == 1 and {1.0, -1.0} <= signs)
@@ -89,13 +90,13 @@ def _loci(form: StandardForm) -> Iterator[Locus]:
 def _never_zero(base: Any, form: StandardForm) -> bool:
     """Whether a factor keeps its sign for positive parameters."""
     state = {*form.symbols.q, *form.symbols.qd, form.symbols.time}
-    positive = base.xreplace({s: sp.Symbol(s.name, positive=True) for s in base.free_symbols - state})
+    positive = graph.replace(base, {s: sp.Symbol(s.name, positive=True) for s in graph.free_symbols(base) - state})
     return bool(positive.is_positive or positive.is_negative)
 
 
 def _factor(base: Any, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], float]]:
     """A factor as a function of the state, for random positive parameters."""
-    others = sorted(base.free_symbols - set(state), key=str)
+    others = sorted(graph.free_symbols(base) - set(state), key=str)
     function = sp.lambdify([*state, *others], base, modules=["numpy", "scipy"])
 
     def chosen(rng: Any) -> Callable[[Any], float]:

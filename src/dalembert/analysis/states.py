@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.newton import Root, by_differences, root
-from dalembert.analysis.numbers import Model, Point, computable, finite, own_scale
+from dalembert.analysis.numbers import Model, Point, state_orders
+from dalembert.constraint_solver import Root, by_differences, root
+from dalembert.model import graph
 from dalembert.model.values import Floats
+from dalembert.violation import computable, own_scale
 
 TRIES = 24
 ENOUGH = 4
@@ -125,9 +127,13 @@ def _problem(
         return Point(x[:n], x[n : 2 * n], t, x[others + len(time) :] if fixed.p is None else start.p)
 
     def residual(x: Floats) -> Floats:
-        numbers = model.terms(point(x))
-        more = numbers.A[chosen] @ x[2 * n : 3 * n] - numbers.b[chosen] if chosen else []
-        return np.concatenate([numbers.position[list(rows.position)], numbers.velocity[list(rows.velocity)], more])
+        place = point(x)
+        position, velocity = model.residuals(place)
+        found = [position[list(rows.position)], velocity[list(rows.velocity)]]
+        if chosen:
+            numbers = model.terms(place)
+            found.append(numbers.A[chosen] @ x[2 * n : 3 * n] - numbers.b[chosen])
+        return np.concatenate(found)
 
     return residual, np.concatenate(unknown), point
 
@@ -213,8 +219,8 @@ def free_values(model: Model, rows: Sequence[int], fixed: Fixed) -> list[sp.Symb
     form = model.form
     free = [*([form.symbols.time] if fixed.t is None else []), *(model.parameters if fixed.p is None else [])]
     said = (e for i in rows for e in (form.position[i], form.velocity[i], form.constraint_rhs[i]))
-    present: set[Any] = set().union(*(e.free_symbols for e in said))
-    present.update(*(e.free_symbols for i in rows for e in form.constraint_matrix[i]))
+    present: set[Any] = set().union(*(graph.free_symbols(e) for e in said))
+    present.update(*(graph.free_symbols(e) for i in rows for e in form.constraint_matrix[i]))
     return [symbol for symbol in free if symbol in present]
 
 
@@ -226,7 +232,7 @@ def typical_states(model: Model, starts: Iterator[Point]) -> list[Settled]:
     placed = (moved(model, start, model.position, "q") for start in starts)
     for place in filter(None, placed):
         state = _set_in_motion(model, place, rows)
-        if state is not None and finite(model.terms(state.point)):
+        if state is not None and model.terms(state.point).is_finite:
             found.append(state)
         # positions that random parameters do not allow may be allowed by others; velocities hardly ever are
         motionless += state is None
@@ -261,10 +267,10 @@ def generic_points(model: Model, count: int) -> list[Generic]:
 def _generic(model: Model, start: Point) -> Generic:
     placed = moved(model, start, model.position, "q")
     at = placed or yielding(model, start, Rows(model.position), Fixed())
-    if at is None or not finite(model.terms(at.point)):
+    if at is None or not model.terms(at.point).is_finite:
         return Generic(start, False, False)
     moving = moved(model, at.point, model.velocity, "qd")
-    if moving is None or not finite(model.terms(moving.point)):
+    if moving is None or not model.terms(moving.point).is_finite:
         return Generic(at.point, True, False)
     return Generic(moving.point, True, True)
 
@@ -272,13 +278,16 @@ def _generic(model: Model, start: Point) -> Generic:
 def states_near(model: Model, point: Point) -> list[Settled]:
     """A few states on the constraints not far from a point."""
     rng = np.random.default_rng(22)
-    q, qd = own_scale(point.q), own_scale(point.qd)
+    numbers = model.terms(point)
+    if not numbers.is_finite:
+        return []
+    q, qd = state_orders(numbers, point)
     found: list[Settled] = []
     for _ in range(6):
         steps = rng.normal(size=(2, len(q)))
         near = point._replace(q=point.q + 0.03 * q * steps[0], qd=point.qd + 0.03 * qd * steps[1])
         state = settled(model, near)
-        if state is None or not finite(model.terms(state.point)):
+        if state is None or not model.terms(state.point).is_finite:
             continue
         if (np.abs(state.point.q - point.q) < q).all():
             found.append(state)

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dalembert.analysis.numbers import Model, Numbers, Point
+from dalembert.analysis.numbers import Model, Point
 from dalembert.analysis.states import Fixed, Settled, free_values
 from dalembert.model.system import System
+from dalembert.terms import Terms
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Subject:
     system: System
     model: Model
     point: Point
-    numbers: Numbers
+    numbers: Terms
     around: list[Settled]
     given: bool
     fixed: Fixed

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-Level = Literal["position", "velocity", "acceleration"]
+from dalembert.levels import Level
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.feasibility import velocities_exist
-from dalembert.analysis.linear_facts import minimal_conflicts
+from dalembert.analysis.minimal_conflicts import minimal_conflicts
 from dalembert.analysis.numbers import Model, Point
 from dalembert.analysis.states import moved
 from dalembert.analysis.verdict import Conflict, Finding, Level

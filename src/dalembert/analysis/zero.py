@@ -14,6 +14,8 @@ from mpmath.libmp import NoConvergence
 from dalembert.analysis.bounded import GivenUpError, bounded
 from dalembert.analysis.numbers import without_spikes
 from dalembert.analysis.rational import Letters, exact, expanded
+from dalembert.model import graph
+from dalembert.model.numeric import numeric_function
 
 _POINTS = 4
 _POSITIVE = 2
@@ -29,7 +31,7 @@ _AGREEMENT = 1e-6
 class ZeroTest:
     """Decides whether expressions vanish identically, and remembers whether numbers had the last word.
 
-    Numbers at a random point can prove that an expression is not zero. That it is zero they only make certain beyond
+    Terms at a random point can prove that an expression is not zero. That it is zero they only make certain beyond
     reasonable doubt; ``numerical`` turns true when that is all there is.
     """
 
@@ -40,7 +42,7 @@ class ZeroTest:
         expression = without_spikes(exact(expression))
         if expression == 0:
             return True
-        if expression.has(sp.Piecewise):
+        if graph.has_kind(expression, sp.Piecewise):
             # random numbers see some of the pieces only
             try:
                 folded: Any = bounded(lambda: sp.piecewise_fold(expression))
@@ -58,10 +60,10 @@ class ZeroTest:
 def seems_zero(expression: Any) -> bool:
     """Whether the value vanishes at every random point tried, as far as ``_DIGITS`` digits tell."""
     if isinstance(expression, sp.Mul):
-        return any(seems_zero(factor) for factor in expression.args if factor.free_symbols)
+        return any(seems_zero(factor) for factor in expression.args if graph.free_symbols(factor))
     expression = without_spikes(expression)
-    unknowns = sorted(expression.free_symbols, key=str)
-    function = sp.lambdify(unknowns, expression, modules="mpmath", cse=True)
+    unknowns = sorted(graph.free_symbols(expression), key=str)
+    function = numeric_function(unknowns, expression, "mpmath")
     tested = 0
     for seed in range(_TRIES):
         vanishes = _vanishes(function, unknowns, seed)

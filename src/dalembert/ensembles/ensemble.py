@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dalembert.ensembles.bifurcations import Bifurcations
 from dalembert.ensembles.members import members_of
 from dalembert.ensembles.motions import Crew
 from dalembert.ensembles.summary import Summary
@@ -68,7 +69,8 @@ def simulate_ensemble(
     Dataset       ``q`` and ``qd`` by member, time and coordinate, NaN where a member failed, and ``reason`` by member,
                   empty where it did not; or ``mean``, ``variance`` and ``quantile`` of both, and ``failed``, how many.
                   ``attrs["seconds"]`` is the time in machine code, ``attrs["declined"]`` the number of members that it
-                  declined: each of them takes as long as a run of its own
+                  declined: each of them takes as long as a run of its own; ``attrs["notes"]`` tells if the constraints
+                  lose rank on the way of members, of which up to 32 are examined from output to output
 
     Raises
     ------
@@ -101,11 +103,13 @@ def simulate_ensemble(
     states: list[Any] = []
     reasons: list[Any] = []
     crew = Crew(system, method, times, every=keep != "end", on_card=device == "gpu")
+    bifurcations = Bifurcations(dynamics, method, times, 0 if crew.contacts else len(members))
     with Progress(0, len(members), progress, "members") as bar:
         for first in range(0, len(members), crew.most):
             mine = slice(first, first + crew.most)
             moved = crew(members.some(mine))
             reasons.append(moved.reasons)
+            bifurcations.look(first, members.some(mine), moved.y, moved.reasons != "")
             if summary is None:
                 states.append(moved.y)
             else:
@@ -116,7 +120,7 @@ def simulate_ensemble(
         found = _summarised(summary, dynamics.coordinates, kept, np.concatenate(reasons))
     else:
         found = _dataset(_joined(states), dynamics.coordinates, kept, _joined(reasons))
-    return found.assign_attrs(device=device, seconds=crew.seconds, declined=crew.declined)
+    return found.assign_attrs(device=device, seconds=crew.seconds, declined=crew.declined, notes=bifurcations.note)
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from dalembert.ensembles.members import Members
 from dalembert.equation.verdict import OR_WEIGH_THEM
 from dalembert.errors import DalembertError, InputError, SimulationError
+from dalembert.extras import require
 from dalembert.integration.failure import IMPLICIT, SO_FAR
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import cure_of, in_machine_code, rows_for
+from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, rows_for
 from dalembert.integration.run import run
 from dalembert.integration.scales import USUAL_ATOL, with_tolerances
 from dalembert.integration.start import OR_ALLOW_IT
@@ -27,15 +28,15 @@ from dalembert.integration.time_segments import Segment, segments_of
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.coefficients import negative_coefficients
+from dalembert.model.numerical_values import expression_values
 from dalembert.model.sticking import contacts
 from dalembert.model.system import System
 from dalembert.native.many import Motions
 from dalembert.native.on_card import MotionsOnCard
 from dalembert.native.step_control import settings_of
 from dalembert.native.stepper import FINISHED
-from dalembert.sticking.mode import values_of
-from dalembert.sticking.pieces import Pieces
-from dalembert.sticking.settling import AT_REST
+from dalembert.stick_slip.simulation import StickSlipSimulation
+from dalembert.stick_slip.transitions import REST_SPEED
 
 Floats = NDArray[np.float64]
 Machine = Callable[..., tuple[Floats, Floats]]
@@ -113,8 +114,8 @@ class Crew:
         numbers = dict(zip(self.dynamics.parameters, members.p, strict=True))
         for contact in self.contacts:
             begin = np.full(len(members), self.times[0])
-            v = values_of(self.system, contact.velocity)(begin, members.y.T, numbers)
-            found |= np.linalg.norm(v, axis=-1) <= AT_REST * np.abs(members.y[n:]).max(axis=0)
+            v = expression_values(self.system, contact.velocity)(begin, members.y.T, numbers)
+            found |= np.linalg.norm(v, axis=-1) <= REST_SPEED * np.abs(members.y[n:]).max(axis=0)
         return found
 
     def _quickly(self, members: Members, finite: Any) -> tuple[Floats, Any]:
@@ -191,7 +192,8 @@ class Crew:
             rows = rows_for(self.dynamics, y, float(self.times[0]), p)
             cure = cure_of(self.method.drift, self.dynamics.levels)
             kind = MotionsOnCard if self.on_card else Motions
-            made = native.motions(rows, *cure, kind, self.method.step is not None)
+            refined = is_refined(self.dynamics, rows, y, float(self.times[0]), p)
+            made = native.motions(rows, *cure, kind, self.method.step is not None, refined)
             self._machine, self._rows = made if self.on_card else _on_all_cores(made), rows
         return self._machine
 
@@ -221,7 +223,7 @@ class Crew:
             return run(self.dynamics, method, q, qd, self.times, values, **start)
         method = with_tolerances(self.dynamics, method, q, qd, self.times[0], values)
         numbers = dict(zip(self.dynamics.parameters, map(float, p), strict=True))
-        return Pieces(self.system, self.contacts, method, numbers).run(q, qd, self.times, **start)
+        return StickSlipSimulation(self.system, self.contacts, method, numbers).run(q, qd, self.times, **start)
 
 
 def _for_a_member(message: str) -> str:
@@ -235,6 +237,7 @@ def _general(method: Method) -> Method:
     """The same method for the general integrator."""
     if method.step is None:
         return method
+    require("diffrax")
     from dalembert.integration.classical import RungeKutta
 
     return replace(method, solver=RungeKutta())

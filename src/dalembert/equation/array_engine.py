@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.equation.arrays import lower_solve, upper_solve
-from dalembert.equation.decomposition import orthonormal_basis
+from dalembert.arrays import lower_solve, upper_solve
 from dalembert.equation.dynamics import Engine, Terms, Watch, agrees, stabilised
 from dalembert.equation.reaction import Nature, Reaction
 from dalembert.equation.scaling import is_positive
 from dalembert.later import jax, jnp, jsl, lax
+from dalembert.levels import level_numbers
+from dalembert.linear_algebra import orthonormal_basis
 from dalembert.stabilisation import Gains
-from dalembert.violation import DRIFTED, LEAST_DISTANCE, START_TOLERANCE
+from dalembert.tolerances import CLEARLY_INDEPENDENT, LEAST_DISTANCE, SHARE_TOLERANCE, START_TOLERANCE
+from dalembert.violation import DRIFTED
 
 if TYPE_CHECKING:
     from jax import Array
@@ -82,13 +84,6 @@ class Reduced(NamedTuple):
         )
 
 
-UNINVOLVED = 1e-7
-"""A row whose share in another is less than this, both at unit length, has nothing to do with it."""
-
-CLEARLY_INDEPENDENT = 1e-5
-"""Rows that all stand out of the earlier ones by this fraction need no search for dependent ones."""
-
-
 class ArrayProgram:
     """The motion of one system in array code; ``law_multipliers`` are the constraints whose multipliers laws use."""
 
@@ -108,7 +103,7 @@ class ArrayProgram:
         self.law_needs_ideal = law_needs_ideal
         self.law_multipliers = law_multipliers
         self.diagonal_mass = diagonal_mass
-        self.ranks = np.array([("position", "velocity", "acceleration").index(level) for level in levels], int)
+        self.ranks = level_numbers(levels)
 
     def metric_of(self, M: Array) -> Metric:
         return Metric(jnp.sqrt(jnp.diagonal(M)) if self.diagonal_mass else jnp.linalg.cholesky(M))
@@ -158,7 +153,7 @@ class ArrayProgram:
         """Whether the multipliers that the laws use are unique: of rows in use that no other row depends on."""
         shares = jax.vmap(lambda row: reduced.multipliers(row, len(B)))(B)
         lengths = jnp.linalg.norm(B, axis=1)
-        involved = jnp.abs(shares) * lengths > UNINVOLVED * lengths[:, None]
+        involved = jnp.abs(shares) * lengths > SHARE_TOLERANCE * lengths[:, None]
         wanted = np.array(self.law_multipliers)
         return jnp.all(used[wanted] & ~jnp.any(involved[:, wanted] & ~used[:, None], axis=0))
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.arrays import is_traced, namespace_of
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.equation.arrays import is_traced, namespace_of
 from dalembert.equation.factored import checked_formulation
 from dalembert.equation.formulation import Formulation, Law
 from dalembert.equation.one_state import answer_of, finished
@@ -18,6 +18,7 @@ from dalembert.equation.reaction import Nature
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
 from dalembert.equation.verdict import require_fit, require_symmetric
 from dalembert.errors import InputError
+from dalembert.extras import require
 from dalembert.later import jnp, refuse_forked_process
 
 FEW = 256
@@ -83,6 +84,7 @@ def constrained_motion(
     if namespace_of(*arrays) is np and 0 < prod(batch) <= FEW:
         answer = _solve_each(formulation, C is not None, *arrays)
     else:
+        require("jax")
         from dalembert.equation.compiled_batch import solve_batch  # which imports JAX
 
         refuse_forked_process()

@@ -11,60 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dalembert.equation.arrays import lu_factor, lu_solve, namespace_of, repeat
-from dalembert.equation.tolerance import RANK_TOLERANCE
+from dalembert.arrays import lu_factor, lu_solve, namespace_of
+from dalembert.linear_algebra import orthonormal_basis, row_norms
+from dalembert.tolerances import RANK_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array
-
-
-class Basis(NamedTuple):
-    """An orthonormal basis of the space that some rows span.
-
-    vectors (k, n)    orthonormal rows; zero rows beyond the rank
-    keep (m,)         which of the given rows were taken as independent
-    smallest, largest_left    relative size of the last row taken and of the largest one left over
-    """
-
-    vectors: Array
-    keep: Array
-    smallest: Array
-    largest_left: Array
-
-
-def orthonormal_basis(rows: Array, priority: Array | None = None) -> Basis:
-    """Orthogonalise rows, the one that stands out most first; within ``priority`` classes (low first) if given.
-
-    A row counts as dependent once less than ``RANK_TOLERANCE`` of its length is left.
-    """
-    m, n = rows.shape
-    xp = namespace_of(rows)
-    length = _norm(rows)
-    unit = rows / xp.where(length > 0, length, 1.0)[:, None]
-    classes = xp.zeros(m) if priority is None else xp.asarray(priority, float)
-    k = min(m, n)
-
-    def take(step: Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
-        left, vectors, keep, smallest = state
-        sizes = xp.where(keep, 0.0, _norm(left))
-        # the class comes first, the size decides within it; dependent rows go last of all
-        pivot = xp.argmax(xp.where(sizes > RANK_TOLERANCE, sizes - 2.0 * classes, -xp.inf))
-        counts = sizes[pivot] > RANK_TOLERANCE
-        # A row that shrank has lost digits of its orthogonality: twice is enough.
-        row = left[pivot] / xp.where(counts, sizes[pivot], xp.inf)
-        row = row - (vectors @ row) @ vectors
-        row = row / xp.where(counts, _norm(row), xp.inf)
-        return (
-            left - (left @ row)[:, None] * row,
-            xp.where((xp.arange(k) == step)[:, None], row, vectors),
-            keep | ((xp.arange(m) == pivot) & counts),
-            xp.where(counts, xp.minimum(smallest, sizes[pivot]), smallest),
-        )
-
-    state = (unit, xp.zeros((k, n)), xp.zeros(m, bool), xp.asarray(xp.inf))
-    left, vectors, keep, smallest = repeat(k, take, state) if k else state
-    left_over = xp.max(xp.where(keep, 0.0, _norm(left)), initial=0.0)
-    return Basis(vectors, keep, smallest, left_over)
 
 
 class Decomposition(NamedTuple):
@@ -110,7 +62,7 @@ class Decomposition(NamedTuple):
         """Multipliers of the scaled rows that exert no force, as rows; zero where there are none."""
         xp = namespace_of(self.range)
         outside = xp.eye(len(self.scale)) - self.range.T @ self.range
-        return xp.where(_norm(outside)[:, None] > RANK_TOLERANCE**0.5, outside, 0.0)
+        return xp.where(row_norms(outside)[:, None] > RANK_TOLERANCE**0.5, outside, 0.0)
 
     @property
     def unique(self) -> Array:
@@ -121,7 +73,7 @@ class Decomposition(NamedTuple):
 def decompose(B: Array) -> Decomposition:
     """Decompose constraint rows (m, n) of any rank."""
     xp = namespace_of(B)
-    length = _norm(B)
+    length = row_norms(B)
     scale = xp.where(length > 0, length, 1.0)
     unit = B / scale[:, None]
     basis = orthonormal_basis(unit)
@@ -134,10 +86,3 @@ def decompose(B: Array) -> Decomposition:
         basis.largest_left > 0, basis.smallest / xp.where(basis.largest_left > 0, basis.largest_left, 1.0), xp.inf
     )
     return Decomposition(scale, basis.vectors, columns, lu_factor(core + beyond), rank, gap)
-
-
-def _norm(rows: Array) -> Array:
-    """Lengths along the last axis, with a derivative that is zero, not NaN, at a zero vector."""
-    xp = namespace_of(rows)
-    squared = xp.sum(rows**2, axis=-1)
-    return xp.where(squared > 0, xp.sqrt(xp.where(squared > 0, squared, 1.0)), 0.0)

@@ -13,31 +13,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dalembert.arrays import namespace_of
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import Nature
 from dalembert.equation.stacked_least_squares import at_time
-from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
+from dalembert.extras import require
 from dalembert.later import jnp
 from dalembert.stabilisation import Gains, damping
+from dalembert.terms import Terms
+from dalembert.tolerances import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array
-
-
-class Terms(NamedTuple):
-    """M (n, n), Q (n,), A (m, n), b (m,), and the residuals of the constraints (m,) at position and velocity level.
-
-    A residual is zero where a constraint has none at that level.
-    """
-
-    M: Array
-    Q: Array
-    A: Array
-    b: Array
-    position: Array
-    velocity: Array
 
 
 class Watch(NamedTuple):
@@ -161,6 +150,7 @@ class Dynamics:
         self, q: Array, qd: Array, t: Any, p: Any, formulation: Formulation, gains: Gains | None = None
     ) -> ConstrainedMotion:
         """Accelerations and forces at one state, unchecked; with Baumgarte's terms where ``gains`` are given."""
+        require("jax")
         from dalembert.equation.compiled_batch import answer_of  # which imports JAX and makes answers known to it
 
         terms = self.terms(q, qd, t, p)
@@ -197,7 +187,8 @@ def stabilised(terms: Terms, levels: tuple[str, ...], gains: Gains | None) -> Ar
     if gains is None or not levels:
         return terms.b
     of_velocity, of_position = zip(*(damping(level, gains) for level in levels), strict=True)
-    return terms.b - jnp.stack(of_velocity) * terms.velocity - jnp.stack(of_position) * terms.position
+    xp = namespace_of(terms.b, *gains)
+    return terms.b - xp.stack(of_velocity) * terms.velocity - xp.stack(of_position) * terms.position
 
 
 def agrees(miss: Any, scale: Any) -> Any:

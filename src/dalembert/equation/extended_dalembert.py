@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.equation.arrays import inverse, namespace_of, svd
+from dalembert.arrays import inverse
 from dalembert.equation.formulation import Formulation, Geometry, Part
 from dalembert.equation.pseudo_inverse import square_roots
-from dalembert.equation.tolerance import RANK_TOLERANCE
+from dalembert.linear_algebra import padded_null_space
 
 if TYPE_CHECKING:
     from jax import Array
@@ -30,7 +30,7 @@ class ExtendedDAlembert(Formulation):
         root, inverse_root = square_roots(M)
         B = A @ inverse_root
         D = B.T @ B
-        V = null_space(B)
+        V = padded_null_space(B)
         E = V @ V.T
         return B, D, E, inverse(D + E), root, inverse_root
 
@@ -43,12 +43,3 @@ class ExtendedDAlembert(Formulation):
         _, _, E, J, root, inverse_root = factored
         working = J @ (E @ (inverse_root @ C))
         return Part(inverse_root @ working, root @ working)
-
-
-def null_space(B: Array) -> Array:
-    """An orthonormal basis of null(B) as n columns, those beyond its dimension zero."""
-    xp, n = namespace_of(B), B.shape[1]
-    _, values, rows = svd(B, full_matrices=True)
-    padded = xp.concatenate([values, xp.zeros(n - len(values))])
-    in_null = padded <= RANK_TOLERANCE * xp.max(padded, initial=0.0)
-    return xp.where(in_null[:, None], rows, 0.0).T

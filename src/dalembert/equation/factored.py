@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.equation.arrays import cholesky_solve, lower_solve, upper_solve
+from dalembert.arrays import cholesky_solve, lower_solve, upper_solve
 from dalembert.equation.formulation import Formulation, Geometry, Part
 from dalembert.errors import InputError
 

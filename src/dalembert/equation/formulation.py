@@ -8,11 +8,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.equation.arrays import cholesky_solve, lower_solve, map_rows, namespace_of, solve_matrix
+from dalembert.arrays import cholesky_solve, lower_solve, map_rows, namespace_of, solve_matrix
 from dalembert.equation.reaction import Nature, Normals, Reaction
 from dalembert.equation.residual import inconsistency_of, residual_of
 from dalembert.equation.scaling import Geometry, Scaled, scaled_problem
-from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
+from dalembert.tolerances import CONSISTENCY_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.equation.arrays import lu_factor, lu_solve, namespace_of
+from dalembert.arrays import lu_factor, lu_solve, namespace_of
 from dalembert.equation.formulation import Formulation, Geometry, Part
 
 if TYPE_CHECKING:

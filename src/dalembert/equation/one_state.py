@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.arrays import is_traced
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.equation.arrays import is_traced
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.verdict import refuse_trouble
 

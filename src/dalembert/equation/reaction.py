@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.equation.arrays import namespace_of, solve_matrix
+from dalembert.arrays import namespace_of, solve_matrix
 from dalembert.later import lax
 
 if TYPE_CHECKING:

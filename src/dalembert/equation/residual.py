@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dalembert.equation.arrays import lower_solve, namespace_of
+from dalembert.arrays import lower_solve, namespace_of
 from dalembert.equation.scaling import Scaled
-from dalembert.equation.tolerance import ROUNDING
+from dalembert.tolerances import ROUNDING
 
 if TYPE_CHECKING:
     from jax import Array

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dalembert import mass
-from dalembert.equation.arrays import cholesky, constant, eigh, lower_solve, namespace_of, repeat
+from dalembert.arrays import cholesky, constant, eigh, lower_solve, namespace_of, repeat
 from dalembert.equation.decomposition import Decomposition, decompose
-from dalembert.mass import SINGULAR_MASS, in_units
+from dalembert.mass import in_units
+from dalembert.tolerances import SINGULAR_MASS
 
 if TYPE_CHECKING:
     from jax import Array

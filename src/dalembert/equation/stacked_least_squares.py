@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.equation.arrays import cholesky, is_traced, least_squares, namespace_of, pinv, svd
-from dalembert.equation.extended_dalembert import null_space
+from dalembert.arrays import cholesky, is_traced, least_squares, namespace_of, pinv, svd
 from dalembert.equation.formulation import Formulation, Geometry, Part, Quality
 from dalembert.equation.pseudo_inverse import square_roots
-from dalembert.equation.tolerance import ROUNDING
 from dalembert.errors import InputError
 from dalembert.later import jnp
+from dalembert.linear_algebra import padded_null_space
+from dalembert.tolerances import ROUNDING
 
 if TYPE_CHECKING:
     from jax import Array
@@ -83,7 +83,7 @@ class StackedLeastSquares(Formulation):
         xp, n, m = namespace_of(M, A), len(M), len(A)
         root, inverse_root = square_roots(M)
         B = A @ inverse_root
-        V = null_space(B)
+        V = padded_null_space(B)
         L = xp.block([[xp.eye(n), -xp.eye(n)], [B, xp.zeros((m, n))], [xp.zeros((n, n)), V.T]])
         # The weight is that of the constraints as they were written and of q̈ₛ − Fₛᶜ = aₛ by the root of the mass matrix
         # as it was given. Scaled, the latter is M_s^(1/2) u and differs from that root by a rotation O.

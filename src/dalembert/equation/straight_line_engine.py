@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.equation import straight_line as sl
 from dalembert.equation.dynamics import Engine, Watch
-from dalembert.equation.tolerance import RANK_TOLERANCE, ROUNDING
 from dalembert.later import jnp
 from dalembert.stabilisation import Gains, damping
+from dalembert.tolerances import RANK_TOLERANCE, ROUNDING
 
 if TYPE_CHECKING:
     from jax import Array

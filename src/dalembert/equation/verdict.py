@@ -11,9 +11,10 @@ import numpy as np
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.stacked_least_squares import StackedLeastSquares, checked_weight
-from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE, RANK_TOLERANCE, RESIDUAL_TOLERANCE, SINGULAR_MASS
 from dalembert.errors import ConstraintError, InputError, MassMatrixError
+from dalembert.linear_algebra import null_space, unit_rows
 from dalembert.mass import coordinate_units, in_units, is_symmetric, mass_kind, own_units
+from dalembert.tolerances import CONSISTENCY_TOLERANCE, NAMED_SHARE, RANK_TOLERANCE, RESIDUAL_TOLERANCE, SINGULAR_MASS
 
 
 def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: Sequence[str] | None) -> None:
@@ -114,12 +115,10 @@ def contradiction(answer: ConstrainedMotion, names: Sequence[str] | None) -> str
     worst = np.asarray(answer.inconsistency)
     where = np.unravel_index(int(np.argmax(worst)), worst.shape)
     A, b = np.asarray(answer.constraint_matrix)[where], np.asarray(answer.constraint_rhs)[where]
-    length = np.linalg.norm(A, axis=-1)
-    scale = np.where(length > 0, length, 1.0)
-    left, values, _ = np.linalg.svd(A / scale[:, None])
-    rank = int((values > RANK_TOLERANCE).sum())
-    outside = left[:, rank:] @ (left[:, rank:].T @ (b / scale))
-    involved = np.flatnonzero(np.abs(outside) > 1e-3 * np.abs(outside).max())
+    unit, right = unit_rows(A, b)
+    among = null_space(unit.T)
+    outside = among.T @ (among @ right)
+    involved = np.flatnonzero(np.abs(outside) > NAMED_SHARE * np.abs(outside).max())
     labels = [f"`{names[int(i)]}`" if names else f"row {i}" for i in involved]
     which = f"{', '.join(labels)} contradict one another" if len(labels) > 1 else f"{labels[0]} has no gradient there"
     batch = f" in batch entry {tuple(int(i) for i in where)}" if where else ""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from dalembert.errors import DalembertError, InputError
 from dalembert.fitting.given import known_of, names_of, noise_of, observations_of, values_for
 from dalembert.fitting.observation import Observation
-from dalembert.fitting.start import FreeStart, on_constraints
+from dalembert.fitting.start import FreeStart
+from dalembert.integration.start import onto_constraints
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.system import System, kind_of_object
@@ -109,7 +110,7 @@ class Problem:
             numbers = self._numbers(unknowns, one)
             p = tuple(numbers[name] for name in dynamics.parameters)
             q, qd = start.state(unknowns[used : used + start.count])
-            q, qd = on_constraints(dynamics, q, qd, float(one.times[0]), p)
+            q, qd = onto_constraints(dynamics, q, qd, float(one.times[0]), p)
             used += start.count
             run = simulate(
                 self.system,

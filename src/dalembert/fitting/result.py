@@ -123,7 +123,7 @@ class Fit:
 
     def plot(self, units: Mapping[str, str] | None = None) -> Figure:
         """A figure of what was seen beside the motions found, with the residuals beneath."""
-        from dalembert.fitting.figure import seen_and_found
+        from dalembert.figures.fit_figure import seen_and_found
 
         return seen_and_found(self, units or {})
 

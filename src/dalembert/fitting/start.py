@@ -3,42 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.equation.dynamics import Dynamics, Terms
-from dalembert.integration.start import terms_at
+from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.start import onto_constraints, terms_at
+from dalembert.levels import STATE_LEVELS, rows_at
+from dalembert.linear_algebra import null_space
+from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
 Floats = NDArray[np.float64]
-
-RANK = 1e-9
-"""Singular values below this part of the largest one count as zero."""
-
-
-_LEVELS = {"position": ("position",), "velocity": ("position", "velocity")}
-"""Constraints of which levels ask for something at a level."""
-
-
-def on_constraints(dynamics: Dynamics, q: Any, qd: Any, t: float, p: Any) -> tuple[Floats, Floats]:
-    """A state near by that satisfies the constraints, positions before velocities; exact ones stay as they are."""
-    q = _solved(dynamics, "position", q, lambda x: terms_at(dynamics, x, qd, t, p))
-    return q, _solved(dynamics, "velocity", qd, lambda x: terms_at(dynamics, q, x, t, p))
-
-
-def _solved(dynamics: Dynamics, level: str, x: Floats, terms: Callable[[Floats], Terms]) -> Floats:
-    """The nearest x, positions or velocities, at which the constraints hold at a level; Gauss and Newton's method."""
-    rows = np.array([own in _LEVELS[level] for own in dynamics.levels], bool)
-    for _ in range(10):
-        at = terms(x)
-        off = np.asarray(getattr(at, level))[rows]
-        if not np.abs(off).max(initial=0.0) > 1e-15:
-            break
-        x = x - np.linalg.pinv(np.asarray(at.A)[rows], rcond=RANK) @ off
-    return x
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +35,12 @@ class FreeStart:
         n = len(q)
         if not free:
             return cls(q, qd, np.zeros((n, 0)), np.zeros((n, 0)))
-        q, qd = on_constraints(dynamics, q, qd, t, p)
+        q, qd = onto_constraints(dynamics, q, qd, t, p)
         A = np.asarray(terms_at(dynamics, q, qd, t, p).A)
-        rows = [np.array([own in levels for own in dynamics.levels], bool) for levels in _LEVELS.values()]
-        return cls(q, qd, _null_space(A[rows[0]]), _null_space(A[rows[1]]))
+        free_q, free_qd = (
+            null_space(A[rows_at(dynamics.levels, level)], SOLVED_RANK_TOLERANCE).T for level in STATE_LEVELS
+        )
+        return cls(q, qd, free_q, free_qd)
 
     @property
     def count(self) -> int:
@@ -70,11 +49,3 @@ class FreeStart:
     def state(self, numbers: Floats) -> tuple[Floats, Floats]:
         k = self.directions_q.shape[1]
         return self.q + self.directions_q @ numbers[:k], self.qd + self.directions_qd @ numbers[k:]
-
-
-def _null_space(A: Floats) -> Floats:
-    if not len(A):
-        return np.eye(A.shape[1])
-    _, values, rows = np.linalg.svd(A)
-    rank = int((values > RANK * values.max(initial=0.0)).sum())
-    return rows[rank:].T

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics, Terms
-from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.errors import MassMatrixError, StateError
 from dalembert.integration.native_steps import rows_for
 from dalembert.integration.start import nearest_state, terms_at, violated_rows
+from dalembert.levels import STATE_LEVELS
+from dalembert.tolerances import RANK_TOLERANCE
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ def across(dynamics: Dynamics, y: Floats, before: float, after: float, p: Any) -
     Velocities change by the smallest amount in the mass metric, which is what an ideal impulse of the constraints does.
     """
     q, qd = np.split(y, 2)
-    jumped = {level: _jumped(dynamics, q, qd, before, after, p, level) for level in ("position", "velocity")}
+    jumped = {level: _jumped(dynamics, q, qd, before, after, p, level) for level in STATE_LEVELS}
     if jumped["position"]:
         names = ", ".join(f"`{name}` by {size:.3g}" for name, size in jumped["position"].items())
         return (
@@ -109,16 +110,55 @@ def kink_ahead(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> s
         found.append(terms_at(dynamics, q + ahead * qd, qd, np.asarray(t + ahead), p))
     here, near, far = ((violated_rows(terms, q, qd), terms) for terms in found)
     sudden = np.zeros(len(dynamics.constraints), bool)
-    for level in ("position", "velocity"):
+    for level in STATE_LEVELS:
         sizes = [np.abs(np.asarray(getattr(terms, level))) for _, terms in (near, far)]
         sudden |= far[0][level] & ~here[0][level] & (sizes[0] > sizes[1] / 2)
-    names = ", ".join(f"`{dynamics.constraints[k]}`" for k in np.flatnonzero(sudden))
+    return _kinked(dynamics, sudden)
+
+
+def _kinked(dynamics: Dynamics, rows: NDArray[np.bool_]) -> str:
+    names = ", ".join(f"`{dynamics.constraints[k]}`" for k in np.flatnonzero(rows))
     return (
         f"the constraints must be smooth along the motion; {names} has a jump or a kink there, which the velocities "
-        f"cannot follow. Smooth it, or end the motion before."
+        f"cannot follow. Smooth it, or split the motion: end it before, and start another one beyond."
         if names
         else ""
     )
+
+
+BESIDE = 4.0
+"""How far beside the last states a kink is looked for, in how far these are apart."""
+
+SUDDEN = 1e-3
+"""Change of a row, relative to its length, over such a distance that is none of a smooth constraint."""
+
+
+def kink_beside(dynamics: Dynamics, states: Floats, t: float, p: Any) -> str:
+    """Which constraint has a jump or a kink next to states (k, 2n) that lead nowhere, in words; empty if none has.
+
+    Where a motion is pressed into a kink, steps keep to one side of it: it is found by going a little to both sides.
+    What is smooth changes four times as much over four times the distance, a kink as much.
+    """
+    q, qd = np.split(states[-1], 2)
+    if not dynamics.constraints or not np.isfinite(states).all():
+        return ""
+    sides = BESIDE * np.ptp(states[:, : len(q)], axis=0)
+    sides = np.maximum(sides, 16 * np.spacing(np.maximum(np.abs(q), np.abs(q).max(initial=0.0) * 1e-3)))
+    kinked = np.zeros(len(dynamics.constraints), bool)
+    for i in np.flatnonzero(sides):
+        step = sides[i] * np.eye(len(q))[i]
+        near, far = ([terms_at(dynamics, q + side * part * step, qd, t, p) for side in (-1, 1)] for part in (0.25, 1.0))
+        lengths = np.abs(np.asarray(far[0].A)).max(axis=1, initial=0.0) + np.abs(np.asarray(far[1].A)).max(axis=1)
+        for name, least in (("A", SUDDEN * lengths), ("position", lengths * sides[i] / SUDDEN)):
+            changes = [_change(name, *pair) for pair in (near, far)]
+            kinked |= (changes[1] > least) & (changes[0] > changes[1] / 2)
+    return _kinked(dynamics, kinked)
+
+
+def _change(name: str, one: Terms, other: Terms) -> Floats:
+    """The largest change (m,) of a term of each constraint between two states."""
+    change = np.abs(np.asarray(getattr(one, name)) - np.asarray(getattr(other, name)))
+    return change.reshape(len(change), -1).max(axis=1, initial=0.0)
 
 
 def find_abrupt_change(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> float | None:
@@ -126,7 +166,7 @@ def find_abrupt_change(dynamics: Dynamics, y: Floats, t: float, end: float, p: A
     q, qd = np.split(y, 2)
     ahead = 16 * np.spacing(max(abs(t), abs(end - t)))
     while np.isfinite(y).all() and ahead <= FARTHEST * (end - t):
-        for level in ("position", "velocity"):
+        for level in STATE_LEVELS:
             near, far = (_jumped(dynamics, q, qd, t, t + part * ahead, p, level) for part in (0.25, 1.0))
             # what changes smoothly changes four times as much in four times the time
             if any(near.get(name, 0.0) > size / 2 for name, size in far.items()):

@@ -14,6 +14,7 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
 from dalembert.later import refuse_forked_process
+from dalembert.stabilisation import Gains
 
 SOON_READY = {"xla_backend_optimization_level": 0}
 """For what runs once or a few times, so that compiling is nearly all that it costs: it is ready in half the time."""
@@ -64,6 +65,8 @@ def compiled_terms(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms
 
 
 @kept_by_dynamics(SOON_READY)
-def compiled_answer(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation) -> ConstrainedMotion:
+def compiled_answer(
+    dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation, gains: Gains | None = None
+) -> ConstrainedMotion:
     """The answer at one state."""
-    return dynamics.answer(q, qd, t, p, formulation)
+    return dynamics.answer(q, qd, t, p, formulation, gains)

@@ -8,14 +8,18 @@ close to it they are. Rows that only turn, by more than a right angle during a s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.drift import Baumgarte, NoCure, Projection
 from dalembert.integration.integrate import Path
+from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps
+from dalembert.integration.step_monitor import DoubtfulStep, turned
 
 Floats = NDArray[np.float64]
 
@@ -25,19 +29,13 @@ PARTS = 33
 REFINEMENTS = 4
 """How often: the place is then known to a millionth of a step."""
 
-LONG = 3.0
-"""Ratio of a step to the median of all above which it is looked at too."""
-
-MOST_ENTRIES = 2_000_000
-"""Entries of A at all steps, above which a run is too long, or a system too large, to be looked at."""
-
 MOST_TIMES = 5
 """Bifurcations that are named one by one."""
 
 
-def crossing_notes(dynamics: Dynamics, path: Path, p: Any) -> list[str]:
+def crossing_notes(dynamics: Dynamics, method: Method, path: Path, p: Any) -> list[str]:
     """That the motion went through bifurcations of the constraints, if it did."""
-    times = crossings(dynamics, path, p)
+    times = crossings(dynamics, method, path, p)
     if not times:
         return []
     shown = ", ".join(f"{t:.6g}" for t in times[:MOST_TIMES])
@@ -48,56 +46,47 @@ def crossing_notes(dynamics: Dynamics, path: Path, p: Any) -> list[str]:
     ]
 
 
-def crossings(dynamics: Dynamics, path: Path, p: Any) -> list[float]:
-    """The times at which the constraints lose rank between two steps of the compiled integrator."""
-    native: Any = dynamics.native
-    if path.native is None or not dynamics.constraints or len(path.t) < 2 or path.forgotten:
-        return []
-    if len(path.t) * len(dynamics.constraints) * len(dynamics.coordinates) > MOST_ENTRIES:
-        return []
-    p = np.array([float(value) for value in p])
-    kept = list(path.native.rows)
-    steps = path.t[1:] - path.t[:-1]
-    doubtful = _turned(native.rows_of_many(path.y, path.t, p)[:, kept])
-    if steps.max() > LONG * (path.t[-1] - path.t[0]) / len(steps):
-        # two changes of orientation in one step leave no trace at its ends: long ones are looked at in any case
-        doubtful |= steps > LONG * np.median(steps)
-    if not doubtful.any():
+def crossings(dynamics: Dynamics, method: Method, path: Path, p: Any) -> list[float]:
+    """The times at which the constraints lose rank within the doubtful steps of a path."""
+    if path.monitor is None or not path.monitor.doubtful:
         return []
     covered = [(leap.start, leap.end) for leap in path.leaps]
+    steps = path.native or _native_steps(dynamics, method, path.monitor.p)
     return [
         time
-        for k in map(int, np.flatnonzero(doubtful))
-        if not any(path.t[k + 1] > start and path.t[k] < end for start, end in covered)
-        for time in _within_step(native, path.native, path.t[k : k + 2], path.y[k], p, kept)
+        for step in path.monitor.doubtful
+        if not any(step.end > start and step.start < end for start, end in covered)
+        for time in _within_step(dynamics.native, steps, step)
     ]
 
 
-def _turned(rows: Floats) -> NDArray[np.bool_]:
-    """Between which of k states and the next (k − 1,) the rows (k, r, n) change their orientation: det(A A'ᵀ) < 0."""
-    if rows.shape[1] == 1:
-        return np.einsum("kij,kij->k", rows[:-1], rows[1:]) < 0
-    # the length of a row has no part in the sign, but in whether the product of many can be computed
-    length = np.sqrt(np.einsum("kij,kij->ki", rows, rows))[:, :, None]
-    unit = rows / np.where(length > 0, length, 1.0)
-    determinants: Any = np.linalg.det(unit[:-1] @ unit[1:].transpose(0, 2, 1))
-    return determinants < 0
+def _native_steps(dynamics: Dynamics, method: Method, p: Floats) -> NativeSteps:
+    """Compiled steps that retrace those of another integrator between their ends."""
+    drift = method.drift if isinstance(method.drift, (Projection, Baumgarte, NoCure)) else Projection()
+    return NativeSteps(dynamics, drift, p, method.rtol, method.atol)
 
 
-def _within_step(native: Any, steps: NativeSteps, t: Floats, y: Floats, p: Floats, kept: list[int]) -> list[float]:
-    """When rank is lost within a step from a state y; never if the rows only turn."""
-    begin, end = map(float, t)
-    settings = steps.settings(begin, end, len(y))
+def _within_step(native: Any, steps: NativeSteps, step: DoubtfulStep) -> list[float]:
+    """When rank is lost within a step; never if the rows only turn."""
+    steps.begin(step.y, step.start)
+    settings = steps.settings(step.start, step.end, len(step.y))
 
     def changes(first: float, last: float) -> list[tuple[float, float]]:
         """Between which times the orientation changes."""
         times = np.linspace(first, last, PARTS)
-        states, *_ = steps.engine.sample(np.full(PARTS, begin), np.tile(y, (PARTS, 1)), times, p, settings)
+        states, *_ = steps.engine.sample(
+            np.full(PARTS, step.start), np.tile(step.y, (PARTS, 1)), times, steps.p, settings
+        )
         if not np.isfinite(states).all():
             return [(first, last)]
-        turned = np.flatnonzero(_turned(native.rows_of_many(states, times, p)[:, kept]))
-        return [(float(times[k]), float(times[k + 1])) for k in turned]
+        found = np.flatnonzero(turned(native.rows_of_many(states, times, steps.p)[:, step.rows]))
+        return [(float(times[k]), float(times[k + 1])) for k in found]
 
+    return _refined(changes, step.start, step.end)
+
+
+def _refined(changes: Callable[[float, float], list[tuple[float, float]]], begin: float, end: float) -> list[float]:
+    """The middles of the shortest spans in which something changes."""
     spans = changes(begin, end)
     for _ in range(REFINEMENTS - 1):
         spans = [finer for span in spans for finer in changes(*span)]

@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from dalembert.equation.dynamics import Dynamics
-from dalembert.integration.abrupt import Jump, across, contradiction_at, find_abrupt_change, kink_ahead
+from dalembert.extras import require
+from dalembert.integration.abrupt import Jump, across, contradiction_at, find_abrupt_change, kink_ahead, kink_beside
+from dalembert.integration.hand_over import excluded_ahead, has_no_answer, is_stuck
 from dalembert.integration.leap import Leap, leap
 from dalembert.integration.method import Floats, Method, Stretch
 from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.progress import Progress
+from dalembert.integration.step_monitor import StepMonitor
 from dalembert.integration.time_segments import MOST_EVENTS, Segment, segments_of, with_stops
 from dalembert.native.stepper import FINISHED
 
@@ -30,6 +33,9 @@ WATCHED_STRETCH = 64
 
 RECENT = 1024
 """Steps that are kept in any case: what continues a motion through a singular position looks back at them."""
+
+LAST_STEPS = (64, 256, 1024)
+"""Steps at the end of a batch at whose pace it must be possible to finish; else a kink is looked for where they are."""
 
 STAGNANT = 1e-9
 """The part of the run that a full batch of steps must cover."""
@@ -58,6 +64,7 @@ class Path:
     forgotten     whether steps of a long run were not kept
     refusal       why no motion can follow, if that is known: a constraint whose position jumps
     notes         what happened on the way, in sentences
+    monitor       what the constraints did from step to step
     """
 
     t: Any
@@ -77,6 +84,7 @@ class Path:
     forgotten: bool = False
     refusal: str = ""
     notes: list[str] = field(default_factory=list[str])
+    monitor: StepMonitor | None = None
 
 
 def integrate(
@@ -131,7 +139,8 @@ class _Integration:
         self.outputs, self.t0, self.t1 = outputs, t0, t1
         self.native = native_steps(dynamics, method, p)
         self.ts, self.ys = [np.array([t0])], [np.asarray(y0)[None]]
-        self.path = Path(self.ts[0], self.ys[0], finished=False, native=self.native)
+        self.monitor = StepMonitor(dynamics, method, p)
+        self.path = Path(self.ts[0], self.ys[0], finished=False, native=self.native, monitor=self.monitor)
         self.seen: list[int] = []
         self.crossed = 0
         self.room = FIRST_STRETCH if watch is None else WATCHED_STRETCH
@@ -164,7 +173,7 @@ class _Integration:
                 if self._stagnates(batch):
                     return False
                 continue
-            if not self._cross_abrupt_change():
+            if path.refusal or not self._cross_abrupt_change():
                 if batch.leapt and not path.refusal:
                     path.refusal = LEAPT
                 return False
@@ -193,12 +202,17 @@ class _Integration:
         batch = None
         if native is not None:
             batch = _native_batch(native, y, t, segment.end, min(self.method.max_steps - path.steps, self.room))
+            if batch is None and self._cannot_go_on(native, segment.end):
+                return NO_STEPS._replace(sound=path.steps > 0)
             if batch is None and path.native is not None:
                 batch = self._leap(native, segment.end)
             if batch is None and (self._abrupt_change() is not None or path.refusal):
                 return NO_STEPS
+            if batch is None and has_no_answer(self.dynamics, self.method, y, t, self.p):
+                return NO_STEPS._replace(sound=path.steps > 0)
         if batch is None:
             # diffrax takes long to import, and most runs do without it
+            require("diffrax")
             from dalembert.integration.general_steps import general_stretch
 
             if path.native is not None:
@@ -206,16 +220,35 @@ class _Integration:
             batch = general_stretch(self.dynamics, self.method, y, t, segment, self.p)
         return batch
 
+    def _cannot_go_on(self, native: NativeSteps, end: float) -> bool:
+        """Whether nothing can be done where the compiled integrator takes no step; if constraints are why, it is said.
+
+        Asked first, since all other ways take longer to find that out.
+        """
+        (y, t), path = self.here, self.path
+        if is_stuck(self.dynamics, native, y, t, (t if path.steps else self.t1) - self.t0):
+            return True
+        if path.steps:
+            recent = np.concatenate(self.ts)[-RECENT:]
+            path.refusal = excluded_ahead(self.dynamics, native, y, t, float(np.diff(recent).max()), end)
+        return bool(path.refusal)
+
     def _stagnates(self, batch: Stretch) -> bool:
-        """Whether many steps have led nowhere; this is then why no motion can follow."""
+        """Whether the last steps have led nowhere; this is then why no motion can follow."""
+        path, end = self.path, float(batch.t[-1])
+        for count in LAST_STEPS:
+            last = slice(-min(count, len(batch.t)), None)
+            pace = (end - float(batch.t[last][0])) / len(batch.t[last])
+            if path.refusal or pace * self.method.max_steps > self.t1 - self.t0:
+                break
+            path.refusal = kink_beside(self.dynamics, batch.y[last], end, self.p)
         ahead = float(batch.t[-1] - batch.t[0])
-        if len(batch.t) < NATIVE_STRETCH or ahead > STAGNANT * (self.t1 - self.t0):
-            return False
-        self.path.refusal = (
-            f"the last {len(batch.t)} steps took it only {ahead:.1e} farther. A force or a constraint jumps to and fro "
-            f"there: smooth it, or end the motion before."
-        )
-        return True
+        if not path.refusal and len(batch.t) >= NATIVE_STRETCH and ahead <= STAGNANT * (self.t1 - self.t0):
+            path.refusal = (
+                f"the last {len(batch.t)} steps took it only {ahead:.1e} farther. A force or a constraint jumps to and "
+                f"fro there: smooth it, or end the motion before."
+            )
+        return bool(path.refusal)
 
     def _watched(self, batch: Stretch) -> Stretch:
         """The steps of a batch up to the one to stop at, if there is one."""
@@ -226,7 +259,7 @@ class _Integration:
         return batch if last is None else batch._replace(t=batch.t[:last], y=batch.y[:last], finished=False)
 
     def _keep(self, batch: Stretch) -> None:
-        path, (_, t) = self.path, self.here
+        path, (y, t) = self.path, self.here
         path.sound_start &= path.steps > 0 or batch.sound
         path.steps += len(batch.t)
         path.rejected += batch.rejected
@@ -236,6 +269,7 @@ class _Integration:
         path.rank_changes += batch.rank_changes
         self.room = NATIVE_STRETCH if self.watch is None else WATCHED_STRETCH
         if len(batch.t):
+            self.monitor.see(t, y, batch.t, batch.y, None if path.native is None else path.native.rows)
             self.ts.append(batch.t)
             self.ys.append(batch.y)
             self.progress.show(float(batch.t[-1]), path.steps)

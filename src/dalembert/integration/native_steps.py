@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.equation.factored import Factored
-from dalembert.equation.tolerance import RANK_TOLERANCE
 from dalembert.integration.drift import Baumgarte, Drift, NoCure, Projection
-from dalembert.native.rows import independent_rows
+from dalembert.levels import level_numbers
+from dalembert.linear_algebra import independent_rows
+from dalembert.native.elimination import needs_refinement
 from dalembert.native.step_control import UNRELIABLE, settings_of
+from dalembert.tolerances import RANK_TOLERANCE
 
 Floats = NDArray[np.float64]
 
@@ -44,11 +46,12 @@ class NativeSteps:
             # where some are left out, which of them depends on the state and the numbers: not on what came before
             if native.usual_rows is None or len(native.usual_rows) < len(self.dynamics.levels):
                 native.usual_rows = rows_for(self.dynamics, y, t, self.p)
-            self._use(native.usual_rows)
+            self._use(native.usual_rows, y, t)
 
-    def _use(self, rows: tuple[int, ...]) -> None:
+    def _use(self, rows: tuple[int, ...], y: Floats, t: float) -> None:
         native: Any = self.dynamics.native
-        self.rows, self.engine = rows, native.engine(rows, *cure_of(self.drift, self.dynamics.levels))
+        refined = is_refined(self.dynamics, rows, y, t, self.p)
+        self.rows, self.engine = rows, native.engine(rows, *cure_of(self.drift, self.dynamics.levels), refined)
 
     def stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
         """Up to ``room`` steps, or None if not even one can be taken."""
@@ -63,7 +66,7 @@ class NativeSteps:
         rows = rows_for(self.dynamics, y, t, self.p, self.rows)
         if rows == self.rows:
             return False
-        self._use(rows)
+        self._use(rows, y, t)
         return True
 
     def _stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
@@ -79,6 +82,10 @@ class NativeSteps:
     def trusts(self, y: Floats, t: float) -> bool:
         """Whether it answers for the acceleration at a state."""
         return self.engine.slope(y, t, self.p)[-1] == 1.0
+
+    def accepts(self, y: Floats, t: float) -> bool:
+        """Whether it would take a step from a state, if only a short one: the rows that are left out agree as well."""
+        return self.trusts(y, t) and self.engine.agrees(y, t, self.p)
 
     def sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         """States and all that follows from them at times reached by one step each, by the names of ``Trajectory``.
@@ -97,7 +104,8 @@ class NativeSteps:
         if not np.isfinite(y).all():
             trusted &= np.isfinite(y).all(axis=1)
         if not trusted.all():
-            told = {name: np.where(trusted[:, None], values, 0.0) for name, values in told.items()}
+            solved = {name: values for name, values in told.items() if name != "energy"}
+            told |= {name: np.where(trusted[:, None], values, 0.0) for name, values in solved.items()}
         n, count = y.shape[1] // 2, len(times)
         kept = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
         found: dict[str, Any] = {name: told[name] for name in kept}
@@ -126,6 +134,16 @@ def cure_of(drift: Drift, levels: tuple[str, ...]) -> tuple[int | None, Any]:
     return drift.iterations if isinstance(drift, Projection) else None, damping_rates(levels, drift.gains())
 
 
+def is_refined(dynamics: Dynamics, rows: tuple[int, ...], y: Floats, t: float, p: Floats) -> bool:
+    """Whether the compiled equations need refinement with these rows, by the masses at a state."""
+    native: Any = dynamics.native
+    if not rows or not native.masses_differ:
+        return False
+    n = len(y) // 2
+    M, _, A, *_ = native.terms(y[:n], y[n:], t, p)
+    return needs_refinement(np.diag(M), A[list(rows)])
+
+
 def rows_for(
     dynamics: Dynamics, y: Floats, t: float, p: Floats, otherwise: tuple[int, ...] | None = None
 ) -> tuple[int, ...]:
@@ -140,14 +158,13 @@ def rows_for(
     n = len(y) // 2
     M, _, A, *_ = native.terms(y[:n], y[n:], t, p)
     try:
-        B = _in_mass_metric(M, A)
+        B = in_mass_metric(M, A)
     except np.linalg.LinAlgError:
         return rows
-    levels = [("position", "velocity", "acceleration").index(level) for level in dynamics.levels]
-    return independent_rows(B, levels, RANK_TOLERANCE) if np.isfinite(B).all() else rows
+    return independent_rows(B, level_numbers(dynamics.levels), RANK_TOLERANCE) if np.isfinite(B).all() else rows
 
 
-def _in_mass_metric(M: Floats, A: Floats) -> Floats:
+def in_mass_metric(M: Floats, A: Floats) -> Floats:
     """A L⁻ᵀ with M = LLᵀ.
 
     Point masses need no factoring: from a hundred coordinates on, the library that does it waits for all cores, long if

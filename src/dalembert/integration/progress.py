@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
+from importlib.util import find_spec
 from types import TracebackType
 from typing import Any
 
@@ -37,7 +38,7 @@ class Progress:
         """Say that time t was reached after so many steps, if these are counted."""
         if not self.wanted or time.perf_counter() - self.began < self.patience:
             return
-        if not sys.stderr.isatty():
+        if not sys.stderr.isatty() or find_spec("rich") is None:
             sys.stderr.write(f"{self._said(t, steps)} of {self.end:.6g}\n")
             return
         if self.bar is None:

@@ -14,20 +14,23 @@ from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
-from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
 from dalembert.equation.verdict import refuse_trouble, require_fit
 from dalembert.errors import SimulationError, StateError
+from dalembert.extras import require
 from dalembert.integration.crossings import crossing_notes
 from dalembert.integration.drift import Projection
-from dalembert.integration.failure import answer_at, why
+from dalembert.integration.failure import why
 from dalembert.integration.integrate import Path, integrate
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.progress import Progress
 from dalembert.integration.scales import coarse_notes, with_tolerances
 from dalembert.integration.start import nearest_state, require_start
+from dalembert.integration.state_answer import answer_at, answers_by_numpy, outputs_at
+from dalembert.integration.step_monitor import kink_notes
 from dalembert.integration.trajectory import Trajectory
 from dalembert.later import jnp
+from dalembert.tolerances import CONSISTENCY_TOLERANCE
 
 Floats = NDArray[np.float64]
 
@@ -55,9 +58,6 @@ def run(
     with Progress(float(times[0]), t1, progress) as bar:
         corrected = corrected_start(dynamics, method, q0, qd0, times[0], p) if notes else None
         path, found = followed(dynamics, method, np.concatenate([q0, qd0]), times, p, bar, corrected)
-    if not path.sound_start:
-        # the default formulation is watched by the integrator itself, which saves compiling the check for every run
-        refuse_start(dynamics, method, q0, qd0, times[0], p)
     trajectory = _trajectory(dynamics, method, path, reached_times(path, times), found, p)
     if notes:
         trajectory = replace(trajectory, notes=(*notes, *trajectory.notes))
@@ -107,6 +107,10 @@ def followed(
     while True:
         outputs = None if all_steps else times
         path = integrate(dynamics, method, y0, t0, t1, p, bar, stops=stops, outputs=outputs, corrected=corrected)
+        if not path.sound_start:
+            # the default formulation is watched by the integrator itself, which saves checking the start of every run
+            q0, qd0 = np.split(y0, 2)
+            refuse_start(dynamics, method, q0, qd0, times[0], p)
         reached = reached_times(path, times)
         found = recorded(dynamics, method, path, reached, p)
         doubtful = [float(t) for t in reached[~found["accurate"]] if t not in stops]
@@ -121,7 +125,9 @@ MOST_STOPS = 100
 
 def refuse_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> None:
     """Raise if there is no sound acceleration at the start."""
-    answer = answer_at(dynamics, q0, qd0, t0, p, method.formulation)
+    # with the default formulation only the rows in use are stabilised: they contradict one another as they are stated
+    gains = None if isinstance(method.formulation, Factored) else method.drift.gains()
+    answer = answer_at(dynamics, q0, qd0, t0, p, method.formulation, gains)
     refuse_paradox(dynamics, answer, q0, qd0, t0)
     refuse_trouble(answer, method.formulation, dynamics.constraints)
     refuse_undetermined(dynamics, answer)
@@ -166,8 +172,14 @@ def told(
     if native is not None:
         found, trusted = native.sample(t0, y0, times)
         open_ = ~trusted
+        here = open_ & (times == t0)
+        if here.any() and answers_by_numpy(dynamics):
+            others = outputs_at(dynamics, method, times[here], y0[here], p)
+            found |= {name: _filled(found[name], here, values) for name, values in others.items()}
+            open_ &= ~here
     if open_.any():
         # as in ``integrate``: diffrax only where it is needed
+        require("diffrax")
         from dalembert.integration.sampling import sample
 
         general = sample(dynamics, method, t0[open_], y0[open_], times[open_], p)
@@ -211,7 +223,8 @@ def _trajectory(
         notes=(
             *_notes(path, found["rank"]),
             *coarse_notes(method, found["q"]),
-            *crossing_notes(dynamics, path, p),
+            *crossing_notes(dynamics, method, path, p),
+            *kink_notes(dynamics, path.monitor),
         ),
     )
 

@@ -9,10 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.constraint_solver import Equations, nearest_root, retract
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.verdict import require_finite, require_symmetric
 from dalembert.errors import MassMatrixError, StateError
-from dalembert.violation import EXACT, own_size, units, violated
+from dalembert.extras import require
+from dalembert.levels import rows_at
+from dalembert.tolerances import EXACT, SOLVED_RANK_TOLERANCE
+from dalembert.violation import own_size, units, violated
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +32,7 @@ def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     """The terms at one state, as numbers."""
     if dynamics.native is not None and dynamics.native.possible:
         return Terms(*dynamics.native.terms(q, qd, t, p))
+    require("jax")
     from dalembert.integration.compiled import compiled_terms
 
     return compiled_terms(dynamics, q, qd, t, p)
@@ -90,7 +95,7 @@ def _moved(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> list[str]
         miss = np.asarray(getattr(terms, level))
         off = np.abs(miss) > EXACT * (own_size(miss, A, x) + np.abs(A) @ units(terms.M, q, x))
         if off.any():
-            move = half @ (np.linalg.pinv(A @ half, rcond=SPAN_TOLERANCE) @ miss)
+            move = half @ (np.linalg.pinv(A @ half, rcond=SOLVED_RANK_TOLERANCE) @ miss)
             k, i = int(np.argmax(np.abs(miss) * off)), int(np.argmax(np.abs(move)))
             notes.append(
                 f"The start misses `{dynamics.constraints[k]}` by {abs(miss[k]):.1e}; projection onto the constraints "
@@ -104,32 +109,32 @@ def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any, *
 
     Nearest in the mass metric, or in the Euclidean one if that is asked for.
     """
-    at_position = np.array([level == "position" for level in dynamics.levels], bool)
-    at_velocity = np.array([level != "acceleration" for level in dynamics.levels], bool)
-
-    def positions(q: Floats) -> Equations:
-        terms = terms_at(dynamics, q, qd0, t, p)
-        return Equations(np.asarray(terms.position)[at_position], np.asarray(terms.A)[at_position])
-
-    q = _nearest(positions, q0, _metric(dynamics, q0, qd0, t, p, euclidean), _names(dynamics, at_position), "q0")
-
-    def velocities(qd: Floats) -> Equations:
-        terms = terms_at(dynamics, q, qd, t, p)
-        return Equations(np.asarray(terms.velocity)[at_velocity], np.asarray(terms.A)[at_velocity])
-
-    qd = _nearest(velocities, qd0, _metric(dynamics, q, qd0, t, p, euclidean), _names(dynamics, at_velocity), "qd0", q)
+    positions, names = constraint_equations(dynamics, "position", lambda q: terms_at(dynamics, q, qd0, t, p))
+    q = _nearest(positions, q0, _metric(dynamics, q0, qd0, t, p, euclidean), names, "q0")
+    velocities, names = constraint_equations(dynamics, "velocity", lambda qd: terms_at(dynamics, q, qd, t, p))
+    qd = _nearest(velocities, qd0, _metric(dynamics, q, qd0, t, p, euclidean), names, "qd0", q)
     return State(q, qd)
 
 
-class Equations(NamedTuple):
-    """Residuals (k,) and their Jacobian (k, n)."""
+def onto_constraints(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any) -> State:
+    """A state on the constraints near (q0, qd0), positions before velocities; exact ones stay as they are."""
+    positions, _ = constraint_equations(dynamics, "position", lambda q: terms_at(dynamics, q, qd0, t, p))
+    q = retract(positions, q0)
+    velocities, _ = constraint_equations(dynamics, "velocity", lambda qd: terms_at(dynamics, q, qd, t, p))
+    return State(q, retract(velocities, qd0))
 
-    residual: Floats
-    jacobian: Floats
 
+def constraint_equations(
+    dynamics: Dynamics, level: str, terms: Callable[[Floats], Terms]
+) -> tuple[Equations, list[str]]:
+    """The constraints on positions or on velocities as equations, and their names."""
+    rows = rows_at(dynamics.levels, level)
 
-def _names(dynamics: Dynamics, rows: NDArray[np.bool_]) -> list[str]:
-    return [name for name, wanted in zip(dynamics.constraints, rows, strict=True) if wanted]
+    def equations(x: Floats) -> tuple[Floats, Floats]:
+        at = terms(x)
+        return np.asarray(getattr(at, level))[rows], np.asarray(at.A)[rows]
+
+    return equations, [dynamics.constraints[k] for k in np.flatnonzero(rows)]
 
 
 def _metric(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, euclidean: bool) -> Floats:
@@ -157,109 +162,28 @@ def _half_of(M: Floats) -> Floats | None:
 
 
 def _nearest(
-    equations: Callable[[Floats], Equations],
+    equations: Equations,
     x0: Floats,
     steps: Floats,
     names: list[str],
     argument: str,
     coordinates: Floats | None = None,
 ) -> Floats:
-    """The point x0 + steps·y with the shortest y that solves the equations.
-
-    First any solution near by (damped least squares, which gets there from afar and past singular places); then along
-    the solutions towards x0, by Newton's method for the shortest y with the curvature of the equations, each step
-    brought back onto them. Redundant equations are fine: only the spaces that J spans are used.
-    """
+    """The solution nearest to x0 in a metric; see ``constraint_solver.nearest_root``."""
     if not names:
         return x0
-    scale = np.maximum(np.linalg.norm(equations(x0).jacobian @ steps, axis=1), 1e-12)
-
-    def at(y: Floats) -> Equations:
-        f, J = equations(x0 + steps @ y)
-        return Equations(f / scale, J @ steps / scale[:, None])
-
-    y = _some_solution(at, np.zeros_like(x0))
-    x = x0 + steps @ y
-    _require_solution(equations(x), x, coordinates, names, argument)
-    for _ in range(100):
-        J = at(y).jacobian
-        tangent, J_plus = _tangent(J), np.linalg.pinv(J, rcond=SPAN_TOLERANCE)
-        slope = tangent.T @ y
-        if np.linalg.norm(slope) <= 1e-13 * (1 + np.linalg.norm(y)):
-            break
-        bend = np.eye(len(slope)) - _curvature(at, y, J_plus.T @ y, tangent)
-        values, vectors = np.linalg.eigh(bend)
-        # away from the minimum the bend may have any sign: go downhill all the same
-        step = -tangent @ (vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), 1e-3)))
-        shorter = _shorter(at, y, step)
-        if shorter is None:
-            break
-        y = shorter
-    return x0 + steps @ y
+    x = nearest_root(equations, x0, steps)
+    _require_solution(*equations(x), x, coordinates, names, argument)
+    return x
 
 
-def _curvature(at: Callable[[Floats], Equations], y: Floats, weights: Floats, tangent: Floats) -> Floats:
-    """The Hessian of the residuals' weighted sum along tangent directions.
-
-    Differences are good enough: they tell only how long the steps towards the nearest point should be.
-    """
-    h = 1e-5 * (1 + np.linalg.norm(y))
-    across = [weights @ (at(y + h * d).jacobian - at(y - h * d).jacobian) / (2 * h) for d in tangent.T]
-    bend = np.array(across) @ tangent
-    return (bend + bend.T) / 2
-
-
-SPAN_TOLERANCE = 1e-7
-"""Singular values below this fraction of the largest count as zero: a redundant equation is redundant only where the
-equations hold, and here they hold to rounding at best."""
-
-
-def _tangent(J: Floats) -> Floats:
-    _, values, rows = np.linalg.svd(J)
-    rank = int((values > SPAN_TOLERANCE * max(values.max(initial=0.0), 1e-300)).sum())
-    return rows[rank:].T
-
-
-def _some_solution(at: Callable[[Floats], Equations], y: Floats) -> Floats:
-    near = _retracted(at, y)
-    if np.linalg.norm(at(near).residual) <= 1e-13 * (1 + np.linalg.norm(near)):
-        return near
-    import scipy.optimize  # takes long to import, and is needed only from afar
-
-    least_squares: Any = scipy.optimize.least_squares  # its stubs take only strings for the Jacobian
-    found = least_squares(
-        lambda y: at(y).residual, y, lambda y: at(y).jacobian, xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=500
-    )
-    return _retracted(at, found.x)
-
-
-def _retracted(at: Callable[[Floats], Equations], y: Floats) -> Floats:
-    """Back onto the equations by the shortest way, a few Gauss–Newton steps, as long as they help."""
-    f, J = at(y)
-    for _ in range(20):
-        new = y - np.linalg.pinv(J, rcond=SPAN_TOLERANCE) @ f
-        f_new, J_new = at(new)
-        if not np.linalg.norm(f_new) < np.linalg.norm(f):
-            break
-        y, f, J = new, f_new, J_new
-    return y
-
-
-def _shorter(at: Callable[[Floats], Equations], y: Floats, step: Floats) -> Floats | None:
-    """A solution along a step that is nearer than y, or None when rounding allows no more."""
-    for _ in range(40):
-        new = _retracted(at, y + step)
-        if np.linalg.norm(at(new).residual) <= 1e-10 * (1 + np.linalg.norm(new)) and new @ new < y @ y:
-            return new
-        step = step / 2
-    return None
-
-
-def _require_solution(found: Equations, x: Floats, q: Floats | None, names: list[str], argument: str) -> None:
-    off = violated(found.residual, found.jacobian, x, q) | ~np.isfinite(found.residual)
+def _require_solution(
+    residual: Floats, jacobian: Floats, x: Floats, q: Floats | None, names: list[str], argument: str
+) -> None:
+    off = violated(residual, jacobian, x, q) | ~np.isfinite(residual)
     if off.any():
         culprits = "; ".join(
-            f"`{names[k]}` remains violated by {abs(found.residual[k]):.1e}" for k in map(int, np.flatnonzero(off))
+            f"`{names[k]}` remains violated by {abs(residual[k]):.1e}" for k in map(int, np.flatnonzero(off))
         )
         raise StateError(
             f"some state near `{argument}` must satisfy the constraints; {culprits}. If they contradict one another, "

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dalembert.errors import InputError
 from dalembert.integration.files import read, write
+from dalembert.names import name_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -226,7 +227,7 @@ class Trajectory:
         ------
         InputError    if ``units`` names something that the run does not have
         """
-        from dalembert.integration.plotting import overview
+        from dalembert.figures.trajectory_figures import overview
 
         return overview(self, units)
 
@@ -237,7 +238,7 @@ class Trajectory:
         ------
         InputError    if a name is not a coordinate's, or ``units`` names something that the run does not have
         """
-        from dalembert.integration.plotting import phase
+        from dalembert.figures.trajectory_figures import phase
 
         return phase(self, names, units)
 
@@ -252,7 +253,7 @@ class Trajectory:
         ------
         InputError    if a name is not a coordinate's, an array has not T values, or ``units`` names something else
         """
-        from dalembert.integration.plotting import path
+        from dalembert.figures.trajectory_figures import path
 
         return path(self, horizontal, vertical, units)
 
@@ -264,10 +265,10 @@ class Trajectory:
         fps: float = 25,
         trace: float | None = None,
     ) -> Path:
-        """Write a film of moving points: a GIF, or an HTML page that holds all its frames; the path is returned.
+        """Write an animation of moving points: a GIF, or an HTML page that holds all its frames; the path is returned.
 
-        The film runs in real time, t in seconds, but has at most 300 frames: a longer motion is shown faster. Frames
-        are at equal times, by linear interpolation between the times of the run.
+        It runs in real time, t in seconds, but has at most 300 frames: a longer motion is shown faster. Frames are at
+        equal times, by linear interpolation between the times of the run.
 
         Parameters
         ----------
@@ -283,11 +284,6 @@ class Trajectory:
         InputError    if the path has another ending or no folder, no points can be guessed, a point or a link is
                       wrong, a number is not positive, or the run has fewer than two times
         """
-        from dalembert.integration.animation import film
+        from dalembert.figures.animation import write_animation
 
-        return film(self, Path(path), points, links, fps, trace)
-
-
-def name_of(name: Any) -> str:
-    """The name that a string, a symbol or a coordinate such as x(t) stands for."""
-    return str(getattr(name, "name", name))
+        return write_animation(self, Path(path), points, links, fps, trace)

@@ -14,8 +14,7 @@ from dalembert.errors import ModelError
 from dalembert.later import jnp, jsp
 from dalembert.lowering.source import Source
 from dalembert.lowering.taped import function_of_tape
-from dalembert.model.differentiation import DEEP, depth_of
-from dalembert.model.expressions import nodes
+from dalembert.model.graph import facts, is_large
 
 if TYPE_CHECKING:
     from jax import Array
@@ -68,7 +67,7 @@ def _arc_cotangent(x: Any) -> Any:
 
 def compiled(arguments: Any, expressions: Any) -> Callable[..., Any]:
     """A function of nested tuples of numbers."""
-    if any(depth_of(e) >= DEEP for e in flat(expressions)):
+    if any(map(is_large, flat(expressions))):
         return function_of_tape(arguments, expressions)
     return sp.lambdify(arguments, expressions, modules=[SPECIAL_FUNCTIONS, "jax"], cse=True)
 
@@ -93,7 +92,7 @@ def _refuse(expressions: Any, where: str) -> None:
     """Raise if something in the expressions cannot be computed."""
     printer = JaxPrinter()
     known = {*SPECIAL_FUNCTIONS, *printer.known_functions}
-    kinds = {type(node) for e in flat(expressions) for node in nodes(e)}
+    kinds = frozenset[type]().union(*(facts(e).kinds for e in flat(expressions)))
     for kind in sorted(kinds, key=lambda kind: kind.__name__):
         name = kind.__name__
         printed = name in known or callable(getattr(printer, f"_print_{name}", None))

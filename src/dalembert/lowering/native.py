@@ -77,15 +77,26 @@ class NativeSystem:
         lines = [] if program is None else [program.tape.lines[line] for line in needed(program)]
         return sorted({int(a[1]) for name, a in lines if name == "input" and a[0] == "p"})
 
+    @cached_property
+    def masses_differ(self) -> bool:
+        """Whether a constraint couples coordinates of different masses."""
+        M = self.source.form.mass_matrix
+        touched = ([i for i, e in enumerate(row) if e != 0] for row in self.source.form.constraint_matrix)
+        return any(len({M[i][i] for i in own}) > 1 for own in touched)
+
     @property
     def needs_multipliers(self) -> bool:
         """Whether a law uses a multiplier, which redundant constraints may leave open."""
         return self.source.laws is not None and bool(self.source.laws.used)
 
     def _engine(
-        self, rows: Sequence[int], iterations: int | None, rates: Sequence[tuple[float, float]] | None
+        self,
+        rows: Sequence[int],
+        iterations: int | None,
+        rates: Sequence[tuple[float, float]] | None,
+        refined: bool = False,
     ) -> NativeEngine:
-        programs = Programs(self.source, rows, rates)
+        programs = Programs(self.source, rows, rates, refined=refined)
         return NativeEngine(programs.n, *programs.hot(iterations), account=programs.account())
 
     def _motions(
@@ -95,9 +106,10 @@ class NativeSystem:
         rates: Sequence[tuple[float, float]] | None,
         kind: Callable[..., Any],
         fixed: bool,
+        refined: bool = False,
     ) -> Any:
         """What moves many members: ``kind`` is that of where it is done."""
-        programs = Programs(self.source, rows, rates)
+        programs = Programs(self.source, rows, rates, refined=refined)
         hot = programs.hot(iterations)
         moving = Moving(programs.n, len(self.source.parameters), *hot, programs.start(), programs.sliding())
         return kind(moving._replace(contacts=tuple(map(len, self.source.sliding))), fixed=fixed)
@@ -174,10 +186,26 @@ class NativeSystem:
 
     def rows_of_many(self, y: Floats, t: Floats, p: Floats) -> Floats:
         """A (k, m, n) alone at k states y (k, 2n) and times (k,), for one set of parameters."""
+        # by the program of all terms: compiling another takes longer than those are worth at a thousand states
+        run, known, computed, places = self._rows
+        found = np.empty((len(t), known.size))
+        found[:] = known
+        found[:, places] = run.computed_at(y, t, np.broadcast_to(p, (len(t), len(p))))[:, computed]
+        return found.reshape(len(t), len(self.source.levels), -1)
+
+    @cached_property
+    def _rows(self) -> tuple[_AtMany, Floats, slice, NDArray[np.int64]]:
+        """The program of all terms; the entries of A that are known; which of those it computes belong where in A."""
         run, shapes = self._terms
-        first, size = prod(shapes[0]) + prod(shapes[1]), prod(shapes[2])
-        found = run(y, t, np.broadcast_to(p, (len(t), len(p))))
-        return found[:, first : first + size].reshape(len(t), *shapes[2])
+        first = prod(shapes[0]) + prod(shapes[1])
+        last = first + prod(shapes[2])
+        start, stop = np.searchsorted(run.computed, [first, last])
+        return run, run.known[first:last], slice(start, stop), run.computed[start:stop] - first
+
+    @property
+    def constant_rows(self) -> bool:
+        """Whether A is the same everywhere: no rank can be lost then."""
+        return not len(self._rows[3])
 
     def _written_books(self, rows: tuple[int, ...], rates: Any) -> tuple[_AtMany, Books]:
         program, books = Programs(self.source, rows, rates).books()
@@ -230,10 +258,14 @@ class _AtMany:
 
     def __call__(self, y: Floats, t: Floats, p: Floats) -> Floats:
         """Outputs (k, number of them) at states (k, size), times (k,) and parameters (k, number of them)."""
+        found = np.empty((len(y), len(self.known)))
+        found[:] = self.known
+        found[:, self.computed] = self.computed_at(y, t, p)
+        return found
+
+    def computed_at(self, y: Floats, t: Floats, p: Floats) -> Floats:
+        """The outputs alone that are not known beforehand, in their order."""
         y, t, p = (np.ascontiguousarray(x, float) for x in (y, t, p))
         computed = np.empty((len(y), len(self.computed)))
         self._each(len(y), y.ctypes.data, t.ctypes.data, p.ctypes.data, p.shape[1], computed.ctypes.data)
-        found = np.empty((len(y), len(self.known)))
-        found[:] = self.known
-        found[:, self.computed] = computed
-        return found
+        return computed

@@ -8,19 +8,17 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from dalembert.equation import straight_line as sl
-from dalembert.equation.tolerance import CONSISTENCY_TOLERANCE
+from dalembert.levels import LEVELS, STATE_LEVELS
 from dalembert.lowering.compiling import flat
 from dalembert.lowering.laws import law_terms
 from dalembert.lowering.sheet import Sheet
 from dalembert.lowering.source import Source
 from dalembert.lowering.time_functions import functions_of
 from dalembert.model.standard_form import gradient, time_derivative
-from dalembert.native.elimination import CLEARLY_DEPENDENT, sparse_order
+from dalembert.native.elimination import sparse_order
 from dalembert.native.tape import Account, Books, Program, Value
-from dalembert.violation import DRIFTED, EXACT, LEAST_DISTANCE, NOISE, START_TOLERANCE
-
-LEVELS = ("position", "velocity", "acceleration")
-
+from dalembert.tolerances import CONSISTENCY_TOLERANCE, EXACT, LEAST_DISTANCE, RANK_TOLERANCE, ROUNDING, START_TOLERANCE
+from dalembert.violation import DRIFTED
 
 SYMMETRIC = 1e-10
 """How far two ways to write one entry of M may be apart, relative to the masses that it couples."""
@@ -37,9 +35,20 @@ class _Miss(NamedTuple):
 
 
 class Programs:
-    """Records programs for a choice of constraint rows and, optionally, stabilising rates."""
+    """Records programs for a choice of constraint rows and, optionally, stabilising rates.
 
-    def __init__(self, source: Source, rows: Sequence[int], rates: Sequence[tuple[float, float]] | None):
+    With ``refined`` the solution of the equations is improved once: see ``elimination.needs_refinement``.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        rows: Sequence[int],
+        rates: Sequence[tuple[float, float]] | None,
+        *,
+        refined: bool = False,
+    ):
+        self.refined = refined
         self.source = source
         self.rates = rates
         self.n, self.m = len(source.form.applied_force), len(source.form.constraint_rhs)
@@ -69,16 +78,17 @@ class Programs:
     def residuals(self) -> Program:
         """The residuals of all constraints at position and velocity level."""
         sheet, everything = Sheet(self), range(self.m)
-        levels = ("position", "velocity")
+        levels = STATE_LEVELS
         return Program(sheet.tape, [r for level in levels for r in sheet.residuals(level, everything)])
 
     def hot(self, iterations: int | None) -> tuple[Program, Program | None, Program | None]:
         """What every step needs: the acceleration, the projection if there are iterations, the agreement of rows."""
+        # constraints must agree as they are stated: stabilising terms differ by level
+        stated = Programs(self.source, self.rows, None, refined=self.refined)
         return (
             self.acceleration(),
             self.projection(iterations) if iterations and self.rows else None,
-            # constraints must agree as they are stated: stabilising terms differ by level
-            Programs(self.source, self.rows, None).agreement() if len(self.rows) < self.m else None,
+            stated.agreement() if len(self.rows) < self.m else None,
         )
 
     def start(self) -> Program:
@@ -105,7 +115,7 @@ class Programs:
         for weight, x, v, force in zip(weights, q, qd, forces, strict=True):
             L, rate, most = larger(L, sl.mul(weight, x)), larger(rate, sl.mul(weight, v)), larger(most, x)
             pull = pull if sl.is_number(weight, 0) else larger(pull, force / weight)
-        known = record("<", NOISE, most)
+        known = record("<", ROUNDING, most)
         V = larger(rate, larger(record("sqrt", sl.mul(L, pull)), L))
         ratio = record("select", known, V, 1.0) / record("select", known, L, 1.0)
         own_q = [larger(1.0, x) for x in q]
@@ -145,7 +155,7 @@ class Programs:
         most: Any = 0.0
         for weight, size in zip(weights, sizes, strict=True):
             largest, most = sheet.larger(largest, sl.mul(weight, size)), sheet.larger(most, size)
-        known = record("<", NOISE, most)
+        known = record("<", ROUNDING, most)
         found: list[Any] = []
         for weight in weights:
             smaller = record("<", largest, weight)  # false where there is no mass
@@ -157,7 +167,7 @@ class Programs:
         record, M, form = sheet.tape.record, sheet.mass_matrix, self.source.form
         terms = [*(e for row in M for e in row), *map(sheet.read, form.applied_force)]
         terms += [e for k in range(self.m) for e in (*sheet.row(k), sheet.target(k))]
-        terms += [e for level in ("position", "velocity") for e in sheet.residuals(level, range(self.m))]
+        terms += [e for level in STATE_LEVELS for e in sheet.residuals(level, range(self.m))]
         nothing: Any = 0
         for term in {term.line: term for term in terms if isinstance(term, Value)}.values():
             # zero, or no number; a product less itself would not be zero where LLVM fuses the two
@@ -175,7 +185,7 @@ class Programs:
         Sums and products of sines and cosines have none; what jumps or wakes up after a while is made of other things.
         """
         sheet = Sheet(self)
-        residuals = [r for level in ("position", "velocity") for r in sheet.residuals(level, range(self.m))]
+        residuals = [r for level in STATE_LEVELS for r in sheet.residuals(level, range(self.m))]
         targets = [sheet.target(k) for k in range(self.m)]  # of rows that are left out as well
         program = Program(sheet.tape, [*sheet.motion().acceleration, *targets, *residuals])
         found, steady = functions_of("t", program)
@@ -212,7 +222,7 @@ class Programs:
             row = sheet.row(k)
             left = sl.dot(row, sheet.elimination.solve(row, [0] * len(self.rows)).acceleration)
             whole = sl.dot(row, [a / M for a, M in zip(row, sheet.diagonal, strict=True)])
-            agrees = record("and", agrees, record("<=", left, sl.mul(CLEARLY_DEPENDENT, whole)))
+            agrees = record("and", agrees, record("<=", left, sl.mul(RANK_TOLERANCE, whole)))
             terms = sl.times(sheet.row(k), acceleration)
             # forces that hold one another in balance leave rounding of their own size, not of the acceleration's
             scale = sl.add(sheet.absolute(sheet.target(k)), record("sqrt", sl.mul(whole, driven)))

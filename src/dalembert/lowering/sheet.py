@@ -11,7 +11,7 @@ from dalembert.equation import straight_line as sl
 from dalembert.lowering.normal_forces import normal_forces
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.lowering.source import Laws
-from dalembert.native.elimination import Elimination, eliminate
+from dalembert.native.elimination import Elimination, Solution, eliminate
 from dalembert.native.tape import Tape
 
 if TYPE_CHECKING:
@@ -74,6 +74,20 @@ class Sheet:
     def elimination(self) -> Elimination:
         return eliminate(self.mass_matrix, [self.row(k) for k in self.programs.rows], self.programs.order)
 
+    def solve(self, f: sl.Vector, e: sl.Vector) -> Solution:
+        """The motion under a force f that gives the rows in use their right side e.
+
+        If it is to be refined, what is left of both equations is solved for once more: see ``needs_refinement``.
+        """
+        found = self.elimination.solve(f, e)
+        if not self.programs.refined:
+            return found
+        a, rows = found.acceleration, [self.row(k) for k in self.programs.rows]
+        pushed = sl.plus(f, _push(rows, found.multipliers, self.programs.n))
+        missing = [sl.sub(push, sl.dot(row, a)) for push, row in zip(pushed, self.mass_matrix, strict=True)]
+        more = self.elimination.solve(missing, [sl.sub(b, sl.dot(row, a)) for b, row in zip(e, rows, strict=True)])
+        return Solution([*sl.plus(a, more.acceleration)], [*sl.plus(found.multipliers, more.multipliers)])
+
     @property
     def diagonal(self) -> sl.Vector:
         return [row[i] for i, row in enumerate(self.mass_matrix)]
@@ -86,7 +100,7 @@ class Sheet:
 
     def motion(self) -> Motion:
         rows = [self.row(k) for k in self.programs.rows]
-        ideal = self.elimination.solve([self.read(e) for e in self.source.form.applied_force], self._targets())
+        ideal = self.solve([self.read(e) for e in self.source.form.applied_force], self._targets())
         ideal_force = _push(rows, ideal.multipliers, self.programs.n)
         if self.source.laws is None:
             nothing = [0.0] * self.programs.n
@@ -95,7 +109,7 @@ class Sheet:
         C: sl.Vector = [0] * self.programs.n
         for share in shares:
             C = sl.plus(C, share)
-        working = self.elimination.solve(C, [0] * len(rows))
+        working = self.solve(C, [0] * len(rows))
         return Motion(
             sl.plus(ideal.acceleration, working.acceleration),
             ideal_force,
@@ -109,7 +123,7 @@ class Sheet:
     def nonideal(self, C: sl.Vector) -> sl.Vector:
         """The nonideal constraint force of a law: C, and what the constraints add to keep to themselves."""
         rows = [self.row(k) for k in self.programs.rows]
-        return sl.plus(C, _push(rows, self.elimination.solve(C, [0] * len(rows)).multipliers, self.programs.n))
+        return sl.plus(C, _push(rows, self.solve(C, [0] * len(rows)).multipliers, self.programs.n))
 
     def _targets(self) -> list[Any]:
         rows, rates = self.programs.rows, self.programs.rates
@@ -141,8 +155,8 @@ class Sheet:
         others: sl.Vector = [0] * self.programs.n
         for share in (share for i, share in enumerate(shares) if i not in laws.actual):
             others = sl.plus(others, share)
-        before = sl.plus(multipliers, self.elimination.solve(others, nothing).multipliers)
-        changes = [self.elimination.solve(shares[i], nothing).multipliers for i in laws.actual]
+        before = sl.plus(multipliers, self.solve(others, nothing).multipliers)
+        changes = [self.solve(shares[i], nothing).multipliers for i in laws.actual]
         rows = [[[self.read(part[k]) for k in self.programs.rows] for part in parts] for parts in laws.normals]
         offsets = [
             [sl.add(sl.dot(row, before), self.read(part[-1])) for row, part in zip(own, parts, strict=True)]

@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.model import graph
 from dalembert.model.placement import PlacedLaw
 from dalembert.model.standard_form import StandardForm, energy, gradient, standard_form
 from dalembert.model.sticking import contacts
@@ -84,7 +85,7 @@ def _laws(system: System, form: StandardForm) -> Laws:
     actual = tuple(i for i, placed in enumerate(system.laws) if placed.actual)
     normals = tuple(tuple(_affine(symbols.plain(e), lam) for e in system.laws[i].law.normal_components) for i in actual)
     mu = tuple(symbols.plain(system.laws[i].law.coefficient(system.coordinates)) for i in actual)
-    found = {s for law in components for entry in law for s in entry.free_symbols}
+    found = graph.free_symbols(*(entry for law in components for entry in law))
     used = tuple(k for k, s in enumerate(lam) if s in found or any(row[k] != 0 for parts in normals for row in parts))
     return Laws(
         names=tuple((placed.constraint, placed.kind) for placed in system.laws),
@@ -102,7 +103,7 @@ def _laws(system: System, form: StandardForm) -> Laws:
 
 def _affine(component: Any, multipliers: tuple[sp.Symbol, ...]) -> tuple[Any, ...]:
     """The factors of multipliers in an expression that is linear in them, and what is left without them."""
-    return (*gradient(component, multipliers), component.xreplace(dict.fromkeys(multipliers, sp.S.Zero)))
+    return (*gradient(component, multipliers), graph.replace(component, dict.fromkeys(multipliers, sp.S.Zero)))
 
 
 def _components(placed: PlacedLaw, system: System) -> tuple[Any, ...]:

@@ -15,8 +15,7 @@ from dalembert.later import jax
 from dalembert.lowering.compiling import assemble, compiled, flat
 from dalembert.lowering.laws import LawFunctions, law_functions
 from dalembert.lowering.source import Source
-from dalembert.model.differentiation import DEEP, depth_of
-from dalembert.model.expressions import nodes
+from dalembert.model.graph import Graph, is_large
 from dalembert.model.standard_form import StandardForm
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def array_terms(functions: SymbolicFunctions) -> Callable[..., Terms]:
 
 
 def _operations(expressions: list[Any]) -> int:
-    if any(depth_of(e) >= DEEP for e in expressions):
-        return len({node for e in expressions for node in nodes(e) if node.args})
+    if any(map(is_large, expressions)):
+        return sum(1 for parts in Graph(expressions).parts if parts)
     shared, reduced = sp.cse(expressions)
     return int(sum(sp.count_ops(e) for e in (*(e for _, e in shared), *reduced)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Deeply nested expressions as JAX functions: written onto a tape, whose lines are then done one by one.
+"""Large expressions as JAX functions: written onto a tape, whose lines are then done one by one.
 
 Python cannot compile brackets nested that deeply, and SymPy's printers walk through every copy of a shared part.
 """
@@ -48,7 +48,10 @@ def function_of_tape(arguments: Any, expressions: Any) -> Callable[..., Any]:
         outputs = _each(expressions, read)
     except NoMachineCodeError as unknown:
         raise ModelError(
-            [f"expressions nested this deeply must use elementary functions; `{unknown}` is none. Nest them less."]
+            [
+                f"expressions as large or as deep as these must use elementary functions; `{unknown}` is none. "
+                "Make them smaller."
+            ]
         ) from None
 
     def function(*numbers: Any) -> Any:

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
-from dalembert.integration.animation import check_path, film, frame_times
-from dalembert.integration.plotting import COLOURS, plain_axis
+from dalembert.figures.animation import check_path, frame_times, write_animation
+from dalembert.figures.style import COLOURS, blank_figure, plain_axis
 from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.frames import Ground
+from dalembert.mechanisms.interactive_page import write_page
 from dalembert.mechanisms.joints import Rod
-from dalembert.mechanisms.page import write_page
 from dalembert.mechanisms.reactions import require_own
 from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingOnLine
 from dalembert.mechanisms.vectors import across, in_numbers
@@ -128,14 +128,12 @@ def _checked(view: Any) -> tuple[float, float]:
 
 def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float]) -> Figure:
     """Some positions of the mechanism, the last one dark, with the paths of its joints."""
-    from matplotlib.figure import Figure
-
     require_own(mechanism, run)
     if not isinstance(count, int) or count < 1:
         raise InputError(f"`positions` must be a whole number of at least one; got {count!r}.")
     drawing = drawn(mechanism, run)
     places = seen(mechanism, drawing, _checked(view))
-    picture = Figure(figsize=(6, 5), layout="constrained")
+    picture = blank_figure(6, 5)
     axis: Any = picture.subplots()
     size = np.ptp(np.concatenate(list(places.values())), axis=0).max()
     moving = [name for name in drawing.joints if np.ptp(places[name], axis=0).max() > 1e-6 * size]
@@ -164,7 +162,7 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
 def animation(
     mechanism: Any, run: Trajectory, path: Path, fps: float, view: tuple[float, float], trace: float | None
 ) -> Path:
-    """A film (GIF), or a page that is turned and played by hand (HTML)."""
+    """An animation (GIF), or a page that is turned and played by hand (HTML)."""
     check_path(path)
     require_own(mechanism, run)
     view = _checked(view)
@@ -177,4 +175,4 @@ def animation(
     links = [pair for _, names in drawing.lines for pair in pairwise(names)]
     bare = frozenset(places) - frozenset(drawing.joints)
     columns = {name: (place[:, 0], place[:, 1]) for name, place in places.items()}
-    return film(run, path, columns, links, fps, trace, bare)
+    return write_animation(run, path, columns, links, fps, trace, bare)

@@ -185,9 +185,9 @@ class Mechanism:
         view: tuple[float, float] = (30, 20),
         trace: float | None = None,
     ) -> Path:
-        """Write a film of a run (a path that ends in ``.gif``) or a page to play and turn it by hand (``.html``).
+        """Write an animation of a run (a path that ends in ``.gif``) or a page to play and turn it (``.html``).
 
-        ``trace`` is how long a stretch of its path a joint draws behind it in a film, all of it when left out. The
+        ``trace`` is how long a stretch of its path a joint draws behind it in a GIF, all of it when left out. The
         path is returned.
 
         Raises

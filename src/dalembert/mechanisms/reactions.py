@@ -17,9 +17,9 @@ from dalembert.lowering.build import build
 from dalembert.mechanisms.frames import Ground, Marker
 from dalembert.mechanisms.vectors import in_numbers
 from dalembert.model.friction import Friction
+from dalembert.model.numerical_values import expression_values
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient
-from dalembert.sticking.mode import values_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -174,14 +174,14 @@ def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str, Float
     y = np.concatenate([run.q, run.qd], axis=1)
     for name, law in owned:
         actual = isinstance(law, Friction) and law.normal == "actual"
-        components = values_of(system, law.components(system.coordinates))
+        components = expression_values(system, law.components(system.coordinates))
         shares[name] += components(run.t, y, run.parameters, run.reactions if actual else run.multipliers)
     held = total - sum(shares.values(), np.zeros_like(total))
     sliding = [(name, v) for name, law in owned for v in law.sliding_velocity(system.coordinates)]
     if not owned or (not run.events and np.abs(held).max(initial=0.0) <= CLEARLY_ZERO * np.abs(total).max(initial=0.0)):
         return shares
     slopes = [gradient(system.symbols.plain(v), system.symbols.qd) for _, v in sliding]
-    flat = values_of(system, tuple(entry for row in slopes for entry in row))(run.t, y, run.parameters)
+    flat = expression_values(system, tuple(entry for row in slopes for entry in row))(run.t, y, run.parameters)
     along = flat.reshape(len(run), len(sliding), -1)
     sizes = np.einsum("tdn,tn->td", np.linalg.pinv(np.swapaxes(along, 1, 2)), held)
     for k, (name, _) in enumerate(sliding):

@@ -11,6 +11,8 @@ import numpy as np
 import sympy as sp
 
 from dalembert.errors import InputError
+from dalembert.model import graph
+from dalembert.model.numeric import numeric_function
 from dalembert.model.symbols import free_parameters, functions_of_time, multiplier, real_twin, t
 from dalembert.model.system import System
 
@@ -69,16 +71,16 @@ def _checked(system: System) -> _Checked | None:
     if not mine:
         return None
     parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
-    plain = [c.value.xreplace({symbol: real_twin(symbol) for symbol in symbols}) for _, c, symbols in mine]
+    plain = [graph.replace(c.value, {symbol: real_twin(symbol) for symbol in symbols}) for _, c, symbols in mine]
     return _Checked(
         tuple(what for what, _, _ in mine),
         tuple(tuple(sorted(symbol.name for symbol in symbols)) for _, _, symbols in mine),
         tuple(c.positive for _, c, _ in mine),
-        sp.lambdify(parameters, plain, modules="numpy"),
+        numeric_function(parameters, plain, "numpy"),
     )
 
 
 def _of_parameters(value: Any) -> bool:
     """Whether parameters, at least one, decide a coefficient; one that is a number was judged where it was given."""
-    moving = functions_of_time(value) or value.atoms(multiplier) or t in value.free_symbols
+    moving = functions_of_time(value) or graph.has_kind(value, multiplier) or t in graph.free_symbols(value)
     return bool(free_parameters([value])) and not moving

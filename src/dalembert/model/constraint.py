@@ -5,20 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import sympy as sp
 from sympy.logic.boolalg import BooleanAtom
 
 from dalembert.errors import ModelError
+from dalembert.levels import LEVELS, Level
+from dalembert.model import graph
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_matrix
 from dalembert.model.laws import as_laws
 from dalembert.model.symbols import functions_of_time, t
-
-Level = Literal["position", "velocity", "acceleration"]
-LEVELS: tuple[Level, ...] = ("position", "velocity", "acceleration")
 
 
 @dataclass(frozen=True)
@@ -114,11 +113,11 @@ def pfaffian(
 def _as_residual(expression: Any, label: str) -> Any:
     if isinstance(expression, sp.Equality):
         left, right = expression.args
-        return (as_expression(left, label) - as_expression(right, label)).doit()
+        return graph.evaluated(as_expression(left, label) - as_expression(right, label))
     refusal = _refusal(expression)
     if refusal:
         raise ModelError([f"{label} must be {refusal}"])
-    return as_expression(expression, label).doit()
+    return graph.evaluated(as_expression(expression, label))
 
 
 def _refusal(given: Any) -> str:
@@ -146,10 +145,12 @@ def _refusal(given: Any) -> str:
 
 def _refuse_nonsense(expression: Any, label: str) -> None:
     if not functions_of_time(expression):
-        raise ModelError([f"{label} must contain a coordinate made by `da.coordinates`; got `{expression}`."])
+        raise ModelError(
+            [f"{label} must contain a coordinate made by `da.coordinates`; got `{graph.shown(expression)}`."]
+        )
     if _highest_derivative(expression) > 2:
-        raise ModelError([f"{label} must not contain derivatives beyond the second; got `{expression}`."])
+        raise ModelError([f"{label} must not contain derivatives beyond the second; got `{graph.shown(expression)}`."])
 
 
 def _highest_derivative(expression: Any) -> int:
-    return max((d.derivative_count for d in expression.atoms(sp.Derivative)), default=0)
+    return max((d.derivative_count for d in graph.atoms(expression, sp.Derivative)), default=0)

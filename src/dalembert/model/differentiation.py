@@ -8,37 +8,52 @@ which no number can express; a motion that meets a jump finds it in the residual
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import sympy as sp
+from sympy.core.function import AppliedUndef, ArgumentIndexError
 from sympy.functions.elementary.piecewise import ExprCondPair
 
-from dalembert.model.expressions import postorder
+from dalembert.model import graph
 
-KINKS = (sp.Abs, sp.Max, sp.Min, sp.Mod, sp.frac)
 JUMPS = (sp.sign, sp.Heaviside, sp.floor, sp.ceiling)
-
-DEEP = 60
-"""Nesting from which derivatives are taken part by part and left unexpanded: written out they grow as its square."""
 
 
 def derivative(expression: Any, variable: Any) -> Any:
     """∂(expression)/∂(variable), piece by piece where there are kinks."""
-    deep, smooth = depth_of(expression) >= DEEP, not expression.has(*KINKS, *JUMPS)
-    if smooth and not deep:
-        return expression.diff(variable)
-    return _by_parts(expression, variable, _unexpanded if deep else sp.Mul)
+    return gradient(expression, (variable,))[0]
 
 
-@lru_cache(maxsize=4096)
-def depth_of(expression: Any) -> int:
-    """How deeply an expression is nested."""
-    depth: dict[Any, int] = {}
-    for node in postorder(expression):
-        depth[node] = 1 + max((depth[part] for part in node.args), default=0)
-    return depth[expression]
+def gradient(expression: Any, variables: Sequence[Any]) -> tuple[Any, ...]:
+    """Partial derivatives, by one walk from the innermost parts outwards: each distinct part is differentiated once.
+
+    Variables may be symbols, coordinates, or derivatives of coordinates, which do not depend on one another.
+    """
+    return _gradient(graph.Same(expression), tuple(variables))
+
+
+@lru_cache(maxsize=1024)
+def _gradient(same: graph.Same, variables: tuple[Any, ...]) -> tuple[Any, ...]:
+    expression = same.expression
+    times = _unexpanded if graph.facts(expression).depth >= graph.DEEP else sp.Mul
+    wanted = frozenset(variables)
+    slopes: list[dict[Any, Any]] = []  # of each part those that are not zero, by variable
+    for node, parts in graph.Graph([expression], stop=wanted):
+        if node in wanted:
+            slopes.append({node: sp.S.One})
+            continue
+        inner = [slopes[part] for part in parts]
+        own = {v: _slope(node, v, [each.get(v, sp.S.Zero) for each in inner], times) for v in _present(node, inner)}
+        slopes.append({v: slope for v, slope in own.items() if slope != 0})
+    return tuple(slopes[-1].get(v, sp.S.Zero) for v in variables)
+
+
+def _present(node: Any, inner: list[dict[Any, Any]]) -> list[Any]:
+    """The variables that a node depends on; none for a condition, and for other things that are no expressions."""
+    differentiable = isinstance(node, (sp.Expr, ExprCondPair))
+    return list(dict.fromkeys(v for each in inner for v in each)) if differentiable else []
 
 
 def _unexpanded(*factors: Any) -> Any:
@@ -49,28 +64,28 @@ def _unexpanded(*factors: Any) -> Any:
     return sp.Mul(*others, evaluate=False) if len(others) > 1 else sp.Mul(*others)
 
 
-def _by_parts(expression: Any, variable: Any, times: Callable[..., Any]) -> Any:
-    """The chain rule, from the innermost parts outwards: every distinct part is differentiated once."""
-    slopes: dict[Any, Any] = {}
-    for node in postorder(expression):
-        if not node.args or isinstance(node, sp.logic.boolalg.Boolean):
-            slopes[node] = sp.S.One if node == variable else sp.S.Zero
-        elif all(slopes[part] == 0 for part in node.args):
-            slopes[node] = sp.S.Zero
-        else:
-            slopes[node] = _slope(node, [slopes[part] for part in node.args], times)
-    return slopes[expression]
-
-
-def _slope(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
+def _slope(node: Any, variable: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
     """The derivative of a node from those of its arguments."""
     if isinstance(node, JUMPS):
         return sp.S.Zero
     for kind, rule in _RULES.items():
         if isinstance(node, kind):
             return rule(node, inner, times)
-    pairs = [(node.fdiff(i), slope) for i, slope in enumerate(inner, 1) if slope != 0]
-    return sp.Add(*(times(outer, slope) for outer, slope in pairs))
+    if isinstance(node, (AppliedUndef, sp.Derivative)) or not _has_chain_rule(node):
+        return node.diff(variable)
+    return sp.Add(*(times(_outer(node, i), slope) for i, slope in enumerate(inner, 1) if slope != 0))
+
+
+def _has_chain_rule(node: Any) -> bool:
+    return type(node)._eval_derivative is sp.Function._eval_derivative
+
+
+def _outer(node: Any, place: int) -> Any:
+    """The derivative of a function by one of its arguments."""
+    try:
+        return node.fdiff(place)
+    except ArgumentIndexError:
+        return sp.Function.fdiff(node, place)
 
 
 def _product(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
@@ -80,6 +95,8 @@ def _product(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
 
 def _power(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
     base, exponent = node.args
+    if times is sp.Mul:  # as SymPy writes it, which takes powers of one base together
+        return node * (inner[1] * sp.log(base) + inner[0] * exponent / base)
     of_base = times(exponent, base ** (exponent - 1), inner[0])
     return of_base if inner[1] == 0 else sp.Add(of_base, times(node, sp.log(base), inner[1]))
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from math import isinf
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.errors import ModelError
+from dalembert.model.graph import Graph, atoms, replace, shown
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NOT_NAMES = ("nan", "inf", "infinity")  # texts that Python reads as numbers, and none that can be computed with
@@ -101,37 +101,9 @@ def _shown(given: Any) -> str:
     return text if isinstance(given, str) else f"{text} of type {type(given).__name__}"
 
 
-def nodes(expression: Any) -> Iterator[Any]:
-    """Every distinct part of an expression, the whole first; without recursion, for expressions of any depth."""
-    seen, waiting = {expression}, [expression]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for part in node.args:
-            if part not in seen:
-                seen.add(part)
-                waiting.append(part)
-
-
-def postorder(expression: Any) -> Iterator[Any]:
-    """Every distinct part of an expression, each after its own parts; without recursion."""
-    seen: set[Any] = set()
-    waiting = [(expression, iter(expression.args))]
-    while waiting:
-        node, parts = waiting[-1]
-        part = next((part for part in parts if part not in seen), None)
-        if part is not None:
-            waiting.append((part, iter(part.args)))
-            continue
-        waiting.pop()
-        if node not in seen:
-            seen.add(node)
-            yield node
-
-
 def _problem(expression: Any) -> str:
     """What makes an expression one that has no real value; empty if nothing does."""
-    for node in nodes(expression):
+    for node in reversed(Graph([expression]).nodes):  # the outermost that is wrong
         if node is sp.I or (node.is_Symbol and node.is_extended_real is False):
             return f"must be real; got `{node}` in `{_cut(expression)}`."
         if isinstance(node, (sp.Pow, sp.Function)) and node.is_number and node.is_extended_real is False:
@@ -155,17 +127,16 @@ def _too_large(number: Any) -> bool:
 
 def _cut(expression: Any) -> str:
     try:
-        text = str(expression)
+        return shown(expression, 60)
     except RecursionError:
         return "…"
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _written_out(expression: Any, where: str) -> Any:
     """Finite sums and products, term by term."""
-    found = [node for node in nodes(expression) if isinstance(node, (sp.Sum, sp.Product))]
-    outer = [node for node in found if not any(node in other.args[0].atoms(type(node)) for other in found)]
-    return expression.xreplace({node: _terms(node, where) for node in outer}) if outer else expression
+    found = atoms(expression, sp.Sum, sp.Product)
+    outer = [node for node in Graph([expression], stop=found).nodes if node in found] if found else []
+    return replace(expression, {node: _terms(node, where) for node in outer})
 
 
 def _terms(node: Any, where: str) -> Any:

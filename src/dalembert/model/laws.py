@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Protocol
 import sympy as sp
 
 from dalembert.errors import ModelError
+from dalembert.model import graph
+from dalembert.model.differentiation import gradient
 from dalembert.model.expressions import as_expression, as_expressions
 from dalembert.model.ordering import in_order, name_of
 from dalembert.model.symbols import ideal_force, t
@@ -60,8 +62,10 @@ class SlidingLaw(Law):
 
     def generalised(self, force: Sequence[Any], coordinates: Sequence[Any]) -> tuple[Any, ...]:
         """(∂v/∂q̇)ᵀ times a force with components like those of v: the force in generalised coordinates."""
-        pairs = list(zip(self.sliding_velocity(coordinates), force, strict=True))
-        return tuple(sp.Add(*(v.diff(q.diff(t)) * component for v, component in pairs)) for q in coordinates)
+        rates = [q.diff(t) for q in coordinates]
+        pairs = zip(self.sliding_velocity(coordinates), force, strict=True)
+        shares = [[slope * component for slope in gradient(v, rates)] for v, component in pairs]
+        return tuple(sp.Add(*entries) for entries in zip(*shares, strict=True))
 
     def sliding_velocity(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         """The components of v."""
@@ -244,5 +248,5 @@ def at_rest(speed_squared: Any) -> Any:
 
 def while_moving(expression: Any) -> Any:
     """An expression as it reads where no speed in it vanishes."""
-    rests = [p for p in expression.atoms(sp.Piecewise) if p == at_rest(p.args[0].cond.lhs)]
-    return expression.xreplace(dict.fromkeys(rests, sp.S.Zero))
+    rests = [p for p in graph.atoms(expression, sp.Piecewise) if p == at_rest(p.args[0].cond.lhs)]
+    return graph.replace(expression, dict.fromkeys(rests, sp.S.Zero))

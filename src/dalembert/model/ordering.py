@@ -8,28 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
-import sympy as sp
-from sympy.core.function import AppliedUndef
-
-
-def name_of(key: Any) -> str:
-    """The name of a coordinate, a parameter or a string that names one."""
-    if type(key) is str:
-        return key
-    if isinstance(key, AppliedUndef):
-        return key.func.__name__
-    if isinstance(key, sp.Symbol):
-        return key.name
-    return str(key)
-
-
-def quoted(names: Iterable[str]) -> str:
-    """Names as messages show them.
-
-    >>> quoted(["x", "y"])
-    '`x`, `y`'
-    """
-    return ", ".join(f"`{name}`" for name in names)
+from dalembert.names import name_of as name_of
+from dalembert.names import quoted as quoted
 
 
 def in_order(names: Sequence[str], given: Any, argument: str, noun: str) -> tuple[list[Any], list[str]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.expressions import as_expression
 from dalembert.model.friction import Friction, as_normal_force
@@ -78,11 +79,19 @@ def _components(law: Friction) -> tuple[Any, ...]:
     if len(parts) > 1 or not (isinstance(root, sp.Pow) and root.exp == sp.S.Half):
         return parts
     roots = (sp.sqrt(term) for term in sp.Add.make_args(root.base))
-    return tuple(part.replace(sp.Abs, lambda inner: inner) for part in roots)
+    return tuple(map(_without_bars, roots))
+
+
+def _without_bars(expression: Any) -> Any:
+    return graph.mapped(
+        expression,
+        lambda node, parts: parts[0] if isinstance(node, sp.Abs) else node.func(*parts) if parts else node,
+        {},
+    )
 
 
 def _multipliers(expression: Any) -> set[Any]:
-    return expression.atoms(multiplier)
+    return graph.atoms(expression, multiplier)
 
 
 def _strangers(system: Any, constraints: list[Constraint]) -> set[Any]:
@@ -179,7 +188,7 @@ class _Contact:
 
 def _moves(constraint: Constraint, symbols: StateSymbols) -> bool:
     """Whether a constraint changes with time by itself."""
-    return symbols.time in symbols.plain(constraint.expression).free_symbols
+    return symbols.time in graph.free_symbols(symbols.plain(constraint.expression))
 
 
 def _unclear(own: Constraint, particle: set[int], system: Any) -> str:
@@ -207,7 +216,7 @@ def _particle(M: Any, touched: list[int]) -> list[int]:
         return all(M[i, j] == 0 for j in range(M.cols) if j != i)
 
     def constant(mass: Any) -> bool:
-        return not functions_of_time(mass) and t not in mass.free_symbols
+        return not functions_of_time(mass) and t not in graph.free_symbols(mass)
 
     if not touched or not constant(M[touched[0], touched[0]]):
         return []
@@ -236,7 +245,7 @@ def _sliding_problems(law: Law, where: str, system: Any) -> list[str]:
     problems: list[str] = []
     for component in law.sliding_velocity(system.coordinates):
         slopes = gradient(symbols.plain(component), symbols.qd)
-        if any(slope.free_symbols & set(symbols.qd) for slope in slopes) or not any(slopes):
+        if graph.free_symbols(*slopes) & set(symbols.qd) or not any(slopes):
             problems.append(
                 f"the `velocity` of the nonideal law {where} must be linear in the velocities; "
                 f"`{symbols.readable(component)}` is not."
@@ -254,8 +263,8 @@ def _normal_problems(law: Friction, where: str, symbols: StateSymbols) -> list[s
         normal = symbols.plain(component)
         multipliers = [plain_multiplier(m.name) for m in _multipliers(component)]
         slopes = gradient(normal, multipliers)
-        curved = any(slope.free_symbols & set(multipliers) for slope in slopes)
-        if curved or normal.free_symbols & set(symbols.ideal_force):
+        curved = graph.free_symbols(*slopes) & set(multipliers)
+        if curved or graph.free_symbols(normal) & set(symbols.ideal_force):
             said = symbols.readable(sp.Tuple(*law.normal_components) if len(law.normal_components) > 1 else component)
             return [
                 f"the `normal_force` of the nonideal law {where} must be linear in `da.multiplier`s, or the length of "

@@ -6,14 +6,14 @@ Everything here is differentiation; nothing is inverted and nothing is simplifie
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
 
+from dalembert.model import graph
 from dalembert.model.constraint import Constraint
-from dalembert.model.differentiation import derivative
+from dalembert.model.differentiation import gradient
 from dalembert.model.symbols import StateSymbols
 
 
@@ -71,31 +71,25 @@ def constraint_row(constraint: Constraint, symbols: StateSymbols) -> Row:
     if constraint.level == "velocity":
         # ψ̇ = ψ_q̇ q̈ + ψ_q q̇ + ψ_t
         return Row(gradient(expression, symbols.qd), -time_derivative(expression, symbols), velocity=expression)
-    at_rest = expression.xreplace(dict.fromkeys(symbols.qdd, sp.S.Zero))
+    at_rest = graph.replace(expression, dict.fromkeys(symbols.qdd, sp.S.Zero))
     return Row(gradient(expression, symbols.qdd), -at_rest)
-
-
-def gradient(expression: Any, variables: Sequence[sp.Symbol]) -> tuple[Any, ...]:
-    """Partial derivatives; zero without differentiating where a variable does not occur."""
-    present = expression.free_symbols
-    return tuple(derivative(expression, v) if v in present else sp.S.Zero for v in variables)
 
 
 def time_derivative(expression: Any, symbols: StateSymbols) -> Any:
     """The part of d/dt of an expression that does not contain accelerations: (∂/∂q) q̇ + ∂/∂t."""
-    present = expression.free_symbols
-    terms = [derivative(expression, q) * qd for q, qd in zip(symbols.q, symbols.qd, strict=True) if q in present]
-    if symbols.time in present:
-        terms.append(derivative(expression, symbols.time))
-    return sp.Add(*terms)
+    *of_q, of_time = gradient(expression, (*symbols.q, symbols.time))
+    return sp.Add(*(slope * qd for slope, qd in zip(of_q, symbols.qd, strict=True)), of_time)
 
 
 def nonlinear_terms(expression: Any, symbols: StateSymbols) -> list[Any]:
     """The terms of an acceleration-level expression that are not linear in the accelerations."""
+    slopes = gradient(expression, symbols.qdd)
+    if not graph.free_symbols(*slopes) & set(symbols.qdd):
+        return []
     bad = []
     for term in sp.Add.make_args(sp.expand(expression)):
         slopes = gradient(term, symbols.qdd)
-        if any(slope.free_symbols & set(symbols.qdd) for slope in slopes):
+        if graph.free_symbols(*slopes) & set(symbols.qdd):
             bad.append(term)
     return bad
 

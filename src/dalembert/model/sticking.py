@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Friction that can hold: which laws can, and the system in which some of them do."""
+"""Contacts under dry friction that can stick, and the system in which some of them do."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model.constraint import Constraint
+from dalembert.model.differentiation import gradient
 from dalembert.model.friction import Continued, Friction
 from dalembert.model.placement import PlacedLaw
 from dalembert.model.standard_form import constraint_row
-from dalembert.model.symbols import t
 from dalembert.model.system import System
 
 
 @dataclass(frozen=True)
 class Contact:
-    """A place where surfaces slide or stick.
+    """A contact under dry friction, which slides or sticks.
 
-    number          of its law, among the laws of the system
+    number          index of its law among the laws of the system
     name            of its constraint, or of the law if it belongs to the whole system
-    velocity        components of the sliding velocity; tangential ones only, where that can be told
+    velocity        components of the sliding velocity; only tangential ones where these can be identified
     normal_size     |N|, an expression of multipliers
-    mu_static       most that friction can hold, as a part of |N|
-    mark            what sets the names made here apart from those of the model
+    mu_static       static friction coefficient: friction holds up to mu_static · |N|
+    mark            suffix that keeps the names made here distinct from those of the model
     """
 
     number: int
@@ -39,12 +39,12 @@ class Contact:
     mark: str = ""
 
     @property
-    def along(self) -> tuple[sp.Symbol, ...]:
-        """The parameters that say which way it slides: a unit vector with components like those of the velocity."""
+    def direction(self) -> tuple[sp.Symbol, ...]:
+        """The parameters for the slip direction: a unit vector with the components of the velocity."""
         return tuple(sp.Symbol(name) for name in self._names("along"))
 
     def rows(self) -> list[Constraint]:
-        """The constraints that hold it."""
+        """The constraints that hold the contact while it sticks."""
         return [Constraint(v, name=name) for v, name in zip(self.velocity, self._names("held"), strict=True)]
 
     def _names(self, word: str) -> list[str]:
@@ -73,10 +73,10 @@ def contacts(system: System) -> tuple[Contact, ...]:
 
 
 def tangential(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
-    """The sliding velocity without its part along the constraint's own gradient, which vanishes on the motion.
+    """Return the sliding velocity without its part along the constraint's own gradient, which is zero on the motion.
 
-    To hold that part too would be to hold the normal direction twice, and the normal force could not be told from
-    friction. Where the components are not plain velocities that the gradient is written in, they are taken as they are.
+    Holding that part too would constrain the normal direction twice, and the normal force could not be separated from
+    friction. Where the components are not the plain velocities that the gradient is written in, they are not changed.
     """
     velocity = placed.law.sliding_velocity(system.coordinates)
     own = {str(c.name): c for c in system.constraints}.get(placed.constraint)
@@ -98,7 +98,10 @@ def tangential(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
 
 
 def with_sticking(system: System, contacts: Collection[Contact], sticking: Collection[Contact]) -> System:
-    """The system while some contacts stick, held by ideal constraints, which come last; the others slide one way."""
+    """Return the system in which some contacts stick and the others slide in one direction.
+
+    Sticking contacts are held by ideal constraints, which come last.
+    """
     changed = {contact.number: None if contact in sticking else contact for contact in contacts}
 
     def in_place(laws: Sequence[Any], first: int) -> tuple[Any, ...]:
@@ -107,7 +110,7 @@ def with_sticking(system: System, contacts: Collection[Contact], sticking: Colle
             contact = changed.get(number)
             if contact is not None:
                 law = system.laws[number].law
-                kept.append(Continued(law, contact.velocity, contact.along, law.normal_force, law.normal))
+                kept.append(Continued(law, contact.velocity, contact.direction, law.normal_force, law.normal))
             elif number not in changed:
                 kept.append(law)
         return tuple(kept)
@@ -125,22 +128,22 @@ def with_sticking(system: System, contacts: Collection[Contact], sticking: Colle
 
 
 @lru_cache(maxsize=512)
-def slopes(contact: Contact, system: System) -> tuple[tuple[Any, ...], ...]:
+def velocity_jacobian(contact: Contact, system: System) -> tuple[tuple[Any, ...], ...]:
     """∂v/∂q̇, one row per component."""
-    return tuple(tuple(v.diff(q.diff(t)) for q in system.coordinates) for v in contact.velocity)
+    return tuple(gradient(v, system.velocities) for v in contact.velocity)
 
 
-MOST_COUPLED = 6
-"""Coordinates up to which a mass matrix that is not diagonal is inverted in symbols."""
+MAX_SYMBOLIC_COUPLING = 6
+"""Number of coordinates up to which a mass matrix that is not diagonal is inverted symbolically."""
 
 
 def leaves_reactions(placed: PlacedLaw, system: System) -> bool:
-    """Whether friction changes no reaction, by its form: A M⁻¹ (∂v/∂q̇)ᵀ = 0 for its tangential velocity v."""
+    """Whether friction changes no reaction, whatever its size: A M⁻¹ (∂v/∂q̇)ᵀ = 0 for its tangential velocity v."""
     M = system.mass_matrix
-    if not M.is_diagonal() and M.rows > MOST_COUPLED:
+    if not M.is_diagonal() and M.rows > MAX_SYMBOLIC_COUPLING:
         return False
     symbols = system.symbols
     rows = [[symbols.restore(e) for e in constraint_row(c, symbols).gradient] for c in system.constraints]
-    slopes = [[v.diff(rate) for rate in system.velocities] for v in tangential(placed, system)]
-    moved = sp.Matrix(rows) * M.LUsolve(sp.Matrix(slopes).T)
-    return all(sp.simplify(entry) == 0 for entry in moved)
+    jacobian = [gradient(v, system.velocities) for v in tangential(placed, system)]
+    coupling = sp.Matrix(rows) * M.LUsolve(sp.Matrix(jacobian).T)
+    return all(sp.simplify(entry) == 0 for entry in coupling)

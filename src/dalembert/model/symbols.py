@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.model import graph
 from dalembert.model.expressions import as_expression
 
 MULTIPLIER = "lam."
@@ -155,11 +156,7 @@ class StateSymbols:
 
     def plain(self, expression: Any) -> Any:
         """The expression in plain symbols; parameters become real symbols of the same name."""
-        expression = expression.xreplace(self._rules)
-        expression = expression.xreplace({m: plain_multiplier(m.name) for m in expression.atoms(multiplier)})
-        return expression.xreplace(
-            {s: real_twin(s) for s in free_parameters([expression]) if not isinstance(s, InternalSymbol)}
-        )
+        return _plain(graph.Same(expression), self)
 
     @cached_property
     def _known(self) -> frozenset[sp.Symbol]:
@@ -168,8 +165,8 @@ class StateSymbols:
     def restore(self, expression: Any) -> Any:
         """The expression in the user's own letters again (parameters keep their real twins' names)."""
         back = {plain: user for user, plain in self._rules.items()}
-        twins = {s: _original(s) for s in expression.free_symbols if s not in self._known}
-        return expression.xreplace({**back, **twins})
+        twins = {s: _original(s) for s in graph.free_symbols(expression) if s not in self._known}
+        return graph.replace(expression, {**back, **twins})
 
     def readable(self, expression: Any) -> str:
         """The expression as a person would type it, with primes for time derivatives."""
@@ -177,8 +174,21 @@ class StateSymbols:
         for name, *family in zip(self.names, self.q, self.qd, self.qdd, self.ideal_force, strict=True):
             spelled = (name, f"{name}'", f"{name}''", f"ideal_force({name})")
             dotted.update({plain: sp.Symbol(text) for plain, text in zip(family, spelled, strict=True)})
-        plain = self.plain(expression).xreplace(dotted)
-        return str(plain.xreplace({s: _original(s) for s in plain.free_symbols}))
+        plain = self.plain(expression)
+        originals = {s: _original(s) for s in graph.free_symbols(plain)}
+        return graph.shown(graph.replace(plain, originals | dotted))
+
+
+@lru_cache(maxsize=4096)
+def _plain(same: graph.Same, symbols: StateSymbols) -> Any:
+    # kept, so that the same expression becomes the same object: to compare two equal ones SymPy walks through both
+    expression, rules = same.expression, dict(symbols._rules)
+    for node in graph.Graph([expression]).nodes:
+        if isinstance(node, multiplier):
+            rules[node] = plain_multiplier(node.name)
+        elif node.is_Symbol and node not in rules and not isinstance(node, InternalSymbol):
+            rules[node] = real_twin(node)
+    return graph.replace(expression, rules)
 
 
 def plain_multiplier(name: str) -> sp.Symbol:
@@ -200,9 +210,9 @@ def real_twin(parameter: sp.Symbol) -> sp.Symbol:
 
 def free_parameters(expressions: Iterable[Any]) -> set[Any]:
     """The symbols other than time in some expressions."""
-    return {s for expression in expressions for s in expression.free_symbols if s != t}
+    return {s for expression in expressions for s in graph.free_symbols(expression) if s != t}
 
 
 def functions_of_time(expression: Any) -> set[Any]:
     """The undefined functions in an expression: coordinates, known or not."""
-    return expression.atoms(AppliedUndef)
+    return graph.atoms(expression, AppliedUndef)

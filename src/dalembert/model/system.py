@@ -11,6 +11,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.errors import ModelError
+from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_expressions, as_matrix
@@ -192,7 +193,7 @@ def _coordinates(given: Any) -> tuple[Any, ...]:
 
 def _from_lagrangian(given: Any, coordinates: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     """The Lagrangian worked out, and the mass matrix and the force that follow from it."""
-    lagrangian = as_expression(given, "the Lagrangian").doit()
+    lagrangian = graph.evaluated(as_expression(given, "the Lagrangian"))
     return lagrangian, *euler_lagrange(lagrangian, StateSymbols(coordinates))
 
 

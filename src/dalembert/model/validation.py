@@ -11,6 +11,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from dalembert.errors import ModelError
+from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.ordering import name_of, quoted, unknown_names
 from dalembert.model.placement import placed_laws
@@ -59,8 +60,8 @@ def _mass_problems(system: Any) -> list[str]:
         for j in range(i):
             if not _equal(matrix[i, j], matrix[j, i], system.symbols):
                 problems.append(
-                    f"`mass_matrix` must be symmetric; entry ({i}, {j}) is `{matrix[i, j]}` and entry ({j}, {i}) is "
-                    f"`{matrix[j, i]}`."
+                    f"`mass_matrix` must be symmetric; entry ({i}, {j}) is `{graph.shown(matrix[i, j])}` and "
+                    f"entry ({j}, {i}) is `{graph.shown(matrix[j, i])}`."
                 )
     return problems
 
@@ -76,18 +77,19 @@ def expression_problems(
             f"{where} must use only the system's coordinates ({quoted(system.coordinate_names)}); "
             f"unknown: {quoted(strangers)}. Add them to `coordinates`, or make them parameters."
         )
-    odd_times = sorted(str(s) for s in expression.free_symbols if s.name == "t" and s != t)
+    odd_times = sorted(str(s) for s in graph.free_symbols(expression) if s.name == "t" and s != t)
     if odd_times:
         problems.append(
             f"{where} must write time as `da.t`; got another symbol named `t`, with assumptions. Use `t = da.t`."
         )
-    highest = max((d.derivative_count for d in expression.atoms(sp.Derivative)), default=0)
-    if not forces and expression.atoms(ideal_force):
+    derivatives = graph.atoms(expression, sp.Derivative)
+    highest = max((d.derivative_count for d in derivatives), default=0)
+    if not forces and graph.has_kind(expression, ideal_force):
         problems.append(f"{where} must not contain `da.ideal_force`; only a nonideal law may.")
-    if not forces and expression.atoms(multiplier):
+    if not forces and graph.has_kind(expression, multiplier):
         problems.append(f"{where} must not contain `da.multiplier`; only a nonideal law may.")
-    if any(d.expr not in system.coordinates for d in expression.atoms(sp.Derivative)) and not strangers:
-        problems.append(f"{where} must have its derivatives worked out; call `.doit()` on `{expression}`.")
+    if any(d.expr not in system.coordinates for d in derivatives) and not strangers:
+        problems.append(f"{where} must have its derivatives worked out; call `.doit()` on `{graph.shown(expression)}`.")
     elif not accelerations and highest > 1:
         problems.append(f"{where} must not contain accelerations; got `{system.symbols.readable(expression)}`.")
     return problems
@@ -124,7 +126,7 @@ def _law_problems(system: Any) -> list[str]:
             continue
         for component in components:
             problems += expression_problems(system, component, where, forces=True)
-            names = sorted(m.name for m in component.atoms(multiplier))
+            names = sorted(m.name for m in graph.atoms(component, multiplier))
             known = [str(constraint.name) for constraint in system.constraints]
             problems += unknown_names(known, names, "da.multiplier", "constraint")
     return list(dict.fromkeys(problems))
@@ -153,11 +155,11 @@ def _equal(left: Any, right: Any, symbols: StateSymbols) -> bool:
         return True
     left, difference = symbols.plain(left), symbols.plain(left - right)
     draw = random.Random(20020101)
-    unknowns = sorted(left.free_symbols | difference.free_symbols, key=str)  # some may cancel in the difference
+    unknowns = sorted(graph.free_symbols(left, difference), key=str)  # some may cancel in the difference
     for _ in range(3):
         point = {s: sp.Float(draw.uniform(0.5, 1.5)) for s in unknowns}
-        size = abs(left.xreplace(point).evalf()) + 1
-        if not abs(difference.xreplace(point).evalf()) < 1e-9 * size:
+        size = abs(graph.replace(left, point).evalf()) + 1
+        if not abs(graph.replace(difference, point).evalf()) < 1e-9 * size:
             return False
     return True
 

@@ -14,15 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dalembert.equation import straight_line as sl
-from dalembert.equation.tolerance import SINGULAR_MASS
-
-CLEARLY_INDEPENDENT = 1e-4
-"""Least part of a multiplier's pivot that must be left after the multipliers before it are eliminated: then it has lost
-no more than four of its sixteen digits."""
-
-CLEARLY_DEPENDENT = 1e-10
-"""Most that may be left of a row that was left out as dependent; rounding leaves less."""
+from dalembert.tolerances import CLEARLY_INDEPENDENT, SINGULAR_MASS
 
 CLEARLY_POSITIVE = 100 * SINGULAR_MASS
 """Least part of a diagonal entry of M that its pivot must keep. No pivot is smaller than the smallest eigenvalue of M
@@ -30,6 +26,27 @@ scaled to a unit diagonal, and that eigenvalue is not much smaller than the smal
 singular by the rule of all verbs, and what does not is judged elsewhere, by that rule itself."""
 
 Pattern = Sequence[set[int]]
+Floats = NDArray[np.float64]
+
+
+LIGHT = 1e7
+"""Ratio of the shares of two coordinates in a row's pivot above which the solution is refined: see below."""
+
+UNTOUCHED = 1e-10
+"""Entries below this part of a row's largest one are rounding of zero."""
+
+
+def needs_refinement(masses: Floats, A: Floats) -> bool:
+    """Whether rows A (m, n) couple coordinates so light, by their masses (n,), with others that digits are lost.
+
+    The force on a light coordinate nearly balances that of the constraint; its acceleration is what is left of the two,
+    divided by its mass. A coordinate's share Aᵢ²/Mᵢᵢ in the pivot of its row measures that in any units.
+    """
+    sizes = np.abs(A)
+    touched = sizes > UNTOUCHED * sizes.max(axis=1, initial=0.0, keepdims=True)
+    with np.errstate(all="ignore"):
+        shares = np.where(touched, sizes**2 / masses, np.nan)
+        return bool((np.nanmax(shares, axis=1, initial=0.0) > LIGHT * np.nanmin(shares, axis=1, initial=np.inf)).any())
 
 
 class Solution(NamedTuple):

@@ -56,6 +56,7 @@ class NativeEngine:
         self._places = {name: slice(*place) for name, place in zip(Account._fields, pairwise(ends), strict=True)}
         self._accelerate = self._function("accelerate", None, "adaa")
         self._project = None if project is None else self._function("project", None, "adaa")
+        self._agree = None if agree is None else self._function("agree", None, "adaa")
 
     def _function(self, name: str, result: Any, kinds: str) -> Any:
         types = {"a": ctypes.c_void_p, "d": ctypes.c_double, "i": ctypes.c_int64}
@@ -68,6 +69,14 @@ class NativeEngine:
         found[:n] = y[n:]
         self._accelerate(y.ctypes.data, t, p.ctypes.data, found[n:].ctypes.data)
         return found
+
+    def agrees(self, y: Floats, t: float, p: Floats) -> bool:
+        """Whether the rows that are left out follow from those in use at a state, and hold there."""
+        if self._agree is None:
+            return True
+        found = np.empty(1)
+        self._agree(y.ctypes.data, t, p.ctypes.data, found.ctypes.data)
+        return bool(found[0] == 1.0)
 
     def projected(self, y: Floats, t: float, p: Floats) -> Floats:
         """A state put back on the constraints, if that is done at all."""

@@ -21,10 +21,10 @@ from dalembert.model.system import System, kind_of_object
 from dalembert.model.values import Floats, parameter_values, scalar_value, state_values
 from dalembert.report.blocks import block_root
 from dalembert.report.closed_form import ClosedForm, Terms, closed_form
+from dalembert.report.derivation_page import html
 from dalembert.report.evaluation import Evaluation, evaluator, matrix_evaluator
 from dalembert.report.judgement import needs_saddle, require_determined, require_independent, require_positive
 from dalembert.report.letters import letters
-from dalembert.report.page import html
 from dalembert.report.probing import Probes, independent_rows, probes, refuse_contradiction, require_computable
 from dalembert.report.steps import seven_steps
 from dalembert.report.tex import latex, markdown
@@ -110,7 +110,7 @@ class Derivation:
     def to_html(self, *, fragment: bool = False) -> str:
         """A page that stands alone, formulas as MathML.
 
-        With ``fragment`` only its ``<article>``, for a page that has ``dalembert.report.page.STYLE``.
+        With ``fragment`` only its ``<article>``, for a page that has ``dalembert.report.derivation_page.STYLE``.
         """
         return html(self.title, seven_steps(self), fragment=fragment)
 

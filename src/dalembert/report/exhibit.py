@@ -9,12 +9,12 @@ from pathlib import Path
 from dalembert import gallery
 from dalembert.gallery.definition import Case
 from dalembert.integration.trajectory import Trajectory
+from dalembert.report.case_figures import figures_of
 from dalembert.report.derivation import derive
-from dalembert.report.figures import figures_of
 from dalembert.report.outcomes import Row, row_of
 
-LONGEST_FILM = 20.0
-"""A longer motion makes no film in the demonstration."""
+LONGEST_ANIMATION = 20.0
+"""A longer motion is not animated in the demonstration."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Exhibit:
     """What is to be shown of one case; picklable, because cases are run side by side.
 
     rows          the outcomes of its checks
-    images        figures and films, the most telling first
+    images        figures and animations, the most telling first
     derivation    its equations of motion as HTML
     trouble       why the case could not be run, if it could not
     """
@@ -56,7 +56,7 @@ def exhibit(name: str, folder: Path) -> Exhibit:
         case = gallery.case(name)
         run = case.simulate(progress=False)
         rows = tuple(row_of(outcome) for outcome in case.verify(run))
-        images = (*_figures(case, run, folder), *_film(case, run, folder))
+        images = (*_figures(case, run, folder), *_animation(case, run, folder))
         return Exhibit(name, title, case.about, case.source, rows, images, _derivation(case))
     except Exception as error:  # whatever it is, the other cases are to be shown all the same
         return Exhibit(name, title, trouble=f"{type(error).__name__}: {error}")
@@ -79,9 +79,9 @@ def _figures(case: Case, run: Trajectory, folder: Path) -> list[Image]:
     return images
 
 
-def _film(case: Case, run: Trajectory, folder: Path) -> list[Image]:
-    """A film where there are bars to be seen moving; a single point is as well shown by its path."""
-    if case.points is None or not case.links or run.t[-1] - run.t[0] > LONGEST_FILM:
+def _animation(case: Case, run: Trajectory, folder: Path) -> list[Image]:
+    """An animation where there are bars to be seen moving; a single point is as well shown by its path."""
+    if case.points is None or not case.links or run.t[-1] - run.t[0] > LONGEST_ANIMATION:
         return []
     file = f"{case.name}.gif"
     run.animate(folder / file, points=case.points(run), links=case.links)

@@ -10,9 +10,10 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from html import escape
 from pathlib import Path
 
+from dalembert.figures.html_page import document
+from dalembert.report.derivation_page import PAGE_STYLE, STYLE
 from dalembert.report.exhibit import Exhibit, Image, exhibit
 from dalembert.report.outcomes import Row
-from dalembert.report.page import PAGE_STYLE, STYLE, document
 
 EQUATION = """<math display="block"><mrow><mi>M</mi><mover><mi>q</mi><mo style="font-size: 120%">¨</mo></mover>
 <mo>=</mo><mi>Q</mi><mo>+</mo>

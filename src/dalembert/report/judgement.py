@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.linear_facts import determined, independent_rows
-from dalembert.analysis.numbers import Numbers
 from dalembert.errors import ConstraintError, MassMatrixError, undetermined
+from dalembert.linear_algebra import determined, independent_rows, rank
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import plain_multiplier
 from dalembert.model.values import Floats
 from dalembert.report.probing import Probes
+from dalembert.terms import Terms
+from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
 
 def needs_saddle(probed: Probes, kept: Sequence[int], names: Sequence[str]) -> bool:
@@ -65,19 +66,19 @@ def require_determined(C: Any, names: Sequence[str], kept: Sequence[int], probed
     return tuple(lam[i] for i in kept)
 
 
-def _schur_regular(numbers: Numbers, kept: Sequence[int]) -> bool:
+def _schur_regular(numbers: Terms, kept: Sequence[int]) -> bool:
     M, A = numbers.M, numbers.A[list(kept)]
     return _regular(M) and _regular(A @ np.linalg.solve(M, A.T))
 
 
-def _saddle(numbers: Numbers, kept: Sequence[int]) -> Floats:
+def _saddle(numbers: Terms, kept: Sequence[int]) -> Floats:
     A = numbers.A[list(kept)]
     return np.block([[numbers.M, -A.T], [A, np.zeros((len(A), len(A)))]])
 
 
-def _motion_open(numbers: Numbers) -> bool:
+def _motion_open(numbers: Terms) -> bool:
     stacked = np.vstack([numbers.M, numbers.A])
-    return bool(np.linalg.matrix_rank(stacked, rtol=1e-9) < len(numbers.M))
+    return bool(rank(stacked, SOLVED_RANK_TOLERANCE) < len(numbers.M))
 
 
 def _regular(matrix: Floats) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers that decide what symbols cannot: which constraint rows are independent where the constraints hold."""
+"""Terms that decide what symbols cannot: which constraint rows are independent where the constraints hold."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis import linear_facts
-from dalembert.analysis.numbers import Numbers, finite, model_of
+from dalembert import linear_algebra
+from dalembert.analysis.numbers import model_of
 from dalembert.analysis.states import ENOUGH, random_starts, random_states
 from dalembert.errors import ConstraintError, ModelError
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.symbols import plain_multiplier
 from dalembert.model.system import System
+from dalembert.terms import Terms
 
 CANNOT_COMPUTE = (NameError, NotImplementedError, ValueError)
 """What comes of a function without a numerical form, which SymPy writes as a bare name or refuses to write."""
@@ -28,7 +29,7 @@ class Probes(NamedTuple):
     settled    whether the states satisfy the constraints
     """
 
-    found: tuple[Numbers, ...]
+    found: tuple[Terms, ...]
     settled: bool
 
 
@@ -47,7 +48,7 @@ def probes(form: StandardForm, system: System) -> Probes:
     except CANNOT_COMPUTE:
         require_computable(_parts(form, system), system)
         raise
-    usable = tuple(numbers for numbers in found if finite(numbers))[:ENOUGH]
+    usable = tuple(numbers for numbers in found if numbers.is_finite)[:ENOUGH]
     if not points:
         for level, rows in (("position", model.position), ("velocity", model.velocity)):
             _refuse_constant_offset(usable, rows, level, system.constraint_names)
@@ -56,7 +57,7 @@ def probes(form: StandardForm, system: System) -> Probes:
 
 def independent_rows(probed: Probes, rows: int) -> tuple[int, ...]:
     """The earliest rows of A that span all of them, at the probe where most are independent."""
-    choices = [linear_facts.independent_rows(numbers.A) for numbers in probed.found]
+    choices = [linear_algebra.independent_rows(numbers.A) for numbers in probed.found]
     return max(choices, key=len) if choices else tuple(range(rows))
 
 
@@ -73,7 +74,7 @@ def refuse_contradiction(probed: Probes, kept: Sequence[int], names: Sequence[st
         )
 
 
-def _refuse_constant_offset(probed: Sequence[Numbers], rows: Sequence[int], level: str, names: Sequence[str]) -> None:
+def _refuse_constant_offset(probed: Sequence[Terms], rows: Sequence[int], level: str, names: Sequence[str]) -> None:
     """x − 1 and x − 2 have gradients in a constant ratio, and residuals that differ by a number from that ratio.
 
     A weaker sign, such as a failed search for a state, would not do: with random parameters a sound loop may not close.
@@ -81,7 +82,7 @@ def _refuse_constant_offset(probed: Sequence[Numbers], rows: Sequence[int], leve
     if not probed or not rows:
         return
     chosen = list(rows)
-    found = [linear_facts.dependencies(numbers.A[chosen]) for numbers in probed]
+    found = [linear_algebra.dependencies(numbers.A[chosen]) for numbers in probed]
     for k in (k for k in found[0] if all(found_there.get(k) for found_there in found)):
         row = chosen[k]
         ratios = [{chosen[i]: c for i, c in found_there[k].items()} for found_there in found]
@@ -96,12 +97,12 @@ def _refuse_constant_offset(probed: Sequence[Numbers], rows: Sequence[int], leve
             )
 
 
-def _offset(numbers: Numbers, level: str, row: int, ratios: dict[int, float]) -> float:
+def _offset(numbers: Terms, level: str, row: int, ratios: dict[int, float]) -> float:
     residuals: Any = getattr(numbers, level)
     return float(residuals[row] - sum(c * residuals[k] for k, c in ratios.items()))
 
 
-def _contradicts(numbers: Numbers, kept: Sequence[int], row: int) -> bool:
+def _contradicts(numbers: Terms, kept: Sequence[int], row: int) -> bool:
     A, b = numbers.A, numbers.b
     implied = np.linalg.lstsq(A[list(kept)], b[list(kept)], rcond=None)[0]
     size = np.abs(A[row] * implied).sum() + abs(b[row]) + np.linalg.norm(A[row])

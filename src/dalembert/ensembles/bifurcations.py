@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bifurcations of the constraints on the way of the members of an ensemble.
+
+Members take their steps in machine code, which keeps none. So some members are looked at from output to output, and
+those whose constraint rows change their orientation are retraced step by step, as single runs are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.ensembles.members import Members
+from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.crossings import crossings
+from dalembert.integration.integrate import integrate
+from dalembert.integration.method import Method
+from dalembert.integration.native_steps import in_machine_code, rows_for
+from dalembert.integration.progress import Progress
+from dalembert.integration.scales import with_tolerances
+from dalembert.integration.step_monitor import turned
+
+Floats = NDArray[np.float64]
+
+MOST_EXAMINED, MOST_RETRACED = 32, 8
+"""Members that are looked at, evenly spaced among all, and of these, how many are retraced at most."""
+
+
+class Bifurcations:
+    """Looks for bifurcations on the way of some members, chunk by chunk."""
+
+    def __init__(self, dynamics: Dynamics, method: Method, times: Floats, count: int):
+        self.dynamics, self.times = dynamics, times
+        self.method = replace(method, step=None)  # a member with a fixed step is retraced by adaptive ones
+        native: Any = dynamics.native
+        possible = bool(dynamics.constraints) and in_machine_code(dynamics, method) and not native.constant_rows
+        self.chosen = np.unique(np.linspace(0, count - 1, MOST_EXAMINED).astype(int)) if possible else np.empty(0, int)
+        self.examined = self.retraced = 0
+        self.found: dict[int, list[float]] = {}
+
+    def look(self, first: int, members: Members, states: Floats, failed: NDArray[np.bool_]) -> None:
+        """Look at a chunk of members, from number ``first`` on, with states (N, T, 2n) at all times or at the last."""
+        for k in self.chosen[(self.chosen >= first) & (self.chosen < first + len(members))] - first:
+            if not failed[k]:
+                self.examined += 1
+                self._examine(int(first + k), members.y[:, k].copy(), members.p[:, k].copy(), states[k])
+
+    def _examine(self, number: int, start: Floats, p: Floats, states: Floats) -> None:
+        native: Any = self.dynamics.native
+        t0, t1 = float(self.times[0]), float(self.times[-1])
+        rows = list(rows_for(self.dynamics, start, t0, p))
+        if not rows or self.retraced >= MOST_RETRACED:
+            return
+        seen = (self.times, states) if len(states) == len(self.times) else ([t0, t1], np.vstack([start, states]))
+        A = native.rows_of_many(np.asarray(seen[1]), np.asarray(seen[0]), p)
+        if not turned(A[:, rows]).any():
+            return
+        self.retraced += 1
+        n = len(start) // 2
+        method = with_tolerances(self.dynamics, self.method, start[:n], start[n:], t0, p)
+        with Progress(t0, t1, False) as silent:
+            path = integrate(self.dynamics, method, start, t0, t1, p, silent, outputs=np.array([t1]))
+        times = crossings(self.dynamics, method, path, p)
+        if times:
+            self.found[number] = times
+
+    @property
+    def note(self) -> str:
+        """Which members went through bifurcations, and when; empty if none of those examined did."""
+        if not self.found:
+            return ""
+        number, times = min(self.found.items(), key=lambda pair: pair[1][0])
+        return (
+            f"The constraints lose rank on the way of at least {len(self.found)} of {self.examined} members that were "
+            f"examined, first at t = {times[0]:.6g} (member {number}); other motions may branch off there, those given "
+            f"go on smoothly."
+        )

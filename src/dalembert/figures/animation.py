@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Animations of a trajectory: points that move in a plane, links between them, and the paths they leave behind."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.errors import InputError
+from dalembert.figures.html_page import player_page
+from dalembert.figures.style import COLOURS, canvas_figure, plain_axis, pretty
+from dalembert.figures.trajectory_figures import Floats, history, is_array
+from dalembert.names import name_of, quoted
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from dalembert.integration.trajectory import Trajectory
+
+Points = Mapping[str, tuple[Any, Any]]
+Links = tuple[tuple[str, str], ...]
+Places = dict[str, Floats]
+Show = Callable[[float], None]
+
+MOST_FRAMES = 300
+LONG_SIDE, SHORTEST = 4.6, 0.25  # inches; shortest side of the picture over the longest
+PAIRS = ("xy", "xz", "yz")
+
+
+STAGE = '<img id="picture" alt="{title}" width="{width}" height="{height}">'
+DRAW = """
+const frames = {frames};
+const picture = document.getElementById("picture");
+function draw(frame) {{ picture.src = "data:image/png;base64," + frames[frame]; return ""; }}
+"""
+
+
+def write_animation(
+    run: Trajectory,
+    path: Path,
+    points: Points | None,
+    links: Any,
+    fps: float,
+    trace: float | None,
+    bare: frozenset[str] = frozenset(),
+) -> Path:
+    """Write an animation, return its path; see ``Trajectory.animate``. Points that are ``bare`` show only as links."""
+    check_path(path)
+    delay, stretch = _delay(_number(fps, "fps", above=True)), math.inf if trace is None else _number(trace, "trace")
+    if len(run) < 2:
+        raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
+    points = guessed_points(run.coordinates) if points is None else points
+    places = _places(run, points)
+    joined = _checked_links(links, places)
+    times = frame_times(run.t, 1000 / delay)
+    axis = _stage(np.concatenate(list(places.values())), points, run.mark)
+    frames = _in_few_colours(list(_frames(axis, run.t, places, times, joined, stretch, bare)))
+    {".gif": _write_gif, ".html": _write_page}[path.suffix.lower()](frames, path, delay)
+    return path
+
+
+def _delay(fps: float) -> int:
+    """Milliseconds that a frame is shown: a GIF counts them by tens, and browsers slow down what is below 20."""
+    return max(20, 10 * round(100 / fps))
+
+
+def frame_times(t: Floats, fps: float) -> Floats:
+    """Equal times from the first to the last of ``t``, so many that they last as long as the motion, or 300."""
+    count = min(max(2, round(fps * float(t[-1] - t[0]))), MOST_FRAMES)
+    return np.linspace(t[0], t[-1], count)
+
+
+def guessed_points(coordinates: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+    """Particles whose coordinates pair up by name: (x, y), (x1, y1), (a_x, a_y), or (x, z) where there is no y."""
+    found: dict[str, tuple[str, str]] = {}
+    for name in coordinates:
+        if not (match := re.fullmatch(r"([xy])(_?\w*)|(\w+_)([xy])", name)):
+            continue
+        before, letter, after = match[3] or "", match[1] or match[4], match[2] or ""
+        for first, second in PAIRS:
+            other, particle = f"{before}{second}{after}", (before + after).strip("_")
+            if first == letter and other in coordinates:
+                found.setdefault(particle, (name, other))
+    if not found:
+        raise InputError(
+            f"the coordinates ({quoted(coordinates)}) must pair up by name, as `x1` and `y1`, to be taken as points. "
+            f"Pass `points`, a mapping from names to pairs (horizontal, vertical) of coordinates, numbers or arrays."
+        )
+    return found
+
+
+def _places(run: Trajectory, points: Points) -> Places:
+    if not isinstance(points, Mapping) or not points:
+        raise InputError(f"`points` must map at least one name to a pair (horizontal, vertical); got {points!r}.")
+    return {name: _place(run, name, pair) for name, pair in points.items()}
+
+
+def _place(run: Trajectory, name: str, pair: Any) -> Floats:
+    """Where a point is over time (T, 2)."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise InputError(f"point `{name}` must be a pair (horizontal, vertical); got {pair!r}.")
+    columns: list[Floats] = []
+    for role, value in zip(("horizontal", "vertical"), pair, strict=True):
+        what = f"the {role} place of point `{name}`"
+        columns.append(np.full(len(run), float(value)) if isinstance(value, Real) else history(run, value, what))
+        if not np.isfinite(columns[-1]).all():
+            raise InputError(f"{what} must be finite at all times of the run.")
+    return np.stack(columns, axis=1)
+
+
+def check_path(path: Path) -> None:
+    if path.suffix.lower() not in (".gif", ".html"):
+        raise InputError(f"`path` must end in `.gif` or `.html`; got {path.name!r}.")
+    if not path.parent.is_dir():
+        raise InputError(f"`path` must lie in a folder that exists; there is no {path.parent}.")
+
+
+def _checked_links(links: Any, places: Places) -> Links:
+    for link in links if isinstance(links, tuple | list) else (links,):
+        if not isinstance(link, tuple | list) or len(link) != 2:
+            raise InputError(f"`links` must hold pairs of names of points; got {link!r}.")
+        for end in link:
+            if end not in places:
+                raise InputError(f"`links` must join points ({quoted(places)}); `{end}` is none of them.")
+    return tuple((start, end) for start, end in links)
+
+
+def _number(value: Any, name: str, above: bool = False) -> float:
+    if not isinstance(value, Real) or not math.isfinite(value) or value < 0 or (above and value == 0):
+        raise InputError(f"`{name}` must be a {'positive' if above else 'nonnegative'} number; got {value!r}.")
+    return float(value)
+
+
+def _stage(everywhere: Floats, points: Points, mark: str) -> Any:
+    """An empty axis whose limits hold the whole motion, on a figure of its proportions, with a mark at its head."""
+    lowest, highest = everywhere.min(axis=0), everywhere.max(axis=0)
+    longest = float((highest - lowest).max()) or 1.0
+    half = np.maximum(highest - lowest, SHORTEST * longest) / 2 + 0.08 * longest
+    width, height = LONG_SIDE * half / half.max() + (0.7, 0.8)
+    axis: Any = canvas_figure(width, height).subplots()
+    left, right = (lowest + highest) / 2 - half, (lowest + highest) / 2 + half
+    axis.set(xlim=(left[0], right[0]), ylim=(left[1], right[1]), aspect="equal")
+    axis.set(xlabel=_axis_name(points, 0), ylabel=_axis_name(points, 1))
+    axis.set_title(mark or " ", loc="left", fontsize="medium")  # leaves room for the time
+    plain_axis(axis)
+    return axis
+
+
+def _axis_name(points: Points, side: int) -> str:
+    """The coordinates along an axis, where they are few."""
+    given = [pair[side] for pair in points.values()]
+    names = dict.fromkeys(
+        pretty(name_of(value)) for value in given if not isinstance(value, Real) and not is_array(value)
+    )
+    return ", ".join(names) if len(names) <= 4 else ""
+
+
+def _frames(
+    axis: Any, t: Floats, places: Places, times: Floats, links: Links, trace: float, bare: frozenset[str]
+) -> Iterator[Image]:
+    """The pictures, one for each of ``times``. Axis and grid are drawn once: they would be most of the work."""
+    from PIL.Image import fromarray
+
+    canvas = axis.figure.canvas
+    canvas.draw()
+    empty = canvas.copy_from_bbox(axis.figure.bbox)
+    artists, show = _scene(axis, t, places, links, trace, bare)
+    digits = max(0, math.ceil(-math.log10(times[1] - times[0])))
+    clock = axis.text(1, 1.02, "", ha="right", transform=axis.transAxes)
+    for now in times:
+        canvas.restore_region(empty)
+        show(now)
+        clock.set_text(f"t = {now:.{digits}f}")
+        for artist in (*artists, clock):
+            axis.draw_artist(artist)
+        yield fromarray(np.array(canvas.buffer_rgba())[..., :3])
+
+
+def _scene(
+    axis: Any, t: Floats, places: Places, links: Links, trace: float, bare: frozenset[str]
+) -> tuple[list[Any], Show]:
+    """All that moves, from back to front, and what puts it where it is at a time."""
+    marked = [name for name in places if name not in bare]
+    moving = [name for name in marked if np.ptp(places[name], axis=0).any()]
+    colours = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(moving)}
+    traces = {name: axis.plot([], [], color=colours[name], linewidth=1, alpha=0.5)[0] for name in moving}
+    bars = {link: axis.plot([], [], color="0.35", linewidth=1.8)[0] for link in links}
+    marks = {name: axis.plot([], [], **_mark(colours.get(name)))[0] for name in marked}
+
+    def show(now: float) -> None:
+        first, last = np.searchsorted(t, (now - trace, now))
+        here = {name: np.array([np.interp(now, t, column) for column in place.T]) for name, place in places.items()}
+        for name, line in traces.items():
+            line.set_data(*np.vstack([places[name][first:last], here[name]]).T)
+        for (start, end), bar in bars.items():
+            bar.set_data(*np.stack([here[start], here[end]], axis=1))
+        for name, mark in marks.items():
+            mark.set_data(*here[name][:, None])
+
+    return [*traces.values(), *bars.values(), *marks.values()], show
+
+
+def _mark(colour: str | None) -> dict[str, Any]:
+    """A square for a point that stays, a disc for one that moves."""
+    if colour is None:
+        return {"color": "black", "marker": "s", "markersize": 5}
+    return {"color": colour, "marker": "o", "markersize": 8, "markeredgecolor": "white"}
+
+
+def _in_few_colours(frames: list[Image]) -> list[Image]:
+    """The same pictures with one palette for all, taken from four of them: small files, quickly written."""
+    from PIL.Image import Dither, fromarray
+
+    some = [np.asarray(frames[k]) for k in np.linspace(0, len(frames) - 1, 4).astype(int)]
+    palette = fromarray(np.concatenate(some)).quantize(128)
+    colours = np.array(palette.getpalette()).reshape(-1, 3)
+    colours[colours.min(axis=1) > 240] = 255  # paper stays white
+    palette.putpalette(colours.ravel().tolist())
+    return [frame.quantize(palette=palette, dither=Dither.NONE) for frame in frames]
+
+
+def _write_gif(frames: list[Image], path: Path, delay: int) -> None:
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=delay, loop=0)
+
+
+def _write_page(frames: list[Image], path: Path, delay: int) -> None:
+    """Write a page with all frames inside."""
+    width, height = frames[0].size
+    stage = STAGE.format(title=html.escape(path.stem), width=width, height=height)
+    script = DRAW.format(frames=json.dumps([_png(frame) for frame in frames]))
+    path.write_text(player_page(path.stem, stage, script, frames=len(frames), delay=delay), encoding="utf-8")
+
+
+def _png(frame: Image) -> str:
+    packed = io.BytesIO()
+    frame.save(packed, "PNG")
+    return base64.b64encode(packed.getvalue()).decode()

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The figure of a ledger: powers stacked above and below zero, and the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.errors import InputError
+from dalembert.figures.style import COLOURS, blank_figure, plain_axis, with_unit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dalembert.analysis.ledger import Ledger
+
+HATCHES = ("", "///", "...", "xxx")
+KNOWN = ("t", "power", "energy")
+
+
+def stacked_powers(ledger: Ledger, units: Mapping[Any, str] | None) -> Figure:
+    """Powers that are never more than rounding are left out."""
+    unit = _checked(units)
+    figure = blank_figure(7.2, 5.0)
+    powers, audit = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+    shown = _worth_showing(ledger)
+    above = np.zeros_like(ledger.t)
+    below = np.zeros_like(ledger.t)
+    for k, i in enumerate(shown):
+        part = ledger.power[:, i]
+        look = {"facecolor": COLOURS[k % len(COLOURS)], "alpha": 0.75, "linewidth": 0}
+        look |= {"hatch": HATCHES[k // len(COLOURS) % len(HATCHES)]}
+        up, down = np.maximum(part, 0), np.minimum(part, 0)
+        powers.fill_between(ledger.t, above, above + up, label=_label(ledger, i), **look)
+        powers.fill_between(ledger.t, below, below + down, **look)
+        above, below = above + up, below + down
+    powers.plot(ledger.t, ledger.power.sum(axis=1), color="black", linewidth=1.4, label="rate of energy")
+    powers.axhline(0, color="0.4", linewidth=0.6)
+    powers.set_ylabel(with_unit("power", unit.get("power")))
+    powers.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
+    audit.plot(ledger.t, ledger.audit, color=COLOURS[1], linewidth=1.2)
+    audit.set_ylabel(with_unit("audit", unit.get("energy")))
+    audit.set_xlabel(with_unit("time t", unit.get("t")))
+    for axis in (powers, audit):
+        axis.margins(x=0)
+        plain_axis(axis)
+    figure.align_ylabels([powers, audit])
+    return figure
+
+
+def _checked(units: Mapping[Any, str] | None) -> dict[str, str]:
+    given = {str(key): str(value) for key, value in (units or {}).items()}
+    strange = [name for name in given if name not in KNOWN]
+    if strange:
+        raise InputError(f"`units` must name `t`, `power` or `energy`; got `{strange[0]}`.")
+    return given
+
+
+def _worth_showing(ledger: Ledger) -> list[int]:
+    largest = np.abs(ledger.power).max(axis=0)
+    return [i for i, size in enumerate(largest) if size > 1e-9 * largest.max()]
+
+
+def _label(ledger: Ledger, i: int) -> str:
+    entry = ledger.entries[i]
+    return f"{entry.name} (reaction)" if entry.kind == "reaction" else entry.name

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The look that all figures share: colours, line styles, axes, labels with units."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from dalembert.extras import require
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Dark enough for print, distinct for colour-blind readers (Okabe and Ito).
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+# Their number has no factor in common with the number of colours: 28 pairs before one comes again.
+STYLES = ("-", "--", "-.", ":")
+
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def blank_figure(width: float, height: float) -> Figure:
+    """Return an empty figure, made without pyplot: no window knows of it, and no global state is touched."""
+    require("matplotlib")
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def canvas_figure(width: float, height: float) -> Figure:
+    """Return an empty figure with a canvas of pixels, 100 to the inch, for what has to be measured or copied."""
+    require("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=100, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def plain_axis(axis: Any) -> None:
+    """Give an axis a faint grid and no frame."""
+    axis.grid(alpha=0.25)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def with_unit(title: str, unit: str | None) -> str:
+    """Return an axis label such as `time t / s`."""
+    if not unit:
+        return title
+    return f"{title} / ({unit})" if "/" in unit else f"{title} / {unit}"
+
+
+def pretty(name: str) -> str:
+    """Return a name as it is printed: `theta1` and `theta_1` become θ₁."""
+    found = re.fullmatch(r"([A-Za-z]+)_?(\d*)", name)
+    if not found:
+        return name
+    word, digits = found.groups()
+    return _greek(word) + digits.translate(SUBSCRIPTS)
+
+
+def _greek(word: str) -> str:
+    case = "SMALL" if word.islower() else "CAPITAL"
+    try:
+        return unicodedata.lookup(f"GREEK {case} LETTER {word.upper().replace('LAMBDA', 'LAMDA')}")
+    except KeyError:
+        return word

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures of a trajectory: against time, in the phase plane, in space."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import InputError
+from dalembert.figures.style import COLOURS, STYLES, blank_figure, plain_axis, pretty, with_unit
+from dalembert.names import name_of, quoted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dalembert.integration.trajectory import Trajectory
+
+Floats = NDArray[np.float64]
+Units = Mapping[Any, str]
+UnitOf = Callable[[str], str | None]
+
+MOST_LINES = len(COLOURS) * len(STYLES)
+LEGEND_ROWS = 10
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Some columns of an array against time: on one axis, in one unit."""
+
+    title: str
+    values: Floats
+    names: tuple[str, ...]
+    columns: tuple[int, ...]
+    height: float = 2.2
+    logarithmic: bool = False
+
+
+def overview(run: Trajectory, units: Units | None = None) -> Figure:
+    """Coordinates, constraint forces and violations against time; one axis holds one unit."""
+    unit = unit_table(run, units)
+    panels = [*_coordinate_panels(run, unit), *(_constraint_panels(run, unit) if run.constraints else ())]
+    columns = max(math.ceil(min(len(panel.columns), MOST_LINES) / LEGEND_ROWS) for panel in panels)
+    heights = [panel.height if len(panels) <= 4 else 0.85 * panel.height for panel in panels]
+    figure = _figure(run, 6.2 + 0.8 * columns, 0.6 + sum(heights))
+    axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
+    for axis, panel in zip(axes, panels, strict=True):
+        _draw(axis, run.t, panel)
+    axes[-1].set_xlabel(with_unit("time t", unit("t")))
+    figure.align_ylabels(list(axes))
+    return figure
+
+
+def phase(run: Trajectory, names: Iterable[Any], units: Units | None = None) -> Figure:
+    """Velocity against coordinate, one axis for each of the named coordinates; a circle marks the start."""
+    unit = unit_table(run, units)
+    chosen = [_coordinate(run, name) for name in names] or list(run.coordinates)
+    columns = min(len(chosen), 2 if len(chosen) <= 4 else 4)
+    rows = math.ceil(len(chosen) / columns)
+    figure = _figure(run, max(4.6, 3.2 * columns), max(3.8, 2.7 * rows))
+    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for axis, name in zip(axes, chosen, strict=False):
+        _path(axis, run[name], run.qd[:, run.coordinates.index(name)])
+        axis.set_xlabel(with_unit(pretty(name), unit(name)))
+        axis.set_ylabel(with_unit(_rate(name), _rate_unit(unit(name), unit("t"))))
+    for axis in axes[len(chosen) :]:
+        axis.remove()
+    return figure
+
+
+def path(run: Trajectory, horizontal: Any, vertical: Any, units: Units | None = None) -> Figure:
+    """One history against another with equal scales; a circle marks the start."""
+    given = {"horizontal": horizontal, "vertical": vertical}
+    values = {role: history(run, value, f"`{role}`") for role, value in given.items()}
+    unit = unit_table(run, units, ("horizontal", "vertical"))
+    figure = _figure(run, 5.2, 5.0)
+    axis: Any = figure.subplots()
+    _path(axis, values["horizontal"], values["vertical"])
+    axis.set_aspect("equal", adjustable="datalim")
+    names = {role: role if is_array(value) else name_of(value) for role, value in given.items()}
+    axis.set_xlabel(with_unit(pretty(names["horizontal"]), unit(names["horizontal"])))
+    axis.set_ylabel(with_unit(pretty(names["vertical"]), unit(names["vertical"])))
+    return figure
+
+
+def history(run: Trajectory, value: Any, role: str) -> Floats:
+    """The history (T,) that a coordinate's name or an array stands for; ``role`` is what messages call it."""
+    if is_array(value):
+        return _array(run, value, role)
+    name = name_of(value)
+    if name in run.coordinates:
+        return run[name]
+    raise InputError(
+        f"{role} must be a coordinate of the run ({quoted(run.coordinates)}) or an array of its {len(run)} values; "
+        f"got {value!r}."
+    )
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is a history rather than the name of one."""
+    return isinstance(value, list | tuple) or np.ndim(value) > 0
+
+
+def _array(run: Trajectory, value: Any, role: str) -> Floats:
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{role} must hold numbers; got {value!r}.") from None
+    if array.shape != run.t.shape:
+        raise InputError(f"{role} must have one value for each of the {len(run)} times of the run; got {array.shape}.")
+    return array
+
+
+def unit_table(run: Trajectory, units: Units | None, more: tuple[str, ...] = ()) -> UnitOf:
+    """The unit of each name, None where none was given.
+
+    Raises
+    ------
+    InputError    if ``units`` is no mapping, or names something that the figure does not show
+    """
+    if units is None:
+        return lambda name: None
+    if not isinstance(units, Mapping):
+        raise InputError(f'`units` must map names to units, as {{"x": "m", "t": "s"}}; got {units!r}.')
+    table = {name_of(key): str(value) for key, value in units.items()}
+    forces = ("force", *(f"force {name}" for name in run.coordinates))
+    known = ("t", *run.coordinates, *run.constraints, *forces, *more)
+    for name in table:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            advice = f"Did you mean `{near[0]}`?" if near else f"The run has {quoted(known[: -len(forces + more)])}."
+            raise InputError(
+                f"`units` must name coordinates, constraints, `t` or `force`; `{name}` is unknown. {advice}"
+            )
+    return table.get
+
+
+def _rate(name: str) -> str:
+    shown = pretty(name)
+    if shown[:2].isalpha() and len(shown) > 1:
+        return f"rate of {shown}"
+    return unicodedata.normalize("NFC", f"{shown[0]}\N{COMBINING DOT ABOVE}") + shown[1:]
+
+
+def _rate_unit(unit: str | None, time: str | None) -> str | None:
+    return f"{unit}/{time}" if unit and time else None
+
+
+def _coordinate(run: Trajectory, name: Any) -> str:
+    if (key := name_of(name)) in run.coordinates:
+        return key
+    raise InputError(f"`names` must name coordinates of the run ({quoted(run.coordinates)}); got `{key}`.")
+
+
+def _coordinate_panels(run: Trajectory, unit: UnitOf) -> list[Panel]:
+    return _by_unit("coordinates", "{}", run.q, run.coordinates, unit)
+
+
+def _constraint_panels(run: Trajectory, unit: UnitOf) -> list[Panel]:
+    """Each part of the constraint force on axes of its own, then the violations on a logarithmic one."""
+    parts = {"constraint": run.ideal_force}
+    if np.any(run.nonideal_force):
+        parts = {"ideal": run.ideal_force, "nonideal": run.nonideal_force}
+    panels: list[Panel] = []
+    for part, values in parts.items():
+        panels += _by_unit(f"{part} force", f"{part} force on {{}}", values, run.coordinates, _force_unit(unit))
+    return [*panels, _violation_panel(run, unit)]
+
+
+def _force_unit(unit: UnitOf) -> UnitOf:
+    return lambda name: unit(f"force {name}") or unit("force")
+
+
+def _by_unit(several: str, single: str, values: Floats, names: tuple[str, ...], unit: UnitOf) -> list[Panel]:
+    """One panel for each unit, since metres and radians have no common scale."""
+    panels: list[Panel] = []
+    for kind in dict.fromkeys(unit(name) for name in names):
+        columns = tuple(k for k, name in enumerate(names) if unit(name) == kind)
+        title = several if len(columns) > 1 else single.format(pretty(names[min(columns)]))
+        panels.append(Panel(with_unit(title, kind), values, tuple(map(pretty, names)), columns))
+    return panels
+
+
+def _violation_panel(run: Trajectory, unit: UnitOf) -> Panel:
+    kinds = {unit(name) for name in run.constraints}
+    shared = kinds.pop() if len(kinds) == 1 else None
+    names = tuple(name if shared else with_unit(name, unit(name)) for name in run.constraints)
+    # On a logarithmic axis an exact zero has no place: show it at the bottom, well below rounding.
+    values = np.maximum(np.abs(run.violation), 1e-18)
+    columns = tuple(range(len(names)))
+    return Panel(with_unit("violation", shared), values, names, columns, height=1.7, logarithmic=True)
+
+
+def _draw(axis: Any, t: Floats, panel: Panel) -> None:
+    width = 1.4 if len(panel.columns) <= 8 else 1.0
+    for k in panel.columns[:MOST_LINES]:
+        look = {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k % len(STYLES)]}
+        axis.plot(t, panel.values[:, k], linewidth=width, label=panel.names[k], **look)
+    if rest := panel.columns[MOST_LINES:]:
+        axis.plot(t, panel.values[:, rest], color="0.8", linewidth=0.7, zorder=0)
+        axis.plot([], [], color="0.8", label=f"{len(rest)} more")
+    if panel.logarithmic:
+        axis.set_yscale("log")
+        axis.set_ylim(top=max(1e-12, axis.get_ylim()[1]))  # mere rounding shall look small
+    axis.set_ylabel(panel.title)
+    axis.margins(x=0)
+    plain_axis(axis)
+    if len(panel.columns) > 1 or panel.logarithmic:
+        _legend(axis)
+
+
+def _legend(axis: Any) -> None:
+    """Beside the axis, where no curve can be covered."""
+    lines, _ = axis.get_legend_handles_labels()
+    axis.legend(
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
+        ncols=math.ceil(len(lines) / LEGEND_ROWS),
+        frameon=False,
+        fontsize="small",
+        handlelength=2.4,
+        labelspacing=0.3,
+        columnspacing=1.0,
+    )
+
+
+def _path(axis: Any, horizontal: Floats, vertical: Floats) -> None:
+    axis.plot(horizontal, vertical, color=COLOURS[0], linewidth=1.2, marker="o", markerfacecolor="white", markevery=[0])
+    plain_axis(axis)
+
+
+def _figure(run: Trajectory, width: float, height: float) -> Figure:
+    figure = blank_figure(width, height)
+    if run.mark:
+        figure.suptitle(run.mark, fontsize="medium")
+    return figure

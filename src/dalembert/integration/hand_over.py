@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether the general integrator can go on where the compiled one takes no step.
+
+It is there for singular configurations, where it keeps more digits. Everywhere else it could only fail in turn, after
+seconds of compiling. So what it would find is found here, by NumPy at the state itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.equation.verdict import require_positive
+from dalembert.errors import MassMatrixError
+from dalembert.integration.method import Method
+from dalembert.integration.native_steps import NativeSteps, in_mass_metric
+from dalembert.integration.start import terms_at
+from dalembert.integration.state_answer import answer_at, answers_by_numpy, trouble_at
+from dalembert.mass import in_units, own_units
+from dalembert.native.elimination import CLEARLY_INDEPENDENT, CLEARLY_POSITIVE
+from dalembert.violation import START_TOLERANCE, own_size
+
+Floats = NDArray[np.float64]
+
+MARGIN = 10.0
+"""Factor by which a state must exceed the limits of the compiled integrator not to be close to them."""
+
+
+AHEAD = (1e-12, 1e-9, 1e-6)
+"""How far ahead it is looked, as parts of the time so far."""
+
+
+def is_stuck(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, so_far: float) -> bool:
+    """Whether no step is short enough although the equations are well conditioned: nobody can take one then.
+
+    Just ahead they must be so as well, or have no solution at all; a row that is about to vanish still has a direction.
+    """
+    q, qd = np.split(y, 2)
+    for ahead in (0.0, *(part * so_far for part in AHEAD)):
+        state, time = np.concatenate([q + ahead * qd, qd]), t + ahead
+        if not np.isfinite(state).all():
+            return False
+        terms = terms_at(dynamics, q + ahead * qd, qd, time, native.p)
+        if _without_solution(terms):
+            return True
+        if not native.accepts(state, time) or not _well_conditioned(native, terms):
+            return False
+    return True
+
+
+def trouble_ahead(dynamics: Dynamics, y: Floats, t: float, so_far: float, p: Any) -> str:
+    """What is wrong with the equations just ahead of a state, in words; empty if nothing is."""
+    q, qd = np.split(y, 2)
+    if not answers_by_numpy(dynamics) or not np.isfinite(y).all():
+        return ""
+    for ahead in (part * so_far for part in AHEAD):
+        found = _without_solution(terms_at(dynamics, q + ahead * qd, qd, t + ahead, p))
+        if found:
+            return f"just ahead {found}"
+    return ""
+
+
+def _without_solution(terms: Terms) -> str:
+    """Why the equations have no solution whatever the constraints are, in words; empty if they have one."""
+    for name, values in zip(
+        ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs"), terms, strict=False
+    ):
+        if not np.isfinite(np.asarray(values)).all():
+            return f"`{name}` is not finite. Look for a division by zero or a root of a negative number."
+    try:
+        require_positive(np.asarray(terms.M))
+    except MassMatrixError as error:
+        return str(error)
+    return ""
+
+
+def has_no_answer(dynamics: Dynamics, method: Method, y: Floats, t: float, p: Any) -> bool:
+    """Whether there is no valid acceleration at a state, so that nobody can take a step from there."""
+    if not answers_by_numpy(dynamics) or not np.isfinite(y).all():
+        return False
+    q, qd = np.split(y, 2)
+    answer = answer_at(dynamics, q, qd, t, p, method.formulation)
+    if answer.normals is not None and np.asarray(answer.normals.solutions) != 1:
+        return True
+    return bool(trouble_at(dynamics, answer, method.formulation))
+
+
+def _well_conditioned(native: NativeSteps, terms: Terms) -> bool:
+    """Whether M and the rows in use are far from singular."""
+    M, A = np.asarray(terms.M), np.asarray(terms.A)[list(native.rows)]
+    if np.linalg.eigvalsh(in_units(M, own_units(M)))[0] < MARGIN * CLEARLY_POSITIVE:
+        return False
+    B = in_mass_metric(M, A)
+    lengths = np.linalg.norm(B, axis=1)
+    if not len(B) or not (lengths > 0).all():
+        return not len(B)
+    # the square of the smallest singular value is a lower bound of the pivots that the compiled integrator looks at
+    smallest = np.linalg.svd(B / lengths[:, None], compute_uv=False)[-1]
+    return bool(smallest**2 > MARGIN * CLEARLY_INDEPENDENT)
+
+
+LOOKS = 10.0 ** np.arange(-6, 1)
+"""How far ahead it is asked whether the constraints can still hold, in usual steps."""
+
+BISECTIONS = 16
+"""How often the time from which they cannot is halved."""
+
+ITERATIONS, DAMPING = 200, 1e-3
+"""Of Levenberg and Marquardt's method, and the damping it starts with, relative to the squared Jacobian."""
+
+SMALL_GAIN = 1e-3
+"""Relative decrease of the residuals by a step below which they count as smallest, if they are stationary too."""
+
+STATIONARY = 1e-3
+"""Where residuals are as small as they can be, their gradient is this part of what it would be elsewhere."""
+
+
+PART = 1e-2
+"""Residuals larger than this part of the largest one belong to constraints that exclude each other."""
+
+
+class _Compromise(NamedTuple):
+    """Coordinates (n,) at which the residuals (k,) of the constraints are smallest; whether they vanish there."""
+
+    q: Floats
+    residual: Floats
+    is_solution: bool
+    is_stationary: bool
+
+
+def excluded_ahead(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, usual: float, end: float) -> str:
+    """Which constraints exclude each other just ahead of a state, in words; empty if none do.
+
+    Prescribed motions can lead out of the reach of a mechanism: then no coordinates satisfy all constraints any more.
+    ``usual`` is the length of the steps before.
+    """
+    rows, p = [k for k in native.rows if dynamics.levels[k] == "position"], native.p
+    q, qd = np.split(y, 2)
+    now, later = (np.asarray(terms_at(dynamics, q, qd, s, p).position) for s in (t, t + usual))
+    if len(rows) < 2 or not np.isfinite(y).all() or np.array_equal(now, later):
+        return ""
+    possible = t
+    for ahead in LOOKS * usual:
+        if t + ahead > end:
+            break
+        found = _compromise(dynamics, q, qd, t + ahead, p, rows)
+        if found.is_solution:
+            possible, q = t + ahead, found.q
+            continue
+        if not found.is_stationary:
+            break
+        limit = _last_possible(dynamics, q, qd, (possible, t + ahead), p, rows)
+        large = np.abs(found.residual) > PART * np.abs(found.residual).max()
+        names = [f"`{dynamics.constraints[rows[k]]}`" for k in np.flatnonzero(large)]
+        return (
+            f"{' and '.join(names)} must be possible together; beyond t = {limit:.6g} they exclude each other: no "
+            f"coordinates near by satisfy them. Change one of them, or end the motion before; `da.check(system)` "
+            f"tells which constraints conflict."
+        )
+    return ""
+
+
+def _last_possible(
+    dynamics: Dynamics, q: Floats, qd: Floats, between: tuple[float, float], p: Any, rows: list[int]
+) -> float:
+    early, late = between
+    for _ in range(BISECTIONS):
+        middle = (early + late) / 2
+        found = _compromise(dynamics, q, qd, middle, p, rows)
+        early, late = (middle, late) if found.is_solution else (early, middle)
+    return early
+
+
+def _compromise(dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any, rows: list[int]) -> _Compromise:
+    """The smallest residuals at position level near given coordinates, by Levenberg and Marquardt's method."""
+
+    def at(q: Floats) -> tuple[Floats, Floats]:
+        terms = terms_at(dynamics, q, qd, t, p)
+        return np.asarray(terms.position)[rows], np.asarray(terms.A)[rows]
+
+    damping, (r, J) = DAMPING, at(q)
+    allowed = START_TOLERANCE * own_size(r, J, q)
+    for _ in range(ITERATIONS):
+        if (np.abs(r) <= allowed).all():
+            return _Compromise(q, r, True, True)
+        normal, gradient = J.T @ J, J.T @ r
+        stationary = np.linalg.norm(gradient) <= STATIONARY * np.linalg.norm(J) * np.linalg.norm(r)
+        step = np.linalg.solve(normal + damping * np.trace(normal) * np.eye(len(q)), gradient)
+        r_new, J_new = at(q - step)
+        gain = 1 - np.linalg.norm(r_new) / np.linalg.norm(r)
+        if stationary and gain < SMALL_GAIN:
+            return _Compromise(q, r, False, True)
+        if gain > 0:
+            q, r, J, damping = q - step, r_new, J_new, damping / 10
+        else:
+            damping *= 10
+    return _Compromise(q, r, False, False)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The answer at single states, by NumPy wherever the terms have machine code: no JAX for what is asked once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.dynamics import Dynamics, Terms, stabilised
+from dalembert.equation.factored import Factored
+from dalembert.equation.formulation import Formulation
+from dalembert.equation.one_state import answer_of
+from dalembert.equation.painleve import refuse_undetermined
+from dalembert.equation.stacked_least_squares import at_time
+from dalembert.equation.verdict import contradiction, require_positive, require_small_residual
+from dalembert.errors import ConstraintError, MassMatrixError
+from dalembert.extras import require
+from dalembert.integration.method import Method
+from dalembert.integration.native_steps import at_own_level, rows_for
+from dalembert.stabilisation import Gains
+from dalembert.tolerances import CONSISTENCY_TOLERANCE
+
+Floats = NDArray[np.float64]
+
+
+def answer_at(
+    dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation, gains: Gains | None = None
+) -> ConstrainedMotion:
+    """The answer at one state: by NumPy, with terms from machine code, or where there is none, compiled by JAX.
+
+    With Baumgarte's terms where ``gains`` are given.
+    """
+    if not answers_by_numpy(dynamics):
+        # which imports JAX
+        require("jax")
+        from dalembert.integration.compiled import compiled_answer
+
+        return compiled_answer(dynamics, q, qd, t, p, formulation, gains)
+    native: Any = dynamics.native
+    at_t = at_time(formulation, float(t), len(dynamics.constraints), len(dynamics.coordinates))
+    terms = Terms(*native.terms(q, qd, t, p))
+    with np.errstate(all="ignore"):  # what is not finite is judged by whoever asks
+        b = stabilised(terms, dynamics.levels, gains)
+        if gains is not None and isinstance(formulation, Factored):
+            # as in ``Dynamics.answer``: those of the rows in use are integrated
+            rows = list(rows_for(dynamics, np.concatenate([q, qd]), float(t), np.array([float(x) for x in p])))
+            b = terms.A @ answer_of(at_t, terms.M, terms.Q, terms.A[rows], b[rows], None).acceleration
+        answer = answer_of(at_t, terms.M, terms.Q, terms.A, b, native.law_at(q, qd, t, p))
+    return replace(answer, laws=dynamics.laws)
+
+
+def answers_by_numpy(dynamics: Dynamics) -> bool:
+    """Whether a single state needs no JAX."""
+    return dynamics.native is not None and dynamics.native.answers
+
+
+def outputs_at(dynamics: Dynamics, method: Method, t: Floats, y: Floats, p: Any) -> dict[str, Any]:
+    """All that follows from states y (k, 2n) at times (k,), by the names of ``Trajectory``, but for the energy.
+
+    The same as ``sampling.sample`` gives at states that need no step, without compiling it.
+    """
+    n, gains = y.shape[1] // 2, method.drift.gains()
+    lines: list[dict[str, Any]] = []
+    for time, state in zip(t, y, strict=True):
+        q, qd = state[:n], state[n:]
+        terms = Terms(*dynamics.native.terms(q, qd, time, p))
+        answer = answer_at(dynamics, q, qd, time, p, method.formulation, gains)
+        residual = terms.A @ answer.acceleration - terms.b
+        own: dict[str, Any] = {name: getattr(answer, name) for name in OF_ANSWER}
+        violation = at_own_level(dynamics.levels, terms.position, terms.velocity, residual)
+        lines.append(own | {"q": q, "qd": qd, "violation": violation, "velocity_violation": terms.velocity})
+    found: dict[str, Any] = {name: np.array([line[name] for line in lines]) for name in lines[0]}
+    return found | {"accurate": np.ones(len(t), bool)}
+
+
+OF_ANSWER = (
+    "acceleration",
+    "ideal_force",
+    "nonideal_force",
+    "multipliers",
+    "reactions",
+    "rank",
+    "inconsistency",
+)
+
+
+def trouble_at(dynamics: Dynamics, answer: ConstrainedMotion, formulation: Formulation) -> str:
+    """Why no motion can go on from a state, in words; empty if nothing is wrong with the answer there."""
+    for name in ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs"):
+        if not np.isfinite(np.asarray(getattr(answer, name))).all():
+            return f"`{name}` is not finite there. Look for a division by zero or a root of a negative number."
+    if formulation.positive_mass:
+        try:
+            require_positive(np.asarray(answer.mass_matrix))
+        except MassMatrixError as error:
+            return str(error)
+    if not formulation.compromises and answer.inconsistency > CONSISTENCY_TOLERANCE:
+        return contradiction(answer, dynamics.constraints)
+    try:
+        refuse_undetermined(dynamics, answer)
+        require_small_residual(answer, formulation)
+    except ConstraintError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Watches the constraints from step to step: where their rows change orientation, and where they have a kink.
+
+Looked at batch by batch, while all steps are at hand: of a long run most are not kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.equation.dynamics import Dynamics, damping_rates
+from dalembert.integration.drift import Baumgarte, NoCure
+from dalembert.integration.method import Method
+from dalembert.integration.native_steps import rows_for
+from dalembert.native.step_control import ABRUPT
+
+Floats = NDArray[np.float64]
+
+LONG = 3.0
+"""Ratio of a step to the median of its batch above which it is looked at too."""
+
+MOST_WORK = 1e9
+"""Products of entries of A, over all steps, beyond which a run is too long, or a system too large, to be looked at."""
+
+MOST_STEPS = 1000
+"""Steps that may be kept to be looked at more closely."""
+
+
+class DoubtfulStep(NamedTuple):
+    """A step between two times, from a state (2n,), with the constraint rows that were independent there."""
+
+    start: float
+    end: float
+    y: Floats
+    rows: list[int]
+
+
+class StepMonitor:
+    """What the steps of one run show; ``doubtful`` steps may have crossed a bifurcation of the constraints.
+
+    ``kinks`` are the times at which a constraint that nothing keeps satisfied was left, by its number.
+    """
+
+    def __init__(self, dynamics: Dynamics, method: Method, p: Any):
+        self.dynamics, self.method = dynamics, method
+        self.doubtful: list[DoubtfulStep] = []
+        self.kinks: dict[int, list[float]] = {}
+        native: Any = dynamics.native
+        self.native: Any = native if native is not None and native.possible else None
+        self.p = np.array([float(value) for value in p])
+        self.work = 0.0
+        m, n = len(dynamics.constraints), len(dynamics.coordinates)
+        self.entries = m * m * n
+        possible = m > 0 and native is not None and native.possible
+        self.looks_for_kinks = possible and method.step is None and isinstance(method.drift, (NoCure, Baumgarte))
+        self.looks_at_rows = m > 0 and native is not None and native.possible and not native.constant_rows
+
+    def see(self, t: float, y: Floats, times: Floats, states: Floats, rows: tuple[int, ...] | None) -> None:
+        """Look at some steps (k,) with states (k, 2n) after a state y at t; ``rows`` are those in use, if known."""
+        if not self.looks_at_rows and not self.looks_for_kinks:
+            return
+        self.work += len(times) * self.entries
+        if self.work > MOST_WORK or not len(times):
+            return
+        times, states = np.concatenate([[t], times]), np.concatenate([y[None], states])
+        if self.looks_at_rows and len(self.doubtful) < MOST_STEPS:
+            self._see_rows(times, states, rows)
+        if self.looks_for_kinks:
+            self._see_residuals(times, states)
+
+    def _see_rows(self, t: Floats, y: Floats, rows: tuple[int, ...] | None) -> None:
+        if rows is None:
+            rows = rows_for(self.dynamics, y[0], float(t[0]), self.p)
+        if not rows:
+            return
+        A = self.native.rows_of_many(y, t, self.p)
+        doubtful = turned(A if len(rows) == A.shape[1] else A[:, list(rows)])
+        steps = t[1:] - t[:-1]
+        if steps.max() > LONG * (t[-1] - t[0]) / len(steps):
+            # two changes of orientation in one step leave no trace at its ends: long ones are looked at in any case
+            doubtful |= steps > LONG * np.median(steps)
+        if doubtful.any():
+            found = map(int, np.flatnonzero(doubtful)[:MOST_STEPS])
+            self.doubtful += [DoubtfulStep(float(t[k]), float(t[k + 1]), y[k].copy(), list(rows)) for k in found]
+
+    def _see_residuals(self, t: Floats, y: Floats) -> None:
+        """Without projection nothing but a jump or a kink of a constraint changes its residuals abruptly."""
+        terms = self.native.terms_of_many(y, t, np.broadcast_to(self.p, (len(t), len(self.p))))
+        A, position, velocity = np.abs(terms[2]), terms[4], terms[5]
+        n = A.shape[2]
+        allowed = ABRUPT * (np.asarray(self.method.atol) + self.method.rtol * np.abs(y))
+        h = np.diff(t)[:, None]
+        rates = damping_rates(self.dynamics.levels, self.method.drift.gains())
+        of_velocity, of_position = np.array(rates or [(0.0, 0.0)] * A.shape[1], float).T
+        sizes = [np.maximum(np.abs(x[1:]), np.abs(x[:-1])) for x in (position, velocity)]
+        tolerances = [np.einsum("kmn,kn->km", A[1:], part[1:]) for part in (allowed[:, :n], allowed[:, n:])]
+        left = np.abs(np.diff(position, axis=0)) > tolerances[0] + 4 * h * sizes[1]
+        expected = h * (of_velocity * sizes[1] + of_position * sizes[0])
+        left |= np.abs(np.diff(velocity, axis=0)) > tolerances[1] + 4 * expected
+        for k in np.flatnonzero(left.any(axis=0)):
+            self.kinks.setdefault(int(k), []).extend(map(float, t[1:][left[:, k]]))
+
+
+def turned(rows: Floats) -> NDArray[np.bool_]:
+    """Between which of k states and the next (k − 1,) the rows (k, r, n) change their orientation: det(A A'ᵀ) < 0."""
+    if rows.shape[1] == 1:
+        return np.einsum("kij,kij->k", rows[:-1], rows[1:]) < 0
+    # the length of a row has no part in the sign, but in whether the product of many can be computed
+    length = np.sqrt(np.einsum("kij,kij->ki", rows, rows))[:, :, None]
+    unit = rows / np.where(length > 0, length, 1.0)
+    determinants: Any = np.linalg.det(unit[:-1] @ unit[1:].transpose(0, 2, 1))
+    return determinants < 0
+
+
+def kink_notes(dynamics: Dynamics, monitor: StepMonitor | None) -> list[str]:
+    """Which constraints were left at a jump or a kink of theirs, since nothing keeps them satisfied."""
+    return [
+        f"By t = {times[0]:.6g} the motion has met a jump or a kink of `{dynamics.constraints[k]}`, which it does not "
+        f"follow without projection: see `violation`. Smooth the constraint, or split the motion there."
+        for k, times in (monitor.kinks if monitor is not None else {}).items()
+    ]

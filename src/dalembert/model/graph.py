@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Expressions as graphs: every distinct part is visited once, however often it occurs, and without recursion.
+
+SymPy's own walks (``xreplace``, ``atoms``, ``has``, ``free_symbols``, ``count_ops``, ``doit``, ``str``) visit a part as
+often as it occurs: ``e = sin(e) + cos(e)/2``, done thirty times over, has 120 parts, and some 10⁹ copies of them. Even
+``==`` does so with two expressions that are equal and not the same object; here parts are therefore told apart by their
+class and the numbers of their own parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import sympy as sp
+
+MOST_PRINTED = 5_000
+"""Parts, copies counted, of expressions that are handed to SymPy's own walks: to be printed, or counted its way."""
+
+DEEP = 60
+"""Nesting from which Python cannot compile the brackets, and derivatives that are multiplied out grow as its square."""
+
+LARGE = 50_000
+"""Parts, copies counted, from which an expression is not given to SymPy's printers and search for common parts."""
+
+
+class Graph:
+    """Some expressions, their distinct parts numbered so that each comes after its own parts.
+
+    nodes    the parts
+    parts    for each the numbers of its own parts, in the order of its arguments
+    ends     the numbers of the expressions
+    """
+
+    def __init__(self, expressions: Iterable[Any], stop: Container[Any] = ()):
+        """Number the parts. What lies within those in ``stop`` is left out, unless it occurs elsewhere too."""
+        self.nodes: list[Any] = []
+        self.parts: list[tuple[int, ...]] = []
+        self._stop = stop
+        self._known: dict[Any, int] = {}
+        self._number: dict[int, int] = {}  # by identity
+        self._alive: list[Any] = []  # some objects make their arguments when asked: an identity must not be used again
+        self.ends = [self._add(expression) for expression in expressions]
+
+    def __iter__(self) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        return zip(self.nodes, self.parts, strict=True)
+
+    def _add(self, expression: Any) -> int:
+        number, waiting = self._number, [(expression, self._arguments(expression), 0)]
+        while waiting:
+            node, arguments, done = waiting.pop()
+            while done < len(arguments) and id(arguments[done]) in number:
+                done += 1
+            if done < len(arguments):
+                waiting += [(node, arguments, done), (arguments[done], self._arguments(arguments[done]), 0)]
+            elif id(node) not in number:
+                number[id(node)] = self._numbered(node, tuple(number[id(part)] for part in arguments))
+        return number[id(expression)]
+
+    def _arguments(self, node: Any) -> tuple[Any, ...]:
+        arguments = () if node in self._stop else node.args
+        self._alive.append((node, arguments))
+        return arguments
+
+    def _numbered(self, node: Any, parts: tuple[int, ...]) -> int:
+        key = (type(node), parts or node)
+        if key not in self._known:
+            self._known[key] = len(self.nodes)
+            self.nodes.append(node)
+            self.parts.append(parts)
+        return self._known[key]
+
+
+class Facts(NamedTuple):
+    """What is asked most often of an expression: symbols, classes of its parts, depth, and size with all copies."""
+
+    symbols: frozenset[Any]
+    kinds: frozenset[type]
+    depth: int
+    size: int
+
+
+class Same:
+    """An expression as a key that only the same object equals: nothing is compared."""
+
+    __slots__ = ("expression",)
+
+    def __init__(self, expression: Any):
+        self.expression = expression
+
+    def __hash__(self) -> int:
+        return id(self.expression)
+
+    def __eq__(self, other: Any) -> bool:
+        return self.expression is other.expression
+
+
+def facts(expression: Any) -> Facts:
+    """Return the facts of an expression, found in one walk."""
+    return _facts(Same(expression))
+
+
+@lru_cache(maxsize=4096)
+def _facts(same: Same) -> Facts:
+    graph = Graph([same.expression])
+    depth: list[int] = []
+    size: list[int] = []
+    for parts in graph.parts:
+        depth.append(1 + max((depth[part] for part in parts), default=0))
+        size.append(1 + sum(size[part] for part in parts))
+    symbols = frozenset(node for node in graph.nodes if node.is_Symbol)
+    return Facts(symbols, frozenset(map(type, graph.nodes)), depth[-1], size[-1])
+
+
+def is_large(expression: Any) -> bool:
+    """Return whether an expression is too deep, or has too many copies of its parts, for walks through all of them."""
+    return facts(expression).depth >= DEEP or facts(expression).size >= LARGE
+
+
+def free_symbols(*expressions: Any) -> set[Any]:
+    """Return the symbols in some expressions. None binds any: sums and integrals do not come this far."""
+    return set().union(*(facts(expression).symbols for expression in expressions))
+
+
+def atoms(expression: Any, *kinds: type) -> set[Any]:
+    """Return the parts of an expression that are of some classes."""
+    if not has_kind(expression, *kinds):
+        return set()
+    return {node for node in Graph([expression]).nodes if isinstance(node, kinds)}
+
+
+def has_kind(expression: Any, *kinds: type) -> bool:
+    """Return whether a part of an expression is of one of some classes."""
+    return any(issubclass(kind, kinds) for kind in facts(expression).kinds)
+
+
+def replace(expression: Any, mapping: Mapping[Any, Any]) -> Any:
+    """Return the expression with parts replaced, as by ``xreplace``; what has changed is evaluated anew."""
+    if not mapping:
+        return expression
+    if isinstance(expression, sp.MatrixBase):
+        return expression.applyfunc(lambda entry: replace(entry, mapping))
+    return mapped(expression, lambda node, parts: node if _same(node.args, parts) else node.func(*parts), mapping)
+
+
+def evaluated(expression: Any) -> Any:
+    """Return the expression with what is left undone in it worked out, as by ``doit``."""
+    undone = atoms(expression, sp.Derivative, sp.Sum, sp.Product, sp.Subs)
+    return mapped(
+        expression,
+        lambda node, parts: node.func(*parts) if parts else node,
+        {node: node.doit() for node in undone},
+    )
+
+
+def mapped(expression: Any, change: Callable[[Any, list[Any]], Any], known: Mapping[Any, Any]) -> Any:
+    """Return what becomes of an expression when ``change`` is applied to every part and what its parts have become.
+
+    What becomes of some parts is ``known``.
+    """
+    found: list[Any] = []
+    for node, parts in Graph([expression], stop=known):
+        found.append(known[node] if node in known else change(node, [found[part] for part in parts]))
+    return found[-1]
+
+
+def _same(parts: Any, others: list[Any]) -> bool:
+    return all(part is other for part, other in zip(parts, others, strict=True))
+
+
+def operations(*expressions: Any) -> int:
+    """Return how many operations some expressions take when they are written out, shared parts in every place."""
+    return sum(
+        size if (size := facts(e).size) > MOST_PRINTED else int(sp.count_ops(e)) for e in map(sp.sympify, expressions)
+    )
+
+
+def shown(expression: Any, longest: int | None = None) -> str:
+    """Return an expression as text, cut to a length; one that is too large to be read is described."""
+    if facts(expression).size > MOST_PRINTED:
+        return f"an expression of {len(Graph([expression]).nodes)} different parts"
+    text = str(expression)
+    return text if longest is None or len(text) <= longest else f"{text[: longest - 3]}..."

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Expressions as Python functions of numbers, written by distinct parts: each is computed once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import sympy as sp
+from sympy.printing.numpy import NumPyPrinter, SciPyPrinter
+from sympy.printing.pycode import MpmathPrinter
+
+from dalembert.model.graph import Graph
+
+DEEPEST = 20
+"""Parts within one another that are written as one line: Python cannot compile brackets in brackets without end."""
+
+_PRINTERS: dict[str, Any] = {"numpy": NumPyPrinter, "scipy": SciPyPrinter, "mpmath": MpmathPrinter}
+_SETTINGS = {  # those of ``lambdify``, but that terms stay as they are: to sort them takes most of the time
+    "fully_qualified_modules": False,
+    "inline": True,
+    "allow_unknown_functions": True,
+    "order": "none",
+}
+
+
+def numeric_function(arguments: Any, expressions: Any, modules: Any) -> Callable[..., Any]:
+    """Return what ``sympy.lambdify`` makes of expressions and arguments, both nested tuples or lists.
+
+    SymPy's own search for common parts, its printers and what it does about names such as ``q.x`` walk through every
+    copy of a part; they are given one part at a time here.
+    """
+    graph = Graph(_leaves(expressions))
+    letters = {symbol: sp.Symbol(f"a{i}") for i, symbol in enumerate(_leaves(arguments))}
+    lines, found = _lines(graph, letters)
+    ends = iter(graph.ends)
+    reduced = _nested(expressions, lambda _: found[next(ends)])
+    common: Any = lambda _: (lines, reduced)  # noqa: E731  (SymPy takes a function in place of its own search)
+    printer = _PRINTERS[modules if isinstance(modules, str) else modules[-1]](_SETTINGS)
+    names = _nested(arguments, letters.__getitem__)
+    return sp.lambdify(names, reduced, modules=modules, printer=printer, cse=common)
+
+
+def _lines(graph: Graph, letters: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    """Names for the parts that occur more than once, with what they stand for, and every part in terms of them."""
+    uses = Counter(part for parts in graph.parts for part in parts)
+    uses.update(graph.ends)
+    lines: list[tuple[Any, Any]] = []
+    found: list[Any] = []
+    height: list[int] = []
+    for number, (node, parts) in enumerate(graph):
+        inner = [found[part] for part in parts]
+        same = all(part is other for part, other in zip(node.args, inner, strict=True))
+        written = letters.get(node, node) if not parts else node if same else node.func(*inner)
+        height.append(1 + max((height[part] for part in parts), default=-1))
+        if isinstance(node, sp.Expr) and parts and (uses[number] > 1 or height[-1] >= DEEPEST):
+            name = sp.Symbol(f"v{number}")
+            lines.append((name, written))
+            written, height[-1] = name, 0
+        found.append(written)
+    return lines, found
+
+
+def _leaves(nested: Any) -> list[Any]:
+    return [leaf for item in nested for leaf in _leaves(item)] if isinstance(nested, (tuple, list)) else [nested]
+
+
+def _nested(nested: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(nested, (tuple, list)):
+        return type(nested)(_nested(item, change) for item in nested)
+    return change(nested)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The figures of a case: those it asks for, its histories, and a few that take more than curves of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dalembert.figures.geometry import plot_geometry
+from dalembert.figures.style import COLOURS, STYLES, blank_figure, plain_axis
+from dalembert.gallery.definition import Case, Picture
+from dalembert.integration.drift import Baumgarte, Drift, Projection
+from dalembert.integration.trajectory import Trajectory
+from dalembert.variational import vakonomic
+from dalembert.verbs import motion, simulate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Drawn(NamedTuple):
+    """A figure with a name for its file and a caption."""
+
+    name: str
+    caption: str
+    figure: Figure
+
+
+def figures_of(case: Case, run: Trajectory) -> Iterator[Drawn]:
+    """All figures of a case, from a run of it."""
+    for picture in case.pictures:
+        yield Drawn(picture.name.replace(" ", "-"), picture.caption, draw(picture, run))
+    if case.name in _SPECIAL:
+        yield _SPECIAL[case.name](case, run)
+    if case.histories:
+        yield Drawn("histories", "Coordinates, constraint forces, violations", run.plot(units=case.units))
+
+
+def draw(picture: Picture, run: Trajectory) -> Figure:
+    """One picture of a run."""
+    figure = blank_figure(5.4 if picture.equal else 6.4, 4.0)
+    axis: Any = figure.subplots()
+    for k, curve in enumerate(picture.curves):
+        y = curve.y(run)
+        # on a logarithmic axis an exact zero has no place: show it well below rounding
+        values = np.maximum(np.abs(y), 1e-18) if picture.log else y
+        look = {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k % len(STYLES)], "linewidth": 1.4}
+        if picture.equal:
+            look |= {"linestyle": "-", "marker": "o", "markevery": [0], "markersize": 4}
+        axis.plot(curve.x(run), values, label=curve.label, **look)
+    axis.set(xlabel=picture.x_label, ylabel=picture.y_label)
+    if picture.log:
+        axis.set_yscale("log")
+        low, high = axis.get_ylim()
+        if high < 10 * low:  # what hardly changes shall look so
+            axis.set_ylim(low / 10, high * 10)
+    if picture.equal:
+        axis.set_aspect("equal", adjustable="datalim")
+    else:
+        axis.margins(x=0)
+    plain_axis(axis)
+    if any(curve.label for curve in picture.curves):
+        axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
+    return figure
+
+
+def drift_figure(case: Case) -> Figure:
+    """Violation against time for each drift cure, on one logarithmic axis; Baumgarte's from a start that is off."""
+    cures: Mapping[str, tuple[Drift | None, float]] = {
+        "drift=None": (None, 0.0),
+        "drift=Baumgarte(2, 2), started 1e-3 off": (Baumgarte(2, 2), 1e-3),
+        "drift=Projection()": (Projection(), 0.0),
+    }
+    figure = blank_figure(7.6, 4.2)
+    axis: Any = figure.subplots()
+    for (label, (cure, off)), colour in zip(cures.items(), COLOURS, strict=False):
+        run = _under(case, cure, off)
+        axis.loglog(
+            run.t[1:], np.maximum(np.abs(run.violation[1:, 0]), 1e-17), color=colour, linewidth=1.1, label=label
+        )
+    axis.set(xlabel="time t / s", ylabel="violation |x² + y² − l²| / m²")
+    axis.margins(x=0)
+    plain_axis(axis)
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3, frameon=False, fontsize="small")
+    return figure
+
+
+def _under(case: Case, cure: Drift | None, off: float) -> Trajectory:
+    start = (case.q0[0] + off, *case.q0[1:])
+    options: dict[str, Any] = {"drift": cure, "rtol": case.rtol, "atol": case.atol, "allow_violation": True}
+    return simulate(case.system, start, case.qd0, case.times, parameters=case.parameters, **options)
+
+
+def _drift(case: Case, run: Trajectory) -> Drawn:
+    return Drawn("drift", "The violation of the rod under three drift cures, rtol = 1e-6", drift_figure(case))
+
+
+def _geometry(case: Case, run: Trajectory) -> Drawn:
+    k = len(run) // 4
+    point = motion(case.system, run.q[k], run.qd[k], float(run.t[k]), parameters=case.parameters)
+    caption = f"The geometry of constrained motion at t = {run.t[k]:g}: two orthogonal parts make up the acceleration"
+    return Drawn("geometry", caption, plot_geometry(point, unit="m/s²"))
+
+
+def vakonomic_figure(case: Case, run: Trajectory, multipliers0: tuple[float, ...]) -> Figure:
+    """The path of a run beside vakonomic paths from the same start, one for each multiplier at the start."""
+    figure = blank_figure(7.6, 4.0)
+    axis: Any = figure.subplots()
+    runs = {"nonholonomic (d'Alembert)": run}
+    equations = vakonomic(case.system)
+    for chosen in multipliers0:
+        runs[f"vakonomic, λ(0) = {chosen:g} N s".replace("-", "−")] = equations.simulate(
+            case.q0, case.qd0, run.t, multipliers0=(chosen,), parameters=case.parameters, progress=False
+        )
+    for k, (label, shown) in enumerate(runs.items()):
+        look = {"color": COLOURS[k], "linewidth": 1.4, "marker": "o", "markevery": [0], "markersize": 4}
+        axis.plot(shown["x"], shown["y"], label=label, **look)
+    axis.set(xlabel="x, down the slope / m", ylabel="y, across it / m")
+    axis.set_aspect("equal", adjustable="datalim")
+    plain_axis(axis)
+    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
+    return figure
+
+
+def _vakonomic(case: Case, run: Trajectory) -> Drawn:
+    start = run.until(int(np.searchsorted(run.t, 3.0, side="right")))  # later the vakonomic paths only swing faster
+    caption = (
+        "Two theories from one start, the first 3 s: d'Alembert's skate runs across the slope, the vakonomic ones "
+        "zigzag down it, each for its multiplier λ(0), which nothing in the mechanics determines"
+    )
+    return Drawn("vakonomic", caption, vakonomic_figure(case, start, (0.0, -0.5)))
+
+
+_SPECIAL: dict[str, Callable[[Case, Trajectory], Drawn]] = {
+    "pendulum": _drift,
+    "bead": _geometry,
+    "skate": _vakonomic,
+}
+"""Figures that need more than curves of one run."""

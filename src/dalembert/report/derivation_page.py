@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A derivation as a page to hand out: no script, no network, formulas as MathML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from dalembert.figures.html_page import document
+from dalembert.report.mathml import display, inline
+from dalembert.report.spelling import look_alikes
+from dalembert.report.steps import Step, names_in
+
+STYLE = """
+.derivation { max-width: 46rem; margin: 0 auto; line-height: 1.55; font-size: 1.06rem;
+  font-family: Charter, "Bitstream Charter", "Sitka Text", Cambria, Georgia, "Times New Roman", serif; }
+.derivation > h1, .derivation > h2 { font-size: 1.7rem; line-height: 1.2; font-weight: 600; margin: 0 0 1.6rem;
+  text-wrap: balance; }
+.derivation section { margin: 0 0 1.6rem; }
+.derivation .step { display: flex; gap: 0.7rem; align-items: baseline; font-size: 1.12rem; line-height: 1.3;
+  font-weight: 600; margin: 0 0 0.35rem; }
+.derivation .step span { flex: none; min-width: 1ch; color: #9a5b13; font-variant-numeric: lining-nums tabular-nums; }
+.derivation p { margin: 0.35rem 0; }
+.derivation code { font: 0.88em ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
+.derivation math { font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", "STIX Math", math; }
+.derivation .equations { overflow-x: auto; overflow-y: hidden; margin: 0.5rem 0; padding: 0.35rem 0; }
+.derivation .equations > math { display: block math; width: max-content; min-width: 100%; font-size: 1.08em; }
+.derivation mtd { math-style: normal; }
+.derivation mtable.aligned > mtr > mtd { padding: 0.35em 0.2em; }
+.derivation mtable.aligned > mtr > .name { text-align: left; text-align: -webkit-left; padding-right: 1.6em;
+  color: #6b6b6b; font-family: Charter, Georgia, serif; font-size: 0.92em; }
+.derivation mtable.aligned > mtr > .left { text-align: right; text-align: -webkit-right; }
+.derivation mtable.aligned > mtr > .right { text-align: left; text-align: -webkit-left; }
+.derivation mtable.aligned mtable > mtr > mtd { padding: 0.25em 0.5em; }
+@media (prefers-color-scheme: dark) {
+  .derivation .step span { color: #e0a458; }
+  .derivation mtable.aligned > mtr > .name { color: #9c9c9c; }
+}
+@media print {
+  .derivation { max-width: none; font-size: 10.5pt; }
+  .derivation .equations { overflow: visible; break-inside: avoid; }
+  .derivation .step { break-after: avoid; }
+}
+"""
+"""How a derivation looks; every rule is confined to ``.derivation``, so that a page may hold several."""
+
+PAGE_STYLE = """
+:root { color-scheme: light dark; }
+body { margin: 0; padding: clamp(1.2rem, 5vw, 3.5rem) clamp(1rem, 4vw, 2rem); color: #1c1c1c; background: #fdfdfb; }
+@media (prefers-color-scheme: dark) { body { color: #e4e2dd; background: #191a1c; } }
+@media print { body { padding: 0; color: #000; background: none; } }
+"""
+
+
+def html(title: str, steps: Sequence[Step], *, fragment: bool = False) -> str:
+    """The whole page, or only its ``<article>`` with headings one level down."""
+    level = 2 if fragment else 1
+    literal = look_alikes(names_in(steps))
+    sections = "\n".join(_section(number, step, level + 1, literal) for number, step in enumerate(steps, 1))
+    article = f'<article class="derivation">\n<h{level}>{_text(title)}</h{level}>\n{sections}\n</article>'
+    return article if fragment else document(title, article, PAGE_STYLE, STYLE)
+
+
+def _section(number: int, step: Step, level: int, literal: frozenset[str]) -> str:
+    heading = f'<h{level} class="step"><span>{number}</span>{_text(step.title)}</h{level}>'
+    return "\n".join(["<section>", heading, *(_block(block, literal) for block in step.blocks), "</section>"])
+
+
+def _block(block: Any, literal: frozenset[str]) -> str:
+    if isinstance(block, tuple):
+        pieces = [_text(piece) if isinstance(piece, str) else inline(piece, literal) for piece in block]
+        return f"<p>{''.join(pieces)}</p>"
+    # focusable, so that the keyboard can scroll it
+    return f'<div class="equations" tabindex="0">{display(block, literal)}</div>'
+
+
+def _text(text: str) -> str:
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))

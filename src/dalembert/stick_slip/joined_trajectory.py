@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The segments of a stick-slip motion joined to one trajectory.
+
+Forces that hold a sticking contact are reported as friction; the constraints that stand for them are not reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.integration.run import hand_over_notes, recorded, statistics
+from dalembert.integration.start import terms_at
+from dalembert.integration.trajectory import PER_CONSTRAINT, Trajectory
+from dalembert.lowering.build import build
+from dalembert.model.ordering import quoted
+from dalembert.stick_slip.modes import Mode
+from dalembert.stick_slip.phases import Phase
+from dalembert.stick_slip.segment import Segment
+
+Floats = NDArray[np.float64]
+
+
+def join_segments(segments: Sequence[Segment], times: Floats, events: tuple[Any, ...]) -> Trajectory:
+    """Return the motion at times within consecutive segments."""
+    parts: list[dict[str, Any]] = []
+    start = -np.inf
+    for segment in segments:
+        within = times[(times > start) & (times <= segment.end)]
+        if len(within):
+            parts.append(_segment_outputs(segment, within))
+        start = segment.end
+    whole: dict[str, Any] = {
+        name: None if parts[0][name] is None else np.concatenate([part[name] for part in parts]) for name in parts[0]
+    }
+    first = segments[0].phase
+    dynamics = build(first.mode.system)
+    paths = [segment.path for segment in segments]
+    slowest = next((path for path in paths if path.native is None), paths[0])
+    total = statistics(dynamics, first.method, slowest) | {
+        name: sum(getattr(path, name) for path in paths) for name in ("steps", "rejected", "seconds")
+    }
+    return Trajectory(
+        t=times[: len(whole["q"])],
+        **whole,
+        coordinates=dynamics.coordinates,
+        constraints=dynamics.constraints,
+        parameters=dict(first.p),
+        statistics=total,
+        notes=(*_notes(segments), *(note for path in paths for note in (*path.notes, *hand_over_notes(path)))),
+        events=events,
+    )
+
+
+def _segment_outputs(segment: Segment, times: Floats) -> dict[str, Any]:
+    phase = segment.phase
+    mode, system = phase.mode, phase.mode.system
+    found = recorded(mode.dynamics, phase.method, segment.path, times, phase.values)
+    del found["accurate"]
+    if not mode.sticking:
+        return found
+    y = np.concatenate([found["q"], found["qd"]], axis=1)
+    force = mode.static_friction_force(times, y, phase.p, found["multipliers"])
+    m = len(system.constraints)
+    return found | {
+        "ideal_force": found["ideal_force"] - force,
+        "nonideal_force": found["nonideal_force"] + force,
+        "rank": _ranks(phase, times, y, found["rank"]),
+        **{name: found[name][:, :m] for name in PER_CONSTRAINT},
+    }
+
+
+def _ranks(phase: Phase, times: Floats, y: Floats, found: Floats) -> NDArray[np.int64]:
+    """Return the ranks of the system's own constraints, given those with the constraints of sticking contacts."""
+    system = phase.mode.system
+    m = len(system.constraints)
+    if m == 0 or (found == m + sum(len(contact.velocity) for contact in phase.mode.sticking)).all():
+        return np.full(len(times), m)
+    dynamics = build(system)
+    p = tuple(phase.p[name] for name in dynamics.parameters)
+    n = len(system.coordinates)
+    rows = [np.asarray(terms_at(dynamics, s[:n], s[n:], t, p).A) for t, s in zip(times, y, strict=True)]
+    return np.array([np.linalg.matrix_rank(A) for A in rows])
+
+
+def _notes(segments: Sequence[Segment]) -> tuple[str, ...]:
+    shared = dict.fromkeys(
+        tuple(c.name for c in segment.phase.mode.sticking if c == contact or c in others)
+        for segment in segments
+        for contact, others in segment.phase.load_sharing.items()
+        if others
+    )
+    kept = dict.fromkeys(c.name for segment in segments for c, d in segment.phase.directions.items() if not d.any())
+    notes = [
+        f"{quoted(names)} hold the same motion: they let go together, when all that they can hold is exceeded; how "
+        f"they share it until then is not determined."
+        for names in shared
+    ]
+    if kept:
+        notes.append(
+            f"{quoted(kept)} {'is' if len(kept) == 1 else 'are'} kept at rest by constraints for a time: how much of "
+            f"the load friction takes there is not determined, and it is counted as none."
+        )
+    return tuple(notes)
+
+
+def ledger_entries(mode: Mode) -> NDArray[np.int64]:
+    """Return, for each entry of a mode's ledger, the index of the run's entry that it belongs to.
+
+    Entries are the applied forces, the constraints, the laws; the constraints of a sticking contact belong to its law.
+    """
+    m = len(mode.system.constraints)
+    held = [contact.number for contact in mode.sticking for _ in contact.velocity]
+    kept = [number for number in range(len(mode.system.laws)) if number not in held]
+    return np.array([*range(1 + m), *(1 + m + number for number in (*held, *kept))])

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Load sharing: sticking contacts that hold the same motion, and the refusal of undetermined friction forces."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import ConstraintError
+from dalembert.integration.start import terms_at
+from dalembert.model.ordering import quoted
+from dalembert.model.sticking import Contact
+from dalembert.model.symbols import multiplier
+from dalembert.stick_slip.phases import Phase
+
+Floats = NDArray[np.float64]
+
+RANK_TOLERANCE = 1e-9
+"""Singular values below this count as zero, for rows of unit length."""
+
+
+def contacts_sharing_load(phase: Phase, y: Floats, t: float) -> dict[Contact, tuple[Contact, ...]]:
+    """Return, for each sticking contact, the other sticking ones whose sliding velocity is proportional to its own.
+
+    Rigid-body mechanics does not determine how such contacts share their load, but together they hold it up to the sum
+    of their static limits: only then does a split exist that exceeds none of them. Where friction and other reactions
+    share a load in less simple ways, that sum is not known either, and an error is raised.
+    """
+    jacobians = {c: phase.mode.velocity_jacobian(c, t, y, phase.p) for c in phase.mode.sticking}
+    groups: list[list[Contact]] = []
+    for contact, own in jacobians.items():
+        match = next((group for group in groups if _proportional(jacobians[group[0]], own)), None)
+        if match is None:
+            groups.append([contact])
+        else:
+            match.append(contact)
+    _refuse_undetermined(phase, y, t, groups, jacobians)
+    return {c: tuple(other for other in group if other != c) for group in groups for c in group}
+
+
+def _proportional(one: Floats, other: Floats) -> bool:
+    if one.shape != other.shape:
+        return False
+    # equality in the inequality of Cauchy and Schwarz
+    lengths = np.linalg.norm(one) * np.linalg.norm(other)
+    return bool(lengths - abs(np.sum(one * other)) <= RANK_TOLERANCE * lengths)
+
+
+def _refuse_undetermined(
+    phase: Phase, y: Floats, t: float, groups: list[list[Contact]], jacobians: dict[Contact, Floats]
+) -> None:
+    """Raise if the motion does not determine the force that holds a contact, or the normal force that limits it."""
+    if not groups:
+        return
+    names = phase.mode.system.constraint_names
+    q, qd = np.split(y, 2)
+    A = np.asarray(terms_at(phase.mode.dynamics, q, qd, t, phase.values).A)[: len(names)]
+    bases = [orthonormal_rows(jacobians[group[0]]) for group in groups]
+    affected = [
+        [c for c in phase.mode.sticking if multiplier(name) in c.normal_size.atoms(multiplier)] for name in names
+    ]
+    affected += [group for group, basis in zip(groups, bases, strict=True) for _ in basis]
+    free_rows = np.flatnonzero(_undetermined(np.vstack([A, *bases])))
+    contact_names = dict.fromkeys(contact.name for i in free_rows for contact in affected[i])
+    if contact_names:
+        others = [names[i] for i in free_rows if i < len(names)]
+        with_them = f", with {quoted(others)}," if others else ""
+        raise ConstraintError(
+            f"the forces of contacts that stick must be determined; at t = {t:.6g} those of {quoted(contact_names)} "
+            f"are not: they{with_them} can share what they hold in more than one way, and how much they can hold "
+            f"depends on it. Give some of them a width of `smoothing`, so that they creep instead, or take out of "
+            f"their `velocity` what a constraint holds already."
+        )
+
+
+def orthonormal_rows(rows: Floats) -> Floats:
+    """Return orthonormal rows with the same span."""
+    _, values, basis = np.linalg.svd(rows, full_matrices=False)
+    return basis[values > RANK_TOLERANCE * values.max(initial=0.0)]
+
+
+def _undetermined(A: Floats) -> NDArray[np.bool_]:
+    """Return which entries of λ are not determined by Aᵀλ."""
+    A = A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), 1e-300)
+    left, values, _ = np.linalg.svd(A)
+    rank = int((values > RANK_TOLERANCE).sum())
+    return np.linalg.norm(left[:, rank:], axis=1) > 1e-6

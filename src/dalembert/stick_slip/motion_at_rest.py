@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Accelerations and forces at a state with contacts at rest, which friction holds or lets slip."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.formulation import Formulation
+from dalembert.equation.reaction import Nature
+from dalembert.integration.method import Method
+from dalembert.integration.start import terms_at
+from dalembert.integration.state_answer import answer_at
+from dalembert.lowering.build import build
+from dalembert.model.sticking import Contact, contacts
+from dalembert.model.system import System
+from dalembert.stick_slip.modes import Floats, cached_mode
+from dalembert.stick_slip.phases import Phase
+from dalembert.stick_slip.transitions import is_at_rest, next_phase
+
+
+def contacts_at_rest(system: System, y: Floats, t: float, p: dict[str, float]) -> tuple[Contact, ...]:
+    """Return the contacts under dry friction that are at rest at a state."""
+    mode = cached_mode(system, contacts(system), ())
+    return tuple(c for c in mode.contacts if is_at_rest(mode.velocity(c, t, y, p), y))
+
+
+def motion_at_rest(
+    system: System, method: Method, q: Floats, qd: Floats, t: float, p: dict[str, float]
+) -> ConstrainedMotion | None:
+    """Return accelerations and forces at a state with contacts at rest; None where all contacts slide.
+
+    Raises
+    ------
+    ConstraintError    if contacts at rest can share their load in several ways that differ in the motion
+    """
+    y = np.concatenate([q, qd])
+    if not contacts_at_rest(system, y, t, p):
+        return None
+    phase, y = next_phase(Phase(cached_mode(system, contacts(system), ()), method, p, {}, {}), y, t)
+    values = tuple(np.asarray(p[name]) for name in system.parameter_names)
+    n = len(q)
+    answer = answer_at(phase.mode.dynamics, y[:n], y[n:], t, phase.values, method.formulation)
+    return _answer_with_forces(system, method.formulation, _law_forces(phase, answer, y, t), (q, qd, t, values))
+
+
+def _law_forces(phase: Phase, answer: ConstrainedMotion, y: Floats, t: float) -> Floats:
+    """Return C of every law of the system (l, n): the force that holds it for a sticking contact."""
+    mode = phase.mode
+    held = {contact.number: contact for contact in mode.sticking}
+    sliding = iter(np.asarray(answer.law_natures))
+    reactions = np.asarray(answer.reactions)
+    return np.stack(
+        [
+            mode.velocity_jacobian(held[i], t, y, phase.p).T @ reactions[mode.rows(held[i])]
+            if i in held
+            else next(sliding)
+            for i in range(len(mode.system.laws))
+        ]
+    )
+
+
+def _answer_with_forces(system: System, formulation: Formulation, law_forces: Floats, state: Any) -> ConstrainedMotion:
+    """Return the answer for a system whose laws have known forces C."""
+    from dalembert.equation.constrained_motion import answer_of  # which imports JAX
+
+    terms = terms_at(build(system), *state)
+    given = (np.asarray(x) for x in (terms.M, terms.Q, terms.A, terms.b))
+    found = answer_of(formulation, *given, lambda _: Nature(law_forces, None))  # pyright: ignore  (arrays of NumPy do)
+    return replace(found, laws=build(system).laws)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Phases of a stick-slip motion: a mode with parameter values and slip directions, and the test for its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.integration.method import Method
+from dalembert.integration.run import told
+from dalembert.model.sticking import Contact
+from dalembert.stick_slip.modes import FrictionLoad, Mode
+
+Floats = NDArray[np.float64]
+
+TURNING_COSINE = 0.25
+"""Cosine of the angle by which a sliding velocity may turn before a new slip direction is taken."""
+
+DEPARTURE_SPEED = 1e-9
+"""Sliding speed, relative to all velocities, at which a contact that constraints kept at rest has begun to move."""
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """Some contacts stick, the others slide, each in its own direction.
+
+    p               values of the system's own parameters, by name
+    directions      for each sliding contact a unit vector with the components of its sliding velocity; zero where
+                    constraints keep it at rest
+    peak_speeds     for each of them the largest speed before this phase, since it began to slide
+    load_sharing    for each sticking contact the others that hold the same motion
+    """
+
+    mode: Mode
+    method: Method
+    p: dict[str, float]
+    directions: Mapping[Contact, Floats]
+    peak_speeds: Mapping[Contact, float]
+    load_sharing: Mapping[Contact, tuple[Contact, ...]] = field(default_factory=dict[Contact, tuple[Contact, ...]])
+
+    @cached_property
+    def values(self) -> tuple[Any, ...]:
+        """Values of the mode's parameters in its order; arrays, because new Python numbers would be compiled anew."""
+        given = dict(self.p)
+        for contact, direction in self.directions.items():
+            given |= zip((symbol.name for symbol in contact.direction), direction, strict=True)
+        return tuple(np.asarray(given[name], float) for name in self.mode.dynamics.parameters)
+
+    def outputs_at(self, native: Any, t0: Floats, y0: Floats, times: Floats) -> tuple[Floats, Floats]:
+        """Return states and reactions at times, each reached by one step from its (t0, y0)."""
+        found = told(self.mode.dynamics, self.method, native, t0, y0, times, self.values)
+        return np.concatenate([found["q"], found["qd"]], axis=1), found["reactions"]
+
+    def velocity(self, contact: Contact, t: Any, y: Floats) -> Floats:
+        return self.mode.velocity(contact, t, y, self.p)
+
+    def speed(self, contact: Contact, t: Any, y: Floats) -> Floats:
+        return np.linalg.norm(self.velocity(contact, t, y), axis=-1)
+
+    def has_turned(self, contact: Contact, t: Any, y: Floats) -> NDArray[np.bool_]:
+        """Whether a contact has left its slip direction: it has reversed, turned aside, or begun to move."""
+        v, direction = self.velocity(contact, t, y), self.directions[contact]
+        speed = np.linalg.norm(v, axis=-1)
+        if not direction.any():
+            return np.asarray(speed > DEPARTURE_SPEED * (1 + np.abs(y[..., y.shape[-1] // 2 :]).max(axis=-1)))
+        return np.asarray(v @ direction <= TURNING_COSINE * speed)
+
+    def load(self, contact: Contact, t: Any, y: Floats, reactions: Floats) -> FrictionLoad:
+        """Return the friction force that holding a contact requires, and the static limit."""
+        return self.mode.load(contact, self.load_sharing.get(contact, ()), t, y, self.p, reactions)
+
+    def margins(self, t: Floats, y: Floats, reactions: Floats) -> Floats:
+        """Distance of each contact from a transition, (contacts, k): at most one, not positive after it."""
+        sliding = [self.velocity(c, t, y) @ direction for c, direction in self.directions.items()]
+        return np.stack(
+            [
+                *(v / max(np.abs(v).max(), 1e-300) for v in sliding),
+                *(self.load(c, t, y, reactions).margin for c in self.mode.sticking),
+            ]
+        )
+
+    def has_ended(self, t: Floats, y: Floats, reactions: Floats) -> NDArray[np.bool_]:
+        """Whether some contact has passed a transition, at each of the times (k,)."""
+        found = np.zeros(len(t), bool)
+        for contact in self.directions:
+            found |= self.has_turned(contact, t, y)
+        for contact in self.mode.sticking:
+            found |= self.load(contact, t, y, reactions).excess > 0
+        return found

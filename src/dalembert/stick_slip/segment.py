@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One segment of a stick-slip motion: integration up to the next transition, whose time is located.
+
+Within a segment friction is smooth: a contact slides in one direction, and its law is continued smoothly beyond the
+instant at which it comes to rest. That instant can therefore be located as accurately as the motion is integrated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.integration.integrate import Path, integrate
+from dalembert.integration.native_steps import NativeSteps
+from dalembert.integration.progress import Progress
+from dalembert.integration.run import refuse_start
+from dalembert.model.sticking import Contact
+from dalembert.stick_slip.phases import Phase
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+REST_SPEED_RATIO = 1e-10
+"""A contact has come to rest at the end of a segment if it is slower than this fraction of its peak speed."""
+
+SLOWDOWN_RATIO = 0.1
+"""A segment ends where a contact that slides in a plane has slowed down to this fraction of its speed. Its direction
+may change ever faster before it comes to rest; shorter segments make the steps follow."""
+
+CHECKS_PER_STEP = 4
+"""Least number of times within a step at which a transition is looked for: there may be several in one step."""
+
+MAX_CHECKS_PER_STEP = 2**15
+
+BEND_LIMIT, BEND_LIMIT_NEAR_ZERO = 0.05, 1e-4
+"""Second difference of a margin between neighbouring checks above which a step is checked at more times: anywhere, and
+where the margin comes near zero. During sticking the state does not change, so the step size does not resolve the
+load."""
+
+BRACKET_DIVISIONS = 64
+"""Number of parts into which the bracket of a transition is divided at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Motion in one phase, up to the time ``end``."""
+
+    phase: Phase
+    path: Path
+    end: float
+
+    @cached_property
+    def final(self) -> tuple[Floats, Floats]:
+        """State and reactions at the end."""
+        before = int(np.searchsorted(self.path.t, self.end, side="right")) - 1
+        here = slice(before, before + 1)
+        t0, y0 = self.path.t[here], self.path.y[here]
+        y, reactions = self.phase.outputs_at(self.path.native, t0, y0, np.array([self.end]))
+        return y[0], reactions[0]
+
+    def released(self) -> set[Contact]:
+        """The contacts whose static limit is exceeded at the end."""
+        y, reactions = self.final
+        return {c for c in self.phase.mode.sticking if self.phase.load(c, self.end, y, reactions).excess > 0}
+
+    @cached_property
+    def peak_speeds(self) -> dict[Contact, float]:
+        """The largest speed of each sliding contact since it began to slide."""
+        path, phase = self.path, self.phase
+        return {c: max(phase.peak_speeds[c], float(phase.speed(c, path.t, path.y).max())) for c in phase.directions}
+
+    def stopped(self) -> set[Contact]:
+        """The contacts that have come to rest at the end."""
+        y, _ = self.final
+        return {c for c in self.phase.directions if self._has_stopped(c, y)}
+
+    def _has_stopped(self, contact: Contact, y: Floats) -> bool:
+        if len(contact.velocity) == 1 and self.phase.has_turned(contact, self.end, y):
+            return True  # on a line, a velocity can leave its direction only through zero
+        return bool(self.phase.speed(contact, self.end, y) <= REST_SPEED_RATIO * self.peak_speeds[contact])
+
+
+def integrate_segment(
+    phase: Phase, y: Floats, t: float, t1: float, max_interval: float, max_steps: int, bar: Progress
+) -> Segment:
+    """Integrate from (t, y) up to the next transition, or to t1, and locate the transition.
+
+    ``max_interval`` is the longest time between two checks for a transition.
+    """
+    monitor = _TransitionMonitor(phase, max_interval)
+    dynamics = phase.mode.dynamics
+    method = replace(phase.method, max_steps=max(max_steps, 0))
+    path = integrate(dynamics, method, y, t, t1, phase.values, bar, monitor)
+    if not path.sound_start:
+        q, qd = np.split(y, 2)
+        refuse_start(dynamics, phase.method, q, qd, t, phase.values)
+    return Segment(phase, path, monitor.locate(path) if path.stopped else float(path.t[-1]))
+
+
+class _TransitionMonitor:
+    """Checks the steps of a phase for a transition, at as many times within each as the margins need.
+
+    speeds    largest speed so far of each contact that slides in a plane
+    checks    number of checks in the step of the transition
+    """
+
+    def __init__(self, phase: Phase, max_interval: float) -> None:
+        self.phase, self.max_interval = phase, max_interval
+        self.speeds = {c: 0.0 for c in phase.directions if len(c.velocity) > 1}
+        self.checks = BRACKET_DIVISIONS
+
+    def __call__(self, times: Floats, states: Floats, native: NativeSteps | None) -> int | None:
+        """Return the number of steps up to the first transition, None if there is none."""
+        counts, step, between, y, ended = self._checked(times, states, native)
+        for contact, before in self.speeds.items():
+            speeds = np.maximum.accumulate(self.phase.speed(contact, times, states)).clip(before)
+            ended |= self.phase.speed(contact, between, y) < SLOWDOWN_RATIO * speeds[step]
+            self.speeds[contact] = speeds[int(step[np.argmax(ended)]) if ended.any() else -1]
+        if not ended.any():
+            return None
+        last = int(step[np.argmax(ended)])
+        self.checks = int(counts[last])
+        return last + 1
+
+    def _checked(
+        self, times: Floats, states: Floats, native: NativeSteps | None
+    ) -> tuple[Indices, Indices, Floats, Floats, NDArray[np.bool_]]:
+        """Double the checks in each step until the margins are resolved up to the first transition.
+
+        Return the number of checks in each step; then, for each check, the index of its step, its time, its state,
+        and whether the phase has ended there.
+        """
+        phase = self.phase
+        counts = np.maximum(np.ceil(np.diff(times) / self.max_interval), CHECKS_PER_STEP).astype(int)
+        while True:
+            step, between = _check_times(times, counts)
+            y, reactions = phase.outputs_at(native, times[step], states[step], between)
+            ended = phase.has_ended(between, y, reactions)
+            coarse = _under_resolved(phase.margins(between, y, reactions), step, counts)
+            if ended.any():
+                coarse[step[np.argmax(ended)] + 1 :] = False  # later steps do not matter
+            if not coarse.any():
+                return counts, step, between, y, ended
+            counts[coarse] *= 2
+            counts = counts[: int(step[np.argmax(ended)]) + 1] if ended.any() else counts
+
+    def locate(self, path: Path) -> float:
+        """Return the first time after the transition, in the last step of a path."""
+        phase, count = self.phase, self.checks
+        early, late = start, end = float(path.t[-2]), float(path.t[-1])
+        while late - early > 4e-16 * max(abs(start), abs(end), np.ptp(path.t)):
+            times = np.linspace(early, late, count + 1)[1:]
+            ones = np.ones(count)
+            y, reactions = phase.outputs_at(path.native, start * ones, path.y[-2] * ones[:, None], times)
+            ended = phase.has_ended(times, y, reactions)
+            for contact, speed in self.speeds.items():
+                ended |= phase.speed(contact, times, y) < SLOWDOWN_RATIO * speed
+            first = int(np.argmax(ended)) if ended.any() else count - 1
+            if first == count - 1 and times[:-1].max() <= early:
+                break  # no floating-point number in between
+            early, late, count = float(times[first - 1]) if first else early, float(times[first]), BRACKET_DIVISIONS
+        return late
+
+
+def _check_times(times: Floats, counts: Indices) -> tuple[Indices, Floats]:
+    """Return the step of each check and its time: equally spaced in each step, the last one at its end."""
+    step = np.repeat(np.arange(len(counts)), counts)
+    place = np.concatenate([np.arange(1, count + 1) / count for count in counts])
+    return step, np.where(place == 1, times[step + 1], times[step] + place * (times[step + 1] - times[step]))
+
+
+def _under_resolved(margins: Floats, step: Indices, counts: Indices) -> NDArray[np.bool_]:
+    """Return in which steps margins (contacts, k) bend so much between checks that a transition may be missed."""
+    found = np.zeros(len(counts), bool)
+    bend = np.abs(margins[:, 1:-1] - (margins[:, :-2] + margins[:, 2:]) / 2)
+    near = (margins[:, 1:-1] > 0) & (margins[:, 1:-1] <= 2 * bend)
+    same_step = (step[:-2] == step[2:]) & (counts[step[2:]] < MAX_CHECKS_PER_STEP)
+    found[step[1:-1][(((bend > BEND_LIMIT) | near & (bend > BEND_LIMIT_NEAR_ZERO)) & same_step).any(axis=0)]] = True
+    return found

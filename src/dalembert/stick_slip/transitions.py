@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Transitions: which of the contacts at rest stick, which slip, and in which direction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.equation.dynamics import Terms
+from dalembert.integration.run import told
+from dalembert.integration.start import terms_at
+from dalembert.model.sticking import Contact
+from dalembert.stick_slip.load_sharing import RANK_TOLERANCE, contacts_sharing_load, orthonormal_rows
+from dalembert.stick_slip.modes import cached_mode
+from dalembert.stick_slip.phases import Phase
+
+Floats = NDArray[np.float64]
+
+MAX_DIRECTION_ITERATIONS = 200
+"""Iterations for the direction in which a contact starts to slide; small steps correct what is left."""
+
+REST_SPEED = 1e-14
+"""Sliding speed, relative to all velocities, that is rounding only."""
+
+SLIP_PERTURBATION = 1e-13
+"""Sliding speed, relative to all velocities, with which a contact in a plane starts to slide."""
+
+
+def next_phase(
+    before: Phase,
+    y: Floats,
+    t: float,
+    stopped: Collection[Contact] = (),
+    released: Collection[Contact] = (),
+    peak_speeds: Mapping[Contact, float] | None = None,
+) -> tuple[Phase, Floats]:
+    """Return the next phase and the state to continue from.
+
+    First all contacts at rest are held. Those whose static limit is exceeded are released one by one, the largest
+    excess first, and start to slide against the force that held them. Contacts in ``released`` are released in any
+    case, those in ``stopped`` are at rest. ``peak_speeds`` are the largest speeds so far. A contact whose velocity the
+    constraints prescribe, as at the dead centre of a crank, cannot be held: it moves as they prescribe.
+    """
+    mode = before.mode
+    resting = [
+        c for c in mode.contacts if c in mode.sticking or c in stopped or is_at_rest(before.velocity(c, t, y), y)
+    ]
+    sliding = {c: _unit_vector(before.velocity(c, t, y)) for c in mode.contacts if c not in resting}
+    sliding |= _prescribed_slip(before, resting, sliding, y, t)
+    resting = [c for c in resting if c not in sliding]
+    y = _without_residual_slip(_phase_with(before, resting, sliding), y, t)
+    slip_directions: dict[Contact, Floats] = {}
+    while True:
+        held = [c for c in resting if c not in slip_directions]
+        trial = _phase_with(before, held, sliding | slip_directions)
+        speeds = {c: (peak_speeds or {}).get(c, 0.0) if c in sliding else 0.0 for c in trial.directions}
+        trial = replace(trial, peak_speeds=speeds, load_sharing=contacts_sharing_load(trial, y, t))
+        here = np.array([t])
+        _, reactions = trial.outputs_at(None, here, y[None], here)
+        loads = {c: trial.load(c, t, y, reactions[0]) for c in held}
+        excess = {c: np.inf if c in released else float(load.excess) for c, load in loads.items()}
+        worst = max(excess, key=lambda c: excess[c], default=None)
+        if worst is None or excess[worst] <= 0:
+            return _align_slip_directions(trial, slip_directions, y, t)
+        slip_directions[worst] = _unit_vector(-loads[worst].required)
+
+
+def _prescribed_slip(
+    before: Phase, resting: Collection[Contact], sliding: dict[Contact, Floats], y: Floats, t: float
+) -> dict[Contact, Floats]:
+    """Return the contacts at rest whose velocity the constraints prescribe, with the direction of their motion.
+
+    The direction is zero for a contact that stays at rest: the constraints carry the load, and friction none of it.
+    """
+    if not resting or not before.mode.system.constraints:
+        return {}
+    all_held = _phase_with(before, resting, sliding)
+    q, qd = np.split(y, 2)
+    terms = terms_at(all_held.mode.dynamics, q, qd, t, all_held.values)
+    A, b = np.asarray(terms.A), np.asarray(terms.b)
+    own = orthonormal_rows(A[: len(before.mode.system.constraints)])
+    found = [c for c in resting if _in_span(A[all_held.mode.rows(c)], own)]
+    if not found:
+        return {}
+    directions = {c: np.zeros(len(c.velocity)) for c in found}
+    free = _phase_with(before, [c for c in resting if c not in found], sliding | directions)
+    here = np.array([t])
+    acceleration = told(free.mode.dynamics, free.method, None, here, y[None], here, free.values)["acceleration"][0]
+    # balanced forces leave a rounding error in proportion to their size
+    scale = np.linalg.norm([acceleration, np.linalg.lstsq(np.asarray(terms.M), np.asarray(terms.Q))[0]])
+    for contact in found:
+        rows = all_held.mode.rows(contact)
+        rate = A[rows] @ acceleration - b[rows]
+        if np.linalg.norm(rate) > RANK_TOLERANCE * (np.linalg.norm(A[rows]) * scale + np.linalg.norm(b[rows])):
+            directions[contact] = _unit_vector(rate)
+    return directions
+
+
+def _in_span(rows: Floats, basis: Floats) -> bool:
+    """Whether rows lie in the span of an orthonormal basis."""
+    outside = rows - rows @ basis.T @ basis
+    return bool((np.linalg.norm(outside, axis=1) <= RANK_TOLERANCE * np.linalg.norm(rows, axis=1)).all())
+
+
+def _align_slip_directions(phase: Phase, released: Collection[Contact], y: Floats, t: float) -> tuple[Phase, Floats]:
+    """Return the phase with released contacts sliding in the direction in which they start to move.
+
+    This need not be the direction of the load, where the inertia depends on direction. The iteration d → a + γd, with a
+    the slip acceleration under friction along d and γ the part of a that friction causes, converges to a parallel to d.
+    """
+    planar = [contact for contact in released if len(contact.velocity) > 1]
+    for contact in planar:
+        for _ in range(MAX_DIRECTION_ITERATIONS):
+            d = phase.directions[contact]
+            back = replace(phase, directions={**phase.directions, contact: -d})
+            ahead, behind = (_slip_acceleration(one, contact, planar, y, t) for one in (phase, back))
+            new = _unit_vector(ahead + np.linalg.norm(behind - ahead) / 2 * d)
+            phase = replace(phase, directions={**phase.directions, contact: new})
+            if np.linalg.norm(new - d) < 1e-13:
+                break
+    return phase, _perturbed_state(phase, planar, y, t)[0]
+
+
+def _slip_acceleration(phase: Phase, contact: Contact, planar: Collection[Contact], y: Floats, t: float) -> Floats:
+    """Return the rate of change of the sliding velocity of a released contact."""
+    y, all_held, terms = _perturbed_state(phase, planar, y, t)
+    here = np.array([t])
+    found = told(phase.mode.dynamics, phase.method, None, here, y[None], here, phase.values)
+    rows = all_held.mode.rows(contact)
+    return np.asarray(terms.A)[rows] @ found["acceleration"][0] - np.asarray(terms.b)[rows]
+
+
+def _perturbed_state(phase: Phase, planar: Collection[Contact], y: Floats, t: float) -> tuple[Floats, Phase, Terms]:
+    """Return the state with a sliding velocity just above rounding at released contacts, so that friction opposes it.
+
+    Also return the phase in which these contacts are still held, and its terms.
+    """
+    sliding = {c: d for c, d in phase.directions.items() if c not in planar}
+    all_held = _phase_with(phase, (*phase.mode.sticking, *planar), sliding)
+    q, qd = np.split(y, 2)
+    terms = terms_at(all_held.mode.dynamics, q, qd, t, all_held.values)
+    slip_rates = np.zeros(len(terms.A))
+    for contact in planar:
+        slip_rates[all_held.mode.rows(contact)] = SLIP_PERTURBATION * (1 + np.abs(qd).max()) * phase.directions[contact]
+    change = np.linalg.lstsq(np.asarray(terms.A), slip_rates)[0] if planar else 0 * qd
+    return np.concatenate([q, qd + change]), all_held, terms
+
+
+def _phase_with(before: Phase, sticking: Collection[Contact], directions: dict[Contact, Floats]) -> Phase:
+    mode = before.mode
+    return Phase(cached_mode(mode.system, mode.contacts, tuple(sticking)), before.method, before.p, directions, {})
+
+
+def is_at_rest(v: Floats, y: Floats) -> bool:
+    """Whether a sliding velocity v is zero but for rounding."""
+    return bool(np.linalg.norm(v) <= REST_SPEED * np.abs(y[len(y) // 2 :]).max())
+
+
+def _unit_vector(v: Floats) -> Floats:
+    return v / np.linalg.norm(v)
+
+
+def _without_residual_slip(phase: Phase, y: Floats, t: float) -> Floats:
+    """Return the state without the residual sliding velocity of the sticking contacts."""
+    q, qd = np.split(y, 2)
+    terms = terms_at(phase.mode.dynamics, q, qd, t, phase.values)
+    A, residual = np.asarray(terms.A), np.array(terms.velocity)
+    residual[: len(phase.mode.system.constraints)] = 0.0
+    return np.concatenate([q, qd - np.linalg.lstsq(A, residual)[0]]) if residual.any() else y
