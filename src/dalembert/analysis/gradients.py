@@ -93,8 +93,8 @@ def _bound(model: Model, point: Point, rows: Sequence[int], part: str) -> bool:
     if violated(residual, numbers.A, x, point.q, numbers.M).any():
         return False
     # a coordinate that is zero at a degenerate place is so to half the digits only
-    orders = dict(zip(("q", "qd"), state_orders(numbers, point, LOOSE), strict=True))
-    scale, rng = orders[part], np.random.default_rng(28)
+    orders, rng = state_orders(numbers, point, LOOSE), np.random.default_rng(28)
+    scale = orders[0] if part == "q" else orders[1]
     _, values, right = np.linalg.svd(unit_rows(numbers.A[list(rows)] * scale)[0])
     tangent = right[int((values > LOOSE).sum()) :]
     if not len(tangent):

@@ -97,13 +97,6 @@ class Mode:
         flat = values_of(self.system, tuple(e for row in rows for e in row))(t, y, p)
         return flat.reshape(*np.shape(t), len(rows), -1)
 
-    def holding_force(self, t: Any, y: Floats, p: dict[str, float], multipliers: Floats) -> Floats:
-        """The generalised force (…, n) of all that sticks."""
-        total = np.zeros((*np.shape(t), len(self.system.coordinates)))
-        for contact in self.sticking:
-            total += np.einsum("...ci,...c->...i", self.slopes(contact, t, y, p), multipliers[..., self.rows(contact)])
-        return total
-
 
 @lru_cache(maxsize=64)
 def mode_of(system: System, contacts: tuple[Contact, ...], sticking: tuple[Contact, ...]) -> Mode:
