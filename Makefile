@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PEERS := .venv-peers/.ready
 
-.PHONY: demo test lint fuzz bench peers format clean
+.PHONY: demo test lint fuzz memory bench peers format clean
 
 demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
@@ -20,6 +20,9 @@ lint: $(READY)  ## formatting, style, types, layers
 
 fuzz: $(READY)  ## random problems beside NumPy and SciPy, written to docs/fuzz.md
 	PYTHONPATH=tests $(BIN)/python -m fuzz -o docs/fuzz.md
+
+memory: $(READY)  ## 2000 systems by every path in one process: memory maps and resident memory
+	PYTHONPATH=tests $(BIN)/python -m many_systems
 
 bench: $(READY)  ## the benchmark table, as ratios
 	$(BIN)/python -m benchmarks
