@@ -40,7 +40,6 @@ class Method:
         """The smallest absolute tolerance, where one number must stand for all."""
         return float(np.min(self.atol))
 
-
     @property
     def solver_name(self) -> str:
         """The name of the integration method."""
