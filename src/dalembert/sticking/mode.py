@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics
 from dalembert.lowering.build import build
+from dalembert.model.numeric import numeric_function
 from dalembert.model.sticking import Contact, slopes, with_sticking
 from dalembert.model.symbols import plain_multiplier
 from dalembert.model.system import System
@@ -118,7 +119,7 @@ def values_of(system: System, expressions: tuple[Any, ...]) -> Callable[..., Flo
     lam = [plain_multiplier(name) for name in system.constraint_names]
     parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
     arguments = [symbols.time, *symbols.q, *symbols.qd, *parameters, *lam]
-    compute = sp.lambdify(arguments, [symbols.plain(e) for e in expressions], modules="numpy")
+    compute = numeric_function(arguments, [symbols.plain(e) for e in expressions], "numpy")
 
     def values(t: Any, y: Floats, p: dict[str, float], multipliers: Floats | None = None) -> Floats:
         shape = np.shape(t)
