@@ -5,7 +5,7 @@ READY := .venv/.ready
 PEERS := .venv-peers/.ready
 OLDEST := .venv-oldest/.ready
 
-.PHONY: demo test test-slow test-oldest lint fuzz bench peers format clean
+.PHONY: demo test test-slow test-oldest lint fuzz memory bench peers format clean
 
 demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
@@ -27,6 +27,9 @@ lint: $(READY)  ## formatting, style, types, layers
 
 fuzz: $(READY)  ## random problems beside NumPy and SciPy, written to docs/fuzz.md
 	PYTHONPATH=tests $(BIN)/python -m fuzz -o docs/fuzz.md
+
+memory: $(READY)  ## 2000 systems by every path in one process: memory maps and resident memory
+	PYTHONPATH=tests $(BIN)/python -m many_systems
 
 bench: $(READY)  ## the benchmark table, as ratios
 	$(BIN)/python -m benchmarks

@@ -39,8 +39,13 @@ def mass_kind(M: Floats) -> MassKind:
 
 
 def is_symmetric(M: Any) -> bool:
-    """Whether every matrix of a batch (..., n, n) is symmetric up to rounding."""
-    return bool(np.abs(M - np.swapaxes(M, -1, -2)).max(initial=0.0) <= SYMMETRY_TOLERANCE * np.abs(M).max(initial=0.0))
+    """Whether every matrix of a batch (..., n, n) is symmetric up to rounding, each entry measured by √(Mᵢᵢ Mⱼⱼ)."""
+    M = np.asarray(M, float)
+    if not np.isfinite(M).all():
+        return False
+    units, turned = own_units(M), np.swapaxes(M, -1, -2)
+    size = np.maximum(units[..., :, None] * units[..., None, :], np.maximum(np.abs(M), np.abs(turned)))
+    return bool((np.abs(M - turned) <= SYMMETRY_TOLERANCE * size).all())
 
 
 def own_units(M: Floats) -> Floats:

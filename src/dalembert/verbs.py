@@ -142,7 +142,8 @@ def simulate(
     solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems;
                        when left out, Dormand and Prince's method of order 8, in machine code where the system allows
     formulation        ``da.Factored()`` when left out
-    step               a fixed step size instead of an adaptive one
+    step               a fixed step size instead of an adaptive one, by Runge and Kutta's method of order 4 unless a
+                       ``solver`` is given; outputs between two steps are reached by one shorter step
     max_step           the longest adaptive step. Functions of time alone are looked at beforehand, so that neither
                        their jumps nor pulses longer than about 1/8000 of the run are stepped over; for shorter ones,
                        and for a ``da.FunctionSystem``, give a step that sees them

@@ -13,69 +13,7 @@ import pytest
 
 import dalembert as da
 from dalembert.gallery.nonholonomic import snakeboard_mechanism
-from dalembert.mechanisms.frames import Ground
-from dalembert.mechanisms.vectors import half_turning, in_numbers
-
-INTERVALS = 60
-"""Of equal length, five nodes each; friction turns round where two of them meet, if it does."""
-
-
-def simulated(mechanism: da.Mechanism, end: float, keep: Any = (), **options: Any) -> tuple[da.Trajectory, np.ndarray]:
-    """A run, and the weights of its times in an integral over it."""
-    place, weight = np.polynomial.legendre.leggauss(5)
-    edges = np.linspace(0, end, INTERVALS + 1)
-    half = end / INTERVALS / 2
-    times = np.concatenate([edges[:-1, None] + half * (1 + place), edges[:-1, None]], axis=1).ravel()
-    weights = np.tile(np.append(half * weight, 0.0), INTERVALS)
-    order = np.argsort(times)
-    q, qd = mechanism.assemble(keep=keep)
-    run = da.simulate(mechanism.system, q, qd, np.append(times[order], end), rtol=1e-11, atol=1e-12, **options)
-    return run, np.append(weights[order], 0.0)
-
-
-def assert_own_work(mechanism: da.Mechanism, run: da.Trajectory, weights: np.ndarray, accuracy: float = 1e-8) -> Any:
-    """Every joint's entries add up to the work of its reaction, and all of them to the change of energy."""
-    ledger = run.ledger()
-    scale = 1 + np.abs(ledger.work).max()
-    reactions = mechanism.reactions(run)
-    for joint in mechanism.joints:
-        if isinstance(joint, da.Gear):
-            continue  # feels torques in proportion, not a pair of opposite ones
-        mine = [str(constraint.name) for constraint in joint.constraints]
-        entries = [i for i, entry in enumerate(ledger.entries) if entry.constraint in mine]
-        power = power_of(mechanism, run, joint.markers[:2], reactions[joint.name])
-        rate = 1 + np.abs(ledger.power).max()
-        np.testing.assert_allclose(ledger.power[:, entries].sum(axis=1), power, rtol=0, atol=accuracy * rate)
-        assert ledger.work[-1, entries].sum() == pytest.approx(weights @ power, abs=accuracy * scale), joint.name
-    assert ledger.closure < 10
-    return ledger
-
-
-def power_of(mechanism: da.Mechanism, run: da.Trajectory, markers: Any, given: Any) -> np.ndarray:
-    """Of the force and torque at the second marker, on the motion of its body relative to the first one."""
-    first, second = markers
-    place, _ = _moved(mechanism, run, second, None)
-    (v1, w1), (v2, w2) = (_moved(mechanism, run, marker, place)[1] for marker in (first, second))
-    spun = given.torque * (w2 - w1)
-    return np.sum(given.force * (v2 - v1), axis=1) + (spun if spun.ndim == 1 else spun.sum(axis=1))
-
-
-def _moved(mechanism: da.Mechanism, run: da.Trajectory, marker: Any, place: Any) -> Any:
-    """Where a marker is, and the velocity of its body at a place with the rate at which it turns."""
-    point = in_numbers(marker.point, run.parameters)
-    if isinstance(marker.body, Ground):
-        return np.tile(point, (len(run), 1)), (0.0, 0.0)
-    names, body = list(mechanism.system.coordinates), marker.body
-    mine = [names.index(coordinate) for coordinate in body.coordinates]
-    q, qd, d = run.q[:, mine], run.qd[:, mine], body.dimension
-    own = body.place_along(q, point)
-    arm = (own if place is None else place) - q[:, :d]
-    if d == 2:
-        spin = qd[:, 2] if len(mine) == 3 else np.zeros(len(run))
-        return own, (qd[:, :2] + spin[:, None] * np.stack([-arm[:, 1], arm[:, 0]], axis=1), spin)
-    in_body = 2 * np.einsum("ijt,tj->ti", np.asarray(half_turning(q[:, 3:].T)), qd[:, 3:])
-    spin = np.einsum("tij,tj->ti", body.axes_along(q), in_body)
-    return own, (qd[:, :3] + np.cross(spin, arm), spin)
+from mechanisms.work import assert_own_work, simulated
 
 
 def slider_crank(drive: Any, guide: Any = (), bearing: Any = (), pin: Any = (), **numbers: float) -> da.Mechanism:

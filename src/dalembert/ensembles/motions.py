@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from dalembert.ensembles.members import Members
 from dalembert.equation.verdict import OR_WEIGH_THEM
 from dalembert.errors import DalembertError, InputError, SimulationError
-from dalembert.extras import require
 from dalembert.integration.failure import IMPLICIT, SO_FAR
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, rows_for
@@ -206,7 +204,7 @@ class Crew:
         n, times, states = len(y) // 2, self.times, np.full((len(self.times), len(y)), np.nan)
         start: dict[str, Any] = {"allow_violation": False, "progress": False}
         try:
-            done = self._alone(_general(self.method), y[:n], y[n:], p, start)
+            done = self._alone(self.method, y[:n], y[n:], p, start)
         except SimulationError as end:
             reached = end.trajectory
             known = np.searchsorted(reached.t, times[times <= reached.t[-1]])
@@ -231,16 +229,6 @@ def _for_a_member(message: str) -> str:
     for advice in (OR_ALLOW_IT, SO_FAR, OR_WEIGH_THEM):
         message = message.replace(advice, "")
     return message.replace(IMPLICIT, f"run this member by `da.simulate` and {IMPLICIT}")
-
-
-def _general(method: Method) -> Method:
-    """The same method for the general integrator."""
-    if method.step is None:
-        return method
-    require("diffrax")
-    from dalembert.integration.classical import RungeKutta
-
-    return replace(method, solver=RungeKutta())
 
 
 def _on_all_cores(motions: Motions) -> Machine:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runge and Kutta's classical method of order 4 for diffrax, which has none: the same method as in machine code."""
+"""Runge and Kutta's classical method of order 4 for diffrax, which has none: the same coefficients as machine code."""
 
 from __future__ import annotations
 
@@ -9,16 +9,22 @@ from typing import ClassVar
 import diffrax
 import numpy as np
 
+from dalembert.native.runge_kutta import RUNGE_KUTTA
+from dalembert.native.tableau import Tableau
+
+
+def butcher_tableau(method: Tableau) -> diffrax.ButcherTableau:
+    """The coefficients of a method without an error estimate, as diffrax wants them."""
+    count = len(method.nodes)
+    rows = tuple(np.array([method.stages[s].get(k, 0.0) for k in range(s)]) for s in range(1, count))
+    weights = np.array([method.result.get(k, 0.0) for k in range(count)])
+    return diffrax.ButcherTableau(c=np.array(method.nodes[1:]), a_lower=rows, b_sol=weights, b_error=np.zeros(count))
+
 
 class RungeKutta(diffrax.AbstractERK):
     """Four stages, no estimate of the error: for fixed steps."""
 
-    tableau: ClassVar[diffrax.ButcherTableau | diffrax.MultiButcherTableau] = diffrax.ButcherTableau(
-        c=np.array([0.5, 0.5, 1.0]),
-        a_lower=(np.array([0.5]), np.array([0.0, 0.5]), np.array([0.0, 0.0, 1.0])),
-        b_sol=np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]),
-        b_error=np.zeros(4),
-    )
+    tableau: ClassVar[diffrax.ButcherTableau | diffrax.MultiButcherTableau] = butcher_tableau(RUNGE_KUTTA)
     interpolation_cls: ClassVar[Callable[..., diffrax.ThirdOrderHermitePolynomialInterpolation]] = (
         diffrax.ThirdOrderHermitePolynomialInterpolation.from_k
     )

@@ -14,6 +14,7 @@ import numpy as np
 from jax import Array
 
 from dalembert.equation.dynamics import Dynamics, Watch
+from dalembert.integration.classical import RungeKutta
 from dalembert.integration.compiled import kept_by_dynamics
 from dalembert.integration.guarded_solver import GuardedSolver, Record, vector_field
 from dalembert.integration.method import Floats, Method, Numbers, Stretch, divided, halves, reunited
@@ -25,8 +26,10 @@ STRETCH = 512
 
 
 def solver_of(method: Method) -> diffrax.AbstractSolver[Any]:
-    """The solver asked for, or diffrax's own method of order 8."""
-    return diffrax.Dopri8() if method.solver is None else _with_tolerances(method.solver, method)
+    """The solver asked for, or else the method that machine code has: for adaptive steps, or for fixed ones."""
+    if method.solver is None:
+        return diffrax.Dopri8() if method.step is None else RungeKutta()
+    return _with_tolerances(method.solver, method)
 
 
 def _with_tolerances(solver: Any, method: Method) -> Any:

@@ -203,8 +203,9 @@ class _Integration:
         if native is not None:
             batch = _native_batch(native, y, t, segment.end, min(self.method.max_steps - path.steps, self.room))
             if batch is None and self._cannot_go_on(native, segment.end):
-                return NO_STEPS._replace(sound=path.steps > 0)
-            if batch is None and path.native is not None:
+                # a fixed step from a state like that is refused only where its projection moves it far
+                return NO_STEPS._replace(sound=path.steps > 0, leapt=native.fixed is not None)
+            if batch is None and path.native is not None and native.fixed is None:
                 batch = self._leap(native, segment.end)
             if batch is None and (self._abrupt_change() is not None or path.refusal):
                 return NO_STEPS

@@ -40,6 +40,13 @@ class Method:
         """The smallest absolute tolerance, where one number must stand for all."""
         return float(np.min(self.atol))
 
+    @property
+    def solver_name(self) -> str:
+        """The name of the integration method."""
+        if self.solver is not None:
+            return type(self.solver).__name__
+        return "Dopri8" if self.step is None else "RungeKutta"
+
 
 class Numbers(NamedTuple):
     """What of a method may change without anything being compiled anew."""

@@ -35,6 +35,7 @@ class NativeSteps:
     rtol: float
     atol: Any
     max_step: float = np.inf
+    fixed: float | None = None  # the length of all steps, or None for adaptive ones
     engine: Any = None
     rows: tuple[int, ...] = ()
     step: float = 0.0  # to try next; zero where nothing is known of it
@@ -51,7 +52,10 @@ class NativeSteps:
     def _use(self, rows: tuple[int, ...], y: Floats, t: float) -> None:
         native: Any = self.dynamics.native
         refined = is_refined(self.dynamics, rows, y, t, self.p)
-        self.rows, self.engine = rows, native.engine(rows, *cure_of(self.drift, self.dynamics.levels), refined)
+        self.rows, self.engine = (
+            rows,
+            native.engine(rows, *cure_of(self.drift, self.dynamics.levels), refined, self.fixed is not None),
+        )
 
     def stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
         """Up to ``room`` steps, or None if not even one can be taken."""
@@ -71,7 +75,8 @@ class NativeSteps:
 
     def _stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
         settings = self.settings(t, end, len(y))
-        found, step = self.engine.stretch(y, t, end, self.step, self.p, settings, room)
+        step = self.step if self.fixed is None else self.fixed
+        found, step = self.engine.stretch(y, t, end, step, self.p, settings, room)
         self.step = step if len(found.t) else 0.0
         return found
 
@@ -196,8 +201,8 @@ def in_machine_code(dynamics: Dynamics, method: Any) -> bool:
 
 
 def native_steps(dynamics: Dynamics, method: Any, p: Any) -> NativeSteps | None:
-    """Machine code for a method, if it is the default one and the system has what it takes."""
-    if method.solver is not None or method.step is not None or not in_machine_code(dynamics, method):
+    """Machine code for a method, if no other solver is asked for and the system has what it takes."""
+    if method.solver is not None or not in_machine_code(dynamics, method):
         return None
     numbers = np.array([float(value) for value in p])
-    return NativeSteps(dynamics, method.drift, numbers, method.rtol, method.atol, method.max_step)
+    return NativeSteps(dynamics, method.drift, numbers, method.rtol, method.atol, method.max_step, method.step)

@@ -201,7 +201,7 @@ def statistics(dynamics: Dynamics, method: Method, path: Path) -> dict[str, Any]
         "steps": path.steps,
         "rejected": path.rejected,
         "seconds": path.seconds,
-        "solver": "Dopri8" if method.solver is None else type(method.solver).__name__,
+        "solver": method.solver_name,
         "formulation": type(method.formulation).__name__,
         "drift": type(method.drift).__name__,
         "program": "machine code" if path.native is not None else dynamics.style,

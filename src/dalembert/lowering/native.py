@@ -95,9 +95,10 @@ class NativeSystem:
         iterations: int | None,
         rates: Sequence[tuple[float, float]] | None,
         refined: bool = False,
+        fixed: bool = False,
     ) -> NativeEngine:
         programs = Programs(self.source, rows, rates, refined=refined)
-        return NativeEngine(programs.n, *programs.hot(iterations), account=programs.account())
+        return NativeEngine(programs.n, *programs.hot(iterations), account=programs.account(), fixed=fixed)
 
     def _motions(
         self,

@@ -40,7 +40,8 @@ class Mechanism:
     bodies         ``da.Particle``, ``da.PlanarBody`` or ``da.Body``; all in the plane or all in space
     joints         ``da.Revolute`` and the like, and ``da.Drive``; loops and redundant joints are fine
     forces         ``da.Gravity``, ``da.Spring`` and the like
-    constraints    further ``da.Constraint`` objects, in the coordinates of the bodies
+    constraints    further ``da.Constraint`` objects, in the coordinates of the bodies; their forces, and those of
+                   their laws, are in the ledger, not in ``reactions``
 
     Raises
     ------
@@ -142,6 +143,10 @@ class Mechanism:
 
     def reactions(self, run: Trajectory, axes: str = "world") -> Reactions:
         """Force and torque of every joint along a run, on its second body at its second point.
+
+        The mechanism's own ``constraints`` are no joints: they have no bodies and points to which a force and a torque
+        could belong. What they and their laws do is in ``run.reactions`` and ``run.ledger()``, by name of the
+        constraint, and is no part of the reactions of joints.
 
         Parameters
         ----------

@@ -158,19 +158,15 @@ def _unique(rows: Floats, free: Floats) -> NDArray[np.bool_]:
     return exchanged <= NOTHING
 
 
-def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str, Floats]:
-    """What the laws of the joints do, by joint: C of each law, and what holds a joint at rest.
+def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str | None, Floats]:
+    """What the laws do, by joint: C of each law, and what holds a joint at rest; under None those of no joint.
 
     ``total`` is all of that together. What holds joints acts along their sliding directions, which tells it apart.
     """
     system = mechanism.system
-    owned = [
-        (joint.name, law)
-        for joint in mechanism.joints
-        for constraint in joint.constraints
-        for law in constraint.nonideal
-    ]
-    shares: dict[str, Floats] = {name: np.zeros_like(total) for name, _ in owned}
+    owners = {str(constraint.name): joint.name for joint in mechanism.joints for constraint in joint.constraints}
+    owned = [(owners.get(placed.constraint), placed.law) for placed in system.laws]
+    shares: dict[str | None, Floats] = {name: np.zeros_like(total) for name, _ in owned}
     y = np.concatenate([run.q, run.qd], axis=1)
     for name, law in owned:
         actual = isinstance(law, Friction) and law.normal == "actual"

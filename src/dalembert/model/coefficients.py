@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Coefficients of laws once parameters have their numbers: where one is negative, the law adds energy."""
+"""Parameters once they have their numbers: coefficients of laws that add energy, and values against what was declared.
+
+SymPy simplifies by what a symbol was declared to be, √m² to m: with a negative m that would be another model.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,11 @@ class _Checked(NamedTuple):
 
 
 def refuse_negative_coefficients(system: System, p: Sequence[Any]) -> None:
-    """Raise if parameters, in their order, make a coefficient negative."""
+    """Raise if parameters, in their order, make a coefficient negative, or are not what they were declared to be."""
+    for k, what, holds in _declared(system):
+        if not holds(p[k]):
+            name = system.parameter_names[k]
+            raise InputError(f"`{name}` must be {what}, as its symbol was declared; got {float(p[k]):g}. {REMEDY}")
     checked = _checked(system)
     if checked is None:
         return
@@ -44,8 +51,11 @@ def refuse_negative_coefficients(system: System, p: Sequence[Any]) -> None:
 
 
 def negative_coefficients(system: System, p: Any) -> dict[int, str]:
-    """What is wrong with the coefficients of members with parameters p (k, N), by their numbers."""
+    """What is wrong with the parameters p (k, N) of members, by their numbers."""
     reasons: dict[int, str] = {}
+    for k, what, holds in _declared(system):
+        said = f"`{system.parameter_names[k]}` must be {what}, as its symbol was declared"
+        reasons |= {int(i): f"{said}; got {p[k, i]:g}." for i in np.flatnonzero(~holds(p[k]))}
     checked, count = _checked(system), p.shape[1]
     for what, _, off, value in [] if checked is None else _found(checked, p):
         values = np.broadcast_to(value, count)
@@ -61,6 +71,29 @@ def _found(checked: _Checked, p: Sequence[Any]) -> list[tuple[str, tuple[str, ..
         said = f"{what} must be positive" if positive else f"{what} must not be negative, or the law adds energy"
         found.append((said, names, value <= 0 if positive else value < 0, value))
     return found
+
+
+REMEDY = "Give such a value, or declare the symbol without that assumption."
+
+DECLARED: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
+    ("is_positive", "positive", lambda value: value > 0),
+    ("is_negative", "negative", lambda value: value < 0),
+    ("is_nonnegative", "positive or zero", lambda value: value >= 0),
+    ("is_nonpositive", "negative or zero", lambda value: value <= 0),
+    ("is_nonzero", "other than zero", lambda value: value != 0),
+)
+"""What SymPy may know of a symbol, the strongest first, what that is called, and whether a value is so."""
+
+
+@lru_cache(maxsize=256)
+def _declared(system: System) -> tuple[tuple[int, str, Callable[[Any], Any]], ...]:
+    """The parameters whose symbols were declared to have a sign: number, what they must be, and whether a value is."""
+    found: list[tuple[int, str, Callable[[Any], Any]]] = []
+    for symbol in sorted(free_parameters(system.expressions()), key=str):
+        known = (entry for entry in DECLARED if getattr(symbol, entry[0]))
+        if (entry := next(known, None)) is not None:
+            found.append((system.parameter_names.index(symbol.name), *entry[1:]))
+    return tuple(found)
 
 
 @lru_cache(maxsize=256)

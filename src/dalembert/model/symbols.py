@@ -11,6 +11,7 @@ from typing import Any
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.expressions import as_expression
 
@@ -32,7 +33,7 @@ def coordinates(names: str | Sequence[str]) -> Any:
     >>> x.diff(da.t)
     Derivative(x(t), t)
     """
-    functions: Any = sp.symbols(names, cls=sp.Function)  # pyright: ignore[reportArgumentType]
+    functions: Any = _named(names, "coordinates", "x y", cls=sp.Function)
     return tuple(f(t) for f in functions) if isinstance(functions, (tuple, list)) else functions(t)
 
 
@@ -42,7 +43,18 @@ def parameters(names: str | Sequence[str]) -> Any:
     >>> import dalembert as da
     >>> m, g = da.parameters("m g")
     """
-    return sp.symbols(names)
+    return _named(names, "parameters", "m g")
+
+
+def _named(names: Any, verb: str, example: str, **options: Any) -> Any:
+    """Symbols by their names, as ``sympy.symbols`` reads them."""
+    texts = [names] if isinstance(names, str) else list(names) if isinstance(names, (tuple, list)) else []
+    if not texts or not all(isinstance(text, str) and text.strip(" ,") for text in texts):
+        raise ModelError([f'`names` must hold at least one name; got {names!r}. Write `da.{verb}("{example}")`.'])
+    try:
+        return sp.symbols(names, **options)
+    except ValueError as trouble:
+        raise ModelError([f"`names` must be names; got {names!r}, in which there is a {trouble}."]) from None
 
 
 class InternalSymbol(sp.Symbol):

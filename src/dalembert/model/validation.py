@@ -36,10 +36,16 @@ def coordinate_problems(coordinates: tuple[Any, ...]) -> list[str]:
     if not coordinates:
         return ["`coordinates` must hold at least one coordinate; got none."]
     strangers = [q for q in coordinates if not (isinstance(q, AppliedUndef) and q.args == (t,))]
+    other_times = {s for q in strangers if isinstance(q, AppliedUndef) for s in q.args}
+    if other_times and all(isinstance(s, sp.Symbol) and s.name == t.name for s in other_times):
+        return [
+            f"`coordinates` must be functions of `da.t`; {', '.join(f'`{q}`' for q in strangers)} has another symbol "
+            f"named `t`, with assumptions. Take `t = da.t`, or make them with `da.coordinates`."
+        ]
     if strangers:
         return [
             f"`coordinates` must be functions of `da.t`; got {', '.join(f'`{q}`' for q in strangers)}. "
-            f"Make them with `da.coordinates`; time is `da.t`, a symbol without assumptions."
+            f"Make them with `da.coordinates`."
         ]
     twice = _repeated(name_of(q) for q in coordinates)
     return [f"`coordinates` must differ from one another; given twice: {quoted(twice)}."] if twice else []
@@ -58,7 +64,7 @@ def _mass_problems(system: Any) -> list[str]:
         return problems  # foreign symbols cannot be compared
     for i in range(n):
         for j in range(i):
-            if not _equal(matrix[i, j], matrix[j, i], system.symbols):
+            if not _equal(matrix[i, j], matrix[j, i], system.symbols, matrix[i, i] * matrix[j, j]):
                 problems.append(
                     f"`mass_matrix` must be symmetric; entry ({i}, {j}) is `{graph.shown(matrix[i, j])}` and "
                     f"entry ({j}, {i}) is `{graph.shown(matrix[j, i])}`."
@@ -149,17 +155,20 @@ def _name_problems(system: Any) -> list[str]:
     return problems
 
 
-def _equal(left: Any, right: Any, symbols: StateSymbols) -> bool:
-    """Whether two expressions are equal: by form, else at three random points (``simplify`` may take hours)."""
+def _equal(left: Any, right: Any, symbols: StateSymbols, square: Any) -> bool:
+    """Whether two expressions are equal: by form, else at three random points (``simplify`` may take hours).
+
+    ``square`` is that of the size by which they are measured beside their own.
+    """
     if left == right:
         return True
-    left, difference = symbols.plain(left), symbols.plain(left - right)
+    left, difference, square = symbols.plain(left), symbols.plain(left - right), symbols.plain(square)
     draw = random.Random(20020101)
-    unknowns = sorted(graph.free_symbols(left, difference), key=str)  # some may cancel in the difference
+    unknowns = sorted(graph.free_symbols(left, difference, square), key=str)  # some may cancel in the difference
     for _ in range(3):
         point = {s: sp.Float(draw.uniform(0.5, 1.5)) for s in unknowns}
-        size = abs(graph.replace(left, point).evalf()) + 1
-        if not abs(graph.replace(difference, point).evalf()) < 1e-9 * size:
+        size = sp.Max(abs(graph.replace(left, point).evalf()), sp.sqrt(abs(graph.replace(square, point).evalf())))
+        if not abs(graph.replace(difference, point).evalf()) <= 1e-9 * size:
             return False
     return True
 

@@ -2,12 +2,12 @@
 """Dormand and Prince's method of order 8 with error estimates of order 5 and 3.
 
 Coefficients as published with the program DOP853 in Hairer, Nørsett and Wanner, Solving Ordinary Differential
-Equations I, second edition, 1993. Each mapping gives the factors of the earlier stages by their number.
+Equations I, second edition, 1993.
 """
 
-Factors = dict[int, float]
+from dalembert.native.tableau import Factors, Tableau
 
-NODES = (
+_NODES = (
     0.0,
     0.05260015195876773,
     0.0789002279381516,
@@ -21,9 +21,8 @@ NODES = (
     0.8571428571428571,
     1.0,
 )
-"""At which part of a step each stage is taken."""
 
-FROM_EARLIER: tuple[Factors, ...] = (
+_STAGES: tuple[Factors, ...] = (
     {},
     {0: 0.05260015195876773},
     {0: 0.0197250569845379, 1: 0.0591751709536137},
@@ -77,9 +76,8 @@ FROM_EARLIER: tuple[Factors, ...] = (
         10: 0.6433927460157636,
     },
 )
-"""How each stage is reached from those before it."""
 
-RESULT: Factors = {
+_RESULT: Factors = {
     0: 0.054293734116568765,
     5: 4.450312892752409,
     6: 1.8915178993145003,
@@ -89,9 +87,8 @@ RESULT: Factors = {
     10: 0.20136540080403034,
     11: 0.04471061572777259,
 }
-"""How the stages make up the step."""
 
-ERROR_5: Factors = {
+_ERROR_5: Factors = {
     0: 0.01312004499419488,
     5: -1.2251564463762044,
     6: -0.4957589496572502,
@@ -101,7 +98,7 @@ ERROR_5: Factors = {
     10: 0.08192320648511571,
     11: -0.022355307863886294,
 }
-ERROR_3: Factors = {
+_ERROR_3: Factors = {
     0: -0.18980075407240762,
     5: 4.450312892752409,
     6: 1.8915178993145003,
@@ -111,4 +108,5 @@ ERROR_3: Factors = {
     10: 0.20136540080403034,
     11: 0.02265179219836082,
 }
-"""How they make up the two error estimates."""
+
+DORMAND_PRINCE = Tableau(_NODES, _STAGES, _RESULT, (_ERROR_5, _ERROR_3))

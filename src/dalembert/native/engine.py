@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.beginning import write_stretch
+from dalembert.native.dormand_prince import DORMAND_PRINCE
+from dalembert.native.fixed_stepper import write_fixed_stepper
 from dalembert.native.parts import write_parts
+from dalembert.native.runge_kutta import RUNGE_KUTTA
 from dalembert.native.stepper import write_sample, write_stepper
 from dalembert.native.tape import Account, Program
 
@@ -30,7 +33,10 @@ class Stretch(NamedTuple):
 
 
 class NativeEngine:
-    """Integrates by the programs it is given: see ``Parts``; ``account`` comes with how its output is divided."""
+    """Integrates by the programs it is given: see ``Parts``; ``account`` comes with how its output is divided.
+
+    By adaptive steps of Dormand and Prince's method, or ``fixed`` ones of Runge and Kutta's.
+    """
 
     def __init__(
         self,
@@ -39,18 +45,20 @@ class NativeEngine:
         project: Program | None,
         agree: Program | None,
         account: tuple[Program, Account],
+        fixed: bool = False,
     ):
         module = ir.Module()
         told, self.account = account
-        parts = write_parts(module, n, accelerate, project, agree)
-        stepper = write_stepper(module, parts)
+        parts = write_parts(module, n, RUNGE_KUTTA if fixed else DORMAND_PRINCE, accelerate, project, agree)
+        stepper = (write_fixed_stepper if fixed else write_stepper)(module, parts)
         write_sample(
             module, parts, stepper.reached, write_program(module, "account", told, hot=False), sum(self.account)
         )
-        write_stretch(module, parts, stepper)
+        if not fixed:
+            write_stretch(module, parts, stepper)
         self.parts = parts
         self._code = MachineCode(module)
-        self._stretch = self._function("stretch", ctypes.c_int64, "aadaaaiaaaa")
+        self._stretch = self._function("integrate" if fixed else "stretch", ctypes.c_int64, "aadaaaiaaaa")
         self._sample = self._function("sample", None, "iaaaaaaaaa")
         ends = [*accumulate(self.account, initial=0)]
         self._places = {name: slice(*place) for name, place in zip(Account._fields, pairwise(ends), strict=True)}

@@ -13,8 +13,10 @@ from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, load, number, store, write_program
 from dalembert.native.beginning import write_first_step
+from dalembert.native.dormand_prince import DORMAND_PRINCE
+from dalembert.native.fixed_stepper import write_fixed_step
 from dalembert.native.parts import Parts, evaluate, write_parts
-from dalembert.native.runge_kutta import write_runge_kutta
+from dalembert.native.runge_kutta import RUNGE_KUTTA
 from dalembert.native.step_control import ATOL
 from dalembert.native.stepper import DECLINED, FINISHED, MORE, write_stepper
 from dalembert.native.tape import Program
@@ -49,7 +51,8 @@ class Moving(NamedTuple):
 
 def write_member(module: ir.Module, moving: Moving, *, fixed: bool) -> ir.Function:
     """member(…) -> how it ended, as a double: with steps of one length, or adaptive ones."""
-    parts = write_parts(module, moving.n, moving.accelerate, moving.project, moving.agree)
+    method = RUNGE_KUTTA if fixed else DORMAND_PRINCE
+    parts = write_parts(module, moving.n, method, moving.accelerate, moving.project, moving.agree)
     start = write_program(module, "start", moving.start, hot=True)
     walk = _Walk(module, parts, moving.parameters, start)
     if moving.sliding is not None:
@@ -192,7 +195,7 @@ class _Walk:
 
     def with_equal_steps(self) -> ir.Function:
         """The span between two outputs in equal steps, no longer than asked for."""
-        runge_kutta = write_runge_kutta(self.module, self.parts)
+        fixed_step = write_fixed_step(self.module, self.parts)
         self._begin()
         w, wanted = self.w, load(self.w.b, self.settings, 0)
         taken, before = w.variable(LONG, whole(0)), w.array(self.parts.size)
@@ -211,7 +214,7 @@ class _Walk:
                 if self.sliding is not None:
                     for k in w.each(self.parts.size):
                         store(w.b, load(w.b, self.state, k), before, k)
-                self._leave_unless(w.b.call(runge_kutta, [self.state, now, h, self.p, self.work]))
+                self._leave_unless(w.b.call(fixed_step, [self.state, now, h, self.p, self.work]))
                 self._leave_if_turned(before, now, w.b.fadd(now, h), controlled=False)
             self._leave_unless_trusted(end)
             self._put(self.state, w.b.add(i, whole(1)))

@@ -9,18 +9,17 @@ from typing import Any
 from llvmlite import ir
 
 from dalembert.native.assembly import element, load, store, write_program
-from dalembert.native.dormand_prince import NODES
+from dalembert.native.tableau import Tableau
 from dalembert.native.tape import Program
 from dalembert.native.writer import LONG, Writer
-
-STAGES = len(NODES)
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The straight-line functions that a stepper is made of; ``project`` and ``agree`` may be missing."""
+    """The functions that a stepper is made of, and its method; ``project`` and ``agree`` may be missing."""
 
     n: int
+    tableau: Tableau
     accelerate: ir.Function
     project: ir.Function | None
     agree: ir.Function | None
@@ -35,13 +34,17 @@ class Parts:
         return self.size + 1
 
     @property
+    def stages(self) -> int:
+        return len(self.tableau.nodes)
+
+    @property
     def workspace(self) -> int:
         """Doubles of working memory: the stages, the state of a stage, the new state, one more."""
-        return STAGES * self.stride + 3 * self.stride
+        return (self.stages + 3) * self.stride
 
 
 def write_parts(
-    module: ir.Module, n: int, accelerate: Program, project: Program | None, agree: Program | None
+    module: ir.Module, n: int, tableau: Tableau, accelerate: Program, project: Program | None, agree: Program | None
 ) -> Parts:
     """Programs as functions of a module."""
 
@@ -50,6 +53,7 @@ def write_parts(
 
     return Parts(
         n,
+        tableau,
         write_program(module, "accelerate", accelerate, hot=True),
         written("project", project),
         written("agree", agree),

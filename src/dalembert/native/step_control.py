@@ -10,8 +10,8 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from dalembert.native.assembly import DOUBLE, POINTER, load, number
-from dalembert.native.dormand_prince import ERROR_3, ERROR_5, Factors
-from dalembert.native.parts import STAGES, Parts
+from dalembert.native.parts import Parts
+from dalembert.native.tableau import Factors
 from dalembert.native.writer import LONG, Writer
 
 ABRUPT = 1e3
@@ -71,7 +71,7 @@ def write_error(module: ir.Module, parts: Parts) -> ir.Function:
     for i in w.each(parts.size):
         largest = w.intrinsic("maxnum", *(w.intrinsic("fabs", load(w.b, x, i)) for x in (y, y1)))
         tolerance = allowed(w, settings, i, largest)
-        for total, factors in zip(sums, (ERROR_5, ERROR_3), strict=True):
+        for total, factors in zip(sums, parts.tableau.errors, strict=True):
             share = w.b.fdiv(blend(w, parts, k, i, factors), tolerance)
             w.b.store(w.b.fadd(w.get(total), w.b.fmul(share, share)), total)
     fifth, third = map(w.get, sums)
@@ -102,6 +102,6 @@ def write_moved(module: ir.Module, parts: Parts) -> ir.Function | None:
 def all_trusted(w: Writer, parts: Parts, k: Any) -> Any:
     """Whether every stage of a step is to be trusted."""
     least: Any = number(1.0)
-    for stage in range(STAGES):
+    for stage in range(parts.stages):
         least = w.intrinsic("minnum", least, load(w.b, k, stage * parts.stride + parts.size))
     return w.b.fcmp_ordered(">", least, number(0.5))

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.dormand_prince import FROM_EARLIER, NODES, RESULT, Factors
-from dalembert.native.parts import STAGES, Parts, arrive, evaluate
+from dalembert.native.parts import Parts, arrive, evaluate
 from dalembert.native.step_control import (
     ABRUPT,
     INACCURATE,
@@ -24,6 +23,7 @@ from dalembert.native.step_control import (
     write_error,
     write_moved,
 )
+from dalembert.native.tableau import Factors
 from dalembert.native.writer import LONG, Writer
 
 MORE, FINISHED, DECLINED = range(3)
@@ -64,11 +64,12 @@ def _write_step(module: ir.Module, parts: Parts) -> ir.Function:
             moved = w.b.fmul(h, blend(w, parts, k, i, factors), flags=("contract",))
             store(w.b, w.b.fadd(load(w.b, y, i), moved, flags=("contract",)), to, i)
 
-    for s in range(1, STAGES):
-        combine(FROM_EARLIER[s], stage)
-        time = w.b.fadd(t, w.b.fmul(number(NODES[s]), h))
+    tableau = parts.tableau
+    for s in range(1, parts.stages):
+        combine(tableau.stages[s], stage)
+        time = w.b.fadd(t, w.b.fmul(number(tableau.nodes[s]), h))
         evaluate(w, parts, stage, time, p, element(w.b, k, s * parts.stride))
-    combine(RESULT, y1)
+    combine(tableau.result, y1)
     w.b.ret_void()
     return w.function
 
@@ -83,12 +84,12 @@ def _write_integrate(
     w = Writer(module, "integrate", INTEGRATE, LONG)
     y, t, end, h, p, settings, room, times, states, rejected, work = w.function.args
     k = work
-    stage, y1, said = (element(w.b, work, (STAGES + j) * parts.stride) for j in range(3))
+    stage, y1, said = (element(w.b, work, (parts.stages + j) * parts.stride) for j in range(3))
     taken = w.variable(LONG, ir.Constant(LONG, 0))
     most = w.variable(DOUBLE, number(LONGEST))
 
-    def leave(ending: int) -> None:
-        w.b.ret(w.b.add(w.b.mul(w.get(taken, LONG), ir.Constant(LONG, 3)), ir.Constant(LONG, ending)))
+    def leave(how: int) -> None:
+        w.b.ret(ending(w, taken, how))
 
     def decline_unless(flag: Any) -> None:
         with w.b.if_then(w.b.fcmp_unordered("<", flag, number(0.5)), likely=False):
@@ -135,7 +136,7 @@ def _write_integrate(
                 for i in w.each(parts.size):
                     store(w.b, load(w.b, arrived, i), y, i)
                 store(w.b, reached, t, 0)
-                _keep(w, parts, y, reached, times, states, taken)
+                keep_step(w, parts, y, reached, times, states, taken)
                 with w.b.if_then(last, likely=False):
                     leave(FINISHED)
                 with w.b.if_then(w.b.icmp_signed(">=", w.get(taken, LONG), room), likely=False):
@@ -149,7 +150,12 @@ def _write_integrate(
     return w.function
 
 
-def _keep(w: Writer, parts: Parts, y: Any, t: Any, times: Any, states: Any, taken: Any) -> None:
+def ending(w: Writer, taken: Any, how: int) -> Any:
+    """What ``integrate`` returns: steps · 3 + how it ended."""
+    return w.b.add(w.b.mul(w.get(taken, LONG), ir.Constant(LONG, 3)), ir.Constant(LONG, how))
+
+
+def keep_step(w: Writer, parts: Parts, y: Any, t: Any, times: Any, states: Any, taken: Any) -> None:
     """One more step in the record."""
     count = w.get(taken, LONG)
     store(w.b, t, times, count)
@@ -168,7 +174,7 @@ def _write_reached(
     """
     w = Writer(module, "reached", (POINTER, DOUBLE, DOUBLE, *[POINTER] * 4), DOUBLE)
     start, now, time, p, settings, state, k = w.function.args
-    stage, y1, said = (element(w.b, k, (STAGES + j) * parts.stride) for j in range(3))
+    stage, y1, said = (element(w.b, k, (parts.stages + j) * parts.stride) for j in range(3))
     accurate = w.variable(DOUBLE, number(1.0))
     with w.b.if_else(w.b.fcmp_ordered(">", time, now)) as (later, at_once):
         with later:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.equation.one_state import answer_of
 from dalembert.integration.run import hand_over_notes, recorded, statistics
 from dalembert.integration.start import terms_at
 from dalembert.integration.trajectory import PER_CONSTRAINT, Trajectory
@@ -63,14 +64,32 @@ def _segment_outputs(segment: Segment, times: Floats) -> dict[str, Any]:
     if not mode.sticking:
         return found
     y = np.concatenate([found["q"], found["qd"]], axis=1)
-    force = mode.static_friction_force(times, y, phase.p, found["multipliers"])
     m = len(system.constraints)
+    ideal, multipliers = _ideal(phase, times, y, found["acceleration"])
     return found | {
-        "ideal_force": found["ideal_force"] - force,
-        "nonideal_force": found["nonideal_force"] + force,
-        "rank": _ranks(phase, times, y, found["rank"]),
         **{name: found[name][:, :m] for name in PER_CONSTRAINT},
+        "ideal_force": ideal,
+        "nonideal_force": found["ideal_force"] + found["nonideal_force"] - ideal,
+        "multipliers": multipliers,
+        "rank": _ranks(phase, times, y, found["rank"]),
     }
+
+
+def _ideal(phase: Phase, times: Floats, y: Floats, acceleration: Floats) -> tuple[Floats, Floats]:
+    """The ideal force (T, n) and its multipliers (T, m): those of the constraints without any friction.
+
+    What holds a contact is a nonideal force, as ``da.motion`` has it, although it is found as that of a constraint.
+    """
+    dynamics = build(phase.mode.system)
+    p, n = tuple(phase.p[name] for name in dynamics.parameters), len(dynamics.coordinates)
+    forces, multipliers = np.zeros((len(times), n)), np.zeros((len(times), len(dynamics.constraints)))
+    for k, (t, state) in enumerate(zip(times, y, strict=True)):
+        terms = terms_at(dynamics, state[:n], state[n:], t, p)
+        M, Q, A = (np.asarray(x) for x in (terms.M, terms.Q, terms.A))
+        # A q̈ is b with the stabilising terms of a drift cure, if there are any
+        answer = answer_of(phase.method.formulation, M, Q, A, A @ acceleration[k], None)  # pyright: ignore
+        forces[k], multipliers[k] = np.asarray(answer.ideal_force), np.asarray(answer.multipliers)
+    return forces, multipliers
 
 
 def _ranks(phase: Phase, times: Floats, y: Floats, found: Floats) -> NDArray[np.int64]:

@@ -103,14 +103,6 @@ class Mode:
         flat = expression_values(self.system, tuple(e for row in rows for e in row))(t, y, p)
         return flat.reshape(*np.shape(t), len(rows), -1)
 
-    def static_friction_force(self, t: Any, y: Floats, p: dict[str, float], multipliers: Floats) -> Floats:
-        """The generalised force (…, n) of all sticking contacts."""
-        total = np.zeros((*np.shape(t), len(self.system.coordinates)))
-        for contact in self.sticking:
-            jacobian = self.velocity_jacobian(contact, t, y, p)
-            total += np.einsum("...ci,...c->...i", jacobian, multipliers[..., self.rows(contact)])
-        return total
-
 
 @lru_cache(maxsize=64)
 def cached_mode(system: System, contacts: tuple[Contact, ...], sticking: tuple[Contact, ...]) -> Mode:

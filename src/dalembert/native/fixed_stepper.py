@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steps of one length as machine code, each followed by a projection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
+from dalembert.native.parts import Parts, arrive, evaluate
+from dalembert.native.step_control import FIXED_ABRUPT, FIXED_ROUNDING, blend
+from dalembert.native.stepper import DECLINED, FINISHED, INTEGRATE, MORE, Stepper, ending, keep_step
+from dalembert.native.writer import LONG, Writer
+
+
+def write_fixed_stepper(module: ir.Module, parts: Parts) -> Stepper:
+    """Add ``integrate`` and ``reached`` to a module, with the arguments of those of adaptive steps."""
+    step = write_fixed_step(module, parts)
+    return Stepper(_write_integrate(module, parts, step), _write_reached(module, parts, step))
+
+
+def write_fixed_step(module: ir.Module, parts: Parts) -> ir.Function:
+    """fixed_step(y, t, h, p, work): y after one step, on the constraints; returns one if it is well conditioned."""
+    w = Writer(module, "fixed_step", (POINTER, DOUBLE, DOUBLE, POINTER, POINTER), DOUBLE)
+    y, t, h, p, work = w.function.args
+    slopes, stage, y1 = (element(w.b, work, k * parts.stride) for k in (0, parts.stages, parts.stages + 1))
+    sure = number(1.0)
+    if parts.agree is not None:
+        w.b.call(parts.agree, [y, t, p, stage])
+        sure = load(w.b, stage, 0)
+    advance = _accumulate if parts.tableau.is_chain else _combine
+    sure = advance(w, parts, sure, (y, t, h, p), (slopes, stage, y1))
+    later = w.b.fadd(t, h)
+    if parts.project is None:
+        arrive(w, parts, y, y1, later, p)
+        w.b.ret(sure)
+        return w.function
+    w.b.call(parts.project, [y1, later, p, stage])
+    moved, step, size = (w.variable(DOUBLE, number(0.0)) for _ in range(3))
+    for i in w.each(parts.size):
+        for total, a, b in ((moved, stage, y1), (step, y1, y), (size, y1, None)):
+            change = load(w.b, a, i) if b is None else w.b.fsub(load(w.b, a, i), load(w.b, b, i))
+            w.b.store(w.b.fadd(w.get(total), w.b.fmul(change, change)), total)
+    most = w.b.fadd(w.b.fmul(number(FIXED_ABRUPT), w.get(step)), w.b.fmul(number(FIXED_ROUNDING), w.get(size)))
+    near = w.b.fcmp_ordered("<=", w.get(moved), most)
+    for i in w.each(parts.size):
+        store(w.b, load(w.b, stage, i), y, i)
+    w.b.ret(w.b.select(near, sure, number(0.0)))
+    return w.function
+
+
+def _accumulate(w: Writer, parts: Parts, sure: Any, given: Any, memory: Any) -> Any:
+    """y1 by a method whose stages depend on the one before alone: one slope is kept, which a GPU holds in registers."""
+    (y, t, h, p), (slope, stage, y1) = given, memory
+    for s, node in enumerate(parts.tableau.nodes):
+        if s:
+            _move(w, parts, y, w.b.fmul(number(parts.tableau.stages[s][s - 1]), h), slope, stage)
+        evaluate(w, parts, stage if s else y, w.b.fadd(t, w.b.fmul(number(node), h)), p, slope)
+        sure = w.intrinsic("minnum", sure, load(w.b, slope, parts.size))
+        _move(w, parts, y1 if s else y, w.b.fmul(number(parts.tableau.result.get(s, 0.0)), h), slope, y1)
+    return sure
+
+
+def _combine(w: Writer, parts: Parts, sure: Any, given: Any, memory: Any) -> Any:
+    """y1 by any explicit method: all slopes are kept."""
+    (y, t, h, p), (slopes, stage, y1) = given, memory
+
+    def combination(factors: Any, to: Any) -> None:
+        for i in w.each(parts.size):
+            store(w.b, w.b.fadd(load(w.b, y, i), w.b.fmul(h, blend(w, parts, slopes, i, factors))), to, i)
+
+    for s, node in enumerate(parts.tableau.nodes):
+        slope = element(w.b, slopes, s * parts.stride)
+        combination(parts.tableau.stages[s], stage)
+        evaluate(w, parts, stage, w.b.fadd(t, w.b.fmul(number(node), h)), p, slope)
+        sure = w.intrinsic("minnum", sure, load(w.b, slope, parts.size))
+    combination(parts.tableau.result, y1)
+    return sure
+
+
+def _move(w: Writer, parts: Parts, y: Any, h: Any, slope: Any, to: Any) -> None:
+    """y + h slope."""
+    for i in w.each(parts.size):
+        moved = w.b.fmul(h, load(w.b, slope, i), flags=("contract",))
+        store(w.b, w.b.fadd(load(w.b, y, i), moved, flags=("contract",)), to, i)
+
+
+def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Function:
+    """integrate(…) -> as that of adaptive steps; h[0] is the length of all steps, of which the last may be shorter."""
+    w = Writer(module, "integrate", INTEGRATE, LONG)
+    y, t, end, h, p, _, room, times, states, _, work = w.function.args
+    taken = w.variable(LONG, ir.Constant(LONG, 0))
+    wanted = load(w.b, h, 0)
+    before = element(w.b, work, (parts.stages + 2) * parts.stride)
+    with w.forever():
+        now = load(w.b, t, 0)
+        left = w.b.fsub(end, now)
+        # a hair more, so that a span of a whole number of steps gets no further one by rounding
+        last = w.b.fcmp_ordered(">=", w.b.fmul(wanted, number(1 + 1e-9)), left)
+        for i in w.each(parts.size):
+            store(w.b, load(w.b, y, i), before, i)
+        sure = w.b.call(step, [y, now, w.b.select(last, left, wanted), p, work])
+        with w.b.if_then(w.b.fcmp_unordered("<", sure, number(0.5)), likely=False):
+            for i in w.each(parts.size):
+                store(w.b, load(w.b, before, i), y, i)
+            w.b.ret(ending(w, taken, DECLINED))
+        reached = w.b.select(last, end, w.b.fadd(now, wanted))
+        store(w.b, reached, t, 0)
+        keep_step(w, parts, y, reached, times, states, taken)
+        with w.b.if_then(last, likely=False):
+            w.b.ret(ending(w, taken, FINISHED))
+        with w.b.if_then(w.b.icmp_signed(">=", w.get(taken, LONG), room), likely=False):
+            w.b.ret(ending(w, taken, MORE))
+    return w.function
+
+
+def _write_reached(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Function:
+    """reached(y0, t0, time, p, settings, y, work): the state at a time, by one step.
+
+    Returns whether it is well conditioned. Fixed steps have no error estimate: outputs are as accurate as steps.
+    """
+    w = Writer(module, "reached", (POINTER, DOUBLE, DOUBLE, *[POINTER] * 4), DOUBLE)
+    start, now, time, p, _, state, work = w.function.args
+    for i in w.each(parts.size):
+        store(w.b, load(w.b, start, i), state, i)
+    well_conditioned = w.variable(DOUBLE, number(1.0))
+    with w.b.if_then(w.b.fcmp_ordered(">", time, now)):
+        w.b.store(w.b.call(step, [state, now, w.b.fsub(time, now), p, work]), well_conditioned)
+    evaluate(w, parts, state, time, p, work)
+    here = load(w.b, work, parts.size)
+    if parts.agree is not None:
+        w.b.call(parts.agree, [state, time, p, work])
+        here = w.b.fmul(here, load(w.b, work, 0))
+    w.b.ret(w.b.fmul(here, w.get(well_conditioned)))
+    return w.function

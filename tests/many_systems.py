@@ -1,0 +1,122 @@
+"""Many different systems in one process: memory maps and resident memory must stay as they are after the first ones.
+
+``make memory`` runs 2000 systems by each path and prints the table of docs/accuracy.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import sympy as sp
+
+import dalembert as da
+from dalembert.lowering.build import MOST_KEPT, build
+
+MAPS, STATUS = Path("/proc/self/maps"), Path("/proc/self/status")
+x, y = da.coordinates("x y")
+START = ((1, 0), (0, 0))
+
+
+def pendulum(k: int) -> da.System:
+    """Pendulums that differ in their numbers and, in turns, in their law."""
+    laws = (da.Viscous(0.1 + k / 4096), da.Quadratic(0.2 + k / 4096), ())
+    rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+    return da.System((x, y), sp.diag(1 + k / 2048, 1), (0, -9.81 - k / 1024), rod, nonideal=laws[k % 3])
+
+
+def block(k: int) -> da.System:
+    """Blocks on a floor, which come to rest."""
+    floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(0.2 + k / 8192))
+    return da.System((x, y), sp.eye(2), (0, -9.81 - k / 1024), floor)
+
+
+def _by_diffrax(k: int) -> object:
+    import diffrax
+
+    return da.simulate(pendulum(k), *START, [0, 0.1], solver=diffrax.Tsit5())
+
+
+PATHS: dict[str, Callable[[int], object]] = {
+    "motion": lambda k: da.motion(pendulum(k), *START),
+    "simulate": lambda k: da.simulate(pendulum(k), *START, [0, 0.1]),
+    "fixed step": lambda k: da.simulate(pendulum(k), *START, [0, 0.1], step=0.01),
+    "stick and slip": lambda k: da.simulate(block(k), (0, 0), (0.1, 0), [0, 0.2]),
+    "ledger": lambda k: da.simulate(pendulum(k), *START, [0, 0.1]).ledger(),
+    "ensemble": lambda k: da.simulate_ensemble(pendulum(k), np.ones((3, 1)) * START[0], START[1], [0, 0.1]),
+    "diffrax": _by_diffrax,
+    "flow": lambda k: da.flow(pendulum(k), [0, 0.1])(*START, {}),
+}
+COMPILED_BY_JAX = ("diffrax", "flow")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Memory maps and resident megabytes after some number of systems."""
+
+    systems: int
+    maps: int
+    megabytes: float
+
+
+def memory(systems: int) -> Memory:
+    gc.collect()
+    resident = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmRSS"))
+    return Memory(systems, MAPS.read_text().count("\n"), int(resident.split()[1]) / 1024)
+
+
+def measured(path: str, systems: int, warm_up: int, readings: int = 10, seconds: float = np.inf) -> list[Memory]:
+    """Memory while so many systems are computed, from the end of the warm-up on, or until the time is over."""
+    compute, began = PATHS[path], time.perf_counter()
+    found: list[Memory] = []
+    places = set(np.linspace(warm_up, systems, readings + 1).astype(int))
+    for k in range(systems + 1):
+        if k in places:
+            found.append(memory(k))
+            if time.perf_counter() - began > seconds:
+                break
+        if k < systems:
+            compute(k)
+    return found
+
+
+def slopes(found: list[Memory]) -> tuple[float, float]:
+    """Memory maps and kilobytes per system, by least squares."""
+    systems = [m.systems for m in found]
+    per_map, per_megabyte = (np.polyfit(systems, [getattr(m, a) for m in found], 1)[0] for a in ("maps", "megabytes"))
+    return float(per_map), float(1024 * per_megabyte)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--systems", type=int, default=2000)
+    parser.add_argument("--seconds", type=float, default=600, help="most time for one path (default 600)")
+    parser.add_argument("--path", choices=PATHS, help="one path, in this process; all of them, one by one, if left out")
+    given = parser.parse_args()
+    if given.path is None:
+        sys.stdout.write("| path | systems | maps, before and after | MB, before and after | maps, kB per system |\n")
+        sys.stdout.write("|---|---|---|---|---|\n")
+        sys.stdout.flush()
+        command = [sys.executable, __file__, "--systems", str(given.systems), "--seconds", str(given.seconds)]
+        return max(subprocess.run([*command, "--path", path], check=False).returncode for path in PATHS)
+    found = measured(given.path, given.systems, min(3 * MOST_KEPT, given.systems // 4), 20, given.seconds)
+    first, last = found[0], found[-1]
+    maps, kilobytes = slopes(found)
+    sys.stdout.write(
+        f"| {given.path} | {last.systems} | {first.maps}, {last.maps} | {first.megabytes:.0f}, {last.megabytes:.0f} "
+        f"| {maps:.2f}, {kilobytes:.1f} |\n"
+    )
+    sys.stdout.flush()
+    build.cache_clear()
+    return int(maps > 0.5 or kilobytes > 20)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
