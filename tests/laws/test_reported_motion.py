@@ -64,7 +64,7 @@ def terms_of(system: da.System) -> Terms:
     symbols = system.symbols
     p = [sp.Symbol(name, real=True) for name in system.parameter_names]
     both = sp.Matrix(system.mass_matrix).row_join(sp.Matrix(list(system.applied_force)))
-    compute: Any = sp.lambdify([*symbols.q, *symbols.qd, symbols.time, *p], symbols.plain(both), cse=True)
+    compute: Any = sp.lambdify([*symbols.q, *symbols.qd, symbols.time, *p], both.applyfunc(symbols.plain), cse=True)
 
     def terms(run: da.Trajectory, chosen: Any) -> tuple[np.ndarray, np.ndarray]:
         numbers = [run.parameters[name] for name in system.parameter_names]

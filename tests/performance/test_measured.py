@@ -1,13 +1,9 @@
 """What was measured and committed: no time without its error, its machine and its device; switches at the crossings."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from benchmarks.scaling.sizes import crossing, thousand
 
 from dalembert.lowering import build

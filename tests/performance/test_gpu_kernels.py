@@ -4,15 +4,10 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from benchmarks.gpu import cuda, reference
 from benchmarks.gpu.__main__ import judged
 from benchmarks.gpu.problems import problems

@@ -3,14 +3,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from benchmarks.peers.measure import quickest
 from benchmarks.peers.ours import runs
 from benchmarks.peers.planar import planar
