@@ -9,7 +9,7 @@ from benchmarks.chains import chain as chain
 from benchmarks.chains import chain_state as chain_state
 
 import dalembert as da
-from dalembert.integration.run import told
+from dalembert.integration.run import outputs_at
 from dalembert.lowering.build import build
 from dalembert.settings import method_of
 
@@ -83,7 +83,7 @@ def accelerations_and_forces(
     """What a simulation computes at k given states (k, n), in machine code wherever that serves."""
     dynamics, method = build(system), method_of(formulation, drift, None, 1e-9, 1e-11, None, 1)
     p = tuple(parameters[name] for name in dynamics.parameters)
-    return told(dynamics, method, None, t, np.concatenate([q, qd], axis=1), t, p)
+    return outputs_at(dynamics, method, None, t, np.concatenate([q, qd], axis=1), t, p)
 
 
 def null_space(A: np.ndarray) -> np.ndarray:

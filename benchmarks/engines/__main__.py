@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.document import replace_section
-from benchmarks.peers.measure import Peer, machine, quickest, summary, told
+from benchmarks.peers.measure import Peer, machine, measured_by, quickest, summary
 from benchmarks.peers.problems import PROBLEMS, problem
 from benchmarks.timing import short, table
 
@@ -73,7 +73,7 @@ def main() -> None:
         for name in chosen.problems:
             for engine in chosen.engines:
                 began = time.perf_counter()
-                found = told(ENGINES[engine].peer, name, LIMIT)
+                found = measured_by(ENGINES[engine].peer, name, LIMIT)
                 known["found"].setdefault(name, {})[engine] = found
                 print(f"{name:16s} {engine:12s} {time.perf_counter() - began:5.1f} s  {summary(found)}", flush=True)
                 DATA.parent.mkdir(exist_ok=True)

@@ -24,7 +24,7 @@ from benchmarks.gpu.worker import MARK, WAYS
 
 DATA = Path(__file__).parents[1] / "data"
 WRONG, FAR_OFF = 1e-9, 1e-2
-"""No rate is told of a way that ends so far off the same steps, or so far off the motion."""
+"""No rate is given for a way that ends so far off the same steps, or so far off the motion."""
 
 
 def rows_of(who: str, seconds: float, rehearse: bool) -> Iterator[dict[str, Any]]:
@@ -97,9 +97,9 @@ def measured(who: list[str], budget: float, limit: float, rehearse: bool) -> dic
     return {**machine, "rows": rows}
 
 
-def write(told: dict[str, Any], folder: Path) -> None:
+def write(outputs: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "gpu.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    (folder / "gpu.json").write_text(json.dumps(outputs, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -112,15 +112,15 @@ def main() -> None:
     parser.add_argument("--rehearse", action="store_true", help="small, and on a CPU: only to try the table out")
     asked = parser.parse_args()
     if asked.source:
-        told = json.loads(asked.source.read_text(encoding="utf-8"))
+        outputs = json.loads(asked.source.read_text(encoding="utf-8"))
     else:
-        told = measured(asked.only, asked.budget, asked.limit, asked.rehearse)
-    print(markdown(told))
+        outputs = measured(asked.only, asked.budget, asked.limit, asked.rehearse)
+    print(markdown(outputs))
     if asked.output:
-        write(told, asked.output)
+        write(outputs, asked.output)
     elif not asked.rehearse:
-        write(told, DATA)
-        replace_section("gpu", markdown(told))
+        write(outputs, DATA)
+        replace_section("gpu", markdown(outputs))
 
 
 if __name__ == "__main__":

@@ -53,13 +53,13 @@ def fastest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(kept.values())
 
 
-def markdown(told: dict[str, Any]) -> str:
+def markdown(outputs: dict[str, Any]) -> str:
     """The largest common crowd of every way, then how the rate of two of them grows with the crowd."""
-    rows = fastest(told["rows"])
-    versions = ", ".join(f"{name} {version}" for name, version in told["versions"].items())
-    head = f"Measured {told['date']} on {told['gpu']}, Python {told['python']}, {versions}."
+    rows = fastest(outputs["rows"])
+    versions = ", ".join(f"{name} {version}" for name, version in outputs["versions"].items())
+    head = f"Measured {outputs['date']} on {outputs['gpu']}, Python {outputs['python']}, {versions}."
     parts = [head, _main_table(rows), _growth(rows)]
-    failed = [f"- {r['problem']} {r['who']} {r['members']}: {r['failed']}" for r in told["rows"] if "failed" in r]
+    failed = [f"- {r['problem']} {r['who']} {r['members']}: {r['failed']}" for r in outputs["rows"] if "failed" in r]
     if failed:
         parts.append("Not measured:\n\n" + "\n".join(failed))
     return "\n\n".join(part for part in parts if part)

@@ -46,8 +46,8 @@ def row(problem: Problem, q: Any, qd: Any, seconds: float, **more: Any) -> dict[
     """What the table needs: how long, and the ends of the members that are checked."""
     some = list(checked(q.shape[1]))
     ends = [[np.asarray(x[:, i], float).tolist() for x in (q, qd)] for i in some]
-    told = {"problem": problem.name, "members": q.shape[1], "steps": problem.steps, "seconds": seconds}
-    return {**told, "checked": some, "ends": ends, **more}
+    values = {"problem": problem.name, "members": q.shape[1], "steps": problem.steps, "seconds": seconds}
+    return {**values, "checked": some, "ends": ends, **more}
 
 
 def adaptive(count: int, rehearse: bool) -> bool:
@@ -81,8 +81,8 @@ def by_us(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, An
         rtol, atol = TOLERANCES
         found = ours(problem, *start, projected=True, rtol=rtol, atol=atol)
         for detail, seconds in (("whole call", found["seconds"]), ("kernel", found["kernel"])):
-            told = {"projected": True, "adaptive": True, "detail": f"adaptive, {detail}"}
-            yield row(problem, found["q"], found["qd"], seconds, **told)
+            values = {"projected": True, "adaptive": True, "detail": f"adaptive, {detail}"}
+            yield row(problem, found["q"], found["qd"], seconds, **values)
 
 
 def by_jax(make: Callable[[Problem], rivals.Run], slow: bool = False) -> Callable[..., Iterator[dict[str, Any]]]:
@@ -141,8 +141,8 @@ def crowds(who: str, problem: Problem) -> tuple[int, ...]:
     return CROWDS if pendulum else CROWDS[:1]
 
 
-def tell(**told: Any) -> None:
-    print(MARK + json.dumps(told), flush=True)
+def tell(**values: Any) -> None:
+    print(MARK + json.dumps(values), flush=True)
 
 
 def main(who: str, rehearse: bool) -> None:

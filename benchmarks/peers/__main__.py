@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.document import replace_section
-from benchmarks.peers.measure import machine, summary, told
+from benchmarks.peers.measure import machine, measured_by, summary
 from benchmarks.peers.problems import PROBLEMS
 from benchmarks.peers.tables import PEERS, section
 
 DATA = Path(__file__).parents[1] / "data" / "peers.json"
 LIMIT = 45
-"""Seconds that a program has for a problem, its imports included; what it has told by then counts."""
+"""Seconds that a program has for a problem, its imports included; what it has reported by then counts."""
 
 SLOW = {("heyoka", "forty-four-bars"): 80, ("sympy", "forty-four-bars"): 80}
 """Who needs longer to have anything to tell."""
@@ -38,7 +38,7 @@ def main() -> None:
         for name in chosen.problems:
             for peer in chosen.peers:
                 began = time.perf_counter()
-                found = told(PEERS[peer], name, SLOW.get((peer, name), LIMIT))
+                found = measured_by(PEERS[peer], name, SLOW.get((peer, name), LIMIT))
                 known["found"].setdefault(name, {})[peer] = found
                 print(f"{name:16s} {peer:12s} {time.perf_counter() - began:5.1f} s  {summary(found)}", flush=True)
                 DATA.parent.mkdir(exist_ok=True)

@@ -37,7 +37,7 @@ ENOUGH = 0.3
 """Seconds of repeats per setting."""
 
 
-def told(peer: Peer, name: str, limit: float) -> dict[str, Any]:
+def measured_by(peer: Peer, name: str, limit: float) -> dict[str, Any]:
     """What one program tells of one problem, in a process of its own, until its time is up."""
     command = [sys.executable, "-m", "benchmarks.peers.measure", peer.module, peer.function, name]
     paths = os.pathsep.join(filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH"))))
@@ -58,7 +58,7 @@ def told(peer: Peer, name: str, limit: float) -> dict[str, Any]:
 
 
 def summary(found: dict[str, Any]) -> str:
-    """What was told, in a line."""
+    """The measurements in one line."""
     if "cannot" in found:
         return found["cannot"]
     fine = [s for s in found["settings"] if "error" in s]

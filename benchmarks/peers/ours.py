@@ -52,7 +52,7 @@ def inner_runs(problem: Problem) -> dict[str, Callable[[], np.ndarray]]:
 
     def loop(rtol: float) -> np.ndarray:
         ready, p = engine(), np.empty(0)
-        found, _ = ready.stretch(y0, 0.0, problem.end, 0.0, p, rtol, rtol / 100, ROOM)
+        found, _ = ready.step_batch(y0, 0.0, problem.end, 0.0, p, rtol, rtol / 100, ROOM)
         if found.ending != FINISHED:
             raise RuntimeError("did not reach the end")
         return problem.seen(found.y[-1][: len(problem.q)])

@@ -147,8 +147,8 @@ def _table(rows: list[Row], scale: float, programs: tuple[str, ...], *, first: b
         row = found.get((program, n), {})
         if "seconds" not in row:
             return "–"
-        told = f"{row['first_call']:.1f}, {row['error']:.0e}" if first else f"{row['error']:.0e}"
-        return f"{_number(row['seconds'] * scale)} ({told})"
+        detail = f"{row['first_call']:.1f}, {row['error']:.0e}" if first else f"{row['error']:.0e}"
+        return f"{_number(row['seconds'] * scale)} ({detail})"
 
     sizes = [n for n in SHOWN if any("seconds" in found.get((program, n), {}) for program in programs)]
     head = ["n", *(program.replace("pinv", "`pinv`") for program in programs)]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.later import jax, jnp, jsl, lax
+from dalembert.lazy_jax import jax, jnp, jsl, lax
 
 if TYPE_CHECKING:
     from jax import Array

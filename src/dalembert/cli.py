@@ -213,7 +213,7 @@ def demo(
 
     Exits with 1 if a check fails.
     """
-    from dalembert.report.exhibition import exhibits, write_pages
+    from dalembert.report.gallery_pages import exhibits, write_pages
 
     console = Console()
     names = gallery.names()

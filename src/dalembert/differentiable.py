@@ -16,27 +16,27 @@ import sympy as sp
 from jax import Array, lax
 from jax.core import Tracer
 
+from dalembert.equation.answer_checks import require_fit
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
-from dalembert.equation.verdict import require_fit
 from dalembert.errors import InputError, SimulationError
+from dalembert.integration.default_tolerances import USUAL_ATOL, with_tolerances
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.general_steps import solver_of
 from dalembert.integration.guarded_solver import GuardedSolver, vector_field
-from dalembert.integration.method import Method, halves
+from dalembert.integration.method import Method, split_state
 from dalembert.integration.run import run, suited_to
-from dalembert.integration.scales import USUAL_ATOL, with_tolerances
-from dalembert.integration.start import require_start
+from dalembert.integration.start_states import require_start
 from dalembert.integration.time_segments import segments_of
-from dalembert.later import refuse_forked_process
+from dalembert.lazy_jax import refuse_forked_process
 from dalembert.lowering.build import build
-from dalembert.lowering.compiling import compiled
+from dalembert.lowering.jax_functions import compiled
 from dalembert.model.coefficients import refuse_negative_coefficients
+from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
+from dalembert.model.input_values import parameter_values, state_values, time_values
 from dalembert.model.ordering import by_name, in_order, name_problems
-from dalembert.model.sticking import contacts
 from dalembert.model.system import System
-from dalembert.model.values import parameter_values, state_values, time_values
 from dalembert.settings import method_of, require_system
 from dalembert.stick_slip.simulation import StickSlipSimulation
 from dalembert.violation import state_scales, violated
@@ -122,7 +122,7 @@ def flow(
         if not known:  # an error raised from within a program, which JAX then does not keep for the next session
             ys = eqx.error_if(ys, off, OFF) if len(dynamics.constraints) else ys
             ys = eqx.error_if(ys, failed, UNFINISHED if slides is None else UNFINISHED + RESTS)
-        return halves(ys)
+        return split_state(ys)
 
     @jax.jit  # outside of JAX's transformations too, where every operation would be a program of its own
     def solve(q: Array, qd: Array, p: tuple[Array, ...]) -> tuple[Array, Array, Array]:
@@ -237,7 +237,7 @@ def _slides(system: System) -> Callable[..., Array] | None:
     sliding = compiled((symbols.q, symbols.qd, symbols.time, parameters), velocities)
 
     def at(t: Any, y: Array, p: Any) -> list[list[Array]]:
-        q, qd = halves(y)
+        q, qd = split_state(y)
         return [[jnp.asarray(c, float) for c in v] for v in sliding(tuple(q), tuple(qd), t, tuple(p))]
 
     def slides(t0: Any, y0: Array, t1: Any, y1: Array, p: Any) -> Array:

@@ -107,4 +107,4 @@ class SimulationError(DalembertError, RuntimeError):
 
 
 class DeviceError(DalembertError, RuntimeError):
-    """A graphics card could not do what it was asked to."""
+    """A GPU could not do what it was asked to."""

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError, ModelError, StateError
-from dalembert.integration.start import require_start, terms_at
-from dalembert.later import refuse_forked_process
+from dalembert.integration.start_states import require_start, terms_at
+from dalembert.lazy_jax import refuse_forked_process
 from dalembert.linear_algebra import independent_rows, null_space, unit_rows
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.model.expressions import as_expression

@@ -13,8 +13,8 @@ from dalembert.extras import require
 from dalembert.integration.drift import Drift, NoCure
 from dalembert.integration.method import Method
 from dalembert.model.function_system import FunctionSystem
+from dalembert.model.input_values import tolerance_value
 from dalembert.model.system import System, kind_of_object
-from dalembert.model.values import tolerance_value
 
 
 def require_system(system: Any) -> None:

@@ -21,17 +21,17 @@ from numpy.typing import NDArray
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.multipliers import Multipliers
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, ModelError, SimulationError
-from dalembert.integration.start import require_start, terms_at
+from dalembert.integration.start_states import require_start, terms_at
 from dalembert.integration.trajectory import Trajectory
-from dalembert.later import refuse_forked_process
+from dalembert.lazy_jax import refuse_forked_process
 from dalembert.levels import rows_at
 from dalembert.linear_algebra import dependence_shares, rank, unit_rows
 from dalembert.lowering.build import build
+from dalembert.model.input_values import parameter_values, scalar_value, state_values, time_values
 from dalembert.model.ordering import in_order, quoted
 from dalembert.model.standard_form import euler_lagrange, standard_form
 from dalembert.model.symbols import coordinates, t
 from dalembert.model.system import System, kind_of_object
-from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
 from dalembert.tolerances import NAMED_SHARE, RANK_TOLERANCE, TINY
 from dalembert.verbs import simulate
 

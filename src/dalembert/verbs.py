@@ -11,29 +11,29 @@ import numpy as np
 
 from dalembert.analysis.redundancy import redundancies, refuse_fragile_rows
 from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.answer_checks import require_fit
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.factored import checked_formulation
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import finished
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
-from dalembert.equation.verdict import require_fit
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
 from dalembert.extras import require
+from dalembert.integration.default_tolerances import with_tolerances
 from dalembert.integration.drift import Drift, Projection, drift_notes
 from dalembert.integration.method import Method
 from dalembert.integration.run import run
-from dalembert.integration.scales import with_tolerances
-from dalembert.integration.start import State, nearest_state, terms_at
+from dalembert.integration.start_states import State, nearest_state, terms_at
 from dalembert.integration.state_answer import answer_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build as build
 from dalembert.mass import mass_kind
 from dalembert.model.coefficients import refuse_negative_coefficients
+from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
+from dalembert.model.input_values import parameter_values, scalar_value, state_values, time_values
 from dalembert.model.ordering import by_name
-from dalembert.model.sticking import contacts
 from dalembert.model.system import System
-from dalembert.model.values import parameter_values, scalar_value, state_values, time_values
 from dalembert.settings import method_of, require_system
 from dalembert.stick_slip.joined_trajectory import ledger_entries
 from dalembert.stick_slip.motion_at_rest import motion_at_rest
@@ -176,7 +176,7 @@ def simulate(
     method = with_tolerances(dynamics, method, q0, qd0, times[0], p)
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     stick_slip = _stick_slip(system, dynamics, method, p)
-    accounts = _accounts(dynamics, method, p, stick_slip)
+    ledger_source = _ledger_terms(dynamics, method, p, stick_slip)
     try:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
         if stick_slip is None:
@@ -184,11 +184,11 @@ def simulate(
         else:
             found = stick_slip.run(q0, qd0, times, **start)
         notes = (*found.notes, *drift_notes(method.drift), *redundancies(dynamics, found, p))
-        return replace(found, notes=notes, accounts=accounts)
+        return replace(found, notes=notes, ledger_source=ledger_source)
     except (MassMatrixError, ConstraintError) as refusal:
         raise _explained(refusal, system, p) from None
     except SimulationError as end:
-        end.trajectory = replace(end.trajectory, accounts=accounts)
+        end.trajectory = replace(end.trajectory, ledger_source=ledger_source)
         _refuse_paradox(dynamics, end, method.formulation, p)
         said = _hidden_behind(system, p) if _may_be_hidden(dynamics, end.trajectory, p) else ""
         raise SimulationError(f"{end}{said}", end.time, end.trajectory) if said else end from None
@@ -255,14 +255,14 @@ def _stick_slip(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -
     return StickSlipSimulation(system, touching, method, dict(zip(dynamics.parameters, map(float, p), strict=True)))
 
 
-def _accounts(
+def _ledger_terms(
     dynamics: Dynamics, method: Method, p: Any, stick_slip: StickSlipSimulation | None
 ) -> Callable[[Trajectory], Ledger]:
     """What makes the ledger of a run, once it is asked for."""
 
     def ledger(run: Trajectory) -> Ledger:
         require("jax")
-        from dalembert.analysis.bookkeeping import Leg, ledger_of
+        from dalembert.analysis.energy_terms import Leg, ledger_of
 
         legs: list[Leg] = []
         start, last = float(run.t[0]), float(run.t[-1])
@@ -309,8 +309,8 @@ def _hidden_behind(system: AnySystem, p: Any) -> str:
     """What to add to a message where a system has hidden constraints: nothing where it has none."""
     if not isinstance(system, System):
         return ""
-    from dalembert.analysis.hidden import hidden_constraints
-    from dalembert.analysis.states import Fixed
+    from dalembert.analysis.constraint_states import Fixed
+    from dalembert.analysis.hidden_constraints import hidden_constraints
 
     found = hidden_constraints(system, Fixed(np.array([float(value) for value in p])))
     if not found.constraints or found.impossible is not None:

@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.analysis.hidden import hidden_constraints
+from dalembert.analysis.hidden_constraints import hidden_constraints
 from dalembert.linear_algebra import dependencies, determined, independent_rows
 
 q = q1, q2, q3 = da.coordinates("q1 q2 q3")

@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.analysis import hidden
+from dalembert.analysis import hidden_constraints
 
 x, y, z = da.coordinates("x y z")
 xd, yd, zd = (c.diff(da.t) for c in (x, y, z))
@@ -72,7 +72,7 @@ def test_conflicts_across_levels_are_minimal(rows: tuple, level: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "powerless"),
+    ("rows", "zero_gradient"),
     [
         (((x**2 + y**2 - 1) ** 2,), "a"),
         ((sp.expand((x**2 + y**2 - 1) ** 2),), "a"),
@@ -84,13 +84,13 @@ def test_conflicts_across_levels_are_minimal(rows: tuple, level: str) -> None:
         ((x**2 + y**2 - 1, 2 * (x**2 + y**2 - 1), z**2), "c"),
     ],
 )
-def test_constraints_without_a_gradient(rows: tuple, powerless: str) -> None:
+def test_constraints_without_a_gradient(rows: tuple, zero_gradient: str) -> None:
     state = {"q": (1, 0, 0), "qd": (0, 0, 0)}
     verdicts = [da.check(system(*rows))]
     verdicts += [da.check(system(*rows), **state)] if not any(row == x for row in rows) else []
     for verdict in verdicts:
         (told,) = (f.message for f in verdict.findings if f.trouble)
-        assert told.startswith(f"`{powerless}` has no gradient of its own wherever it holds")
+        assert told.startswith(f"`{zero_gradient}` has no gradient of its own wherever it holds")
 
 
 def test_regular_constraints_have_a_gradient_at_any_size() -> None:
@@ -106,7 +106,7 @@ def test_a_row_that_is_rounding_error_is_no_row() -> None:
 
 
 def test_no_state_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hidden, "random_states", lambda *_: [])
+    monkeypatch.setattr(hidden_constraints, "random_states", lambda *_: [])
     assert "No state that satisfies the constraints was found" in str(da.check(system(x - 1)))
 
 

@@ -8,8 +8,8 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.analysis.evaluated_terms import Point, model_of
 from dalembert.analysis.gradients import degenerate_rows
-from dalembert.analysis.numbers import Point, model_of
 from dalembert.model.standard_form import standard_form
 from dalembert.verbs import _hidden_behind
 

@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.ensembles import motions
+from dalembert.ensembles import runner
 from dalembert.ensembles.summary import Summary
 from helpers import CHAIN_NUMBERS, chain, chain_state, pendulum
 
@@ -58,7 +58,7 @@ def test_a_member_that_machine_code_declines_is_simulated_all_the_same():
 
 
 def test_a_summary_is_that_of_all_members(monkeypatch):
-    monkeypatch.setattr(motions, "CHUNK", 16)  # several parts
+    monkeypatch.setattr(runner, "CHUNK", 16)  # several parts
     g = np.random.default_rng(1).uniform(5, 15, 50)
     settings = {"parameters": {"g": g}}
     every = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, **settings)

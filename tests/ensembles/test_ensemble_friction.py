@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.ensembles.motions import Crew
+from dalembert.ensembles.runner import EnsembleRunner
 from dalembert.native.ptx import ptx_of
 
 x, y, z = da.coordinates("x y z")
@@ -68,7 +68,7 @@ def test_a_direction_that_turns_is_no_stop() -> None:
 
 
 def test_with_fixed_steps_a_stop_is_noticed_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Crew, "_slowly", lambda self, y, p: (np.full((len(TIMES), 4), 7.0), ""))
+    monkeypatch.setattr(EnsembleRunner, "_general", lambda self, y, p: (np.full((len(TIMES), 4), 7.0), ""))
     start = np.array([[0.5, 0], [2.99, 0], [3.01, 0], [4.0, 0]])
     many = da.simulate_ensemble(block(), (0, 0), start, TIMES, parameters={"mu": 0.3}, step=0.01)
     np.testing.assert_allclose(many["q"].values[:, -1, 0], [7, 7, 1.51, 2.5], atol=1e-12)

@@ -1,4 +1,4 @@
-"""Members that take steps of one length, on a processor and as a graphics card takes them."""
+"""Members that take steps of one length, on a processor and as a GPU takes them."""
 
 import ctypes
 
@@ -8,10 +8,10 @@ import sympy as sp
 from llvmlite import ir
 
 import dalembert as da
-from dalembert.ensembles import motions
-from dalembert.native import cuda, on_card, ptx
+from dalembert.ensembles import runner
+from dalembert.native import cuda, gpu, ptx
 from dalembert.native.assembly import MachineCode, element, store
-from dalembert.native.march import write_member
+from dalembert.native.member_kernel import write_member
 from dalembert.native.writer import LONG, Writer
 from helpers import CHAIN_NUMBERS, chain, chain_state, pendulum
 
@@ -46,6 +46,18 @@ def test_the_method_is_runge_and_kuttas():
 
 
 @pytest.mark.parametrize("drift", [da.Projection(), da.Baumgarte(5, 5), None])
+def test_a_single_run_takes_the_same_steps(drift):
+    """Outputs at multiples of the step; between two steps an output is reached by one shorter step."""
+    found = many(0.0125, drift=drift)
+    for k in (0, 4):
+        numbers = CHAIN_NUMBERS | {"g": GRAVITIES["g"][k]}
+        alone = da.simulate(chain(2), STARTS[0][k], STARTS[1][k], TIMES, parameters=numbers, step=0.0125, drift=drift)
+        assert alone.statistics["solver"] == "RungeKutta" and alone.statistics["program"] == "machine code"
+        np.testing.assert_allclose(found["q"][k], alone.q, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(found["qd"][k], alone.qd, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("drift", [da.Projection(), da.Baumgarte(5, 5), None])
 def test_the_error_falls_with_the_fourth_power(drift):
     exact = many(None, rtol=1e-12, atol=1e-13)["q"]
     errors = [abs(many(h, drift=drift)["q"] - exact).max().item() for h in (0.0025, 0.00125)]
@@ -70,7 +82,7 @@ def test_steps_are_no_longer_than_asked_for():
 def test_the_general_integrator_takes_the_same_steps_where_machine_code_declines(monkeypatch):
     """Here for all of them, and then with too few steps."""
     quick = many(0.05, drift=None)
-    monkeypatch.setattr(motions, "in_machine_code", lambda *_: False)
+    monkeypatch.setattr(runner, "in_machine_code", lambda *_: False)
     np.testing.assert_allclose(many(0.05, drift=None)["q"], quick["q"], atol=1e-12)
     short = many(0.05, drift=None, max_steps=7)
     assert all("Raise `max_steps`" in reason for reason in short["reason"].values)
@@ -78,7 +90,7 @@ def test_the_general_integrator_takes_the_same_steps_where_machine_code_declines
 
 
 class OwnCard:
-    """Stands in for a graphics card: the same kernel for this processor, one thread after another."""
+    """Stands in for a GPU: the same kernel for this processor, one thread after another."""
 
     name = "this processor"
 
@@ -124,12 +136,12 @@ class OwnMemory:
 
 @pytest.fixture
 def own_card(monkeypatch):
-    """Motions "on a card" that are those of this processor, in the card's arrangement of numbers."""
+    """MotionBatch "on a card" that are those of this processor, in the card's arrangement of numbers."""
 
     def prepare(self, moving, *, fixed):
-        self.size, self.card, self._kernel = 2 * moving.n, OwnCard(moving, fixed), None
+        self.size, self.device, self._kernel = 2 * moving.n, OwnCard(moving, fixed), None
 
-    monkeypatch.setattr(on_card.MotionsOnCard, "__init__", prepare)
+    monkeypatch.setattr(gpu.GpuMotionBatch, "__init__", prepare)
 
 
 @pytest.mark.parametrize("step", [None, 0.01])
@@ -174,7 +186,7 @@ def test_a_machine_without_a_card(monkeypatch):
 
     monkeypatch.setattr(cuda.ctypes, "CDLL", nothing)
     with pytest.raises(da.InputError, match='`device` must be "cpu" on this machine: there is no driver'):
-        cuda.Card()
+        cuda.GpuDevice()
 
 
 class Refusing:
@@ -190,11 +202,11 @@ class Refusing:
 def test_what_the_driver_says(monkeypatch):
     monkeypatch.setattr(cuda, "_driver", Refusing)
     with pytest.raises(da.DeviceError, match="cuInit says: error 2"):
-        cuda.Card()
+        cuda.GpuDevice()
 
 
 def test_a_system_without_machine_code(monkeypatch):
-    monkeypatch.setattr(motions, "in_machine_code", lambda *_: False)
+    monkeypatch.setattr(runner, "in_machine_code", lambda *_: False)
     with pytest.raises(da.InputError, match='with `device="gpu"` a system must have machine code'):
         many(None, device="gpu")
 
@@ -208,7 +220,9 @@ def test_a_device_that_is_none():
 def only_quickly(monkeypatch):
     """Whatever machine code declines is told so."""
     nothing = np.full((4, 8), np.nan)
-    monkeypatch.setattr(motions.Crew, "_slowly", lambda self, y, p: (nothing[: len(self.times), : len(y)], "declined"))
+    monkeypatch.setattr(
+        runner.EnsembleRunner, "_general", lambda self, y, p: (nothing[: len(self.times), : len(y)], "declined")
+    )
 
 
 def test_more_steps_than_can_be_counted(only_quickly):

@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.integration.scales import USUAL_ATOL
+from dalembert.integration.default_tolerances import USUAL_ATOL
 from dalembert.violation import state_scales, violated
 
 x, y = da.coordinates("x y")

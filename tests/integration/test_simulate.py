@@ -247,8 +247,8 @@ def test_long_runs_go_on_from_stretch_to_stretch(monkeypatch) -> None:
     from dalembert.integration import general_steps, integrate
 
     whole = da.simulate(pendulum(), (-1, 0), (0, 0), (0, 5), parameters=G, rtol=1e-12, atol=1e-13)
-    monkeypatch.setattr(integrate, "NATIVE_STRETCH", 16)
-    monkeypatch.setattr(general_steps, "STRETCH", 16)
+    monkeypatch.setattr(integrate, "NATIVE_BATCH", 16)
+    monkeypatch.setattr(general_steps, "BATCH_STEPS", 16)
     eqx.clear_caches()
     for solver in (None, diffrax.Dopri8()):
         parts = da.simulate(pendulum(), (-1, 0), (0, 0), (0, 5), parameters=G, rtol=1e-12, atol=1e-13, solver=solver)

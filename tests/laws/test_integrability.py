@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.analysis.zero import seems_zero
+from dalembert.analysis.zero_test import seems_zero
 
 D = lambda q: q.diff(da.t)  # noqa: E731
 

@@ -61,4 +61,4 @@ def test_a_redundant_mechanism_at_rest_needs_no_compilation():
     mechanism = da.Mechanism((*legs, table), joints, da.Gravity((0, -9.81)))
     q, qd = mechanism.assemble()
     steps = NativeSteps(build(mechanism.system), da.Projection(), np.empty(0), rtol=1e-9, atol=1e-11)
-    assert steps.stretch(np.concatenate([q, qd]), 0.0, 0.1, 10) is not None
+    assert steps.step_batch(np.concatenate([q, qd]), 0.0, 0.1, 10) is not None

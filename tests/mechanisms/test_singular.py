@@ -34,7 +34,7 @@ def test_the_motion_goes_straight_through(rate):
 
 
 def test_what_happens_within_is_told_too():
-    """Outputs in the middle of a leap: states as exact as elsewhere; the run says where it was."""
+    """Outputs while crossing a singular position: states as exact as elsewhere; the run says where it was."""
     system, times = parallelogram(), np.linspace(0, 3, 7)
     run = da.simulate(system, (0, 1, 1, 1), (1, 0, 1, 0), times)
     (note,) = [note for note in run.notes if "lose rank about" in note]
@@ -47,7 +47,7 @@ def test_what_happens_within_is_told_too():
 
 
 def test_a_place_that_is_no_passage_is_refused_by_name():
-    """A bead on a wire that ends: nothing to leap to."""
+    """A bead on a wire that ends: nothing beyond it."""
     x, y = da.coordinates("x y")
     wire = da.Constraint(y - sp.sqrt(1 - x), name="wire")
     with pytest.raises(da.SimulationError, match="the motion must be continued"):

@@ -18,7 +18,7 @@ a, b, c = VARIABLES = sp.symbols("a b c", real=True)
 x, y = da.coordinates("x y")
 
 FOLDS = 30
-"""Some 10⁹ copies of 120 parts: no walk through the copies would come to an end."""
+"""Some 10⁹ copies of 120 parts: no member through the copies would come to an end."""
 
 
 def nested(e, folds=FOLDS):
@@ -135,7 +135,7 @@ def _curvature(z):
 
 @pytest.mark.parametrize("place", systems())
 def test_a_law_of_a_thousand_million_copies_in_every_place(place):
-    """These do not return if any walk on the way goes through the copies."""
+    """These do not return if any member on the way goes through the copies."""
     system, z, rate = systems()[place], 0.1, 0.3
     e, slope = nested_number(z)
     along = {"position": slope * rate, "velocity": e * rate}.get(place, 0.0)

@@ -8,9 +8,9 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.lowering.compiling import compiled
+from dalembert.lowering.jax_functions import compiled
 from dalembert.lowering.recording import Recorder
-from dalembert.lowering.taped import function_of_tape
+from dalembert.lowering.tape_functions import function_of_tape
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.differentiation import derivative
 from dalembert.native.derivatives import differentiated

@@ -18,7 +18,7 @@ from dalembert.lowering.build import build
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.lowering.source import source_of
-from dalembert.native import dormand_prince
+from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.elimination import eliminate, sparse_order
 from dalembert.native.tape import Program, Tape, Value
@@ -116,11 +116,11 @@ def test_coefficients_are_those_of_scipy() -> None:
     def row(factors: dict[int, float]) -> list[float]:
         return [factors.get(j, 0.0) for j in range(12)]
 
-    np.testing.assert_array_equal(dormand_prince.NODES, DOP853.C[:12])
-    np.testing.assert_array_equal([row(factors) for factors in dormand_prince.FROM_EARLIER], DOP853.A[:12, :12])
-    np.testing.assert_array_equal(row(dormand_prince.RESULT), DOP853.B[:12])
-    np.testing.assert_array_equal(row(dormand_prince.ERROR_5), DOP853.E5[:12])
-    np.testing.assert_array_equal(row(dormand_prince.ERROR_3), DOP853.E3[:12])
+    np.testing.assert_array_equal(DORMAND_PRINCE.nodes, DOP853.C[:12])
+    np.testing.assert_array_equal([row(factors) for factors in DORMAND_PRINCE.stages], DOP853.A[:12, :12])
+    np.testing.assert_array_equal(row(DORMAND_PRINCE.result), DOP853.B[:12])
+    np.testing.assert_array_equal(row(DORMAND_PRINCE.errors[0]), DOP853.E5[:12])
+    np.testing.assert_array_equal(row(DORMAND_PRINCE.errors[1]), DOP853.E3[:12])
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -332,7 +332,7 @@ def test_what_a_glance_at_a_start_sees() -> None:
 
 
 def test_no_number_is_subtracted_from_itself() -> None:
-    """A fused product less itself is not zero, which would decline every member on a graphics card."""
+    """A fused product less itself is not zero, which would decline every member on a GPU."""
     rod = da.Constraint(sp.cos(x) ** 2 + y**2 * sp.sin(x) - 1)
     programs = Programs(source_of(da.System((x, y), [[1, 0], [0, 1 + x**2]], (0, -x * y), rod)), (0,), None)
     for program in (programs.start(), programs.acceleration(), programs.residuals()):

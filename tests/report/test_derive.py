@@ -19,7 +19,7 @@ from dalembert.figures.html_page import document
 from dalembert.report.blocks import block_root
 from dalembert.report.common_factor import with_common_factor
 from dalembert.report.derivation_page import PAGE_STYLE, STYLE
-from dalembert.report.spelling import look_alikes, typeset
+from dalembert.report.name_typesetting import look_alikes, typeset
 from dalembert.report.steps import Step
 from dalembert.report.tex import READABLE, latex, prose
 from dalembert.report.tidy import exact, tidy

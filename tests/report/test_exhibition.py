@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import dalembert as da
-from dalembert.report.exhibit import Exhibit, exhibit
-from dalembert.report.exhibition import write_pages
+from dalembert.report.case_page import Exhibit, exhibit
+from dalembert.report.gallery_pages import write_pages
 from dalembert.report.outcomes import Row
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)

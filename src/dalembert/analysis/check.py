@@ -7,17 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.analysis.check_context import CheckContext, values_in
 from dalembert.analysis.conflict_findings import conflict_findings
-from dalembert.analysis.demands import motion_equations
-from dalembert.analysis.feasibility import LEVELS
-from dalembert.analysis.gradients import degenerate_rows, powerless, void_rows, without_rounding
-from dalembert.analysis.hidden import Hidden, hidden_constraints, undecided
-from dalembert.analysis.mass import spoken
-from dalembert.analysis.numbers import Model, Point, model_of
-from dalembert.analysis.refusal import in_words
-from dalembert.analysis.saddle import determinant, hidden_findings, open_directions
-from dalembert.analysis.singular_places import singular_places
-from dalembert.analysis.states import (
+from dalembert.analysis.constraint_states import (
     Fixed,
     Settled,
     random_places,
@@ -26,16 +18,24 @@ from dalembert.analysis.states import (
     typical_states,
     yielded_states,
 )
-from dalembert.analysis.subject import Subject, values_in
+from dalembert.analysis.direction_text import spoken
+from dalembert.analysis.evaluated_terms import Model, Point, model_of
+from dalembert.analysis.feasibility import LEVELS
+from dalembert.analysis.gradients import degenerate_rows, void_rows, without_rounding, zero_gradient
+from dalembert.analysis.hidden_constraints import Hidden, hidden_constraints, undecided
+from dalembert.analysis.saddle_findings import determinant, hidden_findings, open_directions
+from dalembert.analysis.singular_places import singular_places
+from dalembert.analysis.solvability import motion_equations
+from dalembert.analysis.symbolic_errors import in_words
 from dalembert.analysis.verdict import Finding, FreeData, Verdict
 from dalembert.analysis.violations import violations
 from dalembert.errors import InputError
 from dalembert.linear_algebra import dependencies, determined, independent_rows, rank_gap
 from dalembert.mass import MassKind, mass_kind
+from dalembert.model.input_values import parameter_values, scalar_value, state_values
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import standard_form
 from dalembert.model.system import System, kind_of_object
-from dalembert.model.values import parameter_values, scalar_value, state_values
 from dalembert.terms import Terms
 from dalembert.violation import computable
 
@@ -100,8 +100,8 @@ def check(
     if not numbers.is_finite:
         return _not_finite(numbers)
     numbers = without_rounding(model, numbers, around)
-    subject = Subject(system, model, point, numbers, around, q is not None, fixed)
-    return _verdict(subject, notes, allow_violation=allow_violation)
+    context = CheckContext(system, model, point, numbers, around, q is not None, fixed)
+    return _verdict(context, notes, allow_violation=allow_violation)
 
 
 def _states_anywhere(model: Model, fixed: Fixed) -> tuple[list[Settled], list[Finding]]:
@@ -127,33 +127,33 @@ def _unknown(message: str) -> Verdict:
     return Verdict((Finding("terms", message, True),), {}, "unknown", 0, 0.0, 0, {}, (), {}, (), None, None)
 
 
-def _verdict(subject: Subject, findings: list[Finding], *, allow_violation: bool) -> Verdict:
-    system, model, numbers = subject.system, subject.model, subject.numbers
-    given = subject.point if subject.given else None
-    degenerate = _degenerate_place(subject, findings)
+def _verdict(context: CheckContext, findings: list[Finding], *, allow_violation: bool) -> Verdict:
+    system, model, numbers = context.system, context.model, context.numbers
+    given = context.point if context.given else None
+    degenerate = _degenerate_place(context, findings)
     # what is hidden is the same at all times: a given one may be too special to show it
-    search = subject.fixed._replace(t=None) if subject.given else subject.fixed
+    search = context.fixed._replace(t=None) if context.given else context.fixed
     hidden = undecided(system) if degenerate else hidden_constraints(system, search, given, model)
     whole = model_of(standard_form(hidden.system), system.parameter_names) if hidden.constraints else model
-    conflicts, told = conflict_findings(subject, whole, LEVELS[:1] if degenerate else LEVELS)
+    conflicts, told = conflict_findings(context, whole, LEVELS[:1] if degenerate else LEVELS)
     findings.extend(told)
     if hidden.data_before is None and not conflicts and not degenerate:
         message = "No state that satisfies the constraints was found: give one, or parameters that allow one."
         findings.append(Finding("state", message, True))
     missed: dict[Any, float] = {}
     if given is not None:  # a random state is on the constraints by construction
-        missed, told = violations(model, subject.point, subject.names, conflicts, meant=allow_violation)
+        missed, told = violations(model, context.point, context.names, conflicts, meant=allow_violation)
         findings.extend(told)
     kind = mass_kind(numbers.M)
-    loose = _loose(subject, hidden, whole) if kind.kind != "positive definite" else []
+    loose = _loose(context, hidden, whole) if kind.kind != "positive definite" else []
     findings.extend(loose)
-    _mass(subject, kind, findings, solvable=not loose and hidden.impossible is None)
+    _mass(context, kind, findings, solvable=not loose and hidden.impossible is None)
     kept = independent_rows(numbers.scaled_rows)
-    findings.append(Finding("freedom", _freedom(len(system.coordinates), len(subject.names), len(kept))))
-    redundant = _redundant(subject, findings, regular=not degenerate)
+    findings.append(Finding("freedom", _freedom(len(system.coordinates), len(context.names), len(kept))))
+    redundant = _redundant(context, findings, regular=not degenerate)
     if not degenerate:  # where it is, what the gradients demand is rounding
-        if subject.given:
-            _singular_place(subject, findings)
+        if context.given:
+            _singular_place(context, findings)
         findings.extend(hidden_findings(hidden, system.symbols, whole, given))
     data = None
     if hidden.data_before is not None and hidden.data_after is not None:
@@ -167,24 +167,24 @@ def _verdict(subject: Subject, findings: list[Finding], *, allow_violation: bool
         degrees_of_freedom=len(system.coordinates) - len(kept),
         redundant=redundant,
         conflicts=conflicts,
-        unique_multipliers=dict(zip(subject.names, determined(numbers.scaled_rows), strict=True)),
+        unique_multipliers=dict(zip(context.names, determined(numbers.scaled_rows), strict=True)),
         hidden_constraints=tuple(constraint.expression for constraint in hidden.constraints),
         free_data=data,
         saddle_determinant=determinant(model.form, kept),
     )
 
 
-def _loose(subject: Subject, hidden: Hidden, whole: Model) -> list[Finding]:
+def _loose(context: CheckContext, hidden: Hidden, whole: Model) -> list[Finding]:
     """Accelerations that masses and constraints, stated or hidden, do not determine, or that cannot be."""
     if hidden.impossible is not None:
         return []
-    names = subject.system.coordinate_names
+    names = context.system.coordinate_names
     if hidden.constraints:
         return [] if hidden.point is None else open_directions(whole.terms(hidden.point), hidden.forces, names)
-    found = open_directions(subject.numbers, hidden.forces, names)
-    if subject.given:
-        numbers, n = subject.numbers, len(names)
-        equations = motion_equations(subject.model, len(numbers.b), [subject.point])
+    found = open_directions(context.numbers, hidden.forces, names)
+    if context.given:
+        numbers, n = context.numbers, len(names)
+        equations = motion_equations(context.model, len(numbers.b), [context.point])
         off = [names[i] for rows in equations.demands() for i in rows if i < n]
         if off:
             message = (
@@ -194,14 +194,14 @@ def _loose(subject: Subject, hidden: Hidden, whole: Model) -> list[Finding]:
     return found
 
 
-def _mass(subject: Subject, found: MassKind, findings: list[Finding], *, solvable: bool) -> None:
+def _mass(context: CheckContext, found: MassKind, findings: list[Finding], *, solvable: bool) -> None:
     message = f"The mass matrix is {found.kind}"
     if found.direction is not None:
-        message += f" along {spoken(found.direction, subject.system.coordinate_names)}"
+        message += f" along {spoken(found.direction, context.system.coordinate_names)}"
         remedy = "da.SingularMass()" if found.kind == "singular" else "da.Multipliers()"
         message += f"; `formulation={remedy}` can take that" if solvable else ""
     findings.append(Finding("mass matrix", f"{message}.", found.kind == "not symmetric"))
-    places = singular_places(subject.model.form)
+    places = singular_places(context.model.form)
     for place in places.loci:
         how = "changes its sign" if place.changes_sign else "is singular"
         findings.append(Finding("mass matrix", f"It {how} where {place.equation}."))
@@ -210,11 +210,11 @@ def _mass(subject: Subject, found: MassKind, findings: list[Finding], *, solvabl
         findings.append(Finding("mass matrix", message))
 
 
-def _redundant(subject: Subject, findings: list[Finding], *, regular: bool) -> dict[str, dict[str, float]]:
-    A, names = subject.numbers.scaled_rows, subject.names
+def _redundant(context: CheckContext, findings: list[Finding], *, regular: bool) -> dict[str, dict[str, float]]:
+    A, names = context.numbers.scaled_rows, context.names
     found = {names[i]: {names[k]: c for k, c in parts.items()} for i, parts in dependencies(A).items()}
-    idle = [name for name, off in zip(names, powerless(subject.model, subject.around), strict=True) if off]
-    empty = {names[i] for i in void_rows(subject.model, subject.fixed)} if idle else set()
+    idle = [name for name, off in zip(names, zero_gradient(context.model, context.around), strict=True) if off]
+    empty = {names[i] for i in void_rows(context.model, context.fixed)} if idle else set()
     for name in idle:
         if name in empty:
             findings.append(Finding("redundant", f"`{name}` says nothing: it holds at every state."))
@@ -260,17 +260,17 @@ def _made_of(parts: dict[str, float]) -> str:
     return "follows from " + " ".join(terms).removeprefix("+ ")
 
 
-def _degenerate_place(subject: Subject, findings: list[Finding]) -> bool:
+def _degenerate_place(context: CheckContext, findings: list[Finding]) -> bool:
     """Whether the constraints leave less freedom than their gradients show, at the state or wherever they hold."""
-    model = subject.model
-    if powerless(model, subject.around).any():
+    model = context.model
+    if zero_gradient(model, context.around).any():
         return False
-    anywhere = [state.point for state in subject.around] or random_places(model, subject.fixed)
-    rows = degenerate_rows(model, [subject.point] if subject.given else anywhere)
+    anywhere = [state.point for state in context.around] or random_places(model, context.fixed)
+    rows = degenerate_rows(model, [context.point] if context.given else anywhere)
     if rows:
-        where = "at this state" if subject.given else "wherever they hold"
+        where = "at this state" if context.given else "wherever they hold"
         message = (
-            f"{quoted(subject.names[i] for i in rows)} are degenerate {where}: they leave less freedom than their "
+            f"{quoted(context.names[i] for i in rows)} are degenerate {where}: they leave less freedom than their "
             f"gradients show, so that neither accelerations nor forces follow from them. State in other words, by "
             f"constraints with independent gradients, what they leave."
         )
@@ -278,13 +278,13 @@ def _degenerate_place(subject: Subject, findings: list[Finding]) -> bool:
     return bool(rows)
 
 
-def _singular_place(subject: Subject, findings: list[Finding]) -> None:
+def _singular_place(context: CheckContext, findings: list[Finding]) -> None:
     """Whether the rank is lower here than at admissible states near by."""
-    model, around = subject.model, subject.around
+    model, around = context.model, context.around
     near = [independent_rows(without_rounding(model, model.terms(state.point), around).scaled_rows) for state in around]
-    here, most = independent_rows(subject.numbers.scaled_rows), max(near, key=len, default=())
+    here, most = independent_rows(context.numbers.scaled_rows), max(near, key=len, default=())
     if len(most) > len(here):
-        lost = [subject.names[i] for i in most if i not in here]
+        lost = [context.names[i] for i in most if i not in here]
         message = (
             f"The rank of the constraints is {len(here)} here but {len(most)} near by: {quoted(lost)} loses its hold "
             f"at this configuration, and the motion through it need not be unique."

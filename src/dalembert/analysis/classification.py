@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import sympy as sp
 
 from dalembert.analysis.bounded import GivenUpError, bounded
+from dalembert.analysis.constraint_kinds import ConstraintKind, Kind, kind_of
+from dalembert.analysis.constraint_states import Generic, generic_points
 from dalembert.analysis.derived_flag import Flag, Pfaffian, derived_flag
+from dalembert.analysis.evaluated_terms import Model, Point, model_of
 from dalembert.analysis.joint_integrals import ExactFlag, independent, joint_integrals
-from dalembert.analysis.kinds import ConstraintKind, Kind, kind_of
-from dalembert.analysis.numbers import Model, Point, model_of
 from dalembert.analysis.rational import NotRationalError, exact
-from dalembert.analysis.refusal import in_words
-from dalembert.analysis.states import Generic, generic_points
+from dalembert.analysis.symbolic_errors import in_words
 from dalembert.errors import ConstraintError, InputError
 from dalembert.linear_algebra import independent_rows
 from dalembert.model.ordering import quoted

@@ -17,8 +17,8 @@ import mpmath
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.elimination import derived_system, echelon
 from dalembert.analysis.jets import DIGITS, Jet, Jets, decimal_number, many_digits
+from dalembert.analysis.pfaffian_elimination import derived_system, echelon
 from dalembert.model import graph
 from dalembert.model.standard_form import gradient
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.analysis.constraint_states import Fixed, Rows, Yielding, free_values, jointly, moved, settled, yielding
+from dalembert.analysis.evaluated_terms import Model, Point, sizes
 from dalembert.analysis.minimal_conflicts import minimal_conflicts
-from dalembert.analysis.numbers import Model, Point, sizes
-from dalembert.analysis.states import Fixed, Rows, Yielding, free_values, jointly, moved, settled, yielding
 from dalembert.analysis.verdict import Level
 from dalembert.levels import LEVELS
 from dalembert.linear_algebra import contradictions

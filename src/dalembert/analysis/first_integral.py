@@ -10,7 +10,7 @@ import sympy as sp
 
 from dalembert.analysis.integrals import integral_of, is_closed, is_integrable, potential
 from dalembert.analysis.rational import neat
-from dalembert.analysis.zero import seems_zero
+from dalembert.analysis.zero_test import seems_zero
 from dalembert.model import graph
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.model.symbols import StateSymbols

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.numbers import Model, Point, state_orders
+from dalembert.analysis.constraint_states import Fixed, Settled, moved
+from dalembert.analysis.evaluated_terms import Model, Point, state_orders
 from dalembert.analysis.rational import exact
-from dalembert.analysis.states import Fixed, Settled, moved
-from dalembert.analysis.zero import ZeroTest
+from dalembert.analysis.zero_test import ZeroTest
 from dalembert.linear_algebra import dependence_shares, null_space, own_parts, unit_rows
 from dalembert.mass import own_units
 from dalembert.model import graph
@@ -21,7 +21,7 @@ from dalembert.tolerances import DEGENERATE_RANK_TOLERANCE, NAMED_SHARE
 from dalembert.violation import violated
 
 
-def powerless(model: Model, states: Sequence[Settled]) -> Any:
+def zero_gradient(model: Model, states: Sequence[Settled]) -> Any:
     """Which rows (m,) have no gradient of their own at any of some states on the constraints."""
     found = [_without_gradient(model, state) for state in states]
     return np.all(found, axis=0) if found else np.zeros(len(model.form.constraint_rhs), bool)
@@ -67,7 +67,7 @@ def without_rounding(model: Model, numbers: Terms, around: Sequence[Settled]) ->
     if not around:
         return numbers
     usual = np.max([np.linalg.norm(model.terms(state.point).scaled_rows, axis=1) for state in around], axis=0)
-    idle: Any = powerless(model, around) | (np.linalg.norm(numbers.scaled_rows, axis=1) <= 1e-10 * usual)
+    idle: Any = zero_gradient(model, around) | (np.linalg.norm(numbers.scaled_rows, axis=1) <= 1e-10 * usual)
     return numbers._replace(A=np.where(idle[:, None], 0.0, numbers.A))
 
 

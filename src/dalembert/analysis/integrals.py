@@ -12,7 +12,7 @@ import sympy as sp
 from sympy.integrals.manualintegrate import manualintegrate
 
 from dalembert.analysis.rational import neat
-from dalembert.analysis.zero import seems_zero
+from dalembert.analysis.zero_test import seems_zero
 from dalembert.model import graph
 
 _INTEGRAND_LIMIT = 50

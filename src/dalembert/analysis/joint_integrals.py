@@ -14,11 +14,11 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.derived_flag import Pfaffian
-from dalembert.analysis.elimination import derived_system, echelon, null_vectors
+from dalembert.analysis.evaluated_terms import without_spikes
 from dalembert.analysis.integrals import Form, integral_of, is_integrable
-from dalembert.analysis.numbers import without_spikes
+from dalembert.analysis.pfaffian_elimination import derived_system, echelon, null_vectors
 from dalembert.analysis.rational import Letters, NotRationalError, neat
-from dalembert.analysis.zero import OFF_DOMAIN, seems_zero
+from dalembert.analysis.zero_test import OFF_DOMAIN, seems_zero
 from dalembert.linear_algebra import dependencies, independent_rows
 from dalembert.model import graph
 from dalembert.model.numeric import numeric_function

@@ -13,8 +13,8 @@ from dalembert.integration.drift import Projection
 from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
-from dalembert.integration.run import corrected_start, followed, recorded, suited_to
-from dalembert.integration.start import require_start
+from dalembert.integration.run import corrected_start, followed, outputs_along, suited_to
+from dalembert.integration.start_states import require_start
 from dalembert.integration.trajectory import Trajectory
 
 Floats = NDArray[np.float64]
@@ -69,6 +69,6 @@ def nodes_along(leg: Leg, method: Method, times: Floats) -> Nodes:
     place, weight = np.polynomial.legendre.leggauss(NODES)
     widths = np.diff(grid)[:, None]
     t = (grid[:-1, None] + widths * (1 + place) / 2).ravel()
-    found = recorded(suited_to(leg.dynamics, method.formulation), method, leg.path, t, leg.p)
+    found = outputs_along(suited_to(leg.dynamics, method.formulation), method, leg.path, t, leg.p)
     interval = np.minimum(np.searchsorted(times, t, side="right") - 1, len(times) - 2)  # tiny steps round to the end
     return Nodes(t, (widths * weight / 2).ravel(), interval, found["q"], found["qd"])

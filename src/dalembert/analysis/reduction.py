@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.analysis.constraint_states import Fixed, random_starts
+from dalembert.analysis.evaluated_terms import model_of
 from dalembert.analysis.feasibility import conflicts
-from dalembert.analysis.hidden import hidden_constraints
-from dalembert.analysis.numbers import model_of
-from dalembert.analysis.refusal import in_words
-from dalembert.analysis.states import Fixed, random_starts
+from dalembert.analysis.hidden_constraints import hidden_constraints
+from dalembert.analysis.symbolic_errors import in_words
 from dalembert.errors import ConstraintError
+from dalembert.model.input_values import parameter_values
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import standard_form
 from dalembert.model.system import System
-from dalembert.model.values import parameter_values
 
 
 @in_words

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import ConstraintError, StateError
 from dalembert.integration.drift import Drift, Projection
-from dalembert.integration.start import nearest_state, terms_at
+from dalembert.integration.start_states import nearest_state, terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.linear_algebra import independent_rows
 from dalembert.mass import own_units

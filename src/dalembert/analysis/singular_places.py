@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.bounded import GivenUpError, bounded, short
-from dalembert.analysis.numbers import without_spikes
+from dalembert.analysis.evaluated_terms import without_spikes
 from dalembert.mass import own_units
 from dalembert.model import graph
 from dalembert.model.numeric import numeric_function

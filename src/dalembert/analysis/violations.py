@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.analysis.constraint_states import moved
+from dalembert.analysis.evaluated_terms import Model, Point
 from dalembert.analysis.feasibility import velocities_exist
 from dalembert.analysis.minimal_conflicts import minimal_conflicts
-from dalembert.analysis.numbers import Model, Point
-from dalembert.analysis.states import moved
 from dalembert.analysis.verdict import Conflict, Finding, Level
 from dalembert.model.ordering import quoted
 from dalembert.violation import violated

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from dalembert.ensembles.members import Members
 from dalembert.equation.dynamics import Dynamics
-from dalembert.integration.crossings import crossings
+from dalembert.integration.bifurcations import crossings
+from dalembert.integration.default_tolerances import with_tolerances
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import in_machine_code, rows_for
 from dalembert.integration.progress import Progress
-from dalembert.integration.scales import with_tolerances
 from dalembert.integration.step_monitor import turned
 
 Floats = NDArray[np.float64]

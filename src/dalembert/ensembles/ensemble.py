@@ -10,14 +10,14 @@ import numpy as np
 
 from dalembert.ensembles.bifurcations import Bifurcations
 from dalembert.ensembles.members import members_of
-from dalembert.ensembles.motions import Crew
+from dalembert.ensembles.runner import EnsembleRunner
 from dalembert.ensembles.summary import Summary
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.progress import Progress
 from dalembert.lowering.build import build
+from dalembert.model.input_values import time_values
 from dalembert.model.system import System, kind_of_object
-from dalembert.model.values import time_values
 from dalembert.settings import method_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def simulate_ensemble(
     keep          "times": states at all times; "end": at the last one; "summary": mean, variance and quantiles over the
                   members, at all times, in a memory that does not grow with their number
     quantiles     for a summary: exact up to 10 000 members, from a random sample of so many beyond
-    device        "gpu": one thread for each member on an NVIDIA graphics card, by the same machine code and so with the
+    device        "gpu": one thread for each member on an NVIDIA GPU, by the same machine code and so with the
                   same numbers
     progress      True or False to force the progress bar; by itself it appears on a terminal after two seconds
 
@@ -75,7 +75,7 @@ def simulate_ensemble(
     Raises
     ------
     InputError    missing, unknown, misshapen numbers; arrays of different lengths; no array of members at all; no
-                  graphics card, or a system that has no machine code, with "gpu"
+                  GPU, or a system that has no machine code, with "gpu"
 
     Examples
     --------
@@ -102,25 +102,25 @@ def simulate_ensemble(
     summary = Summary(asked) if keep == "summary" else None
     states: list[Any] = []
     reasons: list[Any] = []
-    crew = Crew(system, method, times, every=keep != "end", on_card=device == "gpu")
-    bifurcations = Bifurcations(dynamics, method, times, 0 if crew.contacts else len(members))
+    runner = EnsembleRunner(system, method, times, every=keep != "end", on_gpu=device == "gpu")
+    bifurcations = Bifurcations(dynamics, method, times, 0 if runner.contacts else len(members))
     with Progress(0, len(members), progress, "members") as bar:
-        for first in range(0, len(members), crew.most):
-            mine = slice(first, first + crew.most)
-            moved = crew(members.some(mine))
+        for first in range(0, len(members), runner.most):
+            mine = slice(first, first + runner.most)
+            moved = runner(members.some(mine))
             reasons.append(moved.reasons)
             bifurcations.look(first, members.some(mine), moved.y, moved.reasons != "")
             if summary is None:
                 states.append(moved.y)
             else:
                 summary.add(moved.y[moved.reasons == ""])
-            bar.show(min(first + crew.most, len(members)))
+            bar.show(min(first + runner.most, len(members)))
     kept = times if keep != "end" else times[-1:]
     if summary is not None:
         found = _summarised(summary, dynamics.coordinates, kept, np.concatenate(reasons))
     else:
         found = _dataset(_joined(states), dynamics.coordinates, kept, _joined(reasons))
-    return found.assign_attrs(device=device, seconds=crew.seconds, declined=crew.declined, notes=bifurcations.note)
+    return found.assign_attrs(device=device, seconds=runner.seconds, declined=runner.declined, notes=bifurcations.note)
 
 
 def _joined(parts: list[Any]) -> Any:

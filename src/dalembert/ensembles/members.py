@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
+from dalembert.model.input_values import as_numbers
 from dalembert.model.ordering import by_name, name_problems, quoted
-from dalembert.model.values import as_numbers
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.equation.reaction import Normals
 from dalembert.errors import InputError
-from dalembert.later import jnp
+from dalembert.lazy_jax import jnp
 
 if TYPE_CHECKING:
     from jax import Array

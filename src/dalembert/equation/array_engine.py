@@ -10,9 +10,9 @@ import numpy as np
 
 from dalembert.arrays import lower_solve, upper_solve
 from dalembert.equation.dynamics import Engine, Terms, Watch, agrees, stabilised
-from dalembert.equation.reaction import Nature, Reaction
+from dalembert.equation.reaction import NonidealForces, Reaction
 from dalembert.equation.scaling import is_positive
-from dalembert.later import jax, jnp, jsl, lax
+from dalembert.lazy_jax import jax, jnp, jsl, lax
 from dalembert.levels import level_numbers
 from dalembert.linear_algebra import orthonormal_basis
 from dalembert.stabilisation import Gains
@@ -90,7 +90,7 @@ class ArrayProgram:
     def __init__(
         self,
         terms: Callable[..., Terms],
-        law: Callable[..., Nature] | None,
+        law: Callable[..., NonidealForces] | None,
         levels: tuple[str, ...],
         *,
         law_needs_ideal: bool,
@@ -211,7 +211,7 @@ def hold(at: Terms, q: Array, qd: Array, used: Array) -> Array:
 
 def array_engine(
     terms: Callable[..., Terms],
-    law: Callable[..., Nature] | None,
+    law: Callable[..., NonidealForces] | None,
     levels: tuple[str, ...],
     *,
     law_needs_ideal: bool,

@@ -12,7 +12,7 @@ from jax import Array
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import answer_of as answer_of
-from dalembert.equation.reaction import Nature
+from dalembert.equation.reaction import NonidealForces
 
 _NAMES = ["laws"]
 jax.tree_util.register_dataclass(
@@ -27,7 +27,7 @@ def solve_batch(
     """The answers to a batch of problems with ``depth`` leading axes."""
 
     def one(M: Array, Q: Array, A: Array, b: Array, C: Array) -> ConstrainedMotion:
-        return answer_of(formulation, M, Q, A, b, (lambda _: Nature(C[None], None)) if law_given else None)
+        return answer_of(formulation, M, Q, A, b, (lambda _: NonidealForces(C[None], None)) if law_given else None)
 
     for _ in range(depth):
         one = jax.vmap(one)

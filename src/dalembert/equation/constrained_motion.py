@@ -11,15 +11,15 @@ import numpy as np
 
 from dalembert.arrays import is_traced, namespace_of
 from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.answer_checks import require_fit, require_symmetric
 from dalembert.equation.factored import checked_formulation
 from dalembert.equation.formulation import Formulation, Law
 from dalembert.equation.one_state import answer_of, finished
-from dalembert.equation.reaction import Nature
+from dalembert.equation.reaction import NonidealForces
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
-from dalembert.equation.verdict import require_fit, require_symmetric
 from dalembert.errors import InputError
 from dalembert.extras import require
-from dalembert.later import jnp, refuse_forked_process
+from dalembert.lazy_jax import jnp, refuse_forked_process
 
 FEW = 256
 """Problems in a batch that NumPy solves one by one in less time than JAX takes to compile."""
@@ -112,7 +112,7 @@ def _solve_each(formulation: Formulation, law_given: bool, M: Any, Q: Any, A: An
 
 
 def _given(C: Any) -> Law:
-    return lambda _: Nature(C[None], None)
+    return lambda _: NonidealForces(C[None], None)
 
 
 def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Any]:

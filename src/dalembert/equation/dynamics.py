@@ -17,10 +17,10 @@ from dalembert.arrays import namespace_of
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
-from dalembert.equation.reaction import Nature
+from dalembert.equation.reaction import NonidealForces
 from dalembert.equation.stacked_least_squares import at_time
 from dalembert.extras import require
-from dalembert.later import jnp
+from dalembert.lazy_jax import jnp
 from dalembert.stabilisation import Gains, damping
 from dalembert.terms import Terms
 from dalembert.tolerances import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
@@ -35,12 +35,12 @@ class Watch(NamedTuple):
     rows     which constraint rows are independent there; used for the whole step, since rows that depend on one
              another where the constraints hold need not do so at the stages in between
     rank     how many they are
-    sound    whether the other rows agree with them and the mass matrix is positive definite
+    valid    whether the other rows agree with them and the mass matrix is positive definite
     """
 
     rows: Any
     rank: Array
-    sound: Array
+    valid: Array
 
 
 class Engine(NamedTuple):
@@ -66,14 +66,14 @@ class Compiled(NamedTuple):
     """What JAX needs of a system.
 
     terms      (q, qd, t, p) -> Terms
-    law        (q, qd, t, p, reaction) -> Nature, or None when all constraints are ideal
+    law        (q, qd, t, p, reaction) -> NonidealForces, or None when all constraints are ideal
     energy     (q, qd, t, p) -> number, or None when no Lagrangian is known
     engine     the hot functions
     style      "straight-line" or "array"
     """
 
     terms: Callable[..., Terms]
-    law: Callable[..., Nature] | None
+    law: Callable[..., NonidealForces] | None
     energy: Callable[..., Array] | None
     engine: Engine
     style: str
@@ -119,7 +119,7 @@ class Dynamics:
         return self.compiled.terms
 
     @property
-    def law(self) -> Callable[..., Nature] | None:
+    def law(self) -> Callable[..., NonidealForces] | None:
         return self.compiled.law
 
     @property

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.arrays import cholesky_solve, lower_solve, map_rows, namespace_of, solve_matrix
-from dalembert.equation.reaction import Nature, Normals, Reaction
+from dalembert.equation.reaction import NonidealForces, Normals, Reaction
 from dalembert.equation.residual import inconsistency_of, residual_of
 from dalembert.equation.scaling import Geometry, Scaled, scaled_problem
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
@@ -97,7 +97,7 @@ class Kernel(NamedTuple):
     quality: Quality | None
 
 
-Law = Callable[[Reaction], Nature]
+Law = Callable[[Reaction], NonidealForces]
 """C, by its laws, as a function of the ideal constraint forces."""
 
 
@@ -141,7 +141,7 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
         return rows.multipliers(lower_solve(half, F / u - method.nonideal(F / u).force))
 
     lam = rows.multipliers(lower_solve(half, ideal.force))
-    nature = Nature(xp.zeros((0, len(Q))), None)
+    nature = NonidealForces(xp.zeros((0, len(Q))), None)
     parts = Part(nature.shares, nature.shares)
     if law is not None:
         nature = law(Reaction(u * ideal.force, lam, multipliers_of))

@@ -10,8 +10,8 @@ import numpy as np
 
 from dalembert.arrays import is_traced
 from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.answer_checks import refuse_trouble
 from dalembert.equation.formulation import Formulation, Law, solve
-from dalembert.equation.verdict import refuse_trouble
 
 if TYPE_CHECKING:
     from jax import Array

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.arrays import namespace_of, solve_matrix
-from dalembert.later import lax
+from dalembert.lazy_jax import lax
 
 if TYPE_CHECKING:
     from jax import Array
@@ -62,7 +62,7 @@ class Normals(NamedTuple):
     mu: Array
 
 
-class Nature(NamedTuple):
+class NonidealForces(NamedTuple):
     """C by its l laws.
 
     shares (l, n)    the force C of each law
@@ -177,13 +177,15 @@ def _length(u: Array, axis: int = -1) -> Array:
     return xp.where(square > 0, xp.sqrt(xp.where(square > 0, square, 1.0)), 0.0)
 
 
-def with_normals(given: Array, actual: tuple[int, ...], normals: Array, mu: Array, reaction: Reaction) -> Nature:
+def with_normals(
+    given: Array, actual: tuple[int, ...], normals: Array, mu: Array, reaction: Reaction
+) -> NonidealForces:
     """The shares of all laws, those in ``actual`` given for a unit normal force, with their normal forces found.
 
     normals (k, c, m + 1)    for each component of N the row n of nᵀλ, and what is added to that
     """
     if not actual:
-        return Nature(given, None)
+        return NonidealForces(given, None)
     chosen = np.array(actual)
     others = np.setdiff1d(np.arange(len(given)), chosen)
     xp = namespace_of(given, normals)
@@ -199,4 +201,4 @@ def with_normals(given: Array, actual: tuple[int, ...], normals: Array, mu: Arra
         G, u0 = _length(G, axis=1), _length(u0)
     chosen_size = (np.arange(len(given))[:, None] == chosen) @ xp.abs(u)
     sizes = xp.where(np.isin(np.arange(len(given)), chosen), chosen_size, 1.0)
-    return Nature(sizes[:, None] * given, Normals(u, solutions, G, u0, mu))
+    return NonidealForces(sizes[:, None] * given, Normals(u, solutions, G, u0, mu))

@@ -12,7 +12,7 @@ from dalembert.arrays import cholesky, is_traced, least_squares, namespace_of, p
 from dalembert.equation.formulation import Formulation, Geometry, Part, Quality
 from dalembert.equation.pseudo_inverse import square_roots
 from dalembert.errors import InputError
-from dalembert.later import jnp
+from dalembert.lazy_jax import jnp
 from dalembert.linear_algebra import padded_null_space
 from dalembert.tolerances import ROUNDING
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.equation import straight_line as sl
 from dalembert.equation.dynamics import Engine, Watch
-from dalembert.later import jnp
+from dalembert.lazy_jax import jnp
 from dalembert.stabilisation import Gains, damping
 from dalembert.tolerances import RANK_TOLERANCE, ROUNDING
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
-from dalembert.fitting.given import bounds_of
+from dalembert.fitting.fit_inputs import bounds_of
 from dalembert.fitting.observation import Observation
 from dalembert.fitting.problem import Problem
 from dalembert.fitting.result import Fit

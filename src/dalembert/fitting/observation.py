@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
+from dalembert.model.input_values import column_values, named_values, time_values
 from dalembert.model.ordering import name_of, quoted
-from dalembert.model.values import column_values, named_values, time_values
 
 Floats = NDArray[np.float64]
 

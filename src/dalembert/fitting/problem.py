@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import DalembertError, InputError
-from dalembert.fitting.given import known_of, names_of, noise_of, observations_of, values_for
+from dalembert.fitting.fit_inputs import known_of, names_of, noise_of, observations_of, values_for
+from dalembert.fitting.free_start import FreeStart
 from dalembert.fitting.observation import Observation
-from dalembert.fitting.start import FreeStart
-from dalembert.integration.start import onto_constraints
+from dalembert.integration.start_states import onto_constraints
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
+from dalembert.model.input_values import state_values
 from dalembert.model.system import System, kind_of_object
-from dalembert.model.values import state_values
 from dalembert.verbs import simulate
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
-from dalembert.later import refuse_forked_process
+from dalembert.lazy_jax import refuse_forked_process
 from dalembert.stabilisation import Gains
 
 SOON_READY = {"xla_backend_optimization_level": 0}

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
-from dalembert.later import lax
+from dalembert.lazy_jax import lax
 from dalembert.stabilisation import Gains
 
 if TYPE_CHECKING:

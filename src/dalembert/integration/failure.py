@@ -11,7 +11,7 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.hand_over import trouble_ahead
 from dalembert.integration.integrate import Path
-from dalembert.integration.method import Method, halves
+from dalembert.integration.method import Method, split_state
 from dalembert.integration.state_answer import answer_at, trouble_at
 
 SO_FAR = " The motion so far is in `error.trajectory`."
@@ -23,7 +23,7 @@ def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> st
     t = float(path.t[-1])
     if path.refusal:
         return f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}: {path.refusal}{SO_FAR}"
-    q, qd = halves(path.y[-1])
+    q, qd = split_state(path.y[-1])
     where = ", ".join(f"{name} = {value:.6g}" for name, value in zip(dynamics.coordinates, q, strict=True))
     reason = _reason(dynamics, method, path, p, t, q, qd)
     return (

@@ -14,14 +14,22 @@ import numpy as np
 from jax import Array
 
 from dalembert.equation.dynamics import Dynamics, Watch
-from dalembert.integration.classical import RungeKutta
+from dalembert.integration.classical_runge_kutta import RungeKutta
 from dalembert.integration.compiled import kept_by_dynamics
 from dalembert.integration.guarded_solver import GuardedSolver, Record, vector_field
-from dalembert.integration.method import Floats, Method, Numbers, Stretch, divided, halves, reunited
+from dalembert.integration.method import (
+    Floats,
+    Method,
+    StepBatch,
+    Tolerances,
+    restore_tolerances,
+    split_state,
+    strip_tolerances,
+)
 from dalembert.integration.time_segments import Segment
-from dalembert.later import refuse_forked_process
+from dalembert.lazy_jax import refuse_forked_process
 
-STRETCH = 512
+BATCH_STEPS = 512
 """Steps in one stretch; a longer run goes on with the next one, showing progress in between."""
 
 
@@ -51,25 +59,25 @@ def _with_tolerances(solver: Any, method: Method) -> Any:
     return solver
 
 
-def general_stretch(dynamics: Dynamics, method: Method, y: Floats, t: float, segment: Segment, p: Any) -> Stretch:
-    """Up to ``STRETCH`` steps from a state towards the end of a segment."""
+def general_batch(dynamics: Dynamics, method: Method, y: Floats, t: float, segment: Segment, p: Any) -> StepBatch:
+    """Up to ``BATCH_STEPS`` steps from a state towards the end of a segment."""
     refuse_forked_process()
     method = replace(method, max_step=min(method.max_step, segment.max_step))
     numbers = (jnp.asarray(x) for x in (y, t, segment.end))
-    found = jax.tree.map(np.asarray, _solve(dynamics, *divided(method, STRETCH), *numbers, p))
+    found = jax.tree.map(np.asarray, _solve(dynamics, *strip_tolerances(method, BATCH_STEPS), *numbers, p))
     # diffrax keeps the step at which it gives up, whatever its error
-    accepted = max(int(found.accepted) - int(found.shrunk | found.record.leapt), 0)
+    accepted = max(int(found.accepted) - int(found.shrunk | found.record.moved_far), 0)
     record, changed_at = found.record, float(found.record.changed_at)
-    return Stretch(
+    return StepBatch(
         t=found.t[:accepted],
         y=found.y[:accepted],
         rejected=int(found.rejected),
         finished=bool(found.finished),
         to_be_continued=bool(found.to_be_continued),
-        sound=bool(found.sound),
+        valid=bool(found.valid),
         ranks=[int(record.lowest), int(record.highest), int(record.rank)],
         rank_changes=[changed_at] if np.isfinite(changed_at) else [],
-        leapt=bool(record.leapt),
+        moved_far=bool(record.moved_far),
     )
 
 
@@ -83,7 +91,7 @@ class _Solved(NamedTuple):
     finished: Any
     to_be_continued: Any
     shrunk: Any
-    sound: Any
+    valid: Any
     record: Record
 
 
@@ -96,9 +104,9 @@ def guarded(dynamics: Dynamics, method: Method) -> GuardedSolver:
 
 
 @kept_by_dynamics()
-def _solve(dynamics: Dynamics, shape: Method, numbers: Numbers, y0: Array, t0: Any, t1: Any, p: Any) -> _Solved:
-    method = reunited(shape, numbers)
-    watch: Watch = dynamics.engine.watch(*halves(y0), t0, p)
+def _solve(dynamics: Dynamics, shape: Method, numbers: Tolerances, y0: Array, t0: Any, t1: Any, p: Any) -> _Solved:
+    method = restore_tolerances(shape, numbers)
+    watch: Watch = dynamics.engine.watch(*split_state(y0), t0, p)
     # the function that `diffeqsolve` compiles, since that would keep the system for as long as the process lives
     solution = diffrax.diffeqsolve.__wrapped__(  # pyright: ignore
         vector_field(dynamics, method.formulation, method.drift),
@@ -122,7 +130,7 @@ def _solve(dynamics: Dynamics, shape: Method, numbers: Numbers, y0: Array, t0: A
         solution.result == ended.successful,
         solution.result == ended.max_steps_reached,
         solution.result == ended.dt_min_reached,
-        watch.sound,
+        watch.valid,
         solution.solver_state[1],
     )
 

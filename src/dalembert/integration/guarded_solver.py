@@ -17,7 +17,7 @@ from jax import Array
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
-from dalembert.integration.method import halves
+from dalembert.integration.method import split_state
 from dalembert.native.step_control import ABRUPT, FIXED_ABRUPT, FIXED_ROUNDING
 
 TOO_LARGE = 1e30
@@ -28,13 +28,14 @@ SHORTEST = 1e-12
 
 
 class Record(NamedTuple):
-    """Lowest and highest rank of the constraint rows so far, the time of its last change, and whether a step leapt."""
+    """Lowest and highest rank of the constraint rows so far, the time of its last change, and whether projection moved
+    a state far."""
 
     rank: Array
     lowest: Array
     highest: Array
     changed_at: Array
-    leapt: Array
+    moved_far: Array
 
 
 class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
@@ -100,20 +101,20 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     def step(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any, solver_state: Any, made_jump: Any) -> Any:
         p, _ = args
         inner, record = solver_state
-        watch = self.dynamics.engine.watch(*halves(y0), t0, p)
+        watch = self.dynamics.engine.watch(*split_state(y0), t0, p)
         y1, error, dense, inner, result = self.solver.step(terms, t0, t1, y0, (p, watch), inner, made_jump)
         reached: Array = y1
-        y1 = jnp.concatenate(self.drift.correct(self.dynamics, *halves(reached), t1, p, watch.rows))
+        y1 = jnp.concatenate(self.drift.correct(self.dynamics, *split_state(reached), t1, p, watch.rows))
         if self.tolerances is not None and error is not None:
             error = jnp.where(self._far(reached, y1), REJECTED * self._allowed(reached, y1), error)
-        leapt = jnp.asarray(False)
+        moved_far = jnp.asarray(False)
         if self.fixed and not self.lenient:
-            leapt = self._leaps(y0, reached, y1)
-            result = diffrax.RESULTS.where(leapt, diffrax.RESULTS.internal_error, result)
+            moved_far = self._moves_far(y0, reached, y1)
+            result = diffrax.RESULTS.where(moved_far, diffrax.RESULTS.internal_error, result)
         if self.strict:
             # Any result other than success ends the integration; why is found out afterwards, at the state itself.
             stop = diffrax.RESULTS.internal_error
-            result = diffrax.RESULTS.where(watch.sound, result, stop)
+            result = diffrax.RESULTS.where(watch.valid, result, stop)
         if self.slides is not None:
             one_way = self.slides(t0, y0, t1, y1, p)
             short = self.fixed | (t1 - t0 <= SHORTEST * jnp.maximum(jnp.abs(t1), 1.0))
@@ -125,7 +126,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
             jnp.minimum(record.lowest, watch.rank),
             jnp.maximum(record.highest, watch.rank),
             jnp.where(watch.rank != record.rank, t0, record.changed_at),
-            leapt,
+            moved_far,
         )
         return y1, error, dense, (inner, record), result
 
@@ -137,7 +138,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         """Whether the drift cure moved the state by far more than the tolerance, or to nowhere."""
         return ~jnp.all(jnp.abs(y1 - reached) <= ABRUPT * self._allowed(reached, y1))
 
-    def _leaps(self, y0: Array, reached: Array, y1: Array) -> Array:
+    def _moves_far(self, y0: Array, reached: Array, y1: Array) -> Array:
         """Whether the drift cure moved the state farther than a fixed step did: no truncation error does that."""
         moved, step = jnp.sum((y1 - reached) ** 2), jnp.sum((reached - y0) ** 2)
         return moved > FIXED_ABRUPT * step + FIXED_ROUNDING * jnp.sum(reached**2)
@@ -153,7 +154,7 @@ def vector_field(dynamics: Dynamics, formulation: Formulation, drift: Drift) -> 
 
     def field(t: Any, y: Array, args: Any) -> Array:
         p, watch = args
-        q, qd = halves(y)
+        q, qd = split_state(y)
         return jnp.concatenate([qd, dynamics.acceleration(q, qd, t, p, watch.rows, gains, formulation)])
 
     return diffrax.ODETerm(field)

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.equation.answer_checks import require_positive
 from dalembert.equation.dynamics import Dynamics, Terms
-from dalembert.equation.verdict import require_positive
 from dalembert.errors import MassMatrixError
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, in_mass_metric
-from dalembert.integration.start import terms_at
+from dalembert.integration.start_states import terms_at
 from dalembert.integration.state_answer import answer_at, answers_by_numpy, trouble_at
 from dalembert.mass import in_units, own_units
 from dalembert.native.elimination import CLEARLY_INDEPENDENT, CLEARLY_POSITIVE

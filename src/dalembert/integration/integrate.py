@@ -12,23 +12,30 @@ import numpy as np
 
 from dalembert.equation.dynamics import Dynamics
 from dalembert.extras import require
-from dalembert.integration.abrupt import Jump, across, contradiction_at, find_abrupt_change, kink_ahead, kink_beside
+from dalembert.integration.abrupt_changes import (
+    Jump,
+    across,
+    contradiction_at,
+    find_abrupt_change,
+    kink_ahead,
+    kink_beside,
+)
 from dalembert.integration.hand_over import excluded_ahead, has_no_answer, is_stuck
-from dalembert.integration.leap import Leap, leap
-from dalembert.integration.method import Floats, Method, Stretch
+from dalembert.integration.method import Floats, Method, StepBatch
 from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.progress import Progress
+from dalembert.integration.singularity_crossing import SingularityCrossing, cross_singularity
 from dalembert.integration.step_monitor import StepMonitor
 from dalembert.integration.time_segments import MOST_EVENTS, Segment, segments_of, with_stops
 from dalembert.native.stepper import FINISHED
 
-NATIVE_STRETCH = 16384
+NATIVE_BATCH = 16384
 """Steps of machine code between two looks at the clock."""
 
-FIRST_STRETCH = 256
+FIRST_BATCH = 256
 """The same at first, since most runs need no more: room for steps is not free."""
 
-WATCHED_STRETCH = 64
+WATCHED_BATCH = 64
 """The same where somebody watches for the step to stop at: those beyond it are wasted."""
 
 RECENT = 1024
@@ -40,12 +47,12 @@ LAST_STEPS = (64, 256, 1024)
 STAGNANT = 1e-9
 """The part of the run that a full batch of steps must cover."""
 
-LEAPT = (
+MOVED_FAR = (
     "projection would move the state farther than the next step does: a constraint jumps or has a kink there. Adaptive "
     "steps find the place."
 )
 
-NO_STEPS = Stretch(np.empty(0), np.empty((0, 0)), 0, False, False, True, [], [])
+NO_STEPS = StepBatch(np.empty(0), np.empty((0, 0)), 0, False, False, True, [], [])
 """No step could be taken, and none can be by other means."""
 
 Watch = Callable[[Floats, Floats, NativeSteps | None], int | None]
@@ -59,7 +66,7 @@ class Path:
     native        the compiled integrator that all of it was done with, or None
     handed_over   when the compiled integrator handed over to the general one, or None
     stopped       whether a watch ended it
-    leaps         across singular positions
+    crossings     of singular positions
     jumps         of velocities, by impulses
     forgotten     whether steps of a long run were not kept
     refusal       why no motion can follow, if that is known: a constraint whose position jumps
@@ -70,7 +77,7 @@ class Path:
     t: Any
     y: Any
     finished: bool
-    sound_start: bool = True
+    valid_start: bool = True
     steps: int = 0
     rejected: int = 0
     seconds: float = 0.0
@@ -79,7 +86,7 @@ class Path:
     native: NativeSteps | None = None
     handed_over: float | None = None
     stopped: bool = False
-    leaps: list[Leap] = field(default_factory=list[Leap])
+    crossings: list[SingularityCrossing] = field(default_factory=list[SingularityCrossing])
     jumps: list[Jump] = field(default_factory=list[Jump])
     forgotten: bool = False
     refusal: str = ""
@@ -143,7 +150,7 @@ class _Integration:
         self.path = Path(self.ts[0], self.ys[0], finished=False, native=self.native, monitor=self.monitor)
         self.seen: list[int] = []
         self.crossed = 0
-        self.room = FIRST_STRETCH if watch is None else WATCHED_STRETCH
+        self.room = FIRST_BATCH if watch is None else WATCHED_BATCH
 
     @property
     def here(self) -> tuple[Floats, float]:
@@ -174,8 +181,8 @@ class _Integration:
                     return False
                 continue
             if path.refusal or not self._cross_abrupt_change():
-                if batch.leapt and not path.refusal:
-                    path.refusal = LEAPT
+                if batch.moved_far and not path.refusal:
+                    path.refusal = MOVED_FAR
                 return False
             if self.here[1] >= segment.end:
                 return segment.end < self.t1
@@ -196,7 +203,7 @@ class _Integration:
             self.path.refusal = found or kink_ahead(self.dynamics, y, t, self.t1, self.p)
         return after
 
-    def _batch(self, segment: Segment) -> Stretch:
+    def _batch(self, segment: Segment) -> StepBatch:
         """Some steps towards the end of a segment, by the first of three ways that has an answer."""
         (y, t), native, path = self.here, self.native, self.path
         batch = None
@@ -204,21 +211,21 @@ class _Integration:
             batch = _native_batch(native, y, t, segment.end, min(self.method.max_steps - path.steps, self.room))
             if batch is None and self._cannot_go_on(native, segment.end):
                 # a fixed step from a state like that is refused only where its projection moves it far
-                return NO_STEPS._replace(sound=path.steps > 0, leapt=native.fixed is not None)
+                return NO_STEPS._replace(valid=path.steps > 0, moved_far=native.fixed is not None)
             if batch is None and path.native is not None and native.fixed is None:
-                batch = self._leap(native, segment.end)
+                batch = self._cross_singularity(native, segment.end)
             if batch is None and (self._abrupt_change() is not None or path.refusal):
                 return NO_STEPS
             if batch is None and has_no_answer(self.dynamics, self.method, y, t, self.p):
-                return NO_STEPS._replace(sound=path.steps > 0)
+                return NO_STEPS._replace(valid=path.steps > 0)
         if batch is None:
             # diffrax takes long to import, and most runs do without it
             require("diffrax")
-            from dalembert.integration.general_steps import general_stretch
+            from dalembert.integration.general_steps import general_batch
 
             if path.native is not None:
                 path.handed_over, path.native = t, None
-            batch = general_stretch(self.dynamics, self.method, y, t, segment, self.p)
+            batch = general_batch(self.dynamics, self.method, y, t, segment, self.p)
         return batch
 
     def _cannot_go_on(self, native: NativeSteps, end: float) -> bool:
@@ -234,7 +241,7 @@ class _Integration:
             path.refusal = excluded_ahead(self.dynamics, native, y, t, float(np.diff(recent).max()), end)
         return bool(path.refusal)
 
-    def _stagnates(self, batch: Stretch) -> bool:
+    def _stagnates(self, batch: StepBatch) -> bool:
         """Whether the last steps have led nowhere; this is then why no motion can follow."""
         path, end = self.path, float(batch.t[-1])
         for count in LAST_STEPS:
@@ -244,14 +251,14 @@ class _Integration:
                 break
             path.refusal = kink_beside(self.dynamics, batch.y[last], end, self.p)
         ahead = float(batch.t[-1] - batch.t[0])
-        if not path.refusal and len(batch.t) >= NATIVE_STRETCH and ahead <= STAGNANT * (self.t1 - self.t0):
+        if not path.refusal and len(batch.t) >= NATIVE_BATCH and ahead <= STAGNANT * (self.t1 - self.t0):
             path.refusal = (
                 f"the last {len(batch.t)} steps took it only {ahead:.1e} farther. A force or a constraint jumps to and "
                 f"fro there: smooth it, or end the motion before."
             )
         return bool(path.refusal)
 
-    def _watched(self, batch: Stretch) -> Stretch:
+    def _watched(self, batch: StepBatch) -> StepBatch:
         """The steps of a batch up to the one to stop at, if there is one."""
         assert self.watch is not None
         y, t = self.here
@@ -259,16 +266,16 @@ class _Integration:
         self.path.stopped = last is not None
         return batch if last is None else batch._replace(t=batch.t[:last], y=batch.y[:last], finished=False)
 
-    def _keep(self, batch: Stretch) -> None:
+    def _keep(self, batch: StepBatch) -> None:
         path, (y, t) = self.path, self.here
-        path.sound_start &= path.steps > 0 or batch.sound
+        path.valid_start &= path.steps > 0 or batch.valid
         path.steps += len(batch.t)
         path.rejected += batch.rejected
         if self.seen and batch.ranks and batch.ranks[0] != self.seen[-1]:
             path.rank_changes.append(t)
         self.seen += batch.ranks
         path.rank_changes += batch.rank_changes
-        self.room = NATIVE_STRETCH if self.watch is None else WATCHED_STRETCH
+        self.room = NATIVE_BATCH if self.watch is None else WATCHED_BATCH
         if len(batch.t):
             self.monitor.see(t, y, batch.t, batch.y, None if path.native is None else path.native.rows)
             self.ts.append(batch.t)
@@ -304,18 +311,18 @@ class _Integration:
         self.ts.append(np.array([t]))
         self.ys.append(y[None])
 
-    def _leap(self, native: NativeSteps, end: float) -> Stretch | None:
+    def _cross_singularity(self, native: NativeSteps, end: float) -> StepBatch | None:
         """Across a singular position, as one step."""
-        found = leap(native, np.concatenate(self.ts), np.concatenate(self.ys), end)
+        found = cross_singularity(native, np.concatenate(self.ts), np.concatenate(self.ys), end)
         if found is None:
             return None
-        self.path.leaps.append(found)
+        self.path.crossings.append(found)
         landed = found.states(found.end)[0]
-        if native.trusts(landed, found.end):
+        if native.is_well_conditioned(landed, found.end):
             landed = native.engine.projected(landed, found.end, native.p)
         native.step = 0.0
         finished = found.end == end
-        return Stretch(np.array([found.end]), landed[None], 0, finished, not finished, True, [len(native.rows)], [])
+        return StepBatch(np.array([found.end]), landed[None], 0, finished, not finished, True, [len(native.rows)], [])
 
     def path_so_far(self) -> Path:
         path, most = self.path, self.method.max_steps
@@ -327,9 +334,9 @@ class _Integration:
         return path
 
 
-def _native_batch(native: NativeSteps, y: Floats, t: float, t1: float, most: int) -> Stretch | None:
-    found = native.stretch(y, t, t1, most)
+def _native_batch(native: NativeSteps, y: Floats, t: float, t1: float, most: int) -> StepBatch | None:
+    found = native.step_batch(y, t, t1, most)
     if found is None:
         return None
     finished = found.ending == FINISHED
-    return Stretch(found.t, found.y, found.rejected, finished, not finished, True, [len(native.rows)], [])
+    return StepBatch(found.t, found.y, found.rejected, finished, not finished, True, [len(native.rows)], [])

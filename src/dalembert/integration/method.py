@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How to integrate, and what comes out of a stretch of it."""
+"""How to integrate, and what comes out of a batch of steps."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Method:
         return "Dopri8" if self.step is None else "RungeKutta"
 
 
-class Numbers(NamedTuple):
+class Tolerances(NamedTuple):
     """What of a method may change without anything being compiled anew."""
 
     rtol: Any
@@ -57,22 +57,22 @@ class Numbers(NamedTuple):
     max_step: Any
 
 
-def divided(method: Method, max_steps: int = 0) -> tuple[Method, Numbers]:
-    """A method without its numbers, which compiled programs are kept by, and these; ``reunited`` undoes it.
+def strip_tolerances(method: Method, max_steps: int = 0) -> tuple[Method, Tolerances]:
+    """A method without its numbers, which compiled programs are kept by, and these; ``restore_tolerances`` undoes it.
 
     How many steps are left must not decide what is compiled either: ``max_steps`` of a program takes their place.
     """
     given = (method.rtol, method.atol, method.step, method.max_step)
-    numbers = Numbers(*(None if x is None else np.asarray(x, float) for x in given))
+    numbers = Tolerances(*(None if x is None else np.asarray(x, float) for x in given))
     fixed = None if method.step is None else 0.0
     return replace(method, rtol=0.0, atol=0.0, step=fixed, max_steps=max_steps, max_step=0.0), numbers
 
 
-def reunited(method: Method, numbers: Numbers) -> Method:
+def restore_tolerances(method: Method, numbers: Tolerances) -> Method:
     return replace(method, **numbers._asdict())
 
 
-class Stretch(NamedTuple):
+class StepBatch(NamedTuple):
     """Some steps: times (k,) and states (k, 2n), how it ended, if the start was sound, and the ranks that were seen."""
 
     t: Floats
@@ -80,13 +80,13 @@ class Stretch(NamedTuple):
     rejected: int
     finished: bool
     to_be_continued: bool
-    sound: bool
+    valid: bool
     ranks: list[int]
     rank_changes: list[float]
-    leapt: bool = False  # a projection moved the state farther than the last step, which is left out
+    moved_far: bool = False  # a projection moved the state farther than the last step, which is left out
 
 
-def halves(y: Any) -> tuple[Any, Any]:
+def split_state(y: Any) -> tuple[Any, Any]:
     """q and qd."""
     n = y.shape[-1] // 2
     return y[..., :n], y[..., n:]

@@ -57,12 +57,12 @@ class NativeSteps:
             native.engine(rows, *cure_of(self.drift, self.dynamics.levels), refined, self.fixed is not None),
         )
 
-    def stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
+    def step_batch(self, y: Floats, t: float, end: float, room: int) -> Any:
         """Up to ``room`` steps, or None if not even one can be taken."""
         self.begin(y, t)
-        found = self._stretch(y, t, end, room)
+        found = self._step_batch(y, t, end, room)
         if not len(found.t) and self._chosen_anew(y, t):
-            found = self._stretch(y, t, end, room)
+            found = self._step_batch(y, t, end, room)
         return found if len(found.t) else None
 
     def _chosen_anew(self, y: Floats, t: float) -> bool:
@@ -73,10 +73,10 @@ class NativeSteps:
         self._use(rows, y, t)
         return True
 
-    def _stretch(self, y: Floats, t: float, end: float, room: int) -> Any:
+    def _step_batch(self, y: Floats, t: float, end: float, room: int) -> Any:
         settings = self.settings(t, end, len(y))
         step = self.step if self.fixed is None else self.fixed
-        found, step = self.engine.stretch(y, t, end, step, self.p, settings, room)
+        found, step = self.engine.step_batch(y, t, end, step, self.p, settings, room)
         self.step = step if len(found.t) else 0.0
         return found
 
@@ -84,13 +84,13 @@ class NativeSteps:
         """Tolerances and bounds of the step, as machine code reads them."""
         return settings_of(t, end, self.rtol, self.atol, self.max_step, size)
 
-    def trusts(self, y: Floats, t: float) -> bool:
+    def is_well_conditioned(self, y: Floats, t: float) -> bool:
         """Whether it answers for the acceleration at a state."""
         return self.engine.slope(y, t, self.p)[-1] == 1.0
 
     def accepts(self, y: Floats, t: float) -> bool:
         """Whether it would take a step from a state, if only a short one: the rows that are left out agree as well."""
-        return self.trusts(y, t) and self.engine.agrees(y, t, self.p)
+        return self.is_well_conditioned(y, t) and self.engine.agrees(y, t, self.p)
 
     def sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         """States and all that follows from them at times reached by one step each, by the names of ``Trajectory``.
@@ -98,40 +98,42 @@ class NativeSteps:
         And which of them the machine code answers for. Among the names is "accurate": whether that step was.
         """
         self.begin(y0[0], float(t0[0]))
-        found, trusted = self._sample(t0, y0, times)
-        if not trusted.all() and self._chosen_anew(y0[0], float(t0[0])):
+        found, well_conditioned = self._sample(t0, y0, times)
+        if not well_conditioned.all() and self._chosen_anew(y0[0], float(t0[0])):
             return self._sample(t0, y0, times)
-        return found, trusted
+        return found, well_conditioned
 
     def _sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
-        y, told, trust = self.engine.sample(t0, y0, times, self.p, self.settings(0.0, 0.0, y0.shape[1]))
-        trusted = trust > 0
+        y, outputs, trust = self.engine.sample(t0, y0, times, self.p, self.settings(0.0, 0.0, y0.shape[1]))
+        well_conditioned = trust > 0
         if not np.isfinite(y).all():
-            trusted &= np.isfinite(y).all(axis=1)
-        if not trusted.all():
-            solved = {name: values for name, values in told.items() if name != "energy"}
-            told |= {name: np.where(trusted[:, None], values, 0.0) for name, values in solved.items()}
+            well_conditioned &= np.isfinite(y).all(axis=1)
+        if not well_conditioned.all():
+            solved = {name: values for name, values in outputs.items() if name != "energy"}
+            outputs |= {name: np.where(well_conditioned[:, None], values, 0.0) for name, values in solved.items()}
         n, count = y.shape[1] // 2, len(times)
         kept = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
-        found: dict[str, Any] = {name: told[name] for name in kept}
+        found: dict[str, Any] = {name: outputs[name] for name in kept}
         if len(self.rows) < len(self.dynamics.levels):
-            A = told["constraint_matrix"].reshape(count, -1, n)
+            A = outputs["constraint_matrix"].reshape(count, -1, n)
             pushes = shortest_multipliers(A)
-            found["multipliers"] = np.einsum("kmn,kn->km", pushes, told["ideal_force"])
-            reaction = told["ideal_force"] + told["nonideal_force"] - told["nature"]
+            found["multipliers"] = np.einsum("kmn,kn->km", pushes, outputs["ideal_force"])
+            reaction = outputs["ideal_force"] + outputs["nonideal_force"] - outputs["nature"]
             found["reactions"] = np.einsum("kmn,kn->km", pushes, reaction)
-        if told["energy"].size:
-            found["energy"] = told["energy"][:, 0]
+        if outputs["energy"].size:
+            found["energy"] = outputs["energy"][:, 0]
         found |= {
             "q": y[:, :n],
             "qd": y[:, n:],
             "rank": np.full(count, len(self.rows)),
             "inconsistency": np.zeros(count),
-            "violation": at_own_level(self.dynamics.levels, told["position"], told["velocity"], told["residual"]),
-            "velocity_violation": told["velocity"],
+            "violation": at_own_level(
+                self.dynamics.levels, outputs["position"], outputs["velocity"], outputs["residual"]
+            ),
+            "velocity_violation": outputs["velocity"],
             "accurate": trust != UNRELIABLE,
         }
-        return found, trusted
+        return found, well_conditioned
 
 
 def cure_of(drift: Drift, levels: tuple[str, ...]) -> tuple[int | None, Any]:

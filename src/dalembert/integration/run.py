@@ -9,27 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.equation.answer_checks import refuse_trouble, require_fit
 from dalembert.equation.array_engine import array_engine
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
-from dalembert.equation.verdict import refuse_trouble, require_fit
 from dalembert.errors import SimulationError, StateError
 from dalembert.extras import require
-from dalembert.integration.crossings import crossing_notes
+from dalembert.integration.bifurcations import crossing_notes
+from dalembert.integration.default_tolerances import coarse_notes, with_tolerances
 from dalembert.integration.drift import Projection
 from dalembert.integration.failure import why
 from dalembert.integration.integrate import Path, integrate
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.progress import Progress
-from dalembert.integration.scales import coarse_notes, with_tolerances
-from dalembert.integration.start import nearest_state, require_start
-from dalembert.integration.state_answer import answer_at, answers_by_numpy, outputs_at
+from dalembert.integration.start_states import nearest_state, require_start
+from dalembert.integration.state_answer import answer_at, answers_by_numpy, numpy_outputs
 from dalembert.integration.step_monitor import kink_notes
 from dalembert.integration.trajectory import Trajectory
-from dalembert.later import jnp
+from dalembert.lazy_jax import jnp
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
 
 Floats = NDArray[np.float64]
@@ -107,12 +107,12 @@ def followed(
     while True:
         outputs = None if all_steps else times
         path = integrate(dynamics, method, y0, t0, t1, p, bar, stops=stops, outputs=outputs, corrected=corrected)
-        if not path.sound_start:
+        if not path.valid_start:
             # the default formulation is watched by the integrator itself, which saves checking the start of every run
             q0, qd0 = np.split(y0, 2)
             refuse_start(dynamics, method, q0, qd0, times[0], p)
         reached = reached_times(path, times)
-        found = recorded(dynamics, method, path, reached, p)
+        found = outputs_along(dynamics, method, path, reached, p)
         doubtful = [float(t) for t in reached[~found["accurate"]] if t not in stops]
         if not doubtful or len(stops) > MOST_STOPS:
             return path, found
@@ -151,17 +151,17 @@ def _euclidean(dynamics: Dynamics) -> Dynamics:
     return replace(dynamics, compile=lambda: dynamics.compiled._replace(engine=engine))
 
 
-def recorded(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> dict[str, Any]:
+def outputs_along(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> dict[str, Any]:
     """The motion along a path, at any times on it, by the names of ``Trajectory``."""
     before = path.t.searchsorted(times, side="right") - 1  # a step's own time needs no step
     t0, y0 = path.t[before], path.y[before]
-    for leap in path.leaps:
-        within = (times > leap.start) & (times < leap.end)
-        t0[within], y0[within] = times[within], leap.states(times[within])
-    return told(dynamics, method, path.native, t0, y0, times, p)
+    for crossing in path.crossings:
+        within = (times > crossing.start) & (times < crossing.end)
+        t0[within], y0[within] = times[within], crossing.states(times[within])
+    return outputs_at(dynamics, method, path.native, t0, y0, times, p)
 
 
-def told(
+def outputs_at(
     dynamics: Dynamics, method: Method, native: NativeSteps | None, t0: Floats, y0: Floats, times: Floats, p: Any
 ) -> dict[str, Any]:
     """The motion at times reached by one step each from states at t0, or at these themselves, if times are t0."""
@@ -170,11 +170,11 @@ def told(
     found: dict[str, Any] = {}
     open_ = np.ones(len(times), bool)
     if native is not None:
-        found, trusted = native.sample(t0, y0, times)
-        open_ = ~trusted
+        found, well_conditioned = native.sample(t0, y0, times)
+        open_ = ~well_conditioned
         here = open_ & (times == t0)
         if here.any() and answers_by_numpy(dynamics):
-            others = outputs_at(dynamics, method, times[here], y0[here], p)
+            others = numpy_outputs(dynamics, method, times[here], y0[here], p)
             found |= {name: _filled(found[name], here, values) for name, values in others.items()}
             open_ &= ~here
     if open_.any():
@@ -231,12 +231,12 @@ def _trajectory(
 
 def _notes(path: Path, ranks: Any) -> tuple[str, ...]:
     notes = list(path.notes)
-    if path.leaps:
-        times = [f"{leap.singular:.6g}" for leap in path.leaps]
+    if path.crossings:
+        times = [f"{crossing.singular:.6g}" for crossing in path.crossings]
         shown = ", ".join(times[:MOST_TIMES]) + (f" and {len(times) - MOST_TIMES} more" * (len(times) > MOST_TIMES))
         notes.append(
             f"The constraints lose rank about t = {shown}; the motion is continued smoothly through there, to within "
-            f"{max(leap.uncertain for leap in path.leaps):.0e}."
+            f"{max(crossing.uncertain for crossing in path.crossings):.0e}."
         )
     lowest, highest = min(path.ranks[0], int(ranks.min())), max(path.ranks[1], int(ranks.max()))
     if lowest != highest:

@@ -15,9 +15,9 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.compiled import SOON_READY, kept_by_dynamics
 from dalembert.integration.general_steps import guarded
 from dalembert.integration.guarded_solver import vector_field
-from dalembert.integration.method import Method, Numbers, divided, halves, reunited
+from dalembert.integration.method import Method, Tolerances, restore_tolerances, split_state, strip_tolerances
 from dalembert.integration.native_steps import at_own_level
-from dalembert.later import refuse_forked_process
+from dalembert.lazy_jax import refuse_forked_process
 from dalembert.native.step_control import INACCURATE
 
 SHEET = 256
@@ -38,17 +38,17 @@ def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: 
         starts, states, ends = (
             jnp.asarray(np.concatenate([x[mine], np.repeat(x[-1:], SHEET - count, axis=0)])) for x in (t0, y0, times)
         )
-        found = _sample(dynamics, *divided(method), starts, states, ends, jnp.asarray(count), p)
+        found = _sample(dynamics, *strip_tolerances(method), starts, states, ends, jnp.asarray(count), p)
         parts.append({name: np.asarray(values)[:count] for name, values in found.items()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 @kept_by_dynamics(SOON_READY)
 def _sample(
-    dynamics: Dynamics, shape: Method, numbers: Numbers, t0: Array, y0: Array, times: Array, count: Array, p: Any
+    dynamics: Dynamics, shape: Method, numbers: Tolerances, t0: Array, y0: Array, times: Array, count: Array, p: Any
 ) -> dict[str, Array]:
-    """The first ``count`` times of a sheet; what stands below them means nothing."""
-    method = reunited(shape, numbers)
+    """The first ``count`` times of a batch; what stands below them means nothing."""
+    method = restore_tolerances(shape, numbers)
     advance = _one_step(dynamics, method, p)
 
     @jax.jit  # traced once, for its shapes and for the loop
@@ -56,11 +56,11 @@ def _sample(
         state, accurate = advance(t0, y0, t)
         return _described(dynamics, method, state, t, p) | {"accurate": accurate}
 
-    def some(k: Array, sheet: dict[str, Array]) -> dict[str, Array]:
+    def some(k: Array, recorded: dict[str, Array]) -> dict[str, Array]:
         first = k * SIDE_BY_SIDE
         mine = (jax.lax.dynamic_slice_in_dim(x, first, SIDE_BY_SIDE) for x in (t0, y0, times))
         found = jax.vmap(at)(*mine)
-        return {name: jax.lax.dynamic_update_slice_in_dim(sheet[name], found[name], first, 0) for name in sheet}
+        return {name: jax.lax.dynamic_update_slice_in_dim(recorded[name], found[name], first, 0) for name in recorded}
 
     kinds = jax.eval_shape(at, t0[0], y0[0], times[0])
     empty = {name: jnp.zeros((SHEET, *kind.shape), kind.dtype) for name, kind in kinds.items()}
@@ -79,7 +79,7 @@ def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Ar
     def advance(t0: Array, y0: Array, t: Array) -> tuple[Array, Array]:
         # at the start itself there is no step to take; any length will do for the branch that is thrown away
         t1 = jnp.where(t > t0, t, t0 + 1e-3)
-        watch = dynamics.engine.watch(*halves(y0), t0, p)
+        watch = dynamics.engine.watch(*split_state(y0), t0, p)
         state = solver.init(term, t0, t1, y0, (p, watch))
         y1, error, *_ = solver.step(term, t0, t1, y0, (p, watch), state, made_jump=False)
         accurate = jnp.array(True)
@@ -92,7 +92,7 @@ def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Ar
 
 
 def _described(dynamics: Dynamics, method: Method, state: Array, t: Array, p: Any) -> dict[str, Array]:
-    q, qd = halves(state)
+    q, qd = split_state(state)
     # the forces of the equation that was integrated, with its stabilising terms
     answer = dynamics.answer(q, qd, t, p, method.formulation, method.drift.gains())
     terms = dynamics.terms(q, qd, t, p)

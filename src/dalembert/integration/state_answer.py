@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.answer_checks import contradiction, require_positive, require_small_residual
 from dalembert.equation.dynamics import Dynamics, Terms, stabilised
 from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import answer_of
 from dalembert.equation.painleve import refuse_undetermined
 from dalembert.equation.stacked_least_squares import at_time
-from dalembert.equation.verdict import contradiction, require_positive, require_small_residual
 from dalembert.errors import ConstraintError, MassMatrixError
 from dalembert.extras import require
 from dalembert.integration.method import Method
@@ -58,7 +58,7 @@ def answers_by_numpy(dynamics: Dynamics) -> bool:
     return dynamics.native is not None and dynamics.native.answers
 
 
-def outputs_at(dynamics: Dynamics, method: Method, t: Floats, y: Floats, p: Any) -> dict[str, Any]:
+def numpy_outputs(dynamics: Dynamics, method: Method, t: Floats, y: Floats, p: Any) -> dict[str, Any]:
     """All that follows from states y (k, 2n) at times (k,), by the names of ``Trajectory``, but for the energy.
 
     The same as ``sampling.sample`` gives at states that need no step, without compiling it.

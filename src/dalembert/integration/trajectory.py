@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
-from dalembert.integration.files import read, write
+from dalembert.integration.trajectory_files import read, write
 from dalembert.names import name_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Trajectory:
     statistics                            steps, rejected steps, seconds and the method, by name
     notes                                 what happened on the way, in sentences
     events                                (t, contact, "sticks" or "slips"), in order of time
-    accounts                              makes the ledger; not kept in files
+    ledger_source                              makes the ledger; not kept in files
     theory                                "d'Alembert", or the name of another mechanics, such as "vakonomic", which is
                                           then shown everywhere; there multipliers and forces are that theory's
 
@@ -78,7 +78,7 @@ class Trajectory:
     notes: tuple[str, ...] = ()
     theory: str = USUAL_THEORY
     events: tuple[Any, ...] = ()
-    accounts: Callable[[Trajectory], Ledger] | None = None
+    ledger_source: Callable[[Trajectory], Ledger] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "accounts": None}  # compiled programs cannot be pickled
@@ -207,14 +207,14 @@ class Trajectory:
         energy change less all work  audit     ...
         Coulomb of `floor` takes `x`, `y` for the Cartesian coordinates of one particle.
         """
-        if self.accounts is None:
+        if self.ledger_source is None:
             raise InputError(
                 "a ledger needs a run that `da.simulate` has just returned; this one was read from a file, or obeys "
                 "another mechanics than d'Alembert's. Simulate it again."
             )
         if len(self) < 2:
             raise InputError(f"a ledger needs a run of at least two times; this one has {len(self)}.")
-        return self.accounts(self)
+        return self.ledger_source(self)
 
     def plot(self, units: Mapping[Any, str] | None = None) -> Figure:
         """A figure of the motion against time: coordinates, constraint forces (ideal and nonideal), violations.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dalembert.equation.dynamics import Terms
-from dalembert.later import jax, jnp
+from dalembert.lazy_jax import jax, jnp
 from dalembert.model.function_system import FunctionConstraint, FunctionSystem
 
 if TYPE_CHECKING:

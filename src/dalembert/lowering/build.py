@@ -11,15 +11,15 @@ import numpy as np
 
 from dalembert.equation.array_engine import array_engine
 from dalembert.equation.dynamics import Compiled, Dynamics, Terms
-from dalembert.equation.reaction import Nature, Reaction
+from dalembert.equation.reaction import NonidealForces, Reaction
 from dalembert.equation.straight_line_engine import ScalarProgram, straight_line_engine
 from dalembert.errors import InputError, ModelError
-from dalembert.later import jax, jnp
+from dalembert.lazy_jax import jax, jnp
 from dalembert.lowering.autodiff import function_terms
-from dalembert.lowering.compiling import refuse_unknown_functions
 from dalembert.lowering.counting import count_elimination
-from dalembert.lowering.laws import array_law, scalar_law
-from dalembert.lowering.native import NativeSystem
+from dalembert.lowering.jax_functions import refuse_unknown_functions
+from dalembert.lowering.law_functions import array_law, scalar_law
+from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.source import Source, source_of
 from dalembert.lowering.symbolic import SymbolicFunctions, array_terms, symbolic_functions
 from dalembert.model.deep_stack import with_deep_stack
@@ -150,14 +150,14 @@ def _build_functions(system: FunctionSystem) -> Dynamics:
     )
 
 
-def _function_law(system: FunctionSystem) -> Callable[..., Nature] | None:
+def _function_law(system: FunctionSystem) -> Callable[..., NonidealForces] | None:
     if system.nonideal is None:
         return None
     given = jax.jit(system.nonideal)  # traced once
 
-    def law(q: Array, qd: Array, t: Any, p: Any, reaction: Reaction) -> Nature:
+    def law(q: Array, qd: Array, t: Any, p: Any, reaction: Reaction) -> NonidealForces:
         named = dict(zip(system.parameter_names, p, strict=True))
-        return Nature(jnp.asarray(given(q, qd, t, named, reaction.force), float)[None], None)
+        return NonidealForces(jnp.asarray(given(q, qd, t, named, reaction.force), float)[None], None)
 
     return law
 

@@ -9,9 +9,9 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model import graph
-from dalembert.model.placement import PlacedLaw
+from dalembert.model.friction_contacts import contacts
+from dalembert.model.law_placement import PlacedLaw
 from dalembert.model.standard_form import StandardForm, energy, gradient, standard_form
-from dalembert.model.sticking import contacts
 from dalembert.model.symbols import plain_multiplier
 from dalembert.model.system import System
 

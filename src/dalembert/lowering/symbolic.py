@@ -11,9 +11,9 @@ import sympy as sp
 
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.straight_line_engine import ScalarTerms
-from dalembert.later import jax
-from dalembert.lowering.compiling import assemble, compiled, flat
-from dalembert.lowering.laws import LawFunctions, law_functions
+from dalembert.lazy_jax import jax
+from dalembert.lowering.jax_functions import assemble, compiled, flat
+from dalembert.lowering.law_functions import LawFunctions, law_functions
 from dalembert.lowering.source import Source
 from dalembert.model.graph import Graph, is_large
 from dalembert.model.standard_form import StandardForm

@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.errors import InputError, ModelError, StateError
-from dalembert.integration.start import State
+from dalembert.integration.start_states import State
 from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.couplings import Drive
 from dalembert.mechanisms.forces import Applied, Gravity

@@ -17,8 +17,8 @@ from sympy.core.function import AppliedUndef
 
 from dalembert.errors import InputError, ModelError
 from dalembert.model.expressions import as_expression
+from dalembert.model.input_values import as_numbers
 from dalembert.model.symbols import t as time
-from dalembert.model.values import as_numbers
 
 
 def number(given: Any, argument: str) -> Any:

@@ -27,7 +27,7 @@ def derivative(expression: Any, variable: Any) -> Any:
 
 
 def gradient(expression: Any, variables: Sequence[Any]) -> tuple[Any, ...]:
-    """Partial derivatives, by one walk from the innermost parts outwards: each distinct part is differentiated once.
+    """Partial derivatives, by one member from the innermost parts outwards: each distinct part is differentiated once.
 
     Variables may be symbols, coordinates, or derivatives of coordinates, which do not depend on one another.
     """

@@ -97,7 +97,7 @@ class Same:
 
 
 def facts(expression: Any) -> Facts:
-    """Return the facts of an expression, found in one walk."""
+    """Return the facts of an expression, found in one member."""
     return _facts(Same(expression))
 
 

@@ -27,7 +27,7 @@ _SETTINGS = {  # those of ``lambdify``
 def numeric_function(arguments: Any, expressions: Any, modules: Any) -> Callable[..., Any]:
     """Return what ``sympy.lambdify`` makes of expressions and arguments, both nested tuples or lists.
 
-    SymPy's own search for common parts, its printers and what it does about names such as ``q.x`` walk through every
+    SymPy's own search for common parts, its printers and what it does about names such as ``q.x`` member through every
     copy of a part; they are given one part at a time here.
     """
     graph = Graph(_leaves(expressions))

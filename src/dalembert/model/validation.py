@@ -13,8 +13,8 @@ from sympy.core.function import AppliedUndef
 from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
+from dalembert.model.law_placement import placed_laws
 from dalembert.model.ordering import name_of, quoted, unknown_names
-from dalembert.model.placement import placed_laws
 from dalembert.model.standard_form import nonlinear_terms
 from dalembert.model.symbols import StateSymbols, free_parameters, functions_of_time, ideal_force, multiplier, t
 

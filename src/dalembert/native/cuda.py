@@ -18,8 +18,8 @@ from dalembert.errors import DeviceError, InputError
 Floats = NDArray[np.float64]
 
 
-class Card:
-    """The first graphics card that the driver finds; its memory and programs are shared with JAX and others."""
+class GpuDevice:
+    """The first GPU that the driver finds; its memory and programs are shared with JAX and others."""
 
     def __init__(self) -> None:
         self._driver = _driver()
@@ -38,7 +38,7 @@ class Card:
             text = ctypes.c_char_p()
             self._driver.cuGetErrorString(code, ctypes.byref(text))
             said = text.value.decode() if text.value else f"error {code}"
-            raise DeviceError(f"the graphics card must do what it is asked to; {function} says: {said}.")
+            raise DeviceError(f"the GPU must do what it is asked to; {function} says: {said}.")
 
     def use(self) -> None:
         """Make it the card of this thread."""
@@ -86,10 +86,10 @@ def _driver() -> Any:
         return ctypes.CDLL(name)
     except OSError:
         raise InputError(
-            f'`device` must be "cpu" on this machine: there is no driver of an NVIDIA graphics card ({name}).'
+            f'`device` must be "cpu" on this machine: there is no driver of an NVIDIA GPU ({name}).'
         ) from None
 
 
 @lru_cache
-def card() -> Card:
-    return Card()
+def gpu_device() -> GpuDevice:
+    return GpuDevice()

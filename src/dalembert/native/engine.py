@@ -12,18 +12,18 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from dalembert.native.assembly import MachineCode, write_program
-from dalembert.native.beginning import write_stretch
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.fixed_stepper import write_fixed_stepper
-from dalembert.native.parts import write_parts
+from dalembert.native.initial_step import write_step_batch
+from dalembert.native.integrator_parts import write_parts
 from dalembert.native.runge_kutta import RUNGE_KUTTA
 from dalembert.native.stepper import write_sample, write_stepper
-from dalembert.native.tape import Account, Program
+from dalembert.native.tape import OutputLengths, Program
 
 Floats = NDArray[np.float64]
 
 
-class Stretch(NamedTuple):
+class StepBatch(NamedTuple):
     """Some steps: times (k,), states (k, 2n), how many were rejected, and how it ended (see ``stepper``)."""
 
     t: Floats
@@ -44,24 +44,28 @@ class NativeEngine:
         accelerate: Program,
         project: Program | None,
         agree: Program | None,
-        account: tuple[Program, Account],
+        outputs: tuple[Program, OutputLengths],
         fixed: bool = False,
     ):
         module = ir.Module()
-        told, self.account = account
+        program, self.output_lengths = outputs
         parts = write_parts(module, n, RUNGE_KUTTA if fixed else DORMAND_PRINCE, accelerate, project, agree)
         stepper = (write_fixed_stepper if fixed else write_stepper)(module, parts)
         write_sample(
-            module, parts, stepper.reached, write_program(module, "account", told, hot=False), sum(self.account)
+            module,
+            parts,
+            stepper.reached,
+            write_program(module, "outputs", program, hot=False),
+            sum(self.output_lengths),
         )
         if not fixed:
-            write_stretch(module, parts, stepper)
+            write_step_batch(module, parts, stepper)
         self.parts = parts
         self._code = MachineCode(module)
-        self._stretch = self._function("integrate" if fixed else "stretch", ctypes.c_int64, "aadaaaiaaaa")
+        self._step_batch = self._function("integrate" if fixed else "step_batch", ctypes.c_int64, "aadaaaiaaaa")
         self._sample = self._function("sample", None, "iaaaaaaaaa")
-        ends = [*accumulate(self.account, initial=0)]
-        self._places = {name: slice(*place) for name, place in zip(Account._fields, pairwise(ends), strict=True)}
+        ends = [*accumulate(self.output_lengths, initial=0)]
+        self._places = {name: slice(*place) for name, place in zip(OutputLengths._fields, pairwise(ends), strict=True)}
         self._accelerate = self._function("accelerate", None, "adaa")
         self._project = None if project is None else self._function("project", None, "adaa")
         self._agree = None if agree is None else self._function("agree", None, "adaa")
@@ -94,9 +98,9 @@ class NativeEngine:
         self._project(y.ctypes.data, t, p.ctypes.data, found.ctypes.data)
         return found
 
-    def stretch(
+    def step_batch(
         self, y: Floats, t: float, end: float, h: float, p: Floats, settings: Floats, room: int
-    ) -> tuple[Stretch, float]:
+    ) -> tuple[StepBatch, float]:
         """Up to ``room`` steps from a state, and the step to try next; ``h`` is that to try first, zero to find one.
 
         For ``settings`` see ``step_control.settings_of``.
@@ -110,13 +114,13 @@ class NativeEngine:
         memory[3 : 3 + size] = y
         now = memory.ctypes.data
         state, work, times = now + 24, now + 8 * (3 + size), now + 8 * first
-        code = self._stretch(
+        code = self._step_batch(
             *(state, now, end, now + 8, p.ctypes.data, settings.ctypes.data, room),
             *(times, times + 8 * room, now + 16, work),
         )
         taken, ending = divmod(code, 3)
         steps = memory[first + room : first + room + taken * size].reshape(taken, size)
-        return Stretch(memory[first : first + taken], steps, int(memory[2]), ending), float(memory[1])
+        return StepBatch(memory[first : first + taken], steps, int(memory[2]), ending), float(memory[1])
 
     def sample(
         self, t0: Floats, y0: Floats, times: Floats, p: Floats, settings: Floats
@@ -125,7 +129,7 @@ class NativeEngine:
 
         The last is one, zero, or ``step_control.UNRELIABLE``: see ``reached`` there.
         """
-        count, size, lines = len(times), self.parts.size, sum(self.account)
+        count, size, lines = len(times), self.parts.size, sum(self.output_lengths)
         # in one piece as above: how far to trust them, states, what is told of them, working memory
         first, second, last = count, count * (1 + size), count * (1 + size + lines)
         memory = np.empty(last + self.parts.workspace)
@@ -134,5 +138,5 @@ class NativeEngine:
             *(count, t0.ctypes.data, y0.ctypes.data, times.ctypes.data, p.ctypes.data, settings.ctypes.data),
             *(trusted + 8 * first, trusted + 8 * second, trusted, trusted + 8 * last),
         )
-        states, told = memory[first:second].reshape(count, size), memory[second:last].reshape(count, lines)
-        return states, {name: told[:, place] for name, place in self._places.items()}, memory[:count]
+        states, outputs = memory[first:second].reshape(count, size), memory[second:last].reshape(count, lines)
+        return states, {name: outputs[:, place] for name, place in self._places.items()}, memory[:count]

@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.parts import Parts, arrive, evaluate
+from dalembert.native.integrator_parts import Parts, arrive, evaluate
 from dalembert.native.step_control import FIXED_ABRUPT, FIXED_ROUNDING, blend
 from dalembert.native.stepper import DECLINED, FINISHED, INTEGRATE, MORE, Stepper, ending, keep_step
 from dalembert.native.writer import LONG, Writer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The same code for NVIDIA's graphics cards: a thread for each member, the whole way through time in one kernel."""
+"""The same code for NVIDIA's GPUs: a thread for each member, the whole way through time in one kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from dalembert.errors import InputError
 from dalembert.native.assembly import POINTER, element, optimised, store
-from dalembert.native.march import Moving, write_member
+from dalembert.native.member_kernel import Moving, write_member
 from dalembert.native.tape import LIBRARY
 from dalembert.native.writer import LONG, Unrolled, Writer
 
@@ -100,6 +100,6 @@ def _library(functions: list[str]) -> Path:
         for file in sorted((root / "nvvm" / "libdevice").glob("libdevice*.bc")):
             return file
     raise InputError(
-        f"a graphics card must have NVIDIA's `libdevice` for {', '.join(functions)}; it was not found. Install CUDA or "
+        f"a GPU must have NVIDIA's `libdevice` for {', '.join(functions)}; it was not found. Install CUDA or "
         f'`pip install "jax[cuda13]"`, or set CUDA_HOME to where CUDA is.'
     )

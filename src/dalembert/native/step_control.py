@@ -10,7 +10,7 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from dalembert.native.assembly import DOUBLE, POINTER, load, number
-from dalembert.native.parts import Parts
+from dalembert.native.integrator_parts import Parts
 from dalembert.native.tableau import Factors
 from dalembert.native.writer import LONG, Writer
 

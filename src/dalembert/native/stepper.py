@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.parts import Parts, arrive, evaluate
+from dalembert.native.integrator_parts import Parts, arrive, evaluate
 from dalembert.native.step_control import (
     ABRUPT,
     INACCURATE,
@@ -27,7 +27,7 @@ from dalembert.native.tableau import Factors
 from dalembert.native.writer import LONG, Writer
 
 MORE, FINISHED, DECLINED = range(3)
-"""How a stretch of steps ends: no room for more of them, at the last time, or before a step that it will not take."""
+"""How a batch of steps ends: no room for more of them, at the last time, or before a step that it will not take."""
 
 INTEGRATE = (POINTER, POINTER, DOUBLE, POINTER, POINTER, POINTER, LONG, *[POINTER] * 4)
 """Arguments of ``integrate``: y, t, end, h, p, settings, room, times, states, rejected, work."""
@@ -79,7 +79,7 @@ def _write_integrate(
 ) -> ir.Function:
     """integrate(…) -> steps · 3 + ending, with arguments as in ``INTEGRATE``.
 
-    y, t[0] and h[0] are where to start and the step to try; they are kept up to date, for the next stretch.
+    y, t[0] and h[0] are where to start and the step to try; they are kept up to date, for the next batch.
     """
     w = Writer(module, "integrate", INTEGRATE, LONG)
     y, t, end, h, p, settings, room, times, states, rejected, work = w.function.args
@@ -199,14 +199,14 @@ def _write_reached(
     return w.function
 
 
-def write_sample(module: ir.Module, parts: Parts, reached: ir.Function, account: ir.Function, told: int) -> None:
-    """sample(count, t0, y0, times, p, settings, states, told, trusted, work): state and account at each time."""
+def write_sample(module: ir.Module, parts: Parts, reached: ir.Function, outputs: ir.Function, length: int) -> None:
+    """sample(count, t0, y0, times, p, settings, states, outputs, trusted, work): state and account at each time."""
     w = Writer(module, "sample", (LONG, *[POINTER] * 9))
-    count, t0, y0, times, p, settings, states, accounts, trusted, work = w.function.args
+    count, t0, y0, times, p, settings, states, ledger_source, trusted, work = w.function.args
     for i in w.each(count):
         row = w.b.mul(i, ir.Constant(LONG, parts.size))
         state, time = element(w.b, states, row), load(w.b, times, i)
         sure = w.b.call(reached, [element(w.b, y0, row), load(w.b, t0, i), time, p, settings, state, work])
         store(w.b, sure, trusted, i)
-        w.b.call(account, [state, time, p, element(w.b, accounts, w.b.mul(i, ir.Constant(LONG, told)))])
+        w.b.call(outputs, [state, time, p, element(w.b, ledger_source, w.b.mul(i, ir.Constant(LONG, length)))])
     w.b.ret_void()

@@ -124,8 +124,8 @@ class Program(NamedTuple):
     outputs: list[Any]
 
 
-class Books(NamedTuple):
-    """How the output of ``books`` is divided: forces, multipliers, forces of each law, A, energies, and trust.
+class EnergyTerms(NamedTuple):
+    """How the output of ``energy_terms`` is divided: forces, multipliers, forces of each law, A, energies, and trust.
 
     ``law_natures`` are C of each law, ``law_forces`` the nonideal constraint force that follows from it.
     """
@@ -141,10 +141,10 @@ class Books(NamedTuple):
     kinetic: int
     energy: int
     transport: int
-    trusted: int
+    well_conditioned: int
 
 
-class Account(NamedTuple):
+class OutputLengths(NamedTuple):
     """How the output of ``account`` is divided: acceleration, forces, multipliers, residuals, energy, C, A.
 
     A is told only where rows are left out: then the shortest multipliers are found from it afterwards.

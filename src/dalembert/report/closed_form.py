@@ -13,7 +13,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.report.blocks import TooLongError, block_inverse
-from dalembert.report.letters import formulas, letters, saddle_matrix
+from dalembert.report.formula_symbols import formulas, letters, saddle_matrix
 from dalembert.report.tidy import operations, tidy_matrix
 
 OPERATION_LIMIT = 1500

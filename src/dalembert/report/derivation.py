@@ -12,20 +12,20 @@ import sympy as sp
 
 from dalembert.errors import InputError, ModelError
 from dalembert.model.friction import Friction
+from dalembert.model.friction_contacts import leaves_reactions
+from dalembert.model.input_values import Floats, parameter_values, scalar_value, state_values
 from dalembert.model.laws import while_moving
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import StandardForm, standard_form
-from dalembert.model.sticking import leaves_reactions
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System, kind_of_object
-from dalembert.model.values import Floats, parameter_values, scalar_value, state_values
 from dalembert.report.blocks import block_root
 from dalembert.report.closed_form import ClosedForm, Terms, closed_form
+from dalembert.report.closed_form_checks import needs_saddle, require_determined, require_independent, require_positive
 from dalembert.report.derivation_page import html
 from dalembert.report.evaluation import Evaluation, evaluator, matrix_evaluator
-from dalembert.report.judgement import needs_saddle, require_determined, require_independent, require_positive
-from dalembert.report.letters import letters
-from dalembert.report.probing import Probes, independent_rows, probes, refuse_contradiction, require_computable
+from dalembert.report.formula_symbols import letters
+from dalembert.report.numeric_probes import Probes, independent_rows, probes, refuse_contradiction, require_computable
 from dalembert.report.steps import seven_steps
 from dalembert.report.tex import latex, markdown
 from dalembert.report.tidy import exact, manner_of, tidy_matrix

@@ -10,7 +10,7 @@ from typing import Any
 
 from dalembert.figures.html_page import document
 from dalembert.report.mathml import display, inline
-from dalembert.report.spelling import look_alikes
+from dalembert.report.name_typesetting import look_alikes
 from dalembert.report.steps import Step, names_in
 
 STYLE = """

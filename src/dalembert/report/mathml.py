@@ -13,7 +13,7 @@ import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
 from sympy.printing.precedence import PRECEDENCE, precedence_traditional
 
-from dalembert.report.spelling import Name, positive_first, shows_dots_for_zeros, spelled, typeset
+from dalembert.report.name_typesetting import Name, positive_first, shows_dots_for_zeros, spelled, typeset
 from dalembert.report.steps import Equation
 
 _ACCENTS = {1: "\u02d9", 2: "\u00a8"}

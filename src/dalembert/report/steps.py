@@ -14,8 +14,8 @@ import sympy as sp
 
 from dalembert.report.blocks import block_inverse
 from dalembert.report.common_factor import with_common_factor
-from dalembert.report.letters import Letters, formulas, letters, misfit, saddle_matrix, schur
-from dalembert.report.spelling import spelled
+from dalembert.report.formula_symbols import Letters, formulas, letters, misfit, saddle_matrix, schur
+from dalembert.report.name_typesetting import spelled
 from dalembert.report.tidy import exact, manner_of, tidy_matrix
 from dalembert.stabilisation import Gains
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sympy.printing.latex import LatexPrinter
 
-from dalembert.report.spelling import (
+from dalembert.report.name_typesetting import (
     GREEK,
     GREEK_AS_LATIN,
     look_alikes,

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.equation.one_state import answer_of
-from dalembert.integration.run import hand_over_notes, recorded, statistics
-from dalembert.integration.start import terms_at
+from dalembert.integration.run import hand_over_notes, outputs_along, statistics
+from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import PER_CONSTRAINT, Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.ordering import quoted
@@ -59,7 +59,7 @@ def join_segments(segments: Sequence[Segment], times: Floats, events: tuple[Any,
 def _segment_outputs(segment: Segment, times: Floats) -> dict[str, Any]:
     phase = segment.phase
     mode, system = phase.mode, phase.mode.system
-    found = recorded(mode.dynamics, phase.method, segment.path, times, phase.values)
+    found = outputs_along(mode.dynamics, phase.method, segment.path, times, phase.values)
     del found["accurate"]
     if not mode.sticking:
         return found

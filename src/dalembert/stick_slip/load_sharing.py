@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import ConstraintError
-from dalembert.integration.start import terms_at
+from dalembert.integration.start_states import terms_at
+from dalembert.model.friction_contacts import Contact
 from dalembert.model.ordering import quoted
-from dalembert.model.sticking import Contact
 from dalembert.model.symbols import multiplier
 from dalembert.stick_slip.phases import Phase
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Dynamics
 from dalembert.lowering.build import build
+from dalembert.model.friction_contacts import Contact, velocity_jacobian, with_sticking
 from dalembert.model.numerical_values import expression_values
-from dalembert.model.sticking import Contact, velocity_jacobian, with_sticking
 from dalembert.model.system import System
 
 Floats = NDArray[np.float64]

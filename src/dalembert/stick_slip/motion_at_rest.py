@@ -10,12 +10,12 @@ import numpy as np
 
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation
-from dalembert.equation.reaction import Nature
+from dalembert.equation.reaction import NonidealForces
 from dalembert.integration.method import Method
-from dalembert.integration.start import terms_at
+from dalembert.integration.start_states import terms_at
 from dalembert.integration.state_answer import answer_at
 from dalembert.lowering.build import build
-from dalembert.model.sticking import Contact, contacts
+from dalembert.model.friction_contacts import Contact, contacts
 from dalembert.model.system import System
 from dalembert.stick_slip.modes import Floats, cached_mode
 from dalembert.stick_slip.phases import Phase
@@ -69,5 +69,5 @@ def _answer_with_forces(system: System, formulation: Formulation, law_forces: Fl
 
     terms = terms_at(build(system), *state)
     given = (np.asarray(x) for x in (terms.M, terms.Q, terms.A, terms.b))
-    found = answer_of(formulation, *given, lambda _: Nature(law_forces, None))  # pyright: ignore  (arrays of NumPy do)
+    found = answer_of(formulation, *given, lambda _: NonidealForces(law_forces, None))  # pyright: ignore  (arrays of NumPy do)
     return replace(found, laws=build(system).laws)

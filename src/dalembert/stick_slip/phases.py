@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.integration.method import Method
-from dalembert.integration.run import told
-from dalembert.model.sticking import Contact
+from dalembert.integration.run import outputs_at
+from dalembert.model.friction_contacts import Contact
 from dalembert.stick_slip.modes import FrictionLoad, Mode
 
 Floats = NDArray[np.float64]
@@ -53,7 +53,7 @@ class Phase:
 
     def outputs_at(self, native: Any, t0: Floats, y0: Floats, times: Floats) -> tuple[Floats, Floats]:
         """Return states and reactions at times, each reached by one step from its (t0, y0)."""
-        found = told(self.mode.dynamics, self.method, native, t0, y0, times, self.values)
+        found = outputs_at(self.mode.dynamics, self.method, native, t0, y0, times, self.values)
         return np.concatenate([found["q"], found["qd"]], axis=1), found["reactions"]
 
     def velocity(self, contact: Contact, t: Any, y: Floats) -> Floats:

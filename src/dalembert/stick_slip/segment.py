@@ -17,7 +17,7 @@ from dalembert.integration.integrate import Path, integrate
 from dalembert.integration.native_steps import NativeSteps
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import refuse_start
-from dalembert.model.sticking import Contact
+from dalembert.model.friction_contacts import Contact
 from dalembert.stick_slip.phases import Phase
 
 Floats = NDArray[np.float64]
@@ -94,7 +94,7 @@ def integrate_segment(
     dynamics = phase.mode.dynamics
     method = replace(phase.method, max_steps=max(max_steps, 0))
     path = integrate(dynamics, method, y, t, t1, phase.values, bar, monitor)
-    if not path.sound_start:
+    if not path.valid_start:
         q, qd = np.split(y, 2)
         refuse_start(dynamics, phase.method, q, qd, t, phase.values)
     return Segment(phase, path, monitor.locate(path) if path.stopped else float(path.t[-1]))

@@ -16,11 +16,11 @@ from dalembert.integration.failure import why
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import corrected_start
-from dalembert.integration.start import require_start
+from dalembert.integration.start_states import require_start
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
+from dalembert.model.friction_contacts import Contact
 from dalembert.model.ordering import quoted
-from dalembert.model.sticking import Contact
 from dalembert.model.system import System
 from dalembert.stick_slip.joined_trajectory import join_segments
 from dalembert.stick_slip.modes import cached_mode, expression_values

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.equation.dynamics import Terms
-from dalembert.integration.run import told
-from dalembert.integration.start import terms_at
-from dalembert.model.sticking import Contact
+from dalembert.integration.run import outputs_at
+from dalembert.integration.start_states import terms_at
+from dalembert.model.friction_contacts import Contact
 from dalembert.stick_slip.load_sharing import RANK_TOLERANCE, contacts_sharing_load, orthonormal_rows
 from dalembert.stick_slip.modes import cached_mode
 from dalembert.stick_slip.phases import Phase
@@ -88,7 +88,9 @@ def _prescribed_slip(
     directions = {c: np.zeros(len(c.velocity)) for c in found}
     free = _phase_with(before, [c for c in resting if c not in found], sliding | directions)
     here = np.array([t])
-    acceleration = told(free.mode.dynamics, free.method, None, here, y[None], here, free.values)["acceleration"][0]
+    acceleration = outputs_at(free.mode.dynamics, free.method, None, here, y[None], here, free.values)["acceleration"][
+        0
+    ]
     # balanced forces leave a rounding error in proportion to their size
     scale = np.linalg.norm([acceleration, np.linalg.lstsq(np.asarray(terms.M), np.asarray(terms.Q))[0]])
     for contact in found:
@@ -128,7 +130,7 @@ def _slip_acceleration(phase: Phase, contact: Contact, planar: Collection[Contac
     """Return the rate of change of the sliding velocity of a released contact."""
     y, all_held, terms = _perturbed_state(phase, planar, y, t)
     here = np.array([t])
-    found = told(phase.mode.dynamics, phase.method, None, here, y[None], here, phase.values)
+    found = outputs_at(phase.mode.dynamics, phase.method, None, here, y[None], here, phase.values)
     rows = all_held.mode.rows(contact)
     return np.asarray(terms.A)[rows] @ found["acceleration"][0] - np.asarray(terms.b)[rows]
 

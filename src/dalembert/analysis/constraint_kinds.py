@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What kind one constraint is, on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import mpmath
+import sympy as sp
+
+from dalembert.analysis.bounded import GivenUpError, bounded
+from dalembert.analysis.evaluated_terms import without_spikes
+from dalembert.analysis.first_integral import first_integral
+from dalembert.analysis.integrals import Form, integral_of, is_integrable
+from dalembert.analysis.rational import Letters, cancelled, exact
+from dalembert.analysis.zero_test import ZeroTest, random_point
+from dalembert.model import graph
+from dalembert.model.constraint import Constraint, Level
+from dalembert.model.differentiation import derivative, gradient
+from dalembert.model.numeric import numeric_function
+from dalembert.model.symbols import InternalSymbol, StateSymbols
+
+CHETAEV = "nonlinear in velocity: Chetaev's rule is assumed, the ideal force lies along ∂ψ/∂q̇"
+
+
+@dataclass(frozen=True)
+class ConstraintKind:
+    """One constraint, classified.
+
+    level                 position, velocity or acceleration: where it was stated
+    holonomic             whether it is the derivative of a relation f(q, t) = const, up to a factor; None: not decided
+    scleronomic           whether time stays out of it: out of f where it is holonomic, else (and at acceleration
+                          level) out of the constraint, where a common factor does not count
+    catastatic            whether it is homogeneous in the velocities: satisfied at rest
+    linear_in_velocity    whether its row of A does not depend on the velocities
+    integral              f(q, t) where it was found, in the model's letters; at position level the constraint itself,
+                          at acceleration level none
+    numerical             whether something that had to vanish did so at random points but not by symbols
+    remark                what else there is to know, or nothing
+    """
+
+    name: str
+    level: Level
+    holonomic: bool | None
+    scleronomic: bool
+    catastatic: bool
+    linear_in_velocity: bool
+    integral: Any | None = None
+    numerical: bool = False
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A constraint classified, with its Pfaffian form Σ aᵢ dqᵢ + a₀ dt and its integral in plain symbols, if any."""
+
+    row: ConstraintKind
+    form: tuple[Any, ...] | None = None
+    integral: Any | None = None
+
+
+def kind_of(constraint: Constraint, symbols: StateSymbols) -> Kind:
+    """Classify one constraint."""
+    is_zero = ZeroTest()
+    expression = exact(symbols.plain(constraint.expression))
+    judge = {"position": _position, "velocity": _velocity, "acceleration": _acceleration}[constraint.level]
+    kind = judge(str(constraint.name), expression, symbols, is_zero)
+    row = replace(kind.row, numerical=kind.row.numerical or is_zero.numerical)
+    if row.integral is None:
+        return replace(kind, row=row)
+    return replace(kind, row=replace(row, integral=symbols.restore(row.integral)), integral=row.integral)
+
+
+def _position(name: str, phi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
+    still = _free_of_time(phi, symbols.q, symbols, is_zero)
+    by_numbers = not still and not _jumps_in_time(phi, symbols) and _still_on_surface(phi, symbols)
+    row = ConstraintKind(name, "position", True, still or by_numbers, still or by_numbers, True, phi, by_numbers)
+    return Kind(row)
+
+
+def _velocity(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
+    slopes = gradient(psi, symbols.qd)
+    if _kinked(slopes, symbols.qd) or not all(is_zero(b) for a in slopes for b in gradient(a, symbols.qd)):
+        return _nonlinear(name, psi, symbols, is_zero)
+    form = _linear_form(psi, slopes, symbols)
+    at_rest = form[-1]
+    if all(is_zero(a) for a in form[:-1]):
+        row = ConstraintKind(
+            name, "velocity", None, symbols.time not in graph.free_symbols(psi), is_zero(at_rest), True
+        )
+        return Kind(replace(row, remark="its velocities cancel: state what is left at position level"))
+    return _pfaffian(name, form, symbols, is_zero)
+
+
+def _kinked(slopes: Sequence[Any], rates: Sequence[Any]) -> bool:
+    """Whether slopes jump with the velocities, as those of |ẋ| do: between the jumps they seem constant."""
+    jumping = {f for a in slopes for f in graph.atoms(a, sp.sign, sp.Heaviside, sp.Abs, sp.Piecewise, sp.Max, sp.Min)}
+    return any(graph.free_symbols(f) & set(rates) for f in jumping)
+
+
+def _linear_form(psi: Any, slopes: Sequence[Any], symbols: StateSymbols) -> tuple[Any, ...]:
+    """The coefficients of the velocities and what is left at rest, of an expression linear in the velocities.
+
+    They are the same at all velocities; but (ẋ² − ẏ²)/(ẋ − ẏ) = ẋ + ẏ cannot be computed at rest.
+    """
+    for values in ([0] * len(symbols.qd), range(1, len(symbols.qd) + 1)):
+        there = dict(zip(symbols.qd, map(sp.Integer, values), strict=True))
+        a = [graph.replace(slope, there) for slope in slopes]
+        form = (*a, graph.replace(psi, there) - sp.Add(*(e * v for e, v in zip(a, there.values(), strict=True))))
+        if not any(graph.has_kind(e, *map(type, (sp.nan, sp.zoo, sp.oo))) for e in form):
+            break
+    return form
+
+
+def _pfaffian(name: str, form: Form, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
+    variables = (*symbols.q, symbols.time)
+    catastatic = is_zero(form[-1])
+    if is_integrable(form, variables, is_zero):
+        integral, remark = _integral(form, variables, is_zero)
+        # an integrable form without dt has an integral without t
+        row = ConstraintKind(name, "velocity", True, catastatic, catastatic, True, integral, remark=remark)
+        return Kind(row, tuple(form))
+    psi = sp.Add(*(a * v for a, v in zip(form, (*symbols.qd, sp.S.One), strict=True)))
+    still = _free_of_time(psi, symbols.qd, symbols, is_zero)
+    return Kind(ConstraintKind(name, "velocity", False, still, catastatic, True), tuple(form))
+
+
+def _integral(form: Form, variables: Sequence[Any], is_zero: ZeroTest) -> tuple[Any | None, str]:
+    """The integral of an integrable form, or why it is not shown."""
+    try:
+        return bounded(lambda: integral_of(form, variables, is_zero)), ""
+    except GivenUpError as trouble:
+        return None, f"its integral is not shown: {trouble}"
+
+
+def _nonlinear(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
+    row = ConstraintKind(
+        name,
+        "velocity",
+        None,
+        _free_of_time(psi, symbols.qd, symbols, is_zero),
+        _homogeneous(psi, symbols, is_zero),
+        False,
+        remark=CHETAEV,
+    )
+    factor = _linear_factor(psi, symbols)
+    if factor is None:
+        return Kind(row)
+    linear = _velocity(name, factor, symbols, is_zero)
+    remark = f"{CHETAEV}; it holds only where {symbols.readable(factor)} = 0"
+    return replace(linear, row=replace(linear.row, linear_in_velocity=False, remark=remark))
+
+
+def _acceleration(name: str, expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
+    slopes = gradient(expression, symbols.qdd)
+    rest = graph.replace(expression, dict.fromkeys(symbols.qdd, sp.S.Zero))
+    kinked = _kinked(slopes, symbols.qd)
+    linear = not kinked and _direction_is_free_of(slopes, symbols.qd, is_zero)
+    still = _free_of_time(expression, (*symbols.qd, *symbols.qdd), symbols, is_zero)
+    catastatic = _homogeneous(expression, symbols, is_zero)
+    undecided = "no first integral ψ(q, q̇, t) was found for it"
+    row = ConstraintKind(name, "acceleration", None, still, catastatic, linear, remark=undecided if linear else CHETAEV)
+    try:
+        psi = None if kinked else bounded(lambda: first_integral(slopes, rest, symbols))
+    except GivenUpError as trouble:
+        return Kind(replace(row, remark=f"{undecided}: {trouble}") if linear else row)
+    if psi is None:
+        return Kind(row)
+    constant = InternalSymbol("level.c")
+    found = _velocity(name, psi - constant, symbols, is_zero).row
+    remark = f"it holds {symbols.readable(psi)} constant, not zero"
+    if found.holonomic is None or not linear:
+        return Kind(replace(row, remark=f"{remark}; {CHETAEV}"))
+    # the integral f(q, t) would contain the constant that the start gives to ψ: none is claimed
+    return Kind(replace(row, holonomic=found.holonomic, remark=remark))
+
+
+def _free_of_time(expression: Any, rates: Sequence[Any], symbols: StateSymbols, is_zero: ZeroTest) -> bool:
+    """Whether time occurs at most in a common factor: ∂ₜψ/ψ does not depend on what the equation is about."""
+    if symbols.time not in graph.free_symbols(expression):
+        return True
+    if _jumps_in_time(expression, symbols):
+        return False
+    slope = derivative(expression, symbols.time)
+    present = [v for v in rates if v in graph.free_symbols(expression)]
+    return all(is_zero(derivative(slope, v) * expression - slope * derivative(expression, v)) for v in present)
+
+
+def _jumps_in_time(expression: Any, symbols: StateSymbols) -> bool:
+    """Whether time switches between pieces: between the jumps its derivative says nothing of it."""
+    switches = graph.atoms(expression, sp.Piecewise, sp.Heaviside, sp.sign, sp.floor, sp.ceiling, sp.Max, sp.Min)
+    return any(symbols.time in graph.free_symbols(switch) for switch in switches)
+
+
+def _still_on_surface(phi: Any, symbols: StateSymbols) -> bool:
+    """Whether ∂φ/∂t vanishes wherever φ = 0, at a few random points of the surface."""
+    present = [q for q in symbols.q if q in graph.free_symbols(phi)]
+    unknowns = sorted(graph.free_symbols(phi), key=str)
+    parts = without_spikes((phi, derivative(phi, symbols.time), *gradient(phi, present)))
+    functions = numeric_function(unknowns, parts, "mpmath")
+    slots = [unknowns.index(q) for q in present]
+    found = [slope for seed in range(8) if (slope := _slope_on_surface(functions, slots, unknowns, seed)) is not None]
+    return bool(found) and max(found) < 1e-12
+
+
+def _slope_on_surface(functions: Any, slots: list[int], unknowns: Sequence[Any], seed: int) -> Any | None:
+    """|∂φ/∂t| / |∂φ/∂q| at a point reached by Newton's method along the gradient; None where it is not reached."""
+    with mpmath.workdps(30):
+        x = random_point(unknowns, seed)
+        try:
+            for _ in range(60):
+                phi, slope, *normal = functions(*x)
+                size = sum(a * a for a in normal)
+                if abs(phi) < 1e-25 * mpmath.sqrt(size):
+                    return abs(slope) / mpmath.sqrt(size)
+                for slot, a in zip(slots, normal, strict=True):
+                    x[slot] -= phi * a / size
+        except (ZeroDivisionError, ValueError, TypeError):
+            return None
+    return None
+
+
+def _homogeneous(expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> bool:
+    """Euler's test, with accelerations counted twice: does slowing everything down only scale the expression?"""
+    rates = [(v, 1) for v in symbols.qd] + [(a, 2) for a in symbols.qdd]
+    slowed = sp.Add(
+        *(weight * v * derivative(expression, v) for v, weight in rates if v in graph.free_symbols(expression))
+    )
+    euler = without_spikes(slowed)
+    unknowns = sorted(graph.free_symbols(expression), key=str)
+    with mpmath.workdps(30):
+        try:
+            above, below = numeric_function(unknowns, [euler, expression], "mpmath")(*random_point(unknowns, 0))
+            degree = Fraction(str(mpmath.re(above / below))).limit_denominator(12)
+        except (ZeroDivisionError, ValueError, TypeError):
+            return False
+    return is_zero(euler - sp.Rational(degree.numerator, degree.denominator) * expression)
+
+
+def _direction_is_free_of(slopes: Sequence[Any], rates: Sequence[Any], is_zero: ZeroTest) -> bool:
+    """Whether no ratio of the slopes depends on the rates."""
+    present = [v for v in rates if any(v in graph.free_symbols(a) for a in slopes)]
+    pairs = list(combinations(slopes, 2))
+    return all(is_zero(derivative(a, v) * b - derivative(b, v) * a) for v in present for a, b in pairs)
+
+
+def _linear_factor(psi: Any, symbols: StateSymbols) -> Any | None:
+    """The only factor of ψ that contains velocities, if it is linear in them."""
+    try:
+        factors = bounded(lambda: _factors(psi))
+    except GivenUpError:
+        return None
+    moving = [f for f in factors if graph.free_symbols(f) & set(symbols.qd)]
+    if len(moving) != 1 or any(b != 0 for b in _second_derivatives(moving[0], symbols)):
+        return None
+    if _kinked(gradient(moving[0], symbols.qd), symbols.qd):
+        return None
+    return moving[0]
+
+
+def _factors(psi: Any) -> list[Any]:
+    letters = Letters([psi])
+    found: Any = sp.factor_list(sp.fraction(cancelled(letters.rational(psi)))[0])[1]
+    return [letters.restore(f) for f, _ in found]
+
+
+def _second_derivatives(f: Any, symbols: StateSymbols) -> Iterator[Any]:
+    return (sp.expand(b) for a in gradient(f, symbols.qd) for b in gradient(a, symbols.qd))

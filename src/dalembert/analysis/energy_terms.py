@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whose force does what work: the accounts of a run, from its compiled dynamics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from dalembert.analysis.ledger import Entry, Ledger
+from dalembert.analysis.quadrature import Leg, nodes_along, whole_run
+from dalembert.equation.dynamics import Dynamics, damping_rates, stabilised
+from dalembert.equation.factored import Factored
+from dalembert.equation.formulation import Formulation, solve
+from dalembert.integration.abrupt_changes import impulse_work
+from dalembert.integration.compiled import SOON_READY, kept_by_dynamics
+from dalembert.integration.drift import Drift, Projection
+from dalembert.integration.method import Method
+from dalembert.integration.native_steps import shortest_multipliers
+from dalembert.integration.start_states import terms_at
+from dalembert.integration.trajectory import Trajectory
+from dalembert.linear_algebra import independent_rows
+from dalembert.violation import violated
+
+OPEN = 1e3
+"""From how many tolerances on the books are said not to close."""
+
+BATCH = 256
+"""States computed side by side; more would only take more memory."""
+
+
+class LedgerTerms(NamedTuple):
+    """Everything at one state, e entries: applied forces, m constraints, l laws, and a compromise if there is one.
+
+    forces (e, n), powers (e,)    generalised force and power of each entry: Q, the actual reaction of each constraint,
+                                  C of each law
+    split (e,)                    powers by the split of Udwadia and Kalaba: of each constraint's ideal force, and of
+                                  the nonideal constraint force that follows from each law
+    kinetic, energy               ½ q̇ᵀM q̇; that and the potential energy, where a Lagrangian is known
+    unique (m,)                   which multipliers are determined
+    """
+
+    forces: Array
+    powers: Array
+    split: Array
+    kinetic: Array
+    energy: Array
+    unique: Array
+
+
+def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs: Sequence[Leg] = ()) -> Ledger:
+    """The ledger of a run that was done in one way, or in ``legs``."""
+    entries = _entries(dynamics, method)
+    legs = legs or [whole_run(dynamics, method, p, run, len(entries))]
+    increments = np.zeros((2, len(run.t), len(entries)))  # of the work of the entries, and by the papers' split
+    turnover, last = 0.0, 0.0
+    at: list[Any] = []
+    for leg in legs:
+        nodes = nodes_along(leg, method, run.t)
+        between = _gathered(_ledger_terms(leg.dynamics, method, nodes.q, nodes.qd, nodes.t, leg.p), leg, len(entries))
+        for total, powers in zip(increments, (between.powers, between.split), strict=True):
+            np.add.at(total, nodes.interval + 1, nodes.weight[:, None] * powers)
+        turnover += float(nodes.weight @ np.abs(between.powers).sum(axis=1))
+        turnover += float(np.abs(np.diff(between.kinetic, prepend=last)).sum())
+        for jump in leg.path.jumps:
+            place = leg.places[1 : 1 + len(leg.dynamics.constraints)]
+            for total in increments:  # an impulse is ideal
+                np.add.at(total[np.searchsorted(run.t, jump.t)], place, impulse_work(leg.dynamics, jump, leg.p))
+        last = between.kinetic[-1]
+        mine = (run.t > leg.start) & (run.t <= leg.end) | (run.t == leg.start) & (leg is legs[0])
+        if mine.any():
+            here = _ledger_terms(leg.dynamics, method, run.q[mine], run.qd[mine], run.t[mine], leg.p)
+            unique = here.unique[:, : len(dynamics.constraints)]
+            at.append(_gathered(here, leg, len(entries))._replace(unique=unique))
+    forces, powers, split, kinetic, energy, unique = (np.concatenate(parts) for parts in zip(*at, strict=True))
+    work, split_work = np.cumsum(increments, axis=1)
+    ledger = Ledger(
+        t=run.t,
+        entries=entries,
+        coordinates=dynamics.coordinates,
+        force=forces,
+        power=powers,
+        work=work,
+        split_power=split,
+        split_work=split_work,
+        kinetic=kinetic,
+        potential=energy - kinetic if dynamics.knows_energy else None,
+        audit=energy - energy[0] - work.sum(axis=1),
+        turnover=turnover,
+        rtol=method.rtol,
+        atol=method.least_atol,
+        notes=_notes(dynamics, method, unique),
+    )
+    moved = isinstance(method.drift, Projection) and not legs[0].path.jumps
+    more = (_start_notes(dynamics, run, p) if moved else []) or _end_notes(ledger)
+    return replace(ledger, notes=(*ledger.notes, *more))
+
+
+def _gathered(ledger_source: Any, leg: Leg, entries: int) -> Any:
+    """LedgerTerms by a leg's own entries, added up by the entries of the run."""
+
+    def by_entry(values: Any) -> Any:
+        total = np.zeros((len(values), entries, *values.shape[2:]))
+        for own, place in enumerate(leg.places):
+            total[:, place] += values[:, own]
+        return total
+
+    of_entries = ("forces", "powers", "split")
+    return ledger_source._replace(**{name: by_entry(getattr(ledger_source, name)) for name in of_entries})
+
+
+def _ledger_terms(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p: Any) -> Any:
+    """The accounts at k states as NumPy arrays: by machine code where it answers for all of them, else by JAX."""
+    known = dynamics.native is not None and dynamics.native.possible
+    if known and isinstance(method.formulation, Factored):
+        found = _by_machine_code(dynamics, method, q, qd, t, p)
+        if found is not None:
+            return found
+    size = BATCH * max(1, 2 ** int(np.ceil(np.log2(len(t) / BATCH))))  # few sizes, so that programs are found again
+
+    def padded(x: Any) -> Array:
+        return jnp.asarray(np.concatenate([x, np.repeat(x[-1:], size - len(x), axis=0)]))
+
+    how = (method.formulation, method.drift)
+    found = _computed(dynamics, *how, padded(q), padded(qd), padded(t), p)
+    return jax.tree.map(lambda x: np.asarray(x)[: len(t)], found)
+
+
+def _by_machine_code(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p: Any) -> LedgerTerms | None:
+    """The terms, or None where the rows that are independent at the first state are not clearly so throughout."""
+    count, n = q.shape
+    A = np.asarray(terms_at(dynamics, q[0], qd[0], t[0], p).A)
+    rows, m = independent_rows(A), len(A)
+    rates = damping_rates(dynamics.levels, method.drift.gains())
+    terms = dynamics.native.energy_terms(tuple(rows), rates, np.concatenate([q, qd], axis=1), t, p)
+    if not (terms["well_conditioned"] == 1.0).all():
+        return None
+    A, multipliers, reactions = (
+        terms["constraint_matrix"].reshape(count, m, n),
+        terms["multipliers"],
+        terms["reactions"],
+    )
+    law_components, law_forces = (terms[name].reshape(count, -1, n) for name in ("law_natures", "law_forces"))
+    unique = np.ones((count, m), bool)
+    if len(rows) < m:
+        pushes = shortest_multipliers(A)
+        multipliers = np.einsum("kmn,kn->km", pushes, terms["ideal_force"])
+        reaction = terms["ideal_force"] + terms["nonideal_force"] - law_components.sum(axis=1)
+        reactions = np.einsum("kmn,kn->km", pushes, reaction)
+        # the shortest multipliers of a row's own force are that row alone only if no others can make it
+        unique = np.einsum("kmn,kmn->km", pushes, A) > 1 - 1e-9
+    applied = terms["applied_force"][:, None]
+    forces = np.concatenate([applied, reactions[..., None] * A, law_components], axis=1)
+    split = np.concatenate([applied, multipliers[..., None] * A, law_forces], axis=1)
+    powers, by_split = (np.einsum("ken,kn->ke", given, qd) for given in (forces, split))
+    for given in (powers, by_split):
+        given[:, :1] += terms["transport"]
+    return LedgerTerms(forces, powers, by_split, terms["kinetic"][:, 0], terms["energy"][:, 0], unique)  # pyright: ignore
+
+
+@kept_by_dynamics(SOON_READY)
+def _computed(
+    dynamics: Dynamics, formulation: Formulation, drift: Drift, q: Array, qd: Array, t: Array, p: Any
+) -> LedgerTerms:
+    batches = jax.tree.map(lambda x: x.reshape(-1, BATCH, *x.shape[1:]), (q, qd, t))
+    at = jax.vmap(lambda q, qd, t: _at(dynamics, formulation, drift, q, qd, t, p))
+    found = lax.map(lambda batch: at(*batch), batches)
+    return jax.tree.map(lambda x: x.reshape(len(t), *x.shape[2:]), found)
+
+
+def _at(
+    dynamics: Dynamics, formulation: Formulation, drift: Drift, q: Array, qd: Array, t: Array, p: Any
+) -> LedgerTerms:
+    terms = dynamics.terms(q, qd, t, p)
+    b = stabilised(terms, dynamics.levels, drift.gains())
+    motion = solve(formulation, terms.M, terms.Q, terms.A, b, dynamics.law_at(q, qd, t, p))
+    forces = [terms.Q[None], motion.reactions[:, None] * terms.A, motion.law_natures]
+    split = [terms.Q[None], motion.multipliers[:, None] * terms.A, motion.law_forces]
+    if formulation.compromises:
+        for given in (forces, split):
+            missed = terms.M @ motion.acceleration - jnp.sum(jnp.concatenate(given), axis=0)
+            given.append(missed[None])
+
+    def kinetic(q: Array, t: Array) -> Array:
+        return qd @ dynamics.terms(q, qd, t, p).M @ qd / 2
+
+    def energy(q: Array, t: Array) -> Array:
+        if dynamics.energy is None:
+            return kinetic(q, t)
+        return jnp.asarray(dynamics.energy(q, qd, t, p), float)
+
+    # dE/dt is this plus q̇ᵀM q̈, since ∂E/∂q̇ = M q̇: what Q does beyond the potential energy and the change of inertia
+    total, transport = jax.jvp(energy, (q, t), (qd, jnp.ones_like(t)))
+    stacked = jnp.concatenate(forces)
+    powers, by_split = ((given @ qd).at[0].add(transport) for given in (stacked, jnp.concatenate(split)))
+    return LedgerTerms(stacked, powers, by_split, kinetic(q, t), total, motion.unique_multipliers)
+
+
+def _entries(dynamics: Dynamics, method: Method) -> tuple[Entry, ...]:
+    entries = [Entry("applied forces", "applied", "")]
+    entries += [Entry(name, "reaction", name) for name in dynamics.constraints]
+    labels = [f"{constraint}: {law}" if constraint else law for constraint, law in dynamics.laws]
+    seen: Counter[str] = Counter()
+    for label, (constraint, _) in zip(labels, dynamics.laws, strict=True):
+        seen[label] += 1
+        numbered = label if seen[label] == 1 else f"{label} ({seen[label]})"
+        entries.append(Entry(numbered, "law", constraint))
+    if method.formulation.compromises:
+        entries.append(Entry("compromise", "compromise", ""))
+    return tuple(entries)
+
+
+def _end_notes(ledger: Ledger) -> list[str]:
+    """What to say where the books do not close."""
+    if ledger.closure <= OPEN:
+        return []
+    return [
+        f"Energy and work differ by {ledger.closure:.1e} tolerances: the steps did not follow the motion so well, as "
+        f"where it grows without bound or forces jump."
+    ]
+
+
+def _start_notes(dynamics: Dynamics, run: Trajectory, p: Any) -> list[str]:
+    """What to say of a start that does not satisfy the constraints."""
+    q, qd = run.q[0], run.qd[0]
+    A = np.asarray(terms_at(dynamics, q, qd, run.t[0], p).A)
+    off = violated(run.violation[0], A, q) | violated(run.velocity_violation[0], A, qd, q)
+    if not off.any():
+        return []
+    names = ", ".join(f"`{name}`" for name, is_off in zip(dynamics.constraints, off, strict=True) if is_off)
+    return [
+        f"The start violates {names}: what brings the motion onto the constraints is the work of no force, so that the "
+        f"audit need not vanish."
+    ]
+
+
+def _notes(dynamics: Dynamics, method: Method, unique: Any) -> tuple[str, ...]:
+    notes = list(dynamics.law_remarks)
+    shared = [name for name, column in zip(dynamics.constraints, unique.T, strict=True) if not column.all()]
+    if shared:
+        names = ", ".join(f"`{name}`" for name in shared)
+        notes.append(
+            f"The split between {names} is not unique, since they are redundant; it is the one of the shortest λ."
+        )
+    if method.drift.gains() is not None:
+        notes.append("The work of the stabilising terms is part of that of the constraints.")
+    if method.formulation.compromises:
+        notes.append("The equations of motion are met only as well as possible; what they miss is the compromise.")
+    return tuple(notes)

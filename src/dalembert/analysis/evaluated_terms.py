@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The terms of a symbolic model as numbers at a point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy as sp
+
+from dalembert.lowering.jax_functions import flat
+from dalembert.model import graph
+from dalembert.model.input_values import Floats
+from dalembert.model.numeric import numeric_function
+from dalembert.model.standard_form import StandardForm
+from dalembert.terms import Terms
+from dalembert.tolerances import ROUNDING
+from dalembert.violation import order_of_magnitude, own_scale, state_scales
+
+
+class Point(NamedTuple):
+    """A state and the values of the parameters."""
+
+    q: Floats
+    qd: Floats
+    t: float
+    p: Floats
+
+
+TermsFunction = Callable[[Point], Terms]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A system ready for numbers.
+
+    residuals     φ and ψ alone, (m,) each: searches ask for them thousands of times
+    parameters    their symbols, in the order of ``Point.p``
+    position      the rows that say something about positions
+    velocity      those that say something about velocities
+    """
+
+    form: StandardForm
+    terms: TermsFunction
+    residuals: Callable[[Point], list[Floats]]
+    parameters: tuple[sp.Symbol, ...]
+    position: tuple[int, ...]
+    velocity: tuple[int, ...]
+
+    def function(self, expressions: Any) -> Callable[[Point], Floats]:
+        """Some more expressions in the letters of the form as a function of a point."""
+        function = _compiled(self.form, self.parameters, (expressions,))
+        return lambda point: function(point)[0]
+
+
+def model_of(form: StandardForm, parameter_names: Sequence[str]) -> Model:
+    """The terms as one function of a point, and which rows speak about what."""
+    parameters = tuple(sp.Symbol(name, real=True) for name in parameter_names)
+    position = tuple(i for i, e in enumerate(form.position) if e != 0)
+    velocity = tuple(i for i, e in enumerate(form.velocity) if e != 0)
+    residuals = _compiled(form, parameters, (form.position, form.velocity))
+    return Model(form, _terms_of(form, parameters), residuals, parameters, position, velocity)
+
+
+def _terms_of(form: StandardForm, parameters: Sequence[sp.Symbol]) -> TermsFunction:
+    n, m = len(form.applied_force), len(form.constraint_rhs)
+    blocks = (form.mass_matrix, form.applied_force, form.constraint_matrix, form.constraint_rhs, form.position)
+    shapes = ((n, n), (n,), (m, n), (m,), (m,), (m,))
+    function = _compiled(form, parameters, (*blocks, form.velocity))
+
+    def terms(point: Point) -> Terms:
+        return Terms(*(e.reshape(s) for e, s in zip(function(point), shapes, strict=True)))
+
+    return terms
+
+
+def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) -> Callable[[Point], list[Floats]]:
+    """Blocks of expressions as one function of a point; what is not real there is not a number."""
+    smooth = without_spikes(blocks)
+    arguments = (form.symbols.q, form.symbols.qd, form.symbols.time, parameters)
+    # verdicts at places that are exactly degenerate hang on the order of sums: as SymPy prints them, where it can
+    if any(map(graph.is_large, flat(smooth))):
+        function = numeric_function(arguments, smooth, ["numpy", "scipy"])
+    else:
+        function = sp.lambdify(arguments, smooth, modules=["numpy", "scipy"], cse=True)
+    real = not any(graph.has_kind(e, type(sp.I), sp.LambertW) for e in flat(smooth))
+
+    def computed(point: Point) -> list[Floats]:
+        with np.errstate(all="ignore"):
+            found = function(*point)
+        if real:
+            return [np.array(block, float) for block in found]
+        values: list[Any] = [np.array(block, complex) for block in found]
+        return [np.where(block.imag == 0, block.real, np.nan) for block in values]
+
+    return computed
+
+
+def without_spikes(block: Any) -> Any:
+    """|x| has a second derivative that is zero but for a spike at the kink: zero at nearly all states."""
+    if isinstance(block, tuple):
+        return tuple(map(without_spikes, block))
+    return graph.replace(block, dict.fromkeys(graph.atoms(block, sp.DiracDelta), sp.S.Zero))
+
+
+def state_orders(numbers: Terms, point: Point, noise: float = ROUNDING) -> tuple[Floats, Floats]:
+    """The orders of magnitude of coordinates and of velocities.
+
+    One that is zero, to within ``noise`` relative to it, has the scale of the whole state: at the end of a rod of a
+    picometre y = 0 is as small as x.
+    """
+    state = np.concatenate([point.q, point.qd])
+    usual = state_scales(numbers.M, numbers.Q, point.q, point.qd)
+    q, qd = np.split(order_of_magnitude(np.where(np.abs(state) > noise * usual, np.abs(state), usual)), 2)
+    return q, qd
+
+
+def sizes(function: Callable[[Point], Floats], point: Point) -> Floats:
+    """The size of the terms that each value is the sum of, although they may cancel.
+
+    It is how much the value changes when every number of the point does, by its own size: what a value does not depend
+    on has no part in it.
+    """
+    value, step = function(point), 1e-6
+    rng = np.random.default_rng(24)
+    total = np.abs(value)
+    for _ in range(2):
+        moved = Point(*(_shaken(np.asarray(part, float), step, rng) for part in point))
+        change = np.abs(function(moved) - value) / step
+        total = np.fmax(total, change + np.abs(value))  # off its domain a value says nothing
+    return total
+
+
+def _shaken(x: Floats, step: float, rng: np.random.Generator) -> Any:
+    return x + step * own_scale(x) * rng.choice((-1.0, 1.0), x.shape) * rng.uniform(0.5, 1.0, x.shape)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Constraints that change abruptly: velocities can follow, by an impulse; positions cannot."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.errors import MassMatrixError, StateError
+from dalembert.integration.native_steps import rows_for
+from dalembert.integration.start_states import nearest_state, terms_at, violated_rows
+from dalembert.levels import STATE_LEVELS
+from dalembert.tolerances import RANK_TOLERANCE
+
+Floats = NDArray[np.float64]
+
+FARTHEST = 1e-10
+"""Distance ahead of where steps have shrunk to nothing at which a jump is looked for, as a part of the time left."""
+
+
+class Jump(NamedTuple):
+    """States (2n,) just before and just after an impulse at a time."""
+
+    t: float
+    before: Floats
+    after: Floats
+
+
+def impulse_work(dynamics: Dynamics, jump: Jump, p: Any) -> Floats:
+    """The work (m,) of each constraint's impulse Λ, M Δq̇ = AᵀΛ, on the mean of the velocities before and after it."""
+    q, qd = np.split(jump.after, 2)
+    before = np.split(jump.before, 2)[1]
+    terms = terms_at(dynamics, q, qd, np.asarray(jump.t), p)
+    M, A = np.asarray(terms.M), np.asarray(terms.A)
+    impulse = np.linalg.pinv(A.T, rcond=RANK_TOLERANCE) @ (M @ (qd - before))
+    return impulse * (A @ (qd + before)) / 2
+
+
+def across(dynamics: Dynamics, y: Floats, before: float, after: float, p: Any) -> tuple[Floats, list[str], str]:
+    """The state after a jump between two neighbouring times, what to note, and why there is none, if so.
+
+    Velocities change by the smallest amount in the mass metric, which is what an ideal impulse of the constraints does.
+    """
+    q, qd = np.split(y, 2)
+    jumped = {level: _jumped(dynamics, q, qd, before, after, p, level) for level in STATE_LEVELS}
+    if jumped["position"]:
+        names = ", ".join(f"`{name}` by {size:.3g}" for name, size in jumped["position"].items())
+        return (
+            y,
+            [],
+            (
+                f"the positions that the constraints prescribe must not jump; at t = {after:.6g} they do: {names}. Let "
+                f"the constraint change continuously, over a short time if need be."
+            ),
+        )
+    if not jumped["velocity"]:
+        return y, [], ""
+    names = ", ".join(f"`{name}` by {size:.3g}" for name, size in jumped["velocity"].items())
+    try:
+        state = nearest_state(dynamics, q, qd, np.asarray(after), p)
+    except (StateError, MassMatrixError) as refusal:
+        return y, [], f"at t = {after:.6g} a prescribed velocity jumps ({names}), and no velocities follow: {refusal}"
+    note = f"At t = {after:.6g} a prescribed velocity jumps ({names}); the velocities follow by an ideal impulse."
+    return np.concatenate([q, state.qd]), [note], ""
+
+
+def _jumped(
+    dynamics: Dynamics, q: Floats, qd: Floats, before: float, after: float, p: Any, level: str
+) -> dict[str, float]:
+    """By how much each constraint jumps that is violated afterwards and was not before, by name."""
+    terms = [terms_at(dynamics, q, qd, np.asarray(t), p) for t in (before, after)]
+    was, is_ = (violated_rows(one, q, qd)[level] for one in terms)
+    residuals = [np.asarray(getattr(one, level)) for one in terms]
+    change = np.abs(residuals[1] - residuals[0])
+    return {dynamics.constraints[k]: float(change[k]) for k in np.flatnonzero(is_ & ~was)}
+
+
+def contradiction_at(dynamics: Dynamics, y: Floats, t: float, p: Any) -> str:
+    """Which redundant constraint does not hold any more where a motion has ended, in words; empty if all do."""
+    if dynamics.native is None or not dynamics.native.possible or not np.isfinite(y).all():
+        return ""
+    q, qd = np.split(y, 2)
+    used = rows_for(dynamics, y, t, np.array([float(value) for value in p]))
+    terms = terms_at(dynamics, q, qd, np.asarray(t), p)
+    off = violated_rows(terms, q, qd)
+    rows = [k for k in np.flatnonzero(off["position"] | off["velocity"]) if k not in used]
+    if not rows or (off["position"] | off["velocity"])[list(used)].any():
+        return ""
+    sizes = np.maximum(np.abs(np.asarray(terms.position)), np.abs(np.asarray(terms.velocity)))
+    names = ", ".join(f"`{dynamics.constraints[k]}`, violated by {sizes[k]:.1e}" for k in rows)
+    return (
+        f"constraints that are redundant where a motion starts must go on to hold; {names}, contradicts the others "
+        f"there. Remove or correct it; `da.check(system)` tells which constraints conflict."
+    )
+
+
+def kink_ahead(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> str:
+    """Which constraint has a kink just ahead of where steps have shrunk to nothing, in words; empty if none has.
+
+    Along a straight path the residual of a smooth constraint grows like a power of time, that of a kink at once.
+    """
+    q, qd = np.split(y, 2)
+    if not np.isfinite(y).all():
+        return ""
+    found: list[Terms] = []
+    for ahead in FARTHEST * (end - t) * np.array([0.0, 0.25, 1.0]):
+        found.append(terms_at(dynamics, q + ahead * qd, qd, np.asarray(t + ahead), p))
+    here, near, far = ((violated_rows(terms, q, qd), terms) for terms in found)
+    sudden = np.zeros(len(dynamics.constraints), bool)
+    for level in STATE_LEVELS:
+        sizes = [np.abs(np.asarray(getattr(terms, level))) for _, terms in (near, far)]
+        sudden |= far[0][level] & ~here[0][level] & (sizes[0] > sizes[1] / 2)
+    return _kinked(dynamics, sudden)
+
+
+def _kinked(dynamics: Dynamics, rows: NDArray[np.bool_]) -> str:
+    names = ", ".join(f"`{dynamics.constraints[k]}`" for k in np.flatnonzero(rows))
+    return (
+        f"the constraints must be smooth along the motion; {names} has a jump or a kink there, which the velocities "
+        f"cannot follow. Smooth it, or split the motion: end it before, and start another one beyond."
+        if names
+        else ""
+    )
+
+
+BESIDE = 4.0
+"""How far beside the last states a kink is looked for, in how far these are apart."""
+
+SUDDEN = 1e-3
+"""Change of a row, relative to its length, over such a distance that is none of a smooth constraint."""
+
+
+def kink_beside(dynamics: Dynamics, states: Floats, t: float, p: Any) -> str:
+    """Which constraint has a jump or a kink next to states (k, 2n) that lead nowhere, in words; empty if none has.
+
+    Where a motion is pressed into a kink, steps keep to one side of it: it is found by going a little to both sides.
+    What is smooth changes four times as much over four times the distance, a kink as much.
+    """
+    q, qd = np.split(states[-1], 2)
+    if not dynamics.constraints or not np.isfinite(states).all():
+        return ""
+    sides = BESIDE * np.ptp(states[:, : len(q)], axis=0)
+    sides = np.maximum(sides, 16 * np.spacing(np.maximum(np.abs(q), np.abs(q).max(initial=0.0) * 1e-3)))
+    kinked = np.zeros(len(dynamics.constraints), bool)
+    for i in np.flatnonzero(sides):
+        step = sides[i] * np.eye(len(q))[i]
+        near, far = ([terms_at(dynamics, q + side * part * step, qd, t, p) for side in (-1, 1)] for part in (0.25, 1.0))
+        lengths = np.abs(np.asarray(far[0].A)).max(axis=1, initial=0.0) + np.abs(np.asarray(far[1].A)).max(axis=1)
+        for name, least in (("A", SUDDEN * lengths), ("position", lengths * sides[i] / SUDDEN)):
+            changes = [_change(name, *pair) for pair in (near, far)]
+            kinked |= (changes[1] > least) & (changes[0] > changes[1] / 2)
+    return _kinked(dynamics, kinked)
+
+
+def _change(name: str, one: Terms, other: Terms) -> Floats:
+    """The largest change (m,) of a term of each constraint between two states."""
+    change = np.abs(np.asarray(getattr(one, name)) - np.asarray(getattr(other, name)))
+    return change.reshape(len(change), -1).max(axis=1, initial=0.0)
+
+
+def find_abrupt_change(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> float | None:
+    """A time just after t, where steps have shrunk to nothing, by which time has changed a constraint; None if none."""
+    q, qd = np.split(y, 2)
+    ahead = 16 * np.spacing(max(abs(t), abs(end - t)))
+    while np.isfinite(y).all() and ahead <= FARTHEST * (end - t):
+        for level in STATE_LEVELS:
+            near, far = (_jumped(dynamics, q, qd, t, t + part * ahead, p, level) for part in (0.25, 1.0))
+            # what changes smoothly changes four times as much in four times the time
+            if any(near.get(name, 0.0) > size / 2 for name, size in far.items()):
+                return t + ahead
+        ahead *= 4
+    return None

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Absolute tolerances that follow the scales of a problem, where the user gives none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.method import Method
+from dalembert.integration.start_states import terms_at
+from dalembert.violation import state_scales
+
+Floats = NDArray[np.float64]
+
+USUAL_ATOL = 1e-11
+"""The absolute tolerance of coordinates and velocities of the order of one."""
+
+COARSE = 1e3
+"""A motion whose coordinates all stay below this multiple of their absolute tolerances is not resolved by these."""
+
+
+def with_tolerances(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> Method:
+    """The method with an absolute tolerance for every component of the state, if it has none."""
+    if method.atol is not None:
+        return method
+    native: Any = dynamics.native
+    if native is not None and native.usual_rows is not None:
+        scales = native.start(np.concatenate([q0, qd0]), float(t0), p)[2]
+    else:
+        terms = terms_at(dynamics, q0, qd0, t0, p)
+        scales = state_scales(terms.M, terms.Q, q0, qd0)
+    return replace(method, atol=USUAL_ATOL * scales)
+
+
+def coarse_notes(method: Method, q: Floats) -> list[str]:
+    """Return a note if a motion q (T, n) is hardly larger than its absolute tolerances."""
+    largest, atol = np.abs(q).max(initial=0.0), np.max(method.atol)
+    if largest > COARSE * atol or not largest > 0 or method.step is not None:
+        return []
+    return [
+        f"The coordinates stay below {largest:.1e}, which the absolute tolerance {atol:.1e} hardly "
+        f"resolves: pass a smaller `atol`."
+    ]

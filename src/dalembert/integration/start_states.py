@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where a motion may start: states that satisfy the constraints, and the nearest one to a state that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.constraint_solver import Equations, nearest_root, retract
+from dalembert.equation.answer_checks import require_finite, require_symmetric
+from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.errors import MassMatrixError, StateError
+from dalembert.extras import require
+from dalembert.levels import rows_at
+from dalembert.tolerances import EXACT, SOLVED_RANK_TOLERANCE
+from dalembert.violation import own_size, units, violated
+
+Floats = NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """Coordinates (n,) and velocities (n,)."""
+
+    q: Floats
+    qd: Floats
+
+
+def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
+    """The terms at one state, as numbers."""
+    if dynamics.native is not None and dynamics.native.possible:
+        return Terms(*dynamics.native.terms(q, qd, t, p))
+    require("jax")
+    from dalembert.integration.compiled import compiled_terms
+
+    return compiled_terms(dynamics, q, qd, t, p)
+
+
+OR_ALLOW_IT = ", or, if the violation is meant, pass `allow_violation=True`"
+"""Advice for a single run; the members of an ensemble have no such argument."""
+
+
+def require_start(
+    dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, allow_violation: bool, projected: bool = False
+) -> list[str]:
+    """Raise unless all terms are valid numbers and the state satisfies the constraints, unless it need not.
+
+    Returns notes: how far a start that is accepted, but does not satisfy them exactly, is moved if it is ``projected``.
+    """
+    native: Any = dynamics.native
+    if native is not None and native.usual_rows is not None:
+        fine, exact, _ = native.start(np.concatenate([q, qd]), float(t), p)
+        if fine and (exact or not projected):
+            return []
+    terms = terms_at(dynamics, q, qd, t, p)
+    names = ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs", "position", "velocity")
+    require_finite(dict(zip(names, terms, strict=True)))
+    require_symmetric(np.asarray(terms.M))
+    if not allow_violation:
+        _require_satisfied(dynamics, terms, q, qd)
+    return _moved(dynamics, terms, q, qd) if projected else []
+
+
+def _require_satisfied(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> None:
+    off = violated_rows(terms, q, qd)
+    found = [
+        f"`{dynamics.constraints[k]}` is violated by {abs(residual[k]):.1e} at `{argument}`"
+        for argument, level, residual in (("q0", "position", terms.position), ("qd0", "velocity", terms.velocity))
+        for k in np.flatnonzero(off[level])
+    ]
+    if found:
+        raise StateError(
+            f"the start must satisfy the constraints; {'; '.join(found)}. "
+            f"Start from `da.consistent_state(system, q0, qd0, ...)` instead{OR_ALLOW_IT}. "
+            f"If constraints contradict one another, `da.check(system)` names them."
+        )
+
+
+def violated_rows(terms: Terms, q: Floats, qd: Floats) -> dict[str, NDArray[np.bool_]]:
+    """Which constraints (m,) a state violates, at position and at velocity level."""
+    return {
+        "position": violated(terms.position, terms.A, q, mass_matrix=terms.M),
+        "velocity": violated(terms.velocity, terms.A, qd, q, terms.M),
+    }
+
+
+def _moved(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> list[str]:
+    """Return notes on how far projection moves a start that misses the constraints by more than rounding."""
+    A, notes = np.asarray(terms.A), list[str]()
+    half = _half_of(np.asarray(terms.M))
+    half = np.eye(A.shape[1]) if half is None else half
+    for level, x, prime in (("position", q, ""), ("velocity", qd, "'")):
+        miss = np.asarray(getattr(terms, level))
+        off = np.abs(miss) > EXACT * (own_size(miss, A, x) + np.abs(A) @ units(terms.M, q, x))
+        if off.any():
+            move = half @ (np.linalg.pinv(A @ half, rcond=SOLVED_RANK_TOLERANCE) @ miss)
+            k, i = int(np.argmax(np.abs(miss) * off)), int(np.argmax(np.abs(move)))
+            notes.append(
+                f"The start misses `{dynamics.constraints[k]}` by {abs(miss[k]):.1e}; projection onto the constraints "
+                f"moves it, by up to {abs(move[i]):.1e} in `{dynamics.coordinates[i]}{prime}`."
+            )
+    return notes
+
+
+def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any, *, euclidean: bool = False) -> State:
+    """The state on the constraints nearest to (q0, qd0): positions first, then velocities.
+
+    Nearest in the mass metric, or in the Euclidean one if that is asked for.
+    """
+    positions, names = constraint_equations(dynamics, "position", lambda q: terms_at(dynamics, q, qd0, t, p))
+    q = _nearest(positions, q0, _metric(dynamics, q0, qd0, t, p, euclidean), names, "q0")
+    velocities, names = constraint_equations(dynamics, "velocity", lambda qd: terms_at(dynamics, q, qd, t, p))
+    qd = _nearest(velocities, qd0, _metric(dynamics, q, qd0, t, p, euclidean), names, "qd0", q)
+    return State(q, qd)
+
+
+def onto_constraints(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any) -> State:
+    """A state on the constraints near (q0, qd0), positions before velocities; exact ones stay as they are."""
+    positions, _ = constraint_equations(dynamics, "position", lambda q: terms_at(dynamics, q, qd0, t, p))
+    q = retract(positions, q0)
+    velocities, _ = constraint_equations(dynamics, "velocity", lambda qd: terms_at(dynamics, q, qd, t, p))
+    return State(q, retract(velocities, qd0))
+
+
+def constraint_equations(
+    dynamics: Dynamics, level: str, terms: Callable[[Floats], Terms]
+) -> tuple[Equations, list[str]]:
+    """The constraints on positions or on velocities as equations, and their names."""
+    rows = rows_at(dynamics.levels, level)
+
+    def equations(x: Floats) -> tuple[Floats, Floats]:
+        at = terms(x)
+        return np.asarray(getattr(at, level))[rows], np.asarray(at.A)[rows]
+
+    return equations, [dynamics.constraints[k] for k in np.flatnonzero(rows)]
+
+
+def _metric(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, euclidean: bool) -> Floats:
+    """Columns that are steps of unit length in the mass metric, or in the Euclidean one."""
+    terms = terms_at(dynamics, q, qd, t, p)
+    require_finite({"mass_matrix": terms.M, "constraint_matrix": terms.A, "position": terms.position})
+    M = np.asarray(terms.M)
+    if euclidean:
+        return np.eye(len(M))
+    half = _half_of(M)
+    if half is None:
+        raise MassMatrixError(
+            f"`mass_matrix` must be positive definite for distances in the mass metric; its smallest eigenvalue is "
+            f'{np.linalg.eigvalsh(M)[0]:.3g}. Pass `metric="euclidean"` to measure them in the coordinates themselves.'
+        )
+    return half
+
+
+def _half_of(M: Floats) -> Floats | None:
+    """L⁻ᵀ of the mass matrix LLᵀ, or None if M is no metric."""
+    try:
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(M)).T, float)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _nearest(
+    equations: Equations,
+    x0: Floats,
+    steps: Floats,
+    names: list[str],
+    argument: str,
+    coordinates: Floats | None = None,
+) -> Floats:
+    """The solution nearest to x0 in a metric; see ``constraint_solver.nearest_root``."""
+    if not names:
+        return x0
+    x = nearest_root(equations, x0, steps)
+    _require_solution(*equations(x), x, coordinates, names, argument)
+    return x
+
+
+def _require_solution(
+    residual: Floats, jacobian: Floats, x: Floats, q: Floats | None, names: list[str], argument: str
+) -> None:
+    off = violated(residual, jacobian, x, q) | ~np.isfinite(residual)
+    if off.any():
+        culprits = "; ".join(
+            f"`{names[k]}` remains violated by {abs(residual[k]):.1e}" for k in map(int, np.flatnonzero(off))
+        )
+        raise StateError(
+            f"some state near `{argument}` must satisfy the constraints; {culprits}. If they contradict one another, "
+            f"`da.check(system)` says so; otherwise start from a guess nearer to them."
+        )

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""JAX, imported when it is first used: it takes long to come, and what runs in machine code does without it.
+
+``from dalembert.lazy_jax import jnp`` costs nothing; ``jnp.zeros(3)`` imports JAX, and lets it keep what it compiles.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from dalembert.compilation_cache import keep_compiled_programs
+from dalembert.errors import DeviceError
+from dalembert.extras import require
+
+__all__ = ["jax", "jnp", "jsl", "jsp", "lax", "refuse_forked_process"]
+
+_forked: list[bool] = []  # filled in a process that was forked from one in which JAX was at work
+
+
+def refuse_forked_process() -> None:
+    """Raise where JAX would wait for ever: its threads do not exist in a process that was forked from its own."""
+    if _forked:
+        raise DeviceError(
+            "JAX must not be used in a process that was forked after JAX had been used; it would never answer. Start "
+            'processes by `multiprocessing.get_context("spawn")`, or fork before the first call that needs JAX. '
+            "`da.simulate` in machine code works in both."
+        )
+
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+    import jax.scipy.linalg as jsl
+    import jax.scipy.special as jsp
+    from jax import lax
+else:
+
+    class _Later:
+        """A module that is imported when something is taken from it."""
+
+        def __init__(self, name: str):
+            self._name = name
+
+        def __getattr__(self, attribute: str) -> Any:
+            if attribute == "_name" or attribute in ("__deepcopy__", "__getstate__", "__setstate__", "__wrapped__"):
+                raise AttributeError(attribute)
+            refuse_forked_process()
+            require("jax")
+            module = importlib.import_module(self._name)
+            keep_compiled_programs()
+            value = getattr(module, attribute)
+            setattr(self, attribute, value)
+            return value
+
+    jax = _Later("jax")
+    jnp = _Later("jax.numpy")
+    jsl = _Later("jax.scipy.linalg")
+    jsp = _Later("jax.scipy.special")
+    lax = _Later("jax.lax")
+
+
+def _after_fork() -> None:
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    if bridge is None or not bridge.backends_are_initialized():
+        return  # nothing was computed yet, and no thread was started
+    _forked.append(True)
+    if not TYPE_CHECKING:
+        for module in (jax, jnp, jsl, jsp, lax):  # what was taken from them is asked for anew, and refused
+            name = module._name
+            vars(module).clear()
+            module._name = name
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""SymPy expressions as functions of numbers, and their entries as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+from sympy.printing.numpy import JaxPrinter
+
+from dalembert.errors import ModelError
+from dalembert.lazy_jax import jnp, jsp
+from dalembert.lowering.source import Source
+from dalembert.lowering.tape_functions import function_of_tape
+from dalembert.model.graph import facts, is_large
+
+if TYPE_CHECKING:
+    from jax import Array
+
+
+def assemble(entries: Sequence[Any], shape: tuple[int, ...], xp: Any = jnp) -> Array:
+    """An array from entries most of which are known numbers: those are constants, the others one gather."""
+    known = np.array([float(e) if isinstance(e, (int, float)) else 0.0 for e in entries])
+    places = [i for i, e in enumerate(entries) if not isinstance(e, (int, float))]
+    if not places:
+        return xp.asarray(known).reshape(shape)
+    index = np.zeros(len(entries), int)
+    index[places] = np.arange(len(places))
+    unknown = np.zeros(len(entries), bool)
+    unknown[places] = True
+    values = xp.stack([xp.asarray(entries[i], float) for i in places])
+    return xp.where(unknown, values[index], known).reshape(shape)
+
+
+SPECIAL_FUNCTIONS = {
+    "erf": lambda x: jsp.erf(x),
+    "erfc": lambda x: jsp.erfc(x),
+    "gamma": lambda x: jsp.gamma(x),
+    "loggamma": lambda x: jsp.gammaln(x),
+    "factorial": lambda x: jsp.gamma(x + 1),
+    "sec": lambda x: 1 / jnp.cos(x),
+    "csc": lambda x: 1 / jnp.sin(x),
+    "cot": lambda x: 1 / jnp.tan(x),
+    "sech": lambda x: 1 / jnp.cosh(x),
+    "csch": lambda x: 1 / jnp.sinh(x),
+    "coth": lambda x: 1 / jnp.tanh(x),
+    "acot": lambda x: _arc_cotangent(x),
+    "asec": lambda x: jnp.arccos(1 / x),
+    "acsc": lambda x: jnp.arcsin(1 / x),
+    "asech": lambda x: jnp.arccosh(1 / x),
+    "acsch": lambda x: jnp.arcsinh(1 / x),
+    "acoth": lambda x: jnp.arctanh(1 / x),
+    "frac": lambda x: x - jnp.floor(x),
+    "polygamma": lambda n, x: jsp.polygamma(n, x),
+    "Heaviside": lambda x, at_zero: jnp.heaviside(x, at_zero),
+}
+"""What SymPy would take from Python's own library, which cannot be traced, or does not print for JAX at all."""
+
+
+def _arc_cotangent(x: Any) -> Any:
+    """SymPy's: between −π/2 and π/2, and π/2 at zero; the derivative is that of the branch in use."""
+    x = jnp.asarray(x, float)
+    return jnp.where(x == 0, jnp.pi / 2 - x, jnp.arctan(1 / jnp.where(x == 0, 1.0, x)))
+
+
+def compiled(arguments: Any, expressions: Any) -> Callable[..., Any]:
+    """A function of nested tuples of numbers."""
+    if any(map(is_large, flat(expressions))):
+        return function_of_tape(arguments, expressions)
+    return sp.lambdify(arguments, expressions, modules=[SPECIAL_FUNCTIONS, "jax"], cse=True)
+
+
+def refuse_unknown_functions(source: Source, constraints: Sequence[str]) -> None:
+    """SymPy prints what JAX lacks as a bare name that fails much later; say it now, and where it is."""
+    form, laws = source.form, source.laws
+    _refuse(form.mass_matrix, "`mass_matrix`")
+    _refuse(form.applied_force, "`applied_force`")
+    for k, name in enumerate(constraints):
+        derived = (form.constraint_matrix[k], form.constraint_rhs[k])
+        for rows in (form.position[k], form.velocity[k], derived):  # what was given first, then what follows from it
+            _refuse(rows, f"constraint `{name}`")
+    for k, components in enumerate(() if laws is None else laws.components):
+        constraint, kind = laws.names[k] if laws is not None else ("", "")
+        _refuse(components, f"the nonideal law {kind}" + (f" of `{constraint}`" if constraint else ""))
+    _refuse(() if laws is None else (laws.normals, laws.mu), "the nonideal laws")
+    _refuse(() if source.energy is None else source.energy, "the Lagrangian")
+
+
+def _refuse(expressions: Any, where: str) -> None:
+    """Raise if something in the expressions cannot be computed."""
+    printer = JaxPrinter()
+    known = {*SPECIAL_FUNCTIONS, *printer.known_functions}
+    kinds = frozenset[type]().union(*(facts(e).kinds for e in flat(expressions)))
+    for kind in sorted(kinds, key=lambda kind: kind.__name__):
+        name = kind.__name__
+        printed = name in known or callable(getattr(printer, f"_print_{name}", None))
+        if issubclass(kind, (sp.Derivative, sp.Subs)) or (issubclass(kind, sp.Function) and not printed):
+            raise ModelError([f"{where} must use functions that can be computed; `{name}` has no numerical form."])
+
+
+def flat(nested: Any) -> list[Any]:
+    """The leaves of nested tuples."""
+    return [leaf for item in nested for leaf in flat(item)] if isinstance(nested, (tuple, list)) else [nested]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nonideal laws as functions of numbers or arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dalembert.equation import straight_line as sl
+from dalembert.equation.dynamics import Terms
+from dalembert.equation.pseudo_inverse import square_roots
+from dalembert.equation.reaction import NonidealForces, Reaction, with_normals
+from dalembert.lazy_jax import jnp
+from dalembert.lowering.jax_functions import assemble, compiled, flat
+from dalembert.lowering.source import Laws, Source
+
+if TYPE_CHECKING:
+    from jax import Array
+
+
+@dataclass(frozen=True)
+class LawFunctions:
+    """The laws of a system as functions of separate numbers.
+
+    components       (q, qd, t, p, ideal_force, multipliers) -> l tuples of n entries
+    normals          (q, qd, t, p) -> ``Laws.normals`` and ``Laws.mu``
+    """
+
+    laws: Laws
+    components: Callable[..., Any]
+    normals: Callable[..., Any]
+
+
+def law_terms(source: Source) -> tuple[Any, Any]:
+    """The expressions that laws are made of: components, and what their normal forces need."""
+    laws = source.laws
+    return ((), ()) if laws is None else (laws.components, (laws.normals, laws.mu))
+
+
+def law_functions(source: Source, state: tuple[Any, ...]) -> LawFunctions | None:
+    """The laws of a system, or None when all its constraints are ideal; ``state`` is q, qd, t, p in plain symbols."""
+    laws = source.laws
+    if laws is None:
+        return None
+    forces = source.form.symbols.ideal_force
+    components, normals = law_terms(source)
+    raw = compiled((*state, forces, laws.multipliers), components)
+    none = ((0.0,) * len(forces), (0.0,) * len(laws.multipliers))
+    return LawFunctions(
+        laws=laws,
+        components=lambda *given: raw(*given[:4], *(none if given[4] is None else given[4:])),
+        normals=compiled(state, normals),
+    )
+
+
+def array_law(
+    functions: LawFunctions | None, terms: Callable[..., Terms], xp: Any = jnp
+) -> Callable[..., NonidealForces] | None:
+    """C of each law as an array, laws given as z included: C = M^(1/2) z with the symmetric root.
+
+    ``xp`` is the namespace of the arrays, NumPy's or JAX's.
+    """
+    if functions is None:
+        return None
+    laws = functions.laws
+
+    def law(q: Array, qd: Array, t: Any, p: Any, reaction: Reaction | None) -> NonidealForces:
+        state = (tuple(q), tuple(qd), t, tuple(p))
+        forces = (None, None) if reaction is None else (tuple(reaction.force), tuple(reaction.multipliers))
+        shares = xp.stack([assemble(entries, q.shape, xp) for entries in functions.components(*state, *forces)])
+        if any(laws.scaled):
+            root = square_roots(terms(q, qd, t, p).M)[0]
+            shares = xp.where(xp.array(laws.scaled)[:, None], shares @ root, shares)
+        if reaction is None or not laws.actual:
+            return NonidealForces(shares, None)
+        normals, mu = functions.normals(*state)
+        k, most = len(laws.actual), max(map(len, normals))
+        width = len(reaction.multipliers) + 1
+        padded = [(*parts, *[(0.0,) * width] * (most - len(parts))) for parts in normals]
+        rows = assemble(flat(padded), (k, most, width), xp)
+        return with_normals(shares, laws.actual, rows, assemble(mu, (k,), xp), reaction)
+
+    return law
+
+
+def scalar_law(functions: LawFunctions | None, mass: Callable[..., sl.Matrix]) -> Callable[..., sl.Vector] | None:
+    """C entry by entry, where M is diagonal or no law is given as z, and none depends on the actual reaction."""
+    if functions is None:
+        return None
+    laws = functions.laws
+
+    def law(q: sl.Vector, qd: sl.Vector, t: Any, p: Any, ideal: Any, multipliers: Any) -> sl.Vector:
+        shares = functions.components(q, qd, t, p, ideal, multipliers)
+        total: sl.Vector = [0] * len(q)
+        for share, scaled in zip(shares, laws.scaled, strict=True):
+            total = sl.plus(total, sl.times(_roots(mass(q, qd, t, p)), share) if scaled else share)
+        return total
+
+    return law
+
+
+def _roots(M: sl.Matrix) -> sl.Vector:
+    return [jnp.sqrt(jnp.asarray(M[i][i], float)) for i in range(len(M))]

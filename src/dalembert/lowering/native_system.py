@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What one system can do in machine code: its terms as numbers, and engines that integrate it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numpy.typing import NDArray
+
+from dalembert.equation.dynamics import Terms
+from dalembert.equation.formulation import Law
+from dalembert.lowering.law_functions import LawFunctions, array_law, law_terms
+from dalembert.lowering.programs import Programs
+from dalembert.lowering.recording import NoMachineCodeError
+from dalembert.lowering.source import Source
+from dalembert.native.assembly import MachineCode, needed, write_program
+from dalembert.native.batch import write_each
+from dalembert.native.engine import NativeEngine
+from dalembert.native.member_kernel import Moving
+from dalembert.native.tape import EnergyTerms, Program, Value
+
+Floats = NDArray[np.float64]
+
+
+class NativeSystem:
+    """Compiles on demand and keeps what it compiled."""
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.usual_rows: tuple[int, ...] | None = None  # chosen for the last motion; all of them are tried for the next
+        self._last_start: tuple[bytes, Floats] | None = None
+        self.engine = lru_cache(maxsize=16)(self._engine)
+        self.motions = lru_cache(maxsize=16)(self._motions)
+        self._recorded = lru_cache(maxsize=16)(self._recorded_programs)
+        self._energy_terms = lru_cache(maxsize=16)(self._written_energy_terms)
+
+    @cached_property
+    def possible(self) -> bool:
+        """Whether everything in the system has a counterpart in machine code."""
+        everything = range(len(self.source.levels))
+        try:
+            Programs(self.source, everything, None).outputs()
+        except NoMachineCodeError:
+            return False
+        return True
+
+    @cached_property
+    def time_functions(self) -> Callable[[Floats, Any], Floats] | None:
+        """The functions of time alone in the equations, (k, number of them) at k times, or None if all are steady."""
+        program = self._time_program
+        if program is None:
+            return None
+        size = 2 * len(self.source.form.applied_force)
+        run = _AtMany(program, size)
+
+        def values(t: Floats, p: Any) -> Floats:
+            numbers = np.broadcast_to(np.array([float(value) for value in p]), (len(t), len(self.source.parameters)))
+            return run(np.zeros((len(t), size)), t, numbers)
+
+        return values
+
+    @cached_property
+    def _time_program(self) -> Program | None:
+        return Programs(self.source, range(len(self.source.levels)), None).time_functions()
+
+    @cached_property
+    def parameters_of_time(self) -> list[int]:
+        """The numbers of the parameters that the functions of time depend on."""
+        program = self._time_program
+        lines = [] if program is None else [program.tape.lines[line] for line in needed(program)]
+        return sorted({int(a[1]) for name, a in lines if name == "input" and a[0] == "p"})
+
+    @cached_property
+    def masses_differ(self) -> bool:
+        """Whether a constraint couples coordinates of different masses."""
+        M = self.source.form.mass_matrix
+        touched = ([i for i, e in enumerate(row) if e != 0] for row in self.source.form.constraint_matrix)
+        return any(len({M[i][i] for i in own}) > 1 for own in touched)
+
+    @property
+    def needs_multipliers(self) -> bool:
+        """Whether a law uses a multiplier, which redundant constraints may leave open."""
+        return self.source.laws is not None and bool(self.source.laws.used)
+
+    def _engine(
+        self,
+        rows: Sequence[int],
+        iterations: int | None,
+        rates: Sequence[tuple[float, float]] | None,
+        refined: bool = False,
+        fixed: bool = False,
+    ) -> NativeEngine:
+        programs = Programs(self.source, rows, rates, refined=refined)
+        return NativeEngine(programs.n, *programs.hot(iterations), outputs=programs.outputs(), fixed=fixed)
+
+    def _motions(
+        self,
+        rows: Sequence[int],
+        iterations: int | None,
+        rates: Sequence[tuple[float, float]] | None,
+        kind: Callable[..., Any],
+        fixed: bool,
+        refined: bool = False,
+    ) -> Any:
+        """What moves many members: ``kind`` is that of where it is done."""
+        programs = Programs(self.source, rows, rates, refined=refined)
+        hot = programs.hot(iterations)
+        moving = Moving(programs.n, len(self.source.parameters), *hot, programs.start(), programs.sliding())
+        return kind(moving._replace(contacts=tuple(map(len, self.source.sliding))), fixed=fixed)
+
+    def start(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:
+        """Whether a motion may start at a state, if that satisfies the constraints exactly, and its scales (2n)."""
+        given = np.concatenate([y, [t], [float(value) for value in p]])
+        key = given.tobytes()
+        if self._last_start is None or self._last_start[0] != key:  # a run asks more than once
+            _, run = self._start
+            found, place = np.empty(2 + len(y)), given.ctypes.data
+            run(place, t, place + 8 * (len(y) + 1), found.ctypes.data)
+            self._last_start = key, found
+        found = self._last_start[1]
+        return bool(found[0] == 1.0), bool(found[1] == 1.0), found[2:]
+
+    @cached_property
+    def _start(self) -> tuple[MachineCode, Callable[..., None]]:
+        """The program as a function, and what must be kept as long as it."""
+        module = ir.Module()
+        write_program(module, "start", Programs(self.source, range(len(self.source.levels)), None).start(), hot=False)
+        code, address = MachineCode(module), ctypes.c_void_p
+        kinds = address, ctypes.c_double, address, address
+        return code, ctypes.CFUNCTYPE(None, *kinds)(code.address("start"))
+
+    def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:
+        """M, Q, A, b and the residuals at position and velocity level, at one state."""
+        y, p = np.concatenate([q, qd]).astype(float), np.array([float(value) for value in p])
+        return tuple(part[0] for part in self.terms_of_many(y[None], np.array([float(t)]), p[None]))
+
+    def terms_of_many(self, y: Floats, t: Floats, p: Floats) -> tuple[Floats, ...]:
+        """The same at k states y (k, 2n), times (k,) and parameters (k, number of them), each with a leading axis k."""
+        run, shapes = self._terms
+        ends = [*accumulate(map(prod, shapes), initial=0)]
+        found = run(y, t, p)
+        return tuple(
+            found[:, i:j].reshape(len(y), *shape) for (i, j), shape in zip(pairwise(ends), shapes, strict=True)
+        )
+
+    @cached_property
+    def answers(self) -> bool:
+        """Whether terms and laws have a counterpart in machine code: then a single state needs no JAX."""
+        programs = Programs(self.source, range(len(self.source.levels)), None)
+        try:
+            programs.terms()
+            programs.laws()
+        except NoMachineCodeError:
+            return False
+        return True
+
+    def law_at(self, q: Any, qd: Any, t: Any, p: Any) -> Law | None:
+        """The nonideal laws at one state, as a function of the ideal forces alone, on NumPy's arrays."""
+        law = array_law(self._law_functions, self._named_terms, np)
+        return None if law is None else lambda reaction: law(q, qd, t, p, reaction)
+
+    def _named_terms(self, q: Any, qd: Any, t: Any, p: Any) -> Terms:
+        found: tuple[Any, ...] = self.terms(q, qd, t, p)
+        return Terms(*found)
+
+    @cached_property
+    def _law_functions(self) -> LawFunctions | None:
+        laws = self.source.laws
+        if laws is None:
+            return None
+        run = _AtMany(Programs(self.source, range(len(self.source.levels)), None).laws(), 2 * len(laws.components[0]))
+        nothing = (0.0,) * (len(laws.components[0]) + len(laws.multipliers))
+
+        def at(q: Any, qd: Any, t: Any, p: Any, *forces: Any) -> Any:
+            further = nothing if not forces or forces[0] is None else (*forces[0], *forces[1])
+            y, p = np.array([*q, *qd], float), np.array([*p, *further], float)
+            return _like(law_terms(self.source), iter(run(y[None], np.array([float(t)]), p[None])[0].tolist()))
+
+        return LawFunctions(laws, lambda *given: at(*given)[0], lambda *given: at(*given)[1])
+
+    def rows_of_many(self, y: Floats, t: Floats, p: Floats) -> Floats:
+        """A (k, m, n) alone at k states y (k, 2n) and times (k,), for one set of parameters."""
+        # by the program of all terms: compiling another takes longer than those are worth at a thousand states
+        run, known, computed, places = self._rows
+        found = np.empty((len(t), known.size))
+        found[:] = known
+        found[:, places] = run.computed_at(y, t, np.broadcast_to(p, (len(t), len(p))))[:, computed]
+        return found.reshape(len(t), len(self.source.levels), -1)
+
+    @cached_property
+    def _rows(self) -> tuple[_AtMany, Floats, slice, NDArray[np.int64]]:
+        """The program of all terms; the entries of A that are known; which of those it computes belong where in A."""
+        run, shapes = self._terms
+        first = prod(shapes[0]) + prod(shapes[1])
+        last = first + prod(shapes[2])
+        start, stop = np.searchsorted(run.computed, [first, last])
+        return run, run.known[first:last], slice(start, stop), run.computed[start:stop] - first
+
+    @property
+    def constant_rows(self) -> bool:
+        """Whether A is the same everywhere: no rank can be lost then."""
+        return not len(self._rows[3])
+
+    def _written_energy_terms(self, rows: tuple[int, ...], rates: Any) -> tuple[_AtMany, EnergyTerms]:
+        program, lengths = Programs(self.source, rows, rates).energy_terms()
+        return _AtMany(program, 2 * len(self.source.form.applied_force)), lengths
+
+    def energy_terms(self, rows: tuple[int, ...], rates: Any, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
+        """What a ledger is made of, at k states y (k, 2n), by the names of ``EnergyTerms``: (k, length of the part)."""
+        run, lengths = self._energy_terms(rows, rates)
+        p = np.broadcast_to(np.array([float(value) for value in p]), (len(t), len(self.source.parameters)))
+        return dict(zip(EnergyTerms._fields, np.split(run(y, t, p), np.cumsum(lengths)[:-1], axis=1), strict=True))
+
+    def small_changes(self, rows: Sequence[int], y: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
+        """q̈ (n,) by these rows, its derivatives (n, 2n) by the state y, and those of all residuals (2m, 2n)."""
+        from dalembert.native.derivatives import differentiated  # whose special functions take long to import
+
+        p = np.array([float(value) for value in p])
+        motion, residuals = self._recorded(tuple(rows))
+        moved, slopes = differentiated(motion, y, t, p)
+        return moved[:-1], slopes[:-1], differentiated(residuals, y, t, p)[1]
+
+    def _recorded_programs(self, rows: tuple[int, ...]) -> tuple[Program, Program]:
+        programs = Programs(self.source, rows, None)
+        return programs.acceleration(), programs.residuals()
+
+    @cached_property
+    def _terms(self) -> tuple[_AtMany, tuple[tuple[int, ...], ...]]:
+        programs = Programs(self.source, range(len(self.source.levels)), None)
+        n, m = programs.n, programs.m
+        return _AtMany(programs.terms(), 2 * n), ((n, n), (n,), (m, n), (m,), (m,), (m,))
+
+
+def _like(nested: Any, values: Iterator[float]) -> Any:
+    """Values in the nested tuples that their expressions stood in."""
+    return tuple(_like(item, values) for item in nested) if isinstance(nested, (tuple, list)) else next(values)
+
+
+class _AtMany:
+    """A program that runs now and then, at many states at once."""
+
+    def __init__(self, program: Program, size: int):
+        module = ir.Module()
+        # most entries of the matrices of a large system are known, and need not be computed at every state
+        self.computed = np.array([i for i, x in enumerate(program.outputs) if isinstance(x, Value)], int)
+        self.known = np.array([0.0 if isinstance(x, Value) else float(x) for x in program.outputs])
+        short = Program(program.tape, [program.outputs[i] for i in self.computed])
+        write_each(module, "each", write_program(module, "program", short, hot=False), size, len(self.computed))
+        self._code = MachineCode(module)
+        kinds = ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p
+        self._each = ctypes.CFUNCTYPE(None, *kinds)(self._code.address("each"))
+
+    def __call__(self, y: Floats, t: Floats, p: Floats) -> Floats:
+        """Outputs (k, number of them) at states (k, size), times (k,) and parameters (k, number of them)."""
+        found = np.empty((len(y), len(self.known)))
+        found[:] = self.known
+        found[:, self.computed] = self.computed_at(y, t, p)
+        return found
+
+    def computed_at(self, y: Floats, t: Floats, p: Floats) -> Floats:
+        """The outputs alone that are not known beforehand, in their order."""
+        y, t, p = (np.ascontiguousarray(x, float) for x in (y, t, p))
+        computed = np.empty((len(y), len(self.computed)))
+        self._each(len(y), y.ctypes.data, t.ctypes.data, p.ctypes.data, p.shape[1], computed.ctypes.data)
+        return computed

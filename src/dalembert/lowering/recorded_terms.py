@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The terms of one system on a tape, and the motion that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dalembert.equation import straight_line as sl
+from dalembert.lowering.normal_forces import normal_forces
+from dalembert.lowering.recording import NoMachineCodeError, Recorder
+from dalembert.lowering.source import Laws
+from dalembert.native.elimination import Elimination, Solution, eliminate
+from dalembert.native.tape import Tape
+
+if TYPE_CHECKING:
+    from dalembert.lowering.programs import Programs
+
+
+class Motion(NamedTuple):
+    acceleration: sl.Vector
+    ideal_force: sl.Vector
+    nonideal_force: sl.Vector
+    multipliers: sl.Vector
+    reactions: sl.Vector
+    nature: sl.Vector
+    shares: list[sl.Vector]  # of the laws in C, one by one
+
+
+class RecordedTerms:
+    """The terms of a system on a tape, at the state given from outside or at one computed from it."""
+
+    def __init__(self, programs: Programs, tape: Tape | None = None, q: Any = None, qd: Any = None):
+        self.programs, self.source = programs, programs.source
+        self.tape = tape or Tape()
+        n = programs.n
+        self.q = q if q is not None else [self.tape.input("y", i) for i in range(n)]
+        self.qd = qd if qd is not None else [self.tape.input("y", n + i) for i in range(n)]
+        symbols = self.source.form.symbols
+        inputs = dict(zip((*symbols.q, *symbols.qd), (*self.q, *self.qd), strict=True))
+        inputs[symbols.time] = self.tape.input("t", 0)
+        inputs |= {symbol: self.tape.input("p", i) for i, symbol in enumerate(self.source.parameters)}
+        self.read = Recorder(self.tape, inputs)
+        self.conditions: list[tuple[Any, Any]] = []  # pairs of which the first must be the larger one
+
+    def at(self, q: Any, qd: Any) -> RecordedTerms:
+        return RecordedTerms(self.programs, self.tape, q, qd)
+
+    def row(self, k: int) -> sl.Vector:
+        return [self.read(e) for e in self.source.form.constraint_matrix[k]]
+
+    def target(self, k: int) -> Any:
+        return self.read(self.source.form.constraint_rhs[k])
+
+    def residuals(self, level: str, rows: Sequence[int]) -> list[Any]:
+        expressions = getattr(self.source.form, level)
+        return [self.read(expressions[k]) for k in rows]
+
+    def absolute(self, x: Any) -> Any:
+        return self.tape.record("fabs", x)
+
+    def larger(self, a: Any, b: Any) -> Any:
+        return self.tape.record("select", self.tape.record("<", a, b), b, a)
+
+    def smaller(self, a: Any, b: Any) -> Any:
+        return self.tape.record("select", self.tape.record("<", a, b), a, b)
+
+    @cached_property
+    def mass_matrix(self) -> sl.Matrix:
+        return [[self.read(e) for e in row] for row in self.source.form.mass_matrix]
+
+    @cached_property
+    def elimination(self) -> Elimination:
+        return eliminate(self.mass_matrix, [self.row(k) for k in self.programs.rows], self.programs.order)
+
+    def solve(self, f: sl.Vector, e: sl.Vector) -> Solution:
+        """The motion under a force f that gives the rows in use their right side e.
+
+        If it is to be refined, what is left of both equations is solved for once more: see ``needs_refinement``.
+        """
+        found = self.elimination.solve(f, e)
+        if not self.programs.refined:
+            return found
+        a, rows = found.acceleration, [self.row(k) for k in self.programs.rows]
+        pushed = sl.plus(f, _push(rows, found.multipliers, self.programs.n))
+        missing = [sl.sub(push, sl.dot(row, a)) for push, row in zip(pushed, self.mass_matrix, strict=True)]
+        more = self.elimination.solve(missing, [sl.sub(b, sl.dot(row, a)) for b, row in zip(e, rows, strict=True)])
+        return Solution([*sl.plus(a, more.acceleration)], [*sl.plus(found.multipliers, more.multipliers)])
+
+    @property
+    def diagonal(self) -> sl.Vector:
+        return [row[i] for i, row in enumerate(self.mass_matrix)]
+
+    def well_conditioned(self) -> Any:
+        fine: Any = True
+        for larger, smaller in (*self.elimination.margins(), *self.conditions):
+            fine = self.tape.record("and", fine, self.tape.record("<", smaller, larger))
+        return self.tape.record("select", fine, 1.0, 0.0)
+
+    def motion(self) -> Motion:
+        rows = [self.row(k) for k in self.programs.rows]
+        ideal = self.solve([self.read(e) for e in self.source.form.applied_force], self._targets())
+        ideal_force = _push(rows, ideal.multipliers, self.programs.n)
+        if self.source.laws is None:
+            nothing = [0.0] * self.programs.n
+            return Motion(ideal.acceleration, ideal_force, nothing, ideal.multipliers, ideal.multipliers, nothing, [])
+        shares = self._law(self.source.laws, ideal_force, ideal.multipliers)
+        C: sl.Vector = [0] * self.programs.n
+        for share in shares:
+            C = sl.plus(C, share)
+        working = self.solve(C, [0] * len(rows))
+        return Motion(
+            sl.plus(ideal.acceleration, working.acceleration),
+            ideal_force,
+            sl.plus(C, _push(rows, working.multipliers, self.programs.n)),
+            ideal.multipliers,
+            sl.plus(ideal.multipliers, working.multipliers),
+            C,
+            shares,
+        )
+
+    def nonideal(self, C: sl.Vector) -> sl.Vector:
+        """The nonideal constraint force of a law: C, and what the constraints add to keep to themselves."""
+        rows = [self.row(k) for k in self.programs.rows]
+        return sl.plus(C, _push(rows, self.solve(C, [0] * len(rows)).multipliers, self.programs.n))
+
+    def _targets(self) -> list[Any]:
+        rows, rates = self.programs.rows, self.programs.rates
+        targets = [self.target(k) for k in rows]
+        if rates is None:
+            return targets
+        position, velocity = self.residuals("position", rows), self.residuals("velocity", rows)
+        return [
+            sl.sub(b, sl.add(sl.mul(rates[k][0], v), sl.mul(rates[k][1], x)))
+            for k, b, v, x in zip(rows, targets, velocity, position, strict=True)
+        ]
+
+    def _law(self, laws: Laws, ideal_force: sl.Vector, multipliers: sl.Vector) -> list[sl.Vector]:
+        """C of every law."""
+        for symbol, value in zip(self.source.form.symbols.ideal_force, ideal_force, strict=True):
+            self.read.define(symbol, value)
+        for k, value in zip(self.programs.rows, multipliers, strict=True):
+            self.read.define(laws.multipliers[k], value)
+        shares = [[self.read(e) for e in components] for components in laws.components]
+        shares = [
+            sl.times(self._roots(), share) if scaled else share
+            for share, scaled in zip(shares, laws.scaled, strict=True)
+        ]
+        return self._with_actual(laws, shares, multipliers) if laws.actual else shares
+
+    def _with_actual(self, laws: Laws, shares: list[sl.Vector], multipliers: sl.Vector) -> list[sl.Vector]:
+        """C of every law, those of the actual reaction given for a unit normal force (``equation/reaction.py``)."""
+        nothing: sl.Vector = [0] * len(multipliers)
+        others: sl.Vector = [0] * self.programs.n
+        for share in (share for i, share in enumerate(shares) if i not in laws.actual):
+            others = sl.plus(others, share)
+        before = sl.plus(multipliers, self.solve(others, nothing).multipliers)
+        changes = [self.solve(shares[i], nothing).multipliers for i in laws.actual]
+        rows = [[[self.read(part[k]) for k in self.programs.rows] for part in parts] for parts in laws.normals]
+        offsets = [
+            [sl.add(sl.dot(row, before), self.read(part[-1])) for row, part in zip(own, parts, strict=True)]
+            for own, parts in zip(rows, laws.normals, strict=True)
+        ]
+        coupling = [[[sl.dot(row, change) for row in own] for change in changes] for own in rows]
+        sizes, conditions = normal_forces(self.tape, coupling, offsets)
+        self.conditions += conditions
+        for i, size in zip(laws.actual, sizes, strict=True):
+            shares[i] = sl.plus([0] * self.programs.n, shares[i], size)
+        return shares
+
+    def _roots(self) -> sl.Vector:
+        """M^(1/2), by its diagonal."""
+        M = self.mass_matrix
+        if any(not sl.is_number(M[i][j], 0) for i in range(len(M)) for j in range(i)):
+            raise NoMachineCodeError("the square root of a mass matrix that is not diagonal")
+        return [self.tape.record("sqrt", entry) for entry in self.diagonal]
+
+
+def _push(rows: sl.Matrix, multipliers: sl.Vector, n: int) -> sl.Vector:
+    """Aᵀλ."""
+    total: sl.Vector = [0] * n
+    for row, factor in zip(rows, multipliers, strict=True):
+        total = sl.plus(total, row, factor)
+    return total

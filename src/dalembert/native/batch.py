@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Many states or motions one after another within machine code, so that every core can be busy with its own."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numpy.typing import NDArray
+
+from dalembert.native.assembly import POINTER, MachineCode, element, load, number, store
+from dalembert.native.member_kernel import Moving, write_member
+from dalembert.native.writer import LONG, Writer, whole
+
+Floats = NDArray[np.float64]
+
+
+class MotionBatch:
+    """Moves many members, all by steps of one length or each by steps of its own."""
+
+    def __init__(self, moving: Moving, *, fixed: bool):
+        module = ir.Module()
+        self.size = 2 * moving.n
+        _write_many(module, write_member(module, moving, fixed=fixed), self.size, moving.parameters)
+        self._code = MachineCode(module)
+        a, i = ctypes.c_void_p, ctypes.c_int64
+        self._many = ctypes.CFUNCTYPE(None, i, a, a, a, i, i, a, a, i, a, a)(self._code.address("many"))
+
+    def __call__(
+        self, y: Floats, p: Floats, times: Floats, settings: Floats, room: int, stop: Floats, *, every: bool
+    ) -> tuple[Floats, Floats]:
+        """States (N, T, 2n) of members with states y (2n, N) and parameters p (k, N), and how each motion ended.
+
+        For ``settings``, ``room`` and ``every`` see ``march.MEMBER``; without ``every`` T is one. Once another thread
+        has set ``stop`` (1,) to one, no further member is begun.
+        """
+        count = y.shape[1]
+        starts, own = np.ascontiguousarray(y.T), np.ascontiguousarray(p.T)  # a member's numbers together
+        states, endings = np.empty((count, len(times) if every else 1, self.size)), np.empty(count)
+        self._many(
+            *(count, starts.ctypes.data, own.ctypes.data, times.ctypes.data, len(times), int(every)),
+            *(states.ctypes.data, settings.ctypes.data, room, endings.ctypes.data, stop.ctypes.data),
+        )
+        return states, endings
+
+
+def _write_many(module: ir.Module, member: ir.Function, size: int, parameters: int) -> None:
+    """many(count, y, p, times, outputs, every, out, settings, room, endings, stop): see ``MotionBatch``."""
+    P = POINTER
+    w = Writer(module, "many", (LONG, P, P, P, LONG, LONG, P, P, LONG, P, P))
+    count, y, p, times, outputs, every, out, settings, room, endings, stop = w.function.args
+    kept = w.b.select(w.b.icmp_signed("==", every, whole(0)), whole(1), outputs)
+    lengths = whole(size), whole(parameters), w.b.mul(kept, whole(size))
+    for i in w.each(count):
+        start, own, to = (element(w.b, x, w.b.mul(i, length)) for x, length in zip((y, p, out), lengths, strict=True))
+        with w.b.if_then(w.b.fcmp_ordered("==", load(w.b, stop, 0), number(1.0)), likely=False):
+            w.b.ret_void()
+        given = [start, own, whole(1), times, outputs, every, to, settings, room]
+        store(w.b, w.b.call(member, given), endings, i)
+    w.b.ret_void()
+
+
+def write_each(module: ir.Module, name: str, program: ir.Function, size: int, length: int) -> None:
+    """name(count, y, t, p, numbers, out): a program at many states y (count, size), times and parameters."""
+    w = Writer(module, name, (LONG, POINTER, POINTER, POINTER, LONG, POINTER))
+    count, y, t, p, numbers, out = w.function.args
+    for i in w.each(count):
+        places: Any = (y, w.b.mul(i, whole(size))), (p, w.b.mul(i, numbers)), (out, w.b.mul(i, whole(length)))
+        state, own, found = (element(w.b, array, place) for array, place in places)
+        w.b.call(program, [state, load(w.b, t, i), own, found])
+    w.b.ret_void()

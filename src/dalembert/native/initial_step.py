@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How steps begin, as machine code: the first one by the size of two derivatives, after Hairer, Nørsett and Wanner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
+from dalembert.native.integrator_parts import Parts, evaluate
+from dalembert.native.step_control import allowed
+from dalembert.native.stepper import INTEGRATE, Stepper
+from dalembert.native.writer import LONG, Writer
+
+SHORT = 1e-6
+"""Where nothing is known."""
+
+
+def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
+    """first_step(y, t, end, p, settings, work): the length of a step to try first."""
+    P, D = POINTER, DOUBLE
+    w = Writer(module, "first_step", (P, D, D, P, P, P), D)
+    y, t, end, p, settings, work = w.function.args
+    slope, moved, bent = (element(w.b, work, k * parts.stride) for k in range(3))
+    left = w.b.fsub(end, t)
+    evaluate(w, parts, y, t, p, slope)
+    size = _rms(w, parts, y, settings, lambda i: load(w.b, y, i))
+    speed = _rms(w, parts, y, settings, lambda i: load(w.b, slope, i))
+    with w.b.if_then(_unknown(w, speed)):
+        w.b.ret(w.intrinsic("minnum", number(SHORT), left))
+    known = w.b.and_(*(w.b.fcmp_ordered(">", x, number(1e-5)) for x in (size, speed)))
+    rough = w.b.select(known, w.b.fdiv(w.b.fmul(number(0.01), size), speed), number(SHORT))
+    trial = w.intrinsic("minnum", rough, left)
+    for i in w.each(parts.size):
+        store(w.b, w.b.fadd(load(w.b, y, i), w.b.fmul(trial, load(w.b, slope, i))), moved, i)
+    evaluate(w, parts, moved, w.b.fadd(t, trial), p, bent)
+    change = _rms(w, parts, y, settings, lambda i: w.b.fsub(load(w.b, bent, i), load(w.b, slope, i)))
+    steepest = w.intrinsic("maxnum", speed, w.b.fdiv(change, trial))
+    with w.b.if_then(_unknown(w, w.b.fadd(steepest, change))):
+        w.b.ret(trial)
+    steep = w.b.fcmp_ordered(">", steepest, number(1e-15))
+    root = w.b.fdiv(number(0.01), steepest)
+    for _ in range(3):  # the eighth root
+        root = w.intrinsic("sqrt", root)
+    flat = w.intrinsic("maxnum", number(SHORT), w.b.fmul(number(1e-3), trial))
+    guess = w.intrinsic("minnum", w.b.select(steep, root, flat), w.b.fmul(number(100), trial))
+    w.b.ret(w.intrinsic("minnum", guess, left))
+    return w.function
+
+
+def write_step_batch(module: ir.Module, parts: Parts, stepper: Stepper) -> None:
+    """stretch(…) -> as ``integrate``, of which it has the arguments; a step of zero stands for one to be found."""
+    w = Writer(module, "step_batch", INTEGRATE, LONG)
+    y, t, end, h, p, settings, *_, work = w.function.args
+    first_step = write_first_step(module, parts)
+    with w.b.if_then(w.b.fcmp_ordered("==", load(w.b, h, 0), number(0.0))):
+        store(w.b, w.b.call(first_step, [y, load(w.b, t, 0), end, p, settings, work]), h, 0)
+    w.b.ret(w.b.call(stepper.integrate, w.function.args))
+
+
+def _unknown(w: Writer, x: Any) -> Any:
+    """Whether x is infinite or no number."""
+    return w.b.fcmp_unordered(">=", w.intrinsic("fabs", x), number(float("inf")))
+
+
+def _rms(w: Writer, parts: Parts, y: Any, settings: Any, of: Any) -> Any:
+    """The root of the mean square of components over what errors they may have."""
+    total = w.variable(DOUBLE, number(0.0))
+    for i in w.each(parts.size):
+        share = w.b.fdiv(of(i), allowed(w, settings, i, w.intrinsic("fabs", load(w.b, y, i))))
+        w.b.store(w.b.fadd(w.get(total), w.b.fmul(share, share)), total)
+    return w.intrinsic("sqrt", w.b.fdiv(w.get(total), number(parts.size)))

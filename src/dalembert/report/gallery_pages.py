@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All cases on show: an index and one page per case, linked, without script or network."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from html import escape
+from pathlib import Path
+
+from dalembert.figures.html_page import document
+from dalembert.report.case_page import Exhibit, Image, exhibit
+from dalembert.report.derivation_page import PAGE_STYLE, STYLE
+from dalembert.report.outcomes import Row
+
+EQUATION = """<math display="block"><mrow><mi>M</mi><mover><mi>q</mi><mo style="font-size: 120%">¨</mo></mover>
+<mo>=</mo><mi>Q</mi><mo>+</mo>
+<msup><mi>M</mi><mrow><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup><msup><mi>B</mi><mo>+</mo></msup>
+<mo>(</mo><mi>b</mi><mo>−</mo><mi>A</mi><msup><mi>M</mi><mrow><mo>−</mo><mn>1</mn></mrow></msup><mi>Q</mi><mo>)</mo>
+<mo>+</mo>
+<msup><mi>M</mi><mrow><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup>
+<mo>(</mo><mi>I</mi><mo>−</mo><msup><mi>B</mi><mo>+</mo></msup><mi>B</mi><mo>)</mo>
+<msup><mi>M</mi><mrow><mo>−</mo><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup><mi>C</mi></mrow></math>"""
+
+EXHIBITION_STYLE = """
+main { max-width: 62rem; margin: 0 auto; line-height: 1.5; font-family: Charter, "Bitstream Charter", "Sitka Text",
+  Cambria, Georgia, serif; }
+main h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 0.6rem; text-wrap: balance; }
+main h2 { font-size: 1.3rem; margin: 2.2rem 0 0.6rem; }
+main a { color: #0060a0; }
+main .lead { max-width: 44rem; }
+main .source { color: #6b6b6b; }
+main .scroll { overflow-x: auto; }
+main table { border-collapse: collapse; width: 100%; font-size: 0.92rem; font-variant-numeric: tabular-nums; }
+main th, main td { text-align: left; vertical-align: top; padding: 0.3rem 0.8rem 0.3rem 0; }
+main th { font-weight: 600; border-bottom: 1.5px solid currentColor; }
+main td { border-bottom: 1px solid #d8d5cd; }
+main .yes { color: #1a7a46; } main .no { color: #b3261e; font-weight: 700; }
+main .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(17rem, 100%), 1fr)); gap: 1.1rem; }
+main .card { border: 1px solid #d8d5cd; border-radius: 6px; overflow: hidden; text-decoration: none; color: inherit;
+  display: block; }
+main .card img { display: block; width: 100%; height: 11rem; object-fit: contain; background: #fff; }
+main .card p { margin: 0; padding: 0.6rem 0.8rem; border-top: 1px solid #d8d5cd; }
+main .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1.2rem; }
+main figure { margin: 0; }
+main figure img { max-width: 100%; height: auto; background: #fff; }
+main figcaption { font-size: 0.94rem; color: #6b6b6b; }
+main .derivation { margin: 2.2rem 0 0; max-width: none; }
+main .derivation p { max-width: 46rem; }
+@media (prefers-color-scheme: dark) {
+  main a { color: #7cb8ee; } main .source, main figcaption { color: #9c9c9c; }
+  main td, main .card, main .card p { border-color: #3a3b3e; }
+  main .yes { color: #6fcf97; } main .no { color: #ff8a80; }
+}
+"""
+
+
+STYLES = (PAGE_STYLE, STYLE, EXHIBITION_STYLE)
+
+
+def exhibits(names: Sequence[str], folder: Path) -> Iterator[Exhibit]:
+    """Run the cases, as many side by side as there are cores; each comes when it is ready, with its figures drawn."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # fresh processes: JAX has threads of its own, which a forked one would inherit half-way
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(len(names), os.cpu_count() or 1), mp_context=context) as pool:
+        for ready in as_completed([pool.submit(exhibit, name, folder) for name in names]):
+            yield ready.result()
+
+
+def write_pages(found: Sequence[Exhibit], folder: Path) -> Path:
+    """Write one page per case and the index; the path of the index is returned."""
+    for one in found:
+        (folder / f"{one.name}.html").write_text(_case_page(one), encoding="utf-8")
+    index = folder / "index.html"
+    index.write_text(_index(found), encoding="utf-8")
+    return index
+
+
+def _index(found: Sequence[Exhibit]) -> str:
+    passed = sum(row.passed for one in found for row in one.rows)
+    total = sum(max(len(one.rows), 1) for one in found)
+    cards = "\n".join(_card(one) for one in found)
+    rows = "\n".join(_table_row(row, one) for one in found for row in _rows(one))
+    return document(
+        "dalembert: the systems of the papers",
+        f"""<main>
+<h1>The systems of the papers, solved and checked</h1>
+<p class="lead">Each system is stated, its equation of motion derived, its motion simulated, and every known answer
+compared. {passed} of {total} checks passed. The equation behind all of them:</p>
+<div class="scroll">{EQUATION}</div>
+<p class="lead">M is the mass matrix, Q the applied force, A q̈ = b the constraints differentiated until accelerations
+appear, B = A M<sup>−1/2</sup> with its Moore–Penrose inverse B<sup>+</sup>, and C the force whose work on virtual
+displacements the constraint forces do.</p>
+<h2>Cases</h2>
+<div class="cards">
+{cards}
+</div>
+<h2>Checks</h2>
+<div class="scroll"><table>
+<tr><th>case</th><th>check</th><th>expected</th><th>got</th><th>pass</th></tr>
+{rows}
+</table></div>
+</main>""",
+        *STYLES,
+    )
+
+
+def _case_page(one: Exhibit) -> str:
+    figures = "\n".join(_figure(image) for image in one.images)
+    rows = "\n".join(_table_row(row, None) for row in _rows(one))
+    return document(
+        f"{one.title} · dalembert",
+        f"""<main>
+<p><a href="index.html">← all cases</a></p>
+<h1>{escape(one.title)}</h1>
+<p class="lead">{escape(one.about)}</p>
+<p class="source">{escape(one.source)}. Run it: <code>dalembert run {one.name}</code></p>
+<h2>Checks</h2>
+<div class="scroll"><table>
+<tr><th>check</th><th>expected</th><th>got</th><th>source</th><th>pass</th></tr>
+{rows}
+</table></div>
+<h2>Figures</h2>
+<div class="figures">
+{figures}
+</div>
+{one.derivation}
+</main>""",
+        *STYLES,
+    )
+
+
+def _rows(one: Exhibit) -> Sequence[Row]:
+    return one.rows if one.trouble is None else [Row("could not be run", "", one.trouble, "", False)]
+
+
+def _card(one: Exhibit) -> str:
+    image = f'<img src="{one.images[0].file}" alt="" loading="lazy">' if one.images else ""
+    return f'<a class="card" href="{one.name}.html">{image}<p>{_mark(one.passed)} {escape(one.title)}</p></a>'
+
+
+def _figure(image: Image) -> str:
+    caption = escape(image.caption)
+    return f'<figure><img src="{image.file}" alt="{caption}"><figcaption>{caption}</figcaption></figure>'
+
+
+def _table_row(row: Row, one: Exhibit | None) -> str:
+    """A row of a case's own table, which names sources, or of the table of all cases, which links the case."""
+    texts = (row.what, row.expected, row.got)
+    cells = "".join(f"<td>{escape(text)}</td>" for text in (texts if one else (*texts, row.source)))
+    first = f'<td><a href="{one.name}.html">{one.name}</a></td>' if one else ""
+    return f"<tr>{first}{cells}<td>{_mark(row.passed)}</td></tr>"
+
+
+def _mark(passed: bool) -> str:
+    return '<span class="yes" title="passed">✓</span>' if passed else '<span class="no">FAILED</span>'
