@@ -81,7 +81,8 @@ def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) 
     smooth = without_spikes(blocks)
     arguments = (form.symbols.q, form.symbols.qd, form.symbols.time, parameters)
     # verdicts at places that are exactly degenerate hang on the order of sums: as SymPy prints them, where it can
-    if any(map(graph.is_large, flat(smooth))):
+    entries = flat(smooth)
+    if any(map(graph.is_large, entries)) or sum(graph.facts(e).size for e in entries) > graph.MOST_PRINTED:
         function = numeric_function(arguments, smooth, ["numpy", "scipy"])
     else:
         function = sp.lambdify(arguments, smooth, modules=["numpy", "scipy"], cse=True)
