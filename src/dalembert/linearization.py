@@ -14,6 +14,7 @@ import scipy.linalg
 import sympy as sp
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError, ModelError, StateError
 from dalembert.integration.start_states import require_start, terms_at
@@ -32,8 +33,6 @@ from dalembert.stick_slip.motion_at_rest import contacts_at_rest
 from dalembert.table import aligned
 from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 from dalembert.verbs import prepared
-
-Floats = NDArray[np.float64]
 
 STEADY = 1e-8
 """How fast a state may change, relative to the size of its rates, and still count as steady."""

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 import sympy as sp
 from jax import Array
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.multipliers import Multipliers
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, ModelError, SimulationError
@@ -34,8 +34,6 @@ from dalembert.model.symbols import coordinates, t
 from dalembert.model.system import System, kind_of_object
 from dalembert.tolerances import NAMED_SHARE, RANK_TOLERANCE, TINY
 from dalembert.verbs import simulate
-
-Floats = NDArray[np.float64]
 
 
 def vakonomic(system: System) -> Vakonomic:

@@ -18,8 +18,8 @@ from dalembert.lowering.build import build
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.lowering.source import source_of
-from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.assembly import MachineCode, write_program
+from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.elimination import eliminate, sparse_order
 from dalembert.native.tape import Program, Tape, Value
 from helpers import CHAIN_NUMBERS, chain, chain_state, pendulum, random_rank_deficient, random_spd

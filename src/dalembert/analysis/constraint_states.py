@@ -11,9 +11,9 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.evaluated_terms import Model, Point, state_orders
+from dalembert.array_types import Floats
 from dalembert.constraint_solver import Root, by_differences, root
 from dalembert.model import graph
-from dalembert.model.input_values import Floats
 from dalembert.violation import computable, own_scale
 
 TRIES = 24

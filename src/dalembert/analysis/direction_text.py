@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert.model.input_values import Floats
+from dalembert.array_types import Floats
 
 
 def spoken(direction: Floats, names: Sequence[str]) -> str:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
+from dalembert.array_types import Floats
 from dalembert.lowering.jax_functions import flat
 from dalembert.model import graph
-from dalembert.model.input_values import Floats
 from dalembert.model.numeric import numeric_function
 from dalembert.model.standard_form import StandardForm
 from dalembert.terms import Terms

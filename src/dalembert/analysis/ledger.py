@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.table import aligned
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
-
-Floats = NDArray[np.float64]
 
 
 class Entry(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.drift import Projection
 from dalembert.integration.integrate import Path
@@ -16,8 +17,6 @@ from dalembert.integration.progress import Progress
 from dalembert.integration.run import corrected_start, followed, outputs_along, suited_to
 from dalembert.integration.start_states import require_start
 from dalembert.integration.trajectory import Trajectory
-
-Floats = NDArray[np.float64]
 
 NODES = 8
 """Gauss's nodes on each step: exact to degree 15. The power of a force may change much faster than the state, which

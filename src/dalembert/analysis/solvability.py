@@ -14,10 +14,10 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.evaluated_terms import Model, Point, sizes
+from dalembert.array_types import Floats
 from dalembert.linear_algebra import contradictions, dependencies
 from dalembert.mass import own_units
 from dalembert.model import graph
-from dalembert.model.input_values import Floats
 
 
 @dataclass(frozen=True)

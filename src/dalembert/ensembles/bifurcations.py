@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.ensembles.members import Members
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.bifurcations import crossings
@@ -22,8 +23,6 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import in_machine_code, rows_for
 from dalembert.integration.progress import Progress
 from dalembert.integration.step_monitor import turned
-
-Floats = NDArray[np.float64]
 
 MOST_EXAMINED, MOST_RETRACED = 32, 8
 """Members that are looked at, evenly spaced among all, and of these, how many are retraced at most."""

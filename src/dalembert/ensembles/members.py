@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.model.input_values import as_numbers
 from dalembert.model.ordering import by_name, name_problems, quoted
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.ensembles.members import Members
 from dalembert.equation.answer_checks import OR_WEIGH_THEM
 from dalembert.errors import DalembertError, InputError, SimulationError
@@ -36,7 +37,6 @@ from dalembert.native.stepper import FINISHED
 from dalembert.stick_slip.simulation import StickSlipSimulation
 from dalembert.stick_slip.transitions import REST_SPEED
 
-Floats = NDArray[np.float64]
 Machine = Callable[..., tuple[Floats, Floats]]
 """Moves members: see ``native.batch.MotionBatch``."""
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dalembert.array_types import Floats
 
 SAMPLE = 10_000
 """Members that quantiles are taken from; of more than that, so many chosen at random."""

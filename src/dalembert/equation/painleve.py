@@ -10,14 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.reaction import MOST_SIGNED, UNCERTAIN, Normals, signs
 from dalembert.errors import ConstraintError, PainleveError, undetermined
-
-Floats = NDArray[np.float64]
 
 
 def refuse_undetermined(dynamics: Dynamics, answer: ConstrainedMotion) -> None:

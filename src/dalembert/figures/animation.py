@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.figures.html_page import player_page
 from dalembert.figures.style import COLOURS, canvas_figure, plain_axis, pretty
-from dalembert.figures.trajectory_figures import Floats, history, is_array
+from dalembert.figures.trajectory_figures import history, is_array
 from dalembert.names import name_of, quoted
 
 if TYPE_CHECKING:

@@ -8,16 +8,14 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.errors import InputError
 from dalembert.figures.style import canvas_figure, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Floats = NDArray[np.float64]
 
 INK, BLUE, GREEN, GREY = "#000000", "#0072B2", "#009E73", "#777777"
 PALE_BLUE, PALE_ORANGE = "#99C7E0", "#EEBF99"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.figures.style import COLOURS, STYLES, blank_figure, plain_axis, pretty, with_unit
 from dalembert.names import name_of, quoted
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from dalembert.integration.trajectory import Trajectory
 
-Floats = NDArray[np.float64]
 Units = Mapping[Any, str]
 UnitOf = Callable[[str], str | None]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.fitting.fit_inputs import bounds_of
 from dalembert.fitting.observation import Observation
@@ -16,8 +17,6 @@ from dalembert.fitting.problem import Problem
 from dalembert.fitting.result import Fit
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
-
-Floats = NDArray[np.float64]
 
 INDISTINCT = 1e-6
 """Smallest singular value of the scaled derivatives, over the largest, below which unknowns cannot be told apart:

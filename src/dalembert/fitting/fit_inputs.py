@@ -7,15 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.fitting.observation import Observation
 from dalembert.model.input_values import named_values
 from dalembert.model.ordering import name_of, quoted
 from dalembert.model.system import System
-
-Floats = NDArray[np.float64]
 
 
 def observations_of(system: System, given: Any) -> tuple[Observation, ...]:

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.start_states import onto_constraints, terms_at
 from dalembert.levels import STATE_LEVELS, rows_at
 from dalembert.linear_algebra import null_space
 from dalembert.tolerances import SOLVED_RANK_TOLERANCE
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,6 @@ from dalembert.errors import InputError
 from dalembert.model.input_values import column_values, named_values, time_values
 from dalembert.model.ordering import name_of, quoted
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Observation:

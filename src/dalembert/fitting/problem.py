@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.errors import DalembertError, InputError
 from dalembert.fitting.fit_inputs import known_of, names_of, noise_of, observations_of, values_for
 from dalembert.fitting.free_start import FreeStart
@@ -19,8 +19,6 @@ from dalembert.lowering.build import build
 from dalembert.model.input_values import state_values
 from dalembert.model.system import System, kind_of_object
 from dalembert.verbs import simulate
-
-Floats = NDArray[np.float64]
 
 STEP = 1e-4
 """Relative step of the central differences: a run is good to about 1e-11, so that they are to about 1e-7."""

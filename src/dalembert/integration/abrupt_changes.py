@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import MassMatrixError, StateError
 from dalembert.integration.native_steps import rows_for
 from dalembert.integration.start_states import nearest_state, terms_at, violated_rows
 from dalembert.levels import STATE_LEVELS
 from dalembert.tolerances import RANK_TOLERANCE
-
-Floats = NDArray[np.float64]
 
 FARTHEST = 1e-10
 """Distance ahead of where steps have shrunk to nothing at which a jump is looked for, as a part of the time left."""

@@ -12,16 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.drift import Baumgarte, NoCure, Projection
 from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps
 from dalembert.integration.step_monitor import DoubtfulStep, turned
-
-Floats = NDArray[np.float64]
 
 PARTS = 33
 """Times looked at within a step, and again between the two of them where the orientation changes."""

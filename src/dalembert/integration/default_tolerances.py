@@ -7,14 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.method import Method
 from dalembert.integration.start_states import terms_at
 from dalembert.violation import state_scales
-
-Floats = NDArray[np.float64]
 
 USUAL_ATOL = 1e-11
 """The absolute tolerance of coordinates and velocities of the order of one."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.answer_checks import require_positive
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import MassMatrixError
@@ -22,8 +22,6 @@ from dalembert.integration.state_answer import answer_at, answers_by_numpy, trou
 from dalembert.mass import in_units, own_units
 from dalembert.native.elimination import CLEARLY_INDEPENDENT, CLEARLY_POSITIVE
 from dalembert.violation import START_TOLERANCE, own_size
-
-Floats = NDArray[np.float64]
 
 MARGIN = 10.0
 """Factor by which a state must exceed the limits of the compiled integrator not to be close to them."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.extras import require
 from dalembert.integration.abrupt_changes import (
@@ -21,7 +22,7 @@ from dalembert.integration.abrupt_changes import (
     kink_beside,
 )
 from dalembert.integration.hand_over import excluded_ahead, has_no_answer, is_stuck
-from dalembert.integration.method import Floats, Method, StepBatch
+from dalembert.integration.method import Method, StepBatch
 from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.progress import Progress
 from dalembert.integration.singularity_crossing import SingularityCrossing, cross_singularity

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

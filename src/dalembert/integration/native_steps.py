@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.equation.factored import Factored
 from dalembert.integration.drift import Baumgarte, Drift, NoCure, Projection
@@ -17,8 +18,6 @@ from dalembert.linear_algebra import independent_rows
 from dalembert.native.elimination import needs_refinement
 from dalembert.native.step_control import UNRELIABLE, settings_of
 from dalembert.tolerances import RANK_TOLERANCE
-
-Floats = NDArray[np.float64]
 
 
 @dataclass

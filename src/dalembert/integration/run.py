@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.answer_checks import refuse_trouble, require_fit
 from dalembert.equation.array_engine import array_engine
 from dalembert.equation.dynamics import Dynamics, Terms
@@ -31,8 +31,6 @@ from dalembert.integration.step_monitor import kink_notes
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lazy_jax import jnp
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
-
-Floats = NDArray[np.float64]
 
 
 def run(

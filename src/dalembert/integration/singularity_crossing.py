@@ -14,13 +14,11 @@ from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.integration.native_steps import NativeSteps
 from dalembert.native.step_control import settings_of
 from dalembert.native.stepper import FINISHED
-
-Floats = NDArray[np.float64]
 
 NODES = (6, 7, 8)
 """Numbers of times at which a polynomial agrees with position, velocity and acceleration."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.constraint_solver import Equations, nearest_root, retract
 from dalembert.equation.answer_checks import require_finite, require_symmetric
 from dalembert.equation.dynamics import Dynamics, Terms
@@ -17,8 +18,6 @@ from dalembert.extras import require
 from dalembert.levels import rows_at
 from dalembert.tolerances import EXACT, SOLVED_RANK_TOLERANCE
 from dalembert.violation import own_size, units, violated
-
-Floats = NDArray[np.float64]
 
 
 class State(NamedTuple):

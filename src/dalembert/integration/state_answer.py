@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import contradiction, require_positive, require_small_residual
 from dalembert.equation.dynamics import Dynamics, Terms, stabilised
@@ -23,8 +23,6 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import at_own_level, rows_for
 from dalembert.stabilisation import Gains
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
-
-Floats = NDArray[np.float64]
 
 
 def answer_at(

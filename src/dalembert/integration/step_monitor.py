@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.integration.drift import Baumgarte, NoCure
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import rows_for
 from dalembert.native.step_control import ABRUPT
-
-Floats = NDArray[np.float64]
 
 LONG = 3.0
 """Ratio of a step to the median of its batch above which it is looked at too."""

@@ -13,11 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
-
-Floats = NDArray[np.float64]
 
 CELLS = 16384
 """Intervals between samples: what takes less than two of them can go by unseen, and needs ``max_step``."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.integration.trajectory_files import read, write
 from dalembert.names import name_of
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dalembert.analysis.ledger import Ledger
-
-Floats = NDArray[np.float64]
 
 PER_COORDINATE = ("q", "qd", "acceleration", "ideal_force", "nonideal_force")
 PER_CONSTRAINT = ("multipliers", "reactions", "violation", "velocity_violation")

@@ -14,6 +14,7 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.formulation import Law
 from dalembert.lowering.law_functions import LawFunctions, array_law, law_terms
@@ -25,8 +26,6 @@ from dalembert.native.batch import write_each
 from dalembert.native.engine import NativeEngine
 from dalembert.native.member_kernel import Moving
 from dalembert.native.tape import EnergyTerms, Program, Value
-
-Floats = NDArray[np.float64]
 
 
 class NativeSystem:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.figures.animation import check_path, frame_times, write_animation
 from dalembert.figures.style import COLOURS, blank_figure, plain_axis
@@ -24,8 +24,6 @@ from dalembert.mechanisms.vectors import across, in_numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Floats = NDArray[np.float64]
 
 AROUND = 24
 """Points on the rim of a wheel."""

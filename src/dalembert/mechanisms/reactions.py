@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
@@ -23,8 +24,6 @@ from dalembert.model.standard_form import gradient
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Floats = NDArray[np.float64]
 
 CLEARLY_ZERO = 1e-9
 """Singular values of the rows, at unit length, that count as zero, as a part of the largest."""

@@ -8,12 +8,10 @@ from math import inf, isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.model.ordering import by_name, in_order, name_problems, quoted
-
-Floats = NDArray[np.float64]
 
 
 def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.model.numeric import numeric_function
 from dalembert.model.symbols import plain_multiplier
 from dalembert.model.system import System
-
-Floats = NDArray[np.float64]
 
 
 @lru_cache(maxsize=256)

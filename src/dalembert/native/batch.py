@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.native.assembly import POINTER, MachineCode, element, load, number, store
 from dalembert.native.member_kernel import Moving, write_member
 from dalembert.native.writer import LONG, Writer, whole
-
-Floats = NDArray[np.float64]
 
 
 class MotionBatch:

@@ -10,12 +10,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dalembert.array_types import Floats
 from dalembert.errors import DeviceError, InputError
-
-Floats = NDArray[np.float64]
 
 
 class GpuDevice:

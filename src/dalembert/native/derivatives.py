@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 import scipy.special
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.native.tape import ARITHMETIC, Program, Tape, Value
-
-Floats = NDArray[np.float64]
 
 Do = Callable[..., Any]
 """Does an operation by name, on numbers or on a tape."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation import straight_line as sl
 from dalembert.tolerances import CLEARLY_INDEPENDENT, SINGULAR_MASS
 
@@ -26,9 +26,6 @@ scaled to a unit diagonal, and that eigenvalue is not much smaller than the smal
 singular by the rule of all verbs, and what does not is judged elsewhere, by that rule itself."""
 
 Pattern = Sequence[set[int]]
-Floats = NDArray[np.float64]
-
-
 LIGHT = 1e7
 """Ratio of the shares of two coordinates in a row's pivot above which the solution is refined: see below."""
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.fixed_stepper import write_fixed_stepper
@@ -19,8 +19,6 @@ from dalembert.native.integrator_parts import write_parts
 from dalembert.native.runge_kutta import RUNGE_KUTTA
 from dalembert.native.stepper import write_sample, write_stepper
 from dalembert.native.tape import OutputLengths, Program
-
-Floats = NDArray[np.float64]
 
 
 class StepBatch(NamedTuple):

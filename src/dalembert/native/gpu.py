@@ -7,13 +7,11 @@ import ctypes
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.native.cuda import gpu_device
 from dalembert.native.member_kernel import Moving
 from dalembert.native.ptx import ptx_of
-
-Floats = NDArray[np.float64]
 
 BLOCK = 128
 """Threads that are started together."""

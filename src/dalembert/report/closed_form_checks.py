@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.array_types import Floats
 from dalembert.errors import ConstraintError, MassMatrixError, undetermined
 from dalembert.linear_algebra import determined, independent_rows, rank
-from dalembert.model.input_values import Floats
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import plain_multiplier
 from dalembert.report.numeric_probes import Probes

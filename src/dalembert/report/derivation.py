@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from dalembert.array_types import Floats
 from dalembert.errors import InputError, ModelError
 from dalembert.model.friction import Friction
 from dalembert.model.friction_contacts import leaves_reactions
-from dalembert.model.input_values import Floats, parameter_values, scalar_value, state_values
+from dalembert.model.input_values import parameter_values, scalar_value, state_values
 from dalembert.model.laws import while_moving
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import StandardForm, standard_form

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.model.input_values import Floats
+from dalembert.array_types import Floats
 from dalembert.model.symbols import plain_multiplier
 from dalembert.model.system import System
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.one_state import answer_of
 from dalembert.integration.run import hand_over_notes, outputs_along, statistics
 from dalembert.integration.start_states import terms_at
@@ -21,8 +22,6 @@ from dalembert.model.ordering import quoted
 from dalembert.stick_slip.modes import Mode
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment
-
-Floats = NDArray[np.float64]
 
 
 def join_segments(segments: Sequence[Segment], times: Floats, events: tuple[Any, ...]) -> Trajectory:

@@ -6,14 +6,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.errors import ConstraintError
 from dalembert.integration.start_states import terms_at
 from dalembert.model.friction_contacts import Contact
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import multiplier
 from dalembert.stick_slip.phases import Phase
-
-Floats = NDArray[np.float64]
 
 RANK_TOLERANCE = 1e-9
 """Singular values below this count as zero, for rows of unit length."""

@@ -9,15 +9,13 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.lowering.build import build
 from dalembert.model.friction_contacts import Contact, velocity_jacobian, with_sticking
 from dalembert.model.numerical_values import expression_values
 from dalembert.model.system import System
-
-Floats = NDArray[np.float64]
 
 LOAD_ROUNDING = 1e-12
 """Relative rounding error allowed for when the required friction force is compared with the static limit."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.reaction import NonidealForces
@@ -17,7 +18,7 @@ from dalembert.integration.state_answer import answer_at
 from dalembert.lowering.build import build
 from dalembert.model.friction_contacts import Contact, contacts
 from dalembert.model.system import System
-from dalembert.stick_slip.modes import Floats, cached_mode
+from dalembert.stick_slip.modes import cached_mode
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.transitions import is_at_rest, next_phase
 

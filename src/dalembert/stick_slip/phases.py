@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.integration.method import Method
 from dalembert.integration.run import outputs_at
 from dalembert.model.friction_contacts import Contact
 from dalembert.stick_slip.modes import FrictionLoad, Mode
-
-Floats = NDArray[np.float64]
 
 TURNING_COSINE = 0.25
 """Cosine of the angle by which a sliding velocity may turn before a new slip direction is taken."""

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.integration.integrate import Path, integrate
 from dalembert.integration.native_steps import NativeSteps
 from dalembert.integration.progress import Progress
@@ -20,7 +21,6 @@ from dalembert.integration.run import refuse_start
 from dalembert.model.friction_contacts import Contact
 from dalembert.stick_slip.phases import Phase
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 REST_SPEED_RATIO = 1e-10

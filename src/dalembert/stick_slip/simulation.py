@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 import sympy as sp
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.errors import ConstraintError, InputError, SimulationError
 from dalembert.integration.drift import Projection
 from dalembert.integration.failure import why
@@ -27,8 +27,6 @@ from dalembert.stick_slip.modes import cached_mode, expression_values
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment, integrate_segment
 from dalembert.stick_slip.transitions import next_phase
-
-Floats = NDArray[np.float64]
 
 MIN_CHECKS = 1000
 """Least number of checks for a transition in a run: steps alone may be too long."""

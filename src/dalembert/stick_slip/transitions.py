@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.integration.run import outputs_at
 from dalembert.integration.start_states import terms_at
@@ -16,8 +16,6 @@ from dalembert.model.friction_contacts import Contact
 from dalembert.stick_slip.load_sharing import RANK_TOLERANCE, contacts_sharing_load, orthonormal_rows
 from dalembert.stick_slip.modes import cached_mode
 from dalembert.stick_slip.phases import Phase
-
-Floats = NDArray[np.float64]
 
 MAX_DIRECTION_ITERATIONS = 200
 """Iterations for the direction in which a contact starts to slide; small steps correct what is left."""
