@@ -12,7 +12,11 @@ from helpers import ALL_FORMULATIONS, label, pendulum
 x, y = da.coordinates("x y")
 
 
-@pytest.mark.parametrize("formulation", ALL_FORMULATIONS, ids=label)
+FIRST = (da.Factored(), da.PseudoInverse(), da.StackedLeastSquares())
+MORE = (formulation for formulation in ALL_FORMULATIONS if formulation not in FIRST)
+
+
+@pytest.mark.parametrize("formulation", [*FIRST, *(pytest.param(f, marks=pytest.mark.slow) for f in MORE)], ids=label)
 def test_nonideal_particle_to_all_printed_digits(formulation: da.Factored) -> None:
     """Udwadia & Kalaba 2001, section 5: the gallery's case, with every formulation."""
     case = replace(da.gallery.case("particle"), formulation=formulation)
