@@ -80,7 +80,11 @@ def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) 
     """Blocks of expressions as one function of a point; what is not real there is not a number."""
     smooth = without_spikes(blocks)
     arguments = (form.symbols.q, form.symbols.qd, form.symbols.time, parameters)
-    function = numeric_function(arguments, smooth, ["numpy", "scipy"])
+    # verdicts at places that are exactly degenerate hang on the order of sums: as SymPy prints them, where it can
+    if any(map(graph.is_large, flat(smooth))):
+        function = numeric_function(arguments, smooth, ["numpy", "scipy"])
+    else:
+        function = sp.lambdify(arguments, smooth, modules=["numpy", "scipy"], cse=True)
     real = not any(graph.has_kind(e, type(sp.I), sp.LambertW) for e in flat(smooth))
 
     def computed(point: Point) -> list[Floats]:

@@ -13,6 +13,7 @@ from dalembert.analysis.bounded import GivenUpError, bounded, short
 from dalembert.analysis.numbers import without_spikes
 from dalembert.mass import own_units
 from dalembert.model import graph
+from dalembert.model.numeric import numeric_function
 from dalembert.model.standard_form import StandardForm
 
 LONGEST, LARGEST = 600, 6
@@ -61,7 +62,7 @@ def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Ca
     """det M as a function of the state, for random values of everything else."""
     M = without_spikes(form.mass_matrix)
     others = sorted(set().union(*(graph.free_symbols(e) for row in M for e in row)) - set(state), key=str)
-    function = sp.lambdify([*state, *others], M, modules=["numpy", "scipy"], cse=True)
+    function = numeric_function([*state, *others], M, ["numpy", "scipy"])
 
     def chosen(rng: Any) -> Callable[[Any], float]:
         values = rng.uniform(0.5, 1.5, len(others))
@@ -97,7 +98,7 @@ def _never_zero(base: Any, form: StandardForm) -> bool:
 def _factor(base: Any, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], float]]:
     """A factor as a function of the state, for random positive parameters."""
     others = sorted(graph.free_symbols(base) - set(state), key=str)
-    function = sp.lambdify([*state, *others], base, modules=["numpy", "scipy"])
+    function = numeric_function([*state, *others], base, ["numpy", "scipy"])
 
     def chosen(rng: Any) -> Callable[[Any], float]:
         values = rng.uniform(0.5, 1.5, len(others))

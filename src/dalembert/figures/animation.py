@@ -106,7 +106,7 @@ def _places(run: Trajectory, points: Points) -> Places:
 
 
 def _place(run: Trajectory, name: str, pair: Any) -> Floats:
-    """Where a point is over time (T, 2)."""
+    """Return the positions of a point over time (T, 2)."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise InputError(f"point `{name}` must be a pair (horizontal, vertical); got {pair!r}.")
     columns: list[Floats] = []

@@ -20,6 +20,7 @@ def function_terms(system: FunctionSystem) -> Callable[..., Terms]:
     dynamics = _from_lagrangian(system) if system.lagrangian is not None else _from_newton(system)
     rows = [_rows(constraint) for constraint in system.constraints]
 
+    @jax.jit  # not to be quicker, but to be traced once: an integrator calls it from many places
     def terms(q: Array, qd: Array, t: Any, p: Any) -> Terms:
         t = jnp.asarray(t, float)
         named = dict(zip(names, p, strict=True))
@@ -33,18 +34,18 @@ def function_terms(system: FunctionSystem) -> Callable[..., Terms]:
 
 
 def _from_newton(system: FunctionSystem) -> Callable[..., tuple[Array, Array]]:
+    mass_matrix, applied_force = system.mass_matrix, system.applied_force
+    assert mass_matrix is not None and applied_force is not None  # FunctionSystem has seen to it
+
     def dynamics(q: Array, qd: Array, t: Array, p: dict[str, Any]) -> tuple[Array, Array]:
-        assert system.mass_matrix is not None and system.applied_force is not None  # FunctionSystem has seen to it
-        return jnp.asarray(system.mass_matrix(q, qd, t, p), float), jnp.asarray(
-            system.applied_force(q, qd, t, p), float
-        )
+        return jnp.asarray(mass_matrix(q, qd, t, p), float), jnp.asarray(applied_force(q, qd, t, p), float)
 
     return dynamics
 
 
 def _from_lagrangian(system: FunctionSystem) -> Callable[..., tuple[Array, Array]]:
-    lagrangian = system.lagrangian
-    assert lagrangian is not None
+    assert system.lagrangian is not None
+    lagrangian = jax.jit(system.lagrangian)  # traced once for all of its derivatives
     momentum = jax.grad(lagrangian, argnums=1)
 
     def dynamics(q: Array, qd: Array, t: Array, p: dict[str, Any]) -> tuple[Array, Array]:
@@ -60,6 +61,7 @@ def _from_lagrangian(system: FunctionSystem) -> Callable[..., tuple[Array, Array
 def _rows(constraint: FunctionConstraint) -> Callable[..., tuple[Array, Array, Array, Array]]:
     """(A, b, position residual, velocity residual) of one function constraint."""
 
+    @jax.jit  # traced once for all of its derivatives
     def value(*arguments: Any) -> Array:
         return jnp.atleast_1d(jnp.asarray(constraint.function(*arguments), float))
 

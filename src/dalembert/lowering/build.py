@@ -151,9 +151,9 @@ def _build_functions(system: FunctionSystem) -> Dynamics:
 
 
 def _function_law(system: FunctionSystem) -> Callable[..., Nature] | None:
-    given = system.nonideal
-    if given is None:
+    if system.nonideal is None:
         return None
+    given = jax.jit(system.nonideal)  # traced once
 
     def law(q: Array, qd: Array, t: Any, p: Any, reaction: Reaction) -> Nature:
         named = dict(zip(system.parameter_names, p, strict=True))
@@ -163,9 +163,9 @@ def _function_law(system: FunctionSystem) -> Callable[..., Nature] | None:
 
 
 def _function_energy(system: FunctionSystem) -> Callable[..., Array] | None:
-    lagrangian = system.lagrangian
-    if lagrangian is None:
+    if system.lagrangian is None:
         return None
+    lagrangian = jax.jit(system.lagrangian)  # traced once
 
     def energy(q: Array, qd: Array, t: Any, p: Any) -> Array:
         named = dict(zip(system.parameter_names, p, strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a mechanism looks like: points that move and lines between them, seen from somewhere."""
+"""Drawings of a mechanism: moving points and lines between them, projected on a view."""
 
 from __future__ import annotations
 

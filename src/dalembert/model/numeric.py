@@ -17,11 +17,10 @@ DEEPEST = 20
 """Parts within one another that are written as one line: Python cannot compile brackets in brackets without end."""
 
 _PRINTERS: dict[str, Any] = {"numpy": NumPyPrinter, "scipy": SciPyPrinter, "mpmath": MpmathPrinter}
-_SETTINGS = {  # those of ``lambdify``, but that terms stay as they are: to sort them takes most of the time
+_SETTINGS = {  # those of ``lambdify``
     "fully_qualified_modules": False,
     "inline": True,
     "allow_unknown_functions": True,
-    "order": "none",
 }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
+from dalembert.model.numeric import numeric_function
 from dalembert.model.symbols import plain_multiplier
 from dalembert.model.system import System
 
@@ -27,7 +28,7 @@ def expression_values(system: System, expressions: tuple[Any, ...]) -> Callable[
     lam = [plain_multiplier(name) for name in system.constraint_names]
     parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
     arguments = [symbols.time, *symbols.q, *symbols.qd, *parameters, *lam]
-    compute = sp.lambdify(arguments, [symbols.plain(e) for e in expressions], modules="numpy")
+    compute = numeric_function(arguments, [symbols.plain(e) for e in expressions], "numpy")
 
     def values(t: Any, y: Floats, p: dict[str, float], multipliers: Floats | None = None) -> Floats:
         shape = np.shape(t)
