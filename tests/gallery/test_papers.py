@@ -12,7 +12,15 @@ from helpers import ALL_FORMULATIONS, label, pendulum
 x, y = da.coordinates("x y")
 
 
-@pytest.mark.parametrize("formulation", ALL_FORMULATIONS, ids=label)
+SELDOM = (da.ExtendedDAlembert, da.Multipliers, da.SingularMass)
+"""Other ways to the same acceleration, which laws/test_equation.py compares: here they are only slow to compile."""
+
+
+@pytest.mark.parametrize(
+    "formulation",
+    [pytest.param(f, marks=pytest.mark.slow) if isinstance(f, SELDOM) else f for f in ALL_FORMULATIONS],
+    ids=label,
+)
 def test_nonideal_particle_to_all_printed_digits(formulation: da.Factored) -> None:
     """Udwadia & Kalaba 2001, section 5: the gallery's case, with every formulation."""
     case = replace(da.gallery.case("particle"), formulation=formulation)

@@ -15,7 +15,7 @@ def first_sample(mechanism):
     return da.simulate(mechanism.system, *start_of(mechanism), [0, 1e-9], rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("loops", [1, 40])
+@pytest.mark.parametrize("loops", [1, pytest.param(40, marks=pytest.mark.slow)])
 def test_four_bar_windows_through_singular_positions_at_default_settings(loops):
     """IFToMM A02: against the motion of one angle; for N = 40 also the digits that we computed from it to 1e-13."""
     case = iftomm.four_bars("", "", loops)

@@ -58,6 +58,7 @@ def test_another_solver_with_projection() -> None:
     assert np.abs(run.violation).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_implicit_solvers_take_fixed_steps_and_can_be_halved() -> None:
     """Their root finders get the tolerances of the run, which diffrax asks for in so many words."""
     times = np.linspace(0, 0.5, 3)

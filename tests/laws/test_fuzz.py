@@ -18,5 +18,6 @@ def test_motions(seed: int) -> None:
     assert not faults(list(simulations(seed, adaptive)))
 
 
+@pytest.mark.slow
 def test_motions_by_fixed_steps() -> None:
     assert not faults(list(simulations(2000, {"fixed step": WAYS["fixed step"]})))

@@ -75,7 +75,13 @@ def terms_of(system: da.System) -> Terms:
     return terms
 
 
-@pytest.mark.parametrize("name", da.gallery.names())
+LARGE = ("bicycle", "bricard", "four-bars", "manipulator-plant", "rotating-rod", "swarm")
+"""Cases that take long to compile, here for every cure of drift."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in da.gallery.names()]
+)
 def test_gallery(name: str) -> None:
     """From the case's own start, and off its constraints where the cure does not lead back at once."""
     case = da.gallery.case(name)
