@@ -217,9 +217,11 @@ class _Integration:
         batch = None
         if native is not None:
             batch = _native_batch(native, y, t, segment.end, min(self.method.max_steps - path.steps, self.room))
-            if batch is None and native.fixed is None:
+            excluded = batch is None and self._constraints_exclude_motion(native, segment.end)
+            stuck = batch is None and not excluded and self._is_stuck(native)
+            if stuck and native.fixed is None:
                 batch = self._cross_force_kink(native, segment.end)
-            if batch is None and self._cannot_go_on(native, segment.end):
+            if batch is None and (stuck or excluded):
                 # a fixed step from a state like that is refused only where its projection moves it far
                 return NO_STEPS._replace(valid=path.steps > 0, moved_far=native.fixed is not None)
             if batch is None and path.native is not None and native.fixed is None:
@@ -241,8 +243,8 @@ class _Integration:
     def _cross_force_kink(self, native: NativeSteps, end: float) -> StepBatch | None:
         """Take one step within a tolerance of Euler's, where forces have a kink that no error estimate resolves.
 
-        Its end is known to the tolerance, however the forces change within it. Where the motion itself changes abruptly,
-        by a blow-up or a constraint that jumps, there is no such step.
+        Its end is known to the tolerance, however the forces change within it. Where the motion itself changes
+        abruptly, by a blow-up or a constraint that jumps, there is no such step.
         """
         y, t = self.here
         if self.kinks >= MOST_KINKS or not native.accepts(y, t):
@@ -262,14 +264,14 @@ class _Integration:
                 return StepBatch(np.array([t + h]), found, 0, t + h == end, t + h != end, True, [len(native.rows)], [])
         return None
 
-    def _cannot_go_on(self, native: NativeSteps, end: float) -> bool:
-        """Whether nothing can be done where the compiled integrator takes no step; if constraints are why, it is said.
+    def _is_stuck(self, native: NativeSteps) -> bool:
+        """Whether no step is short enough although the equations are well conditioned."""
+        y, t = self.here
+        return is_stuck(self.dynamics, native, y, t, (t if self.path.steps else self.t1) - self.t0)
 
-        Asked first, since all other ways take longer to find that out.
-        """
+    def _constraints_exclude_motion(self, native: NativeSteps, end: float) -> bool:
+        """Whether constraints exclude one another just ahead; this is then why no motion can follow."""
         (y, t), path = self.here, self.path
-        if is_stuck(self.dynamics, native, y, t, (t if path.steps else self.t1) - self.t0):
-            return True
         if path.steps:
             recent = np.concatenate(self.ts)[-RECENT:]
             path.refusal = excluded_ahead(self.dynamics, native, y, t, float(np.diff(recent).max()), end)

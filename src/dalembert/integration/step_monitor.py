@@ -65,14 +65,13 @@ class StepMonitor:
         if self.work > MOST_WORK or not len(times):
             return
         times, states = np.concatenate([[t], times]), np.concatenate([y[None], states])
+        rows = rows_for(self.dynamics, y, t, self.p) if rows is None else rows
         if self.looks_at_rows and len(self.doubtful) < MOST_STEPS:
             self._see_rows(times, states, rows)
         if self.looks_for_kinks:
-            self._see_residuals(times, states)
+            self._see_residuals(times, states, rows)
 
-    def _see_rows(self, t: Floats, y: Floats, rows: tuple[int, ...] | None) -> None:
-        if rows is None:
-            rows = rows_for(self.dynamics, y[0], float(t[0]), self.p)
+    def _see_rows(self, t: Floats, y: Floats, rows: tuple[int, ...]) -> None:
         if not rows:
             return
         A = self.native.rows_of_many(y, t, self.p)
@@ -85,8 +84,11 @@ class StepMonitor:
             found = map(int, np.flatnonzero(doubtful)[:MOST_STEPS])
             self.doubtful += [DoubtfulStep(float(t[k]), float(t[k + 1]), y[k].copy(), list(rows)) for k in found]
 
-    def _see_residuals(self, t: Floats, y: Floats) -> None:
-        """Without projection nothing but a jump or a kink of a constraint changes its residuals abruptly."""
+    def _see_residuals(self, t: Floats, y: Floats, rows: tuple[int, ...]) -> None:
+        """Without projection nothing but a jump or a kink of a constraint changes its residuals abruptly.
+
+        Of the constraints in use: those that are left out as redundant are not stabilised by their own rates.
+        """
         terms = self.native.terms_of_many(y, t, np.broadcast_to(self.p, (len(t), len(self.p))))
         A, position, velocity = np.abs(terms[2]), terms[4], terms[5]
         n = A.shape[2]
@@ -99,7 +101,7 @@ class StepMonitor:
         left = np.abs(np.diff(position, axis=0)) > tolerances[0] + 4 * h * sizes[1]
         expected = h * (of_velocity * sizes[1] + of_position * sizes[0])
         left |= np.abs(np.diff(velocity, axis=0)) > tolerances[1] + 4 * expected
-        for k in np.flatnonzero(left.any(axis=0)):
+        for k in (k for k in rows if left[:, k].any()):
             self.kinks.setdefault(int(k), []).extend(map(float, t[1:][left[:, k]]))
 
 
