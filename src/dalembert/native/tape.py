@@ -159,5 +159,5 @@ class OutputLengths(NamedTuple):
     velocity: int
     residual: int
     energy: int
-    nature: int
+    nonideal_c: int
     constraint_matrix: int
