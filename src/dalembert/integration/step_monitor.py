@@ -56,7 +56,7 @@ class StepMonitor:
         self.entries = m * m * n
         possible = m > 0 and native is not None and native.possible
         self.checks_kinks = possible and method.step is None and isinstance(method.drift, (NoCure, Baumgarte))
-        self.checks_rows = possible and not native.constant_rows
+        self.checks_rows = m > 0 and self.native is not None and not self.native.constant_rows
 
     def see(self, t: float, y: Floats, times: Floats, states: Floats, rows: tuple[int, ...] | None) -> None:
         """Examine steps (k,) with states (k, 2n) after a state y at t; ``rows`` are those in use, if known."""
