@@ -322,7 +322,7 @@ def test_what_walls_keep_at_rest_stays_there() -> None:
 def test_friction_that_neither_holds_nor_lets_go_is_given_up_at_once() -> None:
     """Painlevé's rod, its friction by the ideal normal force: it slides off one way by that, the other by its own."""
     rod = da.gallery.case("painleve-rod")
-    law = da.gallery.friction.painleve_system("ideal").constraints[0].nonideal[0]
+    law = da.gallery.friction_cases.painleve_system("ideal").constraints[0].nonideal[0]
     floor = replace(rod.system.constraints[0], nonideal=replace(law, mu_static=mu))
     start = (0, 0.5 * np.sin(1.1), 1.1)
     with pytest.raises(

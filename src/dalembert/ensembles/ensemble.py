@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dalembert.ensembles.bifurcations import Bifurcations
+from dalembert.ensembles.ensemble_bifurcations import Bifurcations
 from dalembert.ensembles.members import members_of
 from dalembert.ensembles.runner import EnsembleRunner
 from dalembert.ensembles.summary import Summary
