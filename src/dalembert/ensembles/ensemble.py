@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many motions of one system at once."""
+"""Simulation of ensembles."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def simulate_ensemble(
     device: Literal["cpu", "gpu"] = "cpu",
     progress: bool | None = None,
 ) -> xr.Dataset:
-    """The motions of many members: one system from many starts, or with many parameters, on all cores or a GPU.
+    """Simulate an ensemble: one system with many initial states or parameters, on all cores or on a GPU.
 
-    Each member takes its own adaptive steps and is put back on the constraints after each, as by ``da.simulate``. A
-    member that fails is marked with its reason and does not spoil the others. A member whose surfaces under dry
-    friction come to rest, or turn round, is simulated by itself, as by ``da.simulate``; the others slide on in machine
-    code.
+    Each ensemble member takes its own adaptive steps and is projected onto the constraints after each step, as by
+    ``da.simulate``. A member that fails is marked with the reason and does not affect the others. A member whose
+    contacts under dry friction come to rest, or reverse, is simulated separately, as by ``da.simulate``; all others are
+    integrated in compiled code.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bifurcations of the constraints on the way of the members of an ensemble.
+"""Bifurcations of the constraints along the motions of ensemble members.
 
-Members take their steps in machine code, which keeps none. So some members are looked at from output to output, and
-those whose constraint rows change their orientation are retraced step by step, as single runs are.
+The compiled integrator does not store the steps of ensemble members. Some members are therefore examined from output to
+output, and those whose constraint rows change their orientation are integrated again step by step, as single runs.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from dalembert.integration.progress import Progress
 from dalembert.integration.step_monitor import turned
 
 MOST_EXAMINED, MOST_RETRACED = 32, 8
-"""Members that are looked at, evenly spaced among all, and of these, how many are retraced at most."""
+"""Largest number of ensemble members that are examined, evenly spaced, and of those that are integrated again."""
 
 
 class Bifurcations:
-    """Looks for bifurcations on the way of some members, chunk by chunk."""
+    """Detects bifurcations along the motions of some ensemble members, chunk by chunk."""
 
     def __init__(self, dynamics: Dynamics, method: Method, times: Floats, count: int):
         self.dynamics, self.times = dynamics, times
@@ -41,7 +41,7 @@ class Bifurcations:
         self.found: dict[int, list[float]] = {}
 
     def look(self, first: int, members: Members, states: Floats, failed: NDArray[np.bool_]) -> None:
-        """Look at a chunk of members, from number ``first`` on, with states (N, T, 2n) at all times or at the last."""
+        """Examine a chunk of members, from index ``first`` on, with states (N, T, 2n) at all times or at the last."""
         for k in self.chosen[(self.chosen >= first) & (self.chosen < first + len(members))] - first:
             if not failed[k]:
                 self.examined += 1
@@ -68,7 +68,7 @@ class Bifurcations:
 
     @property
     def note(self) -> str:
-        """Which members went through bifurcations, and when; empty if none of those examined did."""
+        """A note on the members that passed bifurcations, and when; empty if none of those examined did."""
         if not self.found:
             return ""
         number, times = min(self.found.items(), key=lambda pair: pair[1][0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The motions of many members in machine code: on all cores or on a GPU, and alone where that declines."""
+"""Integration of ensemble members: compiled, on all cores or on a GPU, with hand-over to the general integrator."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ from dalembert.stick_slip.simulation import StickSlipSimulation
 from dalembert.stick_slip.transitions import REST_SPEED
 
 Machine = Callable[..., tuple[Floats, Floats]]
-"""Moves members: see ``native.batch.MotionBatch``."""
+"""Integrates a batch of members: see ``native.batch.MotionBatch``."""
 
 
 CHUNK = 4096
-"""Members between two looks at the clock; of a summary no more than these are in memory."""
+"""Number of members between two updates of the progress bar; a summary holds no more than these in memory."""
 
 MOST_KINDS = 64
-"""Different courses of the explicit functions of time, by parameters, for which members are grouped."""
+"""Largest number of groups of members with the same discontinuities of the explicit functions of time."""
 
 GPU_BATCH_BYTES = 2**30
-"""The same for a GPU, as bytes of states: it is quick only with many members."""
+"""Bytes of states per chunk on a GPU, which is efficient only with many members."""
 
 
 class Moved(NamedTuple):
-    """States (N, T, 2n) of members at times, NaN from where a motion failed; what is wrong (N,), empty if nothing."""
+    """States (N, T, 2n) of members, NaN from the time of a failure, and reasons of failure (N,), empty if none."""
 
     y: Floats
     reasons: NDArray[np.str_]
 
 
 class EnsembleRunner:
-    """Moves members of one system by one method, all at the same times."""
+    """Integrates ensemble members of one system by one method, all at the same times."""
 
     def __init__(self, system: System, method: Method, times: Floats, *, every: bool, on_gpu: bool):
         dynamics = build(system)
@@ -77,7 +77,7 @@ class EnsembleRunner:
 
     @property
     def most(self) -> int:
-        """Members to be taken at a time."""
+        """The number of members per chunk."""
         if not self.on_gpu:
             return CHUNK
         return max(GPU_BATCH_BYTES // (16 * len(self.dynamics.coordinates) * self._kept), 1)
@@ -87,7 +87,7 @@ class EnsembleRunner:
         return len(self.times) if self.every else 1
 
     def __call__(self, members: Members) -> Moved:
-        """The motions of some members."""
+        """Return the motions of some members."""
         finite = members.finite
         negative = negative_coefficients(self.system, members.p)
         usable = finite.copy()
@@ -107,7 +107,7 @@ class EnsembleRunner:
         return Moved(found, reasons)
 
     def _at_rest(self, members: Members) -> NDArray[np.bool_]:
-        """Which members start with a contact at rest: it may be held."""
+        """Return which members start with a contact at rest, which friction may hold."""
         found, n = np.zeros(len(members), bool), len(members.y) // 2
         numbers = dict(zip(self.dynamics.parameters, members.p, strict=True))
         for contact in self.contacts:
@@ -117,7 +117,7 @@ class EnsembleRunner:
         return found
 
     def _native(self, members: Members, finite: Any) -> tuple[Floats, Any]:
-        """States of members, and whose the machine code answers for."""
+        """Return the states of members, and which members the compiled integrator completed."""
         found, done = np.empty((len(members), self._kept, len(members.y))), np.zeros(len(members), bool)
         if not finite.any() or not in_machine_code(self.dynamics, self.method):
             return found, done
@@ -135,7 +135,7 @@ class EnsembleRunner:
         return found, done
 
     def _alike(self, members: Members) -> list[tuple[Any, list[Segment]]]:
-        """Members by the segments of time that their parameters make; those of too many kinds are not taken at all."""
+        """Return members grouped by the segments of time of their parameters; those in too many groups are omitted."""
         begin, end = float(self.times[0]), float(self.times[-1])
         native: Any = self.dynamics.native
         if native.time_functions is None:
@@ -149,7 +149,7 @@ class EnsembleRunner:
     def _over(
         self, machine: Any, y: Floats, p: Floats, span: Segment, times: Floats, *, every: bool
     ) -> tuple[Floats, Any]:
-        """States of members at times within a span, or at the last of them, and who has reached its end."""
+        """Return states of members at times in a span, or at the last one, and which members have reached its end."""
         settings, room = self._settings(span, len(y)), min(self.method.max_steps, 2**63 - 1)
         began = time.perf_counter()
         found, endings = machine(y, p, times, settings, room, every=every)
@@ -157,7 +157,7 @@ class EnsembleRunner:
         return found, endings == FINISHED
 
     def _over_spans(self, machine: Any, y: Floats, p: Floats, spans: list[Segment]) -> tuple[Floats, Any]:
-        """The same at all outputs, span by span; a member that cannot begin one of them is not done."""
+        """Return the same at all outputs, span by span; a member that cannot start a span is not completed."""
         start, done = y, np.ones(y.shape[1], bool)
         states = np.full((y.shape[1], len(self.times), len(y)), np.nan)
         for span in spans:
@@ -174,7 +174,7 @@ class EnsembleRunner:
         return states if self.every else states[:, -1:], done & np.isfinite(states).all(axis=(1, 2))
 
     def _settings(self, span: Segment, size: int) -> Floats:
-        """Return the settings of the method for machine code: see ``march.MEMBER``."""
+        """Return the settings of the method for the compiled integrator: see ``member_kernel.MEMBER``."""
         method = self.method
         if method.step is not None:
             return np.array([method.step])
@@ -184,7 +184,7 @@ class EnsembleRunner:
         return np.append(settings_of(span.start, span.end, method.rtol, atol, max_step, size), float(scaled))
 
     def _prepared(self, y: Floats, p: Floats) -> Any:
-        """Machine code for the rows that are independent where a member starts."""
+        """Return the compiled integrator for the rows that are independent at a member's initial state."""
         if self._machine is None:
             native: Any = self.dynamics.native
             rows = rows_for(self.dynamics, y, float(self.times[0]), p)
@@ -196,11 +196,11 @@ class EnsembleRunner:
         return self._machine
 
     def _suits(self, members: Members, k: int) -> bool:
-        """Whether the rows in use are those that a member would use alone."""
+        """Return whether the rows in use are those that a single run of the member would use."""
         return rows_for(self.dynamics, members.y[:, k], float(self.times[0]), members.p[:, k]) == self._rows
 
     def _general(self, y: Floats, p: Floats) -> tuple[Floats, str]:
-        """States at all times by all means of a single run, which knows what to say where it fails; what it says."""
+        """Return states at all times by a single run of the general integrator, and its error message."""
         n, times, states = len(y) // 2, self.times, np.full((len(self.times), len(y)), np.nan)
         start: dict[str, Any] = {"allow_violation": False, "progress": False}
         try:
@@ -225,14 +225,14 @@ class EnsembleRunner:
 
 
 def _for_a_member(message: str) -> str:
-    """A message of a single run without the arguments and objects that an ensemble does not have."""
+    """Return a message of a single run without arguments and objects that an ensemble does not have."""
     for advice in (OR_ALLOW_IT, SO_FAR, OR_WEIGH_THEM):
         message = message.replace(advice, "")
     return message.replace(IMPLICIT, f"run this member by `da.simulate` and {IMPLICIT}")
 
 
 def _on_all_cores(motions: MotionBatch) -> Machine:
-    """Members divided among threads: machine code leaves Python's lock alone."""
+    """Integrate members in several threads; the compiled code releases Python's lock."""
     workers, run_part = os.cpu_count() or 1, cast("Machine", motions)
 
     def move(y: Floats, p: Floats, *rest: Any, every: bool) -> tuple[Floats, Floats]:

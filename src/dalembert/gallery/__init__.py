@@ -75,17 +75,17 @@ _CASES = {
 
 
 def names() -> tuple[str, ...]:
-    """The names of all cases: those of the papers in their order, then published problems."""
+    """Return the names of all cases: those of the papers in their order, then published problems."""
     return tuple(_CASES)
 
 
 def titles() -> dict[str, str]:
-    """What each case is, by name."""
+    """Return the title of each case, by name."""
     return {name: title for name, (title, _) in _CASES.items()}
 
 
 def case(name: str) -> Case:
-    """One case by its name.
+    """Return a case by its name.
 
     Raises
     ------

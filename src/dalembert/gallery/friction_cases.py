@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dry friction on named constraints, as long as it slides: wires, a pin, a driven rod, Painlevé's rod."""
+"""Sliding with dry friction on named constraints: wires, a pin, a driven rod, Painlevé's rod."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def pin(name: str, title: str) -> Case:
 
 
 def squared_rate(theta: Any, start: float, u0: float, k: float, g: float) -> Any:
-    """The solution u(θ) of du/dθ = −2g sin θ − 2k (u + g cos θ) with u(start) = u0."""
+    """Return the solution u(θ) of du/dθ = −2g sin θ − 2k (u + g cos θ) with u(start) = u0."""
 
     def particular(angle: Any) -> Any:
         return g * ((2 - 4 * k**2) * np.cos(angle) - 6 * k * np.sin(angle)) / (1 + 4 * k**2)
@@ -188,7 +188,7 @@ def rotating_rod(name: str, title: str) -> Case:
 
 
 def _radius(run: Trajectory, numbers: dict[str, float]) -> Any:
-    """r with r(0) = 1 and ṙ(0) = 1/2."""
+    """Return r with r(0) = 1 and ṙ(0) = 1/2."""
     omega, mu = numbers["omega"], numbers["mu"]
     fast, slow = omega * (-mu + np.sqrt(mu**2 + 1)), omega * (-mu - np.sqrt(mu**2 + 1))
     share = (0.5 - slow) / (fast - slow)
@@ -236,7 +236,7 @@ def painleve_rod(name: str, title: str) -> Case:
 
 
 def painleve_system(normal: Any = "actual") -> System:
-    """A uniform rod of length 2l and mass m, θ from the floor, its left end sliding on it."""
+    """Return a uniform rod of length 2l and mass m, at angle θ to the floor, its left end sliding on the floor."""
     x, y, theta = coordinates("x y theta")
     m, length, mu, g = parameters("m l mu g")
     slip = x.diff(t) + length * sp.sin(theta) * theta.diff(t)
@@ -250,7 +250,7 @@ def _slip(run: Trajectory) -> Any:
 
 
 def _friction_error(run: Trajectory) -> Any:
-    """The force along x less μN, sliding to the left, with N by hand from Newton's equations."""
+    """Return the force along x minus μN, sliding to the left, with N by hand from Newton's equations."""
     theta, rate = run["theta"], run.qd[:, 2]
     sine, cosine = np.sin(theta), np.cos(theta)
     normal = (G - 0.5 * rate**2 * sine) / (1 + 3 * cosine**2 - 3 * 1.0 * sine * cosine)

@@ -76,7 +76,7 @@ def pendulum(name: str, title: str) -> Case:
 
 
 def _swung(t: Any) -> Any:
-    """sin(θ/2) = k sn(K − √g t, k) with k² = ½, θ from the downward vertical."""
+    """Return x, y from sin(θ/2) = k sn(K − √g t, k) with k² = ½, θ from the downward vertical."""
     half = np.arcsin(np.sqrt(0.5) * ellipj(ellipk(0.5) - np.sqrt(G) * t, 0.5)[0])
     return np.stack([-np.sin(2 * half), -np.cos(2 * half)], axis=1)
 
@@ -127,7 +127,7 @@ def _at_the_end(values: Any, tolerance: float, source: str) -> Check:
 
 
 def _windows(loops: int) -> System:
-    """Uniform bars, by the coordinates of their ends: M = m/6 [[2, 1], [1, 2]] for each."""
+    """Return uniform bars, described by the coordinates of their ends: M = m/6 [[2, 1], [1, 2]] for each."""
     q = coordinates([f"{axis}{i}" for i in range(loops + 1) for axis in "xy"])
     places = [sp.Matrix(q[2 * i : 2 * i + 2]) for i in range(loops + 1)]
     mass, weights = sp.zeros(len(q)), [0.0] * len(q)
@@ -147,7 +147,7 @@ def _windows(loops: int) -> System:
 
 
 def _window_energy(loops: int, run: Trajectory) -> Any:
-    """Kinetic and potential energy less those at the start, by the one speed and the one height that there are."""
+    """Return the change of kinetic and potential energy, from the common speed and the common height."""
     swung, raised = (loops + 1) / 3 + loops, (loops + 1) / 2 + loops
     energy = swung * (run.qd[:, 0] ** 2 + run.qd[:, 1] ** 2) / 2 + raised * G * run.q[:, 1]
     return energy - energy[0]
@@ -171,7 +171,7 @@ CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0
 
 
 def bricard_mechanism() -> Mechanism:
-    """Five rods along the edges of a cube, six revolute joints."""
+    """Return five rods along the edges of a cube, connected by six revolute joints."""
     along, square, middles = 0.02 / 12, 1.01 / 12, (CORNERS[:-1] + CORNERS[1:]) / 2
     rods = [
         Body(f"rod{k}", 1, [along if edge else square for edge in CORNERS[k + 1] - CORNERS[k]], position=middles[k])

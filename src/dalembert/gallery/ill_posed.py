@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When the Hessian of the Lagrangian is no metric: the examples of Lemos et al., and Weber's electrodynamics."""
+"""Systems whose mass matrix is not a metric: the examples of Lemos et al., and Weber's electrodynamics."""
 
 from __future__ import annotations
 

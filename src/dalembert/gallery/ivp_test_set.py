@@ -138,7 +138,7 @@ def andrews(name: str, title: str) -> Case:
 
 
 def _apart(what: str, measure: Measure, values: Any, tolerance: float, source: str) -> Check:
-    """How far each entry is from its reference, as a part of that."""
+    """Return the relative error of each entry."""
     wanted = np.asarray(values)
     return Check(what, lambda run: np.asarray(measure(run)) / wanted, np.ones(len(wanted)), tolerance, source)
 

@@ -144,7 +144,7 @@ def perpendicular(name: str, title: str) -> Case:
 
 
 def _gd(s: Any) -> Any:
-    """Gudermann's function."""
+    """Return Gudermann's function."""
     return 2 * np.arctan(np.tanh(s / 2))
 
 

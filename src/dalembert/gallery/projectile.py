@@ -143,9 +143,9 @@ def _polar_system() -> System:
 
 
 def _force_ratios(run: Trajectory) -> Any:
-    """The constraint force of the paper's equations, with mass matrix diag(m, m), over ours, at the end.
+    """Return the constraint force of the paper's equations, with M = diag(m, m), divided by ours, at the end.
 
-    Both accelerations are the same because two constraints on two coordinates leave nothing to the metric.
+    Both accelerations are the same, because two constraints on two coordinates determine the motion for any metric.
     """
     (r, theta), (rd, thetad) = run.q[-1], run.qd[-1]
     free = [r * thetad**2 - GRAVITY * np.sin(theta), (-2 * rd * thetad - GRAVITY * np.cos(theta)) / r]

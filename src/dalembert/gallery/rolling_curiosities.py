@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rolling bodies that surprise: a rattleback, and a ball in an upright cylinder, which does not fall."""
+"""Rolling bodies with unexpected motions: a rattleback, and a ball in an upright cylinder, which does not fall."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def stone_mechanism() -> Mechanism:
 
 
 def _euler(times: Any) -> Any:
-    """ω in body axes by Newton's and Euler's laws for the centre of mass, the contact force eliminated.
+    """Return ω in body axes by Newton's and Euler's laws for the centre of mass, the contact force eliminated.
 
     Notation: γ the vertical and ρ the contact point in body axes, v = −ω × ρ the velocity of the centre.
     """
@@ -100,7 +100,7 @@ def _euler(times: Any) -> Any:
 
 
 def _cross(a: Any, b: Any) -> Any:
-    """As NumPy's for two vectors, and ten times as quick."""
+    """Return the cross product, as NumPy's for two vectors, but ten times as fast."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 

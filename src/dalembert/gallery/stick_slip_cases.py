@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Friction that holds: a block that stays where it stops, and one that sticks and slips for ever."""
+"""Sticking friction: a block that stays where it stops, and a block that sticks and slips periodically."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _lengths(begin: str, end: str) -> Any:
 
 
 def _at_slip(run: Trajectory) -> Any:
-    """The extension where it begins to slip, carried there at the speed of the belt."""
+    """Return the extension at which slipping begins, reached at the speed of the belt."""
     slips, sticks = _times(run, "slips"), np.append(0.0, _times(run, "sticks"))
     start = np.interp(sticks, run.t, run["x"])
     return (start + 0.5 * (slips[: len(start)] - sticks[: len(slips)]))[:1]

@@ -17,7 +17,7 @@ from dalembert.verbs import motion
 
 FIRST, SECOND = 1.0, 1.1
 WEIGHTS = 1 / 0.1**2, 1 / 0.05**2
-"""Two readings of one acceleration, and the inverse squares of their standard deviations."""
+"""Two measurements of one acceleration, and the inverse squares of their standard deviations."""
 MEAN = (WEIGHTS[0] * FIRST + WEIGHTS[1] * SECOND) / sum(WEIGHTS)
 
 

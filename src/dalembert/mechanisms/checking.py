@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What bodies are given, checked and put into form."""
+"""Validation of the arguments of bodies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def positive(value: Any, what: str, name: Any) -> list[str]:
 
 
 def tensor(given: Any, name: Any) -> tuple[Any, list[str]]:
-    """The inertia as a matrix, and what is wrong with it."""
+    """Return the inertia as a matrix, and the problems with it."""
     try:
         entries = np.array(given, object)
     except ValueError:

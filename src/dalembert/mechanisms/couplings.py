@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gears, guides and drives: joints that tie motions to one another or to time."""
+"""Gears, guides and drives: joints that relate motions to one another or to time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dalembert.model.constraint import Constraint
 
 @dataclass(frozen=True)
 class Gear(Joint):
-    """Two wheels in mesh: ratio × (rate of the first) + (rate of the second) = 0, both against a carrier.
+    """Two meshing wheels: ratio × (rate of the first) + (rate of the second) = 0, both relative to a carrier.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Gear(Joint):
 
 @dataclass(frozen=True)
 class PointOnCurve(Joint):
-    """A point of the second body stays on a curve, in space on a surface, fixed in the first body.
+    """A point of the second body that stays on a curve, or in space on a surface, fixed in the first body.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class PointOnCurve(Joint):
 
 @dataclass(frozen=True)
 class Drive:
-    """A motor: a revolute or prismatic joint moves as a given function of time.
+    """A motor: the motion of a revolute or prismatic joint is a given function of time.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Forces on bodies: gravity, springs and dampers, drag, and whatever a user writes down."""
+"""Forces on bodies: gravity, springs and dampers, drag, and user-defined forces."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ class Load(NamedTuple):
 
 
 class Applied(ABC):
-    """Something that pushes bodies."""
+    """A force or torque element that acts on bodies."""
 
     @property
     @abstractmethod
     def markers(self) -> tuple[Marker, ...]:
-        """Where it acts; none for what acts on all bodies."""
+        """The points at which it acts; empty if it acts on all bodies."""
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
-        """What would add energy if it were negative."""
+        """The coefficients that must not be negative, because they would add energy."""
         return ()
 
     @abstractmethod
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
-        """Its forces on the bodies of a mechanism."""
+        """Return its forces on the bodies of a mechanism."""
 
     @abstractmethod
     def potential(self, bodies: Sequence[MovingBody]) -> Any:
-        """Its potential energy; zero where it has none."""
+        """Return its potential energy; zero if it has none."""
 
 
 @dataclass(frozen=True)
 class Gravity(Applied):
-    """The same acceleration for all bodies: ``da.Gravity((0, -9.81))`` in the plane, three components in space."""
+    """A uniform acceleration of all bodies: ``da.Gravity((0, -9.81))`` in the plane, three components in space."""
 
     acceleration: Any
 
@@ -102,7 +102,7 @@ class Force(Applied):
 
 @dataclass(frozen=True)
 class Torque(Applied):
-    """A torque on a body, and the opposite one on another if there is one.
+    """A torque on a body, and the opposite torque on another body or on the ground.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Torque(Applied):
 
 @dataclass(frozen=True)
 class Spring(Applied):
-    """A spring between two points, with a damper beside it if there is one.
+    """A spring between two points, with an optional damper in parallel.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class Spring(Applied):
 
 @dataclass(frozen=True)
 class TorsionSpring(Applied):
-    """A spring in a revolute joint, with a damper beside it if there is one.
+    """A torsion spring in a revolute joint, with an optional damper in parallel.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class TorsionSpring(Applied):
 
 @dataclass(frozen=True)
 class Drag(Applied):
-    """Resistance of a medium at rest, at a point: −linear v − quadratic |v| v.
+    """The drag −linear v − quadratic |v| v of a medium at rest, at a point.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A mechanism on a page of its own: played, stopped, and turned by hand; it needs nothing from the web."""
+"""A self-contained HTML page on which a mechanism can be played, stopped and rotated; it works offline."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A mechanism: bodies, joints and forces, and the system they make."""
+"""Mechanisms: bodies, joints and forces, and the system that they define."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Bodies, joints between them, and forces: an immutable value that makes an ordinary ``da.System``.
+    """Bodies, joints and forces: an immutable object that defines an ordinary ``da.System``.
 
     Parameters
     ----------
@@ -78,12 +78,12 @@ class Mechanism:
 
     @property
     def dimension(self) -> int:
-        """2 in the plane, 3 in space."""
+        """The dimension: 2 in the plane, 3 in space."""
         return self.bodies[0].dimension
 
     @cached_property
     def system(self) -> System:
-        """The system that the mechanism makes."""
+        """The system that the mechanism defines."""
         coordinates = tuple(q for body in self.bodies for q in body.coordinates)
         rows = [c for part in (*self.bodies, *self.joints) for c in part.constraints]
         potential = sp.Add(*(force.potential(self.bodies) for force in self.forces))
@@ -111,7 +111,7 @@ class Mechanism:
         return [component for body in self.bodies for component in shares[body.name]]
 
     def assemble(self, *, keep: str | Sequence[str] = (), t: float = 0.0, parameters: Any = None) -> State:
-        """The state nearest to the poses and velocities that the bodies are given with, all joints closed.
+        """Return the state nearest to the given poses and velocities of the bodies that satisfies all joints.
 
         Parameters
         ----------
@@ -142,11 +142,11 @@ class Mechanism:
             ) from None
 
     def reactions(self, run: Trajectory, axes: str = "world") -> Reactions:
-        """Force and torque of every joint along a run, on its second body at its second point.
+        """Return force and torque of every joint along a trajectory, on its second body at its second point.
 
-        The mechanism's own ``constraints`` are no joints: they have no bodies and points to which a force and a torque
-        could belong. What they and their laws do is in ``run.reactions`` and ``run.ledger()``, by name of the
-        constraint, and is no part of the reactions of joints.
+        The ``constraints`` of the mechanism are not joints: they have no bodies and points at which a force and a
+        torque could act. The forces of these constraints and of their laws are in ``run.reactions`` and
+        ``run.ledger()``, by name of the constraint, and are not part of the reactions of joints.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class Mechanism:
 
     @property
     def upwards(self) -> Any:
-        """The direction (3,) that pictures show upwards: against gravity, or z where there is none; y in the plane."""
+        """The direction (3,) that figures show upwards: against gravity, or z without gravity; y in the plane."""
         pulls = [force.acceleration for force in self.forces if isinstance(force, Gravity)]
         numbers = [np.asarray(pull, float).ravel() for pull in pulls if not pull.free_symbols and any(pull)]
         if self.dimension == 3 and numbers:
@@ -169,9 +169,9 @@ class Mechanism:
         return np.eye(3)[self.dimension - 1]
 
     def plot(self, run: Trajectory, positions: int = 5, view: tuple[float, float] = (30, 20)) -> Figure:
-        """A figure of some positions along a run, the last one darkest, and of the paths of the joints.
+        """Return a figure of some positions along a trajectory, the last one darkest, and of the paths of the joints.
 
-        ``view`` is where one looks from in space, as azimuth and elevation in degrees. The figure is not shown; call
+        ``view`` is the direction of view in space, as azimuth and elevation in degrees. The figure is not shown; call
         ``.savefig(path)`` on it or show it with matplotlib.
 
         Raises
@@ -190,10 +190,10 @@ class Mechanism:
         view: tuple[float, float] = (30, 20),
         trace: float | None = None,
     ) -> Path:
-        """Write an animation of a run (a path that ends in ``.gif``) or a page to play and turn it (``.html``).
+        """Write an animation of a trajectory (``.gif``), or an interactive page (``.html``), and return its path.
 
-        ``trace`` is how long a stretch of its path a joint draws behind it in a GIF, all of it when left out. The
-        path is returned.
+        ``trace`` is the duration of the path that is drawn behind each joint in a GIF; by default the whole path is
+        drawn.
 
         Raises
         ------

@@ -78,7 +78,7 @@ class PlanarBody(MovingBody):
 
     @property
     def heading(self) -> Any:
-        """The angle now."""
+        """The angle at the current time."""
         return self.coordinates[2]
 
     @property

@@ -18,10 +18,10 @@ from dalembert.model.constraint import Constraint
 
 @dataclass(frozen=True)
 class Body(MovingBody):
-    """A rigid body in space, turned by a unit quaternion e whose norm is a constraint of its own.
+    """A rigid body in space, whose orientation is a unit quaternion e with its norm as a constraint.
 
-    The kinetic energy of ė has no inertia along e; 2 J₀ (e·ė)² is added, after Udwadia and Schutte, which makes the
-    mass matrix positive definite and changes nothing where |e| = 1. J₀ is the trace of the inertia.
+    The kinetic energy has no inertia for ė along e. The term 2 J₀ (e·ė)² is added, after Udwadia and Schutte, which
+    makes the mass matrix positive definite and has no effect where |e| = 1. J₀ is the trace of the inertia.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Body(MovingBody):
 
     @cached_property
     def _turning(self) -> Any:
-        """ω = G ė in body axes."""
+        """G with ω = G ė in body axes."""
         return 2 * sp.ImmutableMatrix(half_turning(self.quaternion))
 
     @cached_property

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parameters once they have their numbers: coefficients of laws that add energy, and values against what was declared.
+"""Checks of parameter values: the sign of the coefficients of laws, and the assumptions of the symbols.
 
-SymPy simplifies by what a symbol was declared to be, √m² to m: with a negative m that would be another model.
+SymPy simplifies according to the assumptions of a symbol, for example √m² to m. A value that contradicts them would
+belong to another model.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dalembert.model.system import System
 
 
 class _Checked(NamedTuple):
-    """Coefficients of a system that parameters alone decide.
+    """Coefficients of a system that depend on parameters only.
 
     what        for each its name and whose it is
     names       for each the parameters it depends on
@@ -36,7 +37,7 @@ class _Checked(NamedTuple):
 
 
 def refuse_negative_coefficients(system: System, p: Sequence[Any]) -> None:
-    """Raise if parameters, in their order, make a coefficient negative, or are not what they were declared to be."""
+    """Raise if parameter values make a coefficient negative, or contradict the assumptions of their symbols."""
     for k, what, holds in _declared(system):
         if not holds(p[k]):
             name = system.parameter_names[k]
@@ -51,7 +52,7 @@ def refuse_negative_coefficients(system: System, p: Sequence[Any]) -> None:
 
 
 def negative_coefficients(system: System, p: Any) -> dict[int, str]:
-    """What is wrong with the parameters p (k, N) of members, by their numbers."""
+    """Return the problem with the parameters p (k, N) of each ensemble member that has one, by index."""
     reasons: dict[int, str] = {}
     for k, what, holds in _declared(system):
         said = f"`{system.parameter_names[k]}` must be {what}, as its symbol was declared"
@@ -64,7 +65,7 @@ def negative_coefficients(system: System, p: Any) -> dict[int, str]:
 
 
 def _found(checked: _Checked, p: Sequence[Any]) -> list[tuple[str, tuple[str, ...], Any, Any]]:
-    """For each coefficient what must hold, its parameters, where it does not hold, and its values."""
+    """Return for each coefficient its condition, its parameters, where the condition fails, and its values."""
     found: list[tuple[str, tuple[str, ...], Any, Any]] = []
     values = (np.asarray(value, float) for value in checked.values(*p))
     for what, names, positive, value in zip(*checked[:3], values, strict=True):
@@ -82,12 +83,12 @@ DECLARED: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("is_nonpositive", "negative or zero", lambda value: value <= 0),
     ("is_nonzero", "other than zero", lambda value: value != 0),
 )
-"""What SymPy may know of a symbol, the strongest first, what that is called, and whether a value is so."""
+"""Assumptions of a symbol in SymPy, the strongest first, with their description and a test of a value."""
 
 
 @lru_cache(maxsize=256)
 def _declared(system: System) -> tuple[tuple[int, str, Callable[[Any], Any]], ...]:
-    """The parameters whose symbols were declared to have a sign: number, what they must be, and whether a value is."""
+    """Return the parameters with an assumed sign: index, description of the assumption, and test of a value."""
     found: list[tuple[int, str, Callable[[Any], Any]]] = []
     for symbol in sorted(free_parameters(system.expressions()), key=str):
         known = (entry for entry in DECLARED if getattr(symbol, entry[0]))
@@ -114,6 +115,6 @@ def _checked(system: System) -> _Checked | None:
 
 
 def _of_parameters(value: Any) -> bool:
-    """Whether parameters, at least one, decide a coefficient; one that is a number was judged where it was given."""
+    """Return whether a coefficient depends on parameters only; numbers are checked when the law is made."""
     moving = functions_of_time(value) or graph.has_kind(value, multiplier) or t in graph.free_symbols(value)
     return bool(free_parameters([value])) and not moving

@@ -58,7 +58,7 @@ class Constraint:
             raise ModelError([f"{self._label}: {problem}" for problem in problems])
 
     def _settle(self) -> None:
-        """Bring the expression into its form, or refuse it."""
+        """Convert the expression to a residual, or raise an error."""
         object.__setattr__(self, "expression", _as_residual(self.expression, self._label))
         _refuse_nonsense(self.expression, self._label)
 
@@ -121,7 +121,7 @@ def _as_residual(expression: Any, label: str) -> Any:
 
 
 def _refusal(given: Any) -> str:
-    """What to say of something that is no equation; empty where it may be one."""
+    """Return the reason why an object is not an equation; empty if it may be one."""
     if isinstance(given, (bool, np.bool_)):
         sign = "!=" if given else "=="
         return (

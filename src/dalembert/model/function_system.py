@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A mechanical system stated by functions of numbers instead of symbols."""
+"""A mechanical system defined by numerical functions instead of symbols."""
 
 from __future__ import annotations
 

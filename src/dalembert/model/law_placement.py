@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Laws in their places: what a law of a constraint slides along, and what its normal force is."""
+"""Placement of laws: the sliding velocity and the normal force of a law from its constraint."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dalembert.model.symbols import StateSymbols, functions_of_time, multiplier,
 
 @dataclass(frozen=True)
 class PlacedLaw:
-    """A law with nothing left to be known: of one constraint, or of the whole system if ``constraint`` is empty.
+    """A law with its velocity and normal force, of one constraint, or of the system if ``constraint`` is empty.
 
     kind       the name of the law as it was given
     assumed    the coordinates that were taken for the Cartesian ones of a particle, for what was left out
@@ -37,20 +37,20 @@ class PlacedLaw:
 
     @property
     def remark(self) -> str:
-        """What was assumed, in a sentence; empty if nothing was."""
+        """The assumption about coordinates as a sentence; empty if there is none."""
         if not self.assumed:
             return ""
         return f"{self.described} takes {quoted(self.assumed)} for the Cartesian coordinates of one particle."
 
     @property
     def actual(self) -> bool:
-        """Whether it depends on the reaction that it changes itself."""
+        """True if the law depends on the reaction that it changes."""
         law = self.law
         return isinstance(law, Friction) and law.normal == "actual" and any(map(_multipliers, law.normal_components))
 
 
 def placed_laws(system: Any) -> tuple[tuple[PlacedLaw, ...], list[str]]:
-    """All laws of a system in their places, and what is wrong with them in full sentences."""
+    """Return all laws of a system with their places, and the problems with them as sentences."""
     n = len(system.coordinates)
     given = [(None, law) for law in system.nonideal]
     given += [(constraint, law) for constraint in system.constraints for law in constraint.nonideal]
@@ -66,14 +66,14 @@ def placed_laws(system: Any) -> tuple[tuple[PlacedLaw, ...], list[str]]:
 
 
 def _with_components(placed: PlacedLaw) -> PlacedLaw:
-    """The law with the length of a vector, if that is what its actual normal force is, as the vector itself."""
+    """Return the law with its actual normal force as a vector, if the force is the length of one."""
     if not placed.actual:
         return placed
     return replace(placed, law=replace(placed.law, normal_force=as_normal_force(_components(placed.law))))
 
 
 def _components(law: Friction) -> tuple[Any, ...]:
-    """The components of the normal force; those of √(a² + b² + …) are a, b, …"""
+    """Return the components of the normal force; those of √(a² + b² + …) are a, b, …"""
     parts = law.normal_components
     root = parts[0]
     if len(parts) > 1 or not (isinstance(root, sp.Pow) and root.exp == sp.S.Half):
@@ -124,7 +124,7 @@ def _placed(law: Law, constraint: Constraint | None, system: Any) -> tuple[Place
 
 @dataclass(frozen=True)
 class _Contact:
-    """What is known of a constraint for its laws.
+    """The properties of a constraint that its laws depend on.
 
     gradient    the row of A
     particle    the coordinates of the particle that it touches, none if there is no telling
@@ -187,12 +187,12 @@ class _Contact:
 
 
 def _moves(constraint: Constraint, symbols: StateSymbols) -> bool:
-    """Whether a constraint changes with time by itself."""
+    """Return whether a constraint depends on time explicitly."""
     return symbols.time in graph.free_symbols(symbols.plain(constraint.expression))
 
 
 def _unclear(own: Constraint, particle: set[int], system: Any) -> str:
-    """How another constraint moves a particle: what it slides along is then made by both, and may move itself."""
+    """Return how another constraint moves a particle; both then define the surface, which may move."""
     symbols = StateSymbols(system.coordinates)
     for other in system.constraints:
         if other is own or _strangers(system, [other]):
@@ -210,7 +210,7 @@ def _unclear(own: Constraint, particle: set[int], system: Any) -> str:
 
 
 def _particle(M: Any, touched: list[int]) -> list[int]:
-    """The coordinates of equal constant mass, coupled to no others, that all touched ones belong to; two or three."""
+    """Return the two or three coordinates of one particle: equal constant mass, and coupled to no others."""
 
     def alone(i: int) -> bool:
         return all(M[i, j] == 0 for j in range(M.cols) if j != i)
@@ -225,7 +225,7 @@ def _particle(M: Any, touched: list[int]) -> list[int]:
 
 
 def _missing(law: Law, where: str) -> list[str]:
-    """What friction of the whole system must be told, having no constraint to ask."""
+    """Return the problems of friction that belongs to the whole system, which has no constraint to derive from."""
     if not isinstance(law, Friction):
         return []
     missing = [name for name in ("velocity", "normal_force") if getattr(law, name) is None]
@@ -238,7 +238,7 @@ def _missing(law: Law, where: str) -> list[str]:
 
 
 def _sliding_problems(law: Law, where: str, system: Any) -> list[str]:
-    """A velocity must be linear in the velocities, an actual normal force in multipliers."""
+    """Return the problems of a law: velocity and actual normal force must be linear."""
     if not isinstance(law, SlidingLaw):
         return []
     symbols = StateSymbols(system.coordinates)
@@ -256,7 +256,7 @@ def _sliding_problems(law: Law, where: str, system: Any) -> list[str]:
 
 
 def _normal_problems(law: Friction, where: str, symbols: StateSymbols) -> list[str]:
-    """The components of an actual normal force must be linear in multipliers, but for what is known beforehand."""
+    """Return the problems of an actual normal force: its components must be linear in multipliers."""
     if law.normal == "ideal" or not any(map(_multipliers, law.normal_components)):
         return []
     for component in _components(law):

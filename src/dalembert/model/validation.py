@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Everything that can be wrong with a model, found in one pass and said in full sentences."""
+"""Validation of a model: all problems are found in one pass and described in full sentences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dalembert.model.symbols import StateSymbols, free_parameters, functions_of_
 
 
 def problems_of(system: Any) -> list[str]:
-    """The problems of a ``System``; an empty list when it is sound."""
+    """Return the problems of a ``System``; an empty list if it is valid."""
     problems = _mass_problems(system)
     for component in system.applied_force:
         problems += expression_problems(system, component, "`applied_force`")
@@ -32,7 +32,7 @@ def problems_of(system: Any) -> list[str]:
 
 
 def coordinate_problems(coordinates: tuple[Any, ...]) -> list[str]:
-    """The problems of the coordinates alone."""
+    """Return the problems of the coordinates alone."""
     if not coordinates:
         return ["`coordinates` must hold at least one coordinate; got none."]
     strangers = [q for q in coordinates if not (isinstance(q, AppliedUndef) and q.args == (t,))]
@@ -75,7 +75,7 @@ def _mass_problems(system: Any) -> list[str]:
 def expression_problems(
     system: Any, expression: Any, where: str, *, accelerations: bool = False, forces: bool = False
 ) -> list[str]:
-    """Strange functions, high derivatives and misplaced accelerations in one expression."""
+    """Return problems of one expression: unknown functions, high derivatives and misplaced accelerations."""
     problems: list[str] = []
     strangers = sorted(name_of(f) for f in functions_of_time(expression) - set(system.coordinates))
     if strangers:
@@ -156,9 +156,9 @@ def _name_problems(system: Any) -> list[str]:
 
 
 def _equal(left: Any, right: Any, symbols: StateSymbols, square: Any) -> bool:
-    """Whether two expressions are equal: by form, else at three random points (``simplify`` may take hours).
+    """Return whether two expressions are equal: by form, else at three random points.
 
-    ``square`` is that of the size by which they are measured beside their own.
+    ``simplify`` is not used, because it may take hours. ``square`` is the square of a further scale for the comparison.
     """
     if left == right:
         return True

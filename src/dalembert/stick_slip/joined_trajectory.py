@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The segments of a stick-slip motion joined to one trajectory.
+"""A stick-slip trajectory, joined from its segments.
 
-Forces that hold a sticking contact are reported as friction; the constraints that stand for them are not reported.
+Forces that hold a sticking contact are reported as friction; the constraints that model them are not reported.
 """
 
 from __future__ import annotations
@@ -75,9 +75,10 @@ def _segment_outputs(segment: Segment, times: Floats) -> dict[str, Any]:
 
 
 def _ideal(phase: Phase, times: Floats, y: Floats, acceleration: Floats) -> tuple[Floats, Floats]:
-    """The ideal force (T, n) and its multipliers (T, m): those of the constraints without any friction.
+    """Return the ideal force (T, n) and its multipliers (T, m): those of the constraints without friction.
 
-    What holds a contact is a nonideal force, as ``da.motion`` has it, although it is found as that of a constraint.
+    The force that holds a contact is a nonideal force, as in ``da.motion``, although it is computed as that of a
+    constraint.
     """
     dynamics = build(phase.mode.system)
     p, n = tuple(phase.p[name] for name in dynamics.parameters), len(dynamics.coordinates)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Load sharing: sticking contacts that hold the same motion, and the refusal of undetermined friction forces."""
+"""Load sharing: sticking contacts that hold the same motion, and the error for undetermined friction forces."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def contacts_sharing_load(phase: Phase, y: Floats, t: float) -> dict[Contact, tu
     """Return, for each sticking contact, the other sticking ones whose sliding velocity is proportional to its own.
 
     Rigid-body mechanics does not determine how such contacts share their load, but together they hold it up to the sum
-    of their static limits: only then does a split exist that exceeds none of them. Where friction and other reactions
-    share a load in less simple ways, that sum is not known either, and an error is raised.
+    of their static limits: only then does a distribution exist that exceeds none of them. If friction and other
+    reactions share a load in less simple ways, that sum is not determined either, and an error is raised.
     """
     jacobians = {c: phase.mode.velocity_jacobian(c, t, y, phase.p) for c in phase.mode.sticking}
     groups: list[list[Contact]] = []
