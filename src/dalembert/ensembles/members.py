@@ -26,8 +26,8 @@ class Members:
     def __len__(self) -> int:
         return self.y.shape[1]
 
-    def some(self, mine: slice) -> Members:
-        return Members(self.y[:, mine], self.p[:, mine])
+    def subset(self, selection: slice) -> Members:
+        return Members(self.y[:, selection], self.p[:, selection])
 
     @property
     def finite(self) -> NDArray[np.bool_]:

@@ -37,11 +37,11 @@ class Summary:
         mean = y.mean(axis=0)
         squares = ((y - mean) ** 2).sum(axis=0)
         total = self.count + len(y)
-        apart = mean - self.mean
-        self.squares = self.squares + squares + apart**2 * (self.count * len(y) / total)
-        self.mean = self.mean + apart * (len(y) / total)
+        difference = mean - self.mean
+        self.squares = self.squares + squares + difference**2 * (self.count * len(y) / total)
+        self.mean = self.mean + difference * (len(y) / total)
         if self.quantiles:
-            self._draw(y)
+            self._update_sample(y)
         self.count = total
 
     @property
@@ -49,11 +49,11 @@ class Summary:
         """The variance of the population from which the members are drawn."""
         return self.squares / (self.count - 1) if self.count > 1 else np.full_like(self.mean, np.nan)
 
-    def of_quantiles(self) -> Floats:
+    def quantile_values(self) -> Floats:
         """The quantiles (k, T, 2n)."""
         return np.quantile(self._sample, list(self.quantiles), axis=0) if self._sample is not None else np.empty(0)
 
-    def _draw(self, y: Floats) -> None:
+    def _update_sample(self, y: Floats) -> None:
         """Update the random sample, which contains every member so far with equal probability."""
         room = SAMPLE if self._sample is None else SAMPLE - len(self._sample)
         first = y[: max(room, 0)]

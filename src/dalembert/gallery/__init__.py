@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dalembert.gallery.definition import Case as Case
 
 # Title and builder of each case: those of the papers in their order, then published problems. A builder is imported
-# when its case is asked for: building some of them takes seconds.
+# when its case is requested, because building some of them takes seconds.
 _CASES = {
     "projectile": ("Projectile in Cartesian coordinates", "projectile.cartesian"),
     "projectile-polar": ("Projectile in polar coordinates", "projectile.polar"),
@@ -89,7 +89,7 @@ def case(name: str) -> Case:
 
     Raises
     ------
-    InputError    if there is none of that name; the nearest one is suggested
+    InputError    if there is no case of that name; the most similar name is suggested
     """
     if name not in _CASES:
         nearest = difflib.get_close_matches(str(name), _CASES, n=1)

@@ -35,7 +35,7 @@ BIFURCATION_SPEED, BIFURCATION_EIGENVALUE = 0.68428307889246, 3.78290405129320
 WEAVE_FREQUENCY = 3.43503384866144
 """Imaginary part of the weave eigenvalue at the weave speed."""
 
-# at 0, 1, … 10 m/s; of a pair of complex ones, the one with positive imaginary part
+# at 0, 1, … 10 m/s; for a complex pair, the eigenvalue with positive imaginary part
 EIGENVALUES = (
     (-3.13164324790656, 3.13164324790656, -5.53094371765393, 5.53094371765393),
     (-3.13423125066578, 3.52696170990070 + 0.8077402751993j, -7.11008014637442),
@@ -139,8 +139,8 @@ def leaning(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "A bicycle without a rider's help at 5 m/s, between weave and capsize speed: it steers into the fall and "
-            "rights itself. The whole nonlinear mechanism is run; small as the lean is, it moves as linear theory says."
+            "An uncontrolled bicycle at 5 m/s, between weave and capsize speed: it steers into the fall and "
+            "rights itself. The full nonlinear mechanism is simulated; for a small lean it follows linear theory."
         ),
         source=f"{SOURCE}, the benchmark bicycle",
         system=mechanism.system,
@@ -185,6 +185,6 @@ def _roll(mechanism: Mechanism, run: Trajectory) -> Any:
 def _roll_and_steer(mechanism: Mechanism, run: Trajectory) -> Any:
     frame, fork = (mechanism.bodies[k].axes_along(run.q[:, 7 * k : 7 * k + 7]) for k in (0, 1))
     relative = np.swapaxes(frame, 1, 2) @ fork
-    # of a turn about a known axis: sin from the part that is not symmetric
+    # rotation about a known axis: sin from the antisymmetric part
     steer = np.arcsin((relative[:, 1, 0] - relative[:, 0, 1]) / 2 / np.cos(TILT))
     return np.stack([_roll(mechanism, run), steer], axis=1)

@@ -81,14 +81,14 @@ class Picture:
 class Case:
     """One system of the gallery with its parameters, its initial state, and its checks.
 
-    about              what to look at
-    source             where it comes from
+    about              description of the case
+    source             its origin
     drift, formulation, rtol, atol, allow_violation    as for ``da.simulate``
-    units              by coordinate name, and "t"; what is not there has none
-    histories          whether a figure of all histories makes sense; not if they swing too often to be seen
-    no_closed_form     why its equations have none, as a sentence; empty if they do
-    readable           whether the closed form of its equations is worth writing down; not if it fills pages
-    points, links      for animations: positions by name, from a run, and pairs of names to join
+    units              by coordinate name, and "t"; quantities that are not listed have none
+    histories          whether to plot all histories; false if they oscillate too fast to be seen
+    no_closed_form     the reason why its equations have no closed form, as a sentence; empty if they have one
+    readable           whether to print the closed form of its equations; false if it fills pages
+    points, links      for animations: positions by name, from a trajectory, and pairs of names to connect
     """
 
     name: str
@@ -115,7 +115,7 @@ class Case:
     links: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        # cases share numbers: a change to one must not reach another
+        # cases share parameters: a change to one must not affect another
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
 
     def simulate(self, *, parameters: Any = None, times: Any = None, progress: bool | None = None) -> Trajectory:

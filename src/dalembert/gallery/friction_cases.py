@@ -68,7 +68,7 @@ def hoop(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "In polar coordinates, θ from the lowest point, the law is told its sliding velocity rθ̇ and its normal "
+            "In polar coordinates, θ from the lowest point, the law has the sliding velocity rθ̇ and the normal "
             "force λ. The energy then obeys a linear equation in θ. The bead comes to rest soon after the last time."
         ),
         source="closed form: dθ̇²/dθ = −2(g/R) sin θ − 2μ (θ̇² + (g/R) cos θ)",
@@ -112,8 +112,8 @@ def pin(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "Friction acts at the pin's radius r, in proportion to the pull of the rod; in Cartesian coordinates "
-            "that pull is |λ||∂φ/∂q|. The energy obeys the hoop's equation with μr/l in place of μ."
+            "Friction acts at the pin's radius r, in proportion to the force in the rod; in Cartesian coordinates "
+            "that force is |λ||∂φ/∂q|. The energy obeys the hoop's equation with μr/l in place of μ."
         ),
         source="closed form: dθ̇²/dθ = −2(g/l) sin θ − 2(μr/l) (θ̇² + (g/l) cos θ)",
         system=System.from_lagrangian(m * (x.diff(t) ** 2 + y.diff(t) ** 2) / 2 - m * g * y, (x, y), constraints=rod),
@@ -164,7 +164,7 @@ def rotating_rod(name: str, title: str) -> Case:
         title=title,
         about=(
             "A rod turns at a given rate; a bead slides out along it. The ideal constraint force does real work, that "
-            "of the motor, and friction takes a part of it away: see the ledger."
+            "of the motor, and friction dissipates a part of it: see the ledger."
         ),
         source="closed form: r̈ = ω²r − 2μωṙ",
         system=System((x, y), m * sp.eye(2), (0, 0), Constraint(y * c - x * s, name="rod", nonideal=friction)),
@@ -202,7 +202,7 @@ def painleve_rod(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "A uniform rod slides with one end on a rough floor, on which it is kept. Friction follows the reaction "
+            "A uniform rod slides with one end on a rough floor, on which it is kept. Friction depends on the reaction "
             "that it changes itself: N (1 + 3 cos²θ − 3μ sin θ cos θ) = m (g − lθ̇² sin θ). Beyond μ = "
             "(1 + 3 cos²θ)/(3 sin θ cos θ), at least 4/3, there is no such N, or there are two: Painlevé's paradox."
         ),

@@ -32,7 +32,7 @@ PENDULUM_ANALYTIC = (
     (-0.31643646991303229, -0.94861370457577652),
     (-0.27508746257611686, -0.96141920509912506),
 )
-# x, y, ẋ, ẏ of B₀ at t = 10; Exudyn's converge to ours as its step goes to zero
+# x, y, ẋ, ẏ of B₀ at t = 10; Exudyn's results converge to these as its step goes to zero
 FOUR_BARS_COMPUTED = (0.3284581115328, 0.9445185381814, 1.4230514701895, -0.4948688454675)
 FOUR_BARS_PUBLISHED = (0.3284573768, 0.9445187937, 1.423050003, -0.4948670827)
 # the point P₃ at t = 1, 2, 5 and 10
@@ -202,7 +202,7 @@ def bricard(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "Six revolute joints in a loop of six links should leave nothing free, yet this loop moves: one of the 35 "
+            "A loop of six links and six revolute joints should be rigid, yet this loop moves: one of the 35 "
             "equations always follows from the others."
         ),
         source=f"{LIBRARY}, A04",

@@ -74,8 +74,8 @@ def spiral(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "Two constraints, one of them in time, fix the motion: θ = 30 − t and r = e^(0.1θ). Integrated without a "
-            "drift cure, as in the paper, so that the errors ε₁ and ε₂ show what the bare equation does."
+            "Two constraints, one of them in time, determine the motion: θ = 30 − t and r = e^(0.1θ). It is integrated "
+            "without drift correction, as in the paper, so the errors ε₁ and ε₂ show the drift of the equation."
         ),
         source=f"{REVIEW}, section 8.1",
         system=system,

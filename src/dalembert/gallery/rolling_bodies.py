@@ -112,7 +112,7 @@ def kane_rates(run: Trajectory, angles: Any) -> Any:
 
     q = np.asarray(angles, float)
     first = rates(q, u)
-    tiny = 1e-30  # a complex step: exact
+    tiny = 1e-30  # complex-step derivative, exact to rounding
     second = rates(q + 1j * tiny * first[:3], u + 1j * tiny * du).imag / tiny
     return np.concatenate([first, du, second[3:]])
 
@@ -128,7 +128,7 @@ def lean_frame(run: Trajectory) -> tuple[Any, Any, Any]:
     spin = np.einsum("tij,tj->ti", axes, own_spin(run))
     rate = np.einsum("tij,tj->ti", axes, own_spin_rate(run))
     u = np.einsum("tij,tj->ti", own, spin)
-    # the axes turn with ω less the turn about the axle: what they see changes by that much
+    # the axes rotate with ω minus the rotation about the axle, which changes the components accordingly
     turning = np.stack([u[:, 0], u[:, 2] * np.tan(lean), u[:, 2]], axis=1)
     return lean, u, np.einsum("tij,tj->ti", own, rate) - np.cross(turning, u)
 
@@ -202,7 +202,7 @@ def coin(name: str, title: str) -> Case:
 def turntable(name: str, title: str) -> Case:
     r, rate, v = 0.05, 2.0, np.array([0.1, 0.2, 0])
     place = np.array([0.3, 0, 0])
-    slip = v - np.cross([0, 0, rate], place)  # ω × (−r z) makes up for it
+    slip = v - np.cross([0, 0, rate], place)  # compensated by ω × (−r z)
     table = Body("table", 1, (0.1, 0.1, 0.2), spin=(0, 0, rate))
     ball = Body(
         *("ball", 1, (0.4 * r**2,) * 3),

@@ -22,7 +22,7 @@ from dalembert.model.constraint import Constraint
 
 G = 9.81
 STONE_MASS, STONE_AXES = 1.0, np.array([0.2, 0.03, 0.02])
-# principal axes of inertia are not those of the ellipsoid: that makes it prefer one way round
+# the principal axes of inertia are not those of the ellipsoid, so one direction of rotation is preferred
 STONE_INERTIA = np.array([[2e-4, -5e-5, 0], [-5e-5, 1.6e-3, 0], [0, 0, 1.7e-3]])
 STONE_SPIN = np.array([0.01, -0.02, -5.0])
 
@@ -38,8 +38,8 @@ def rattleback(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "Half an ellipsoid would do: a stone whose mass does not lie along its axes. Spun the wrong way it begins "
-            "to rattle, stops, and turns round, although nothing but the ground touches it."
+            "A half-ellipsoid whose principal axes of inertia are not its geometric axes. Spun the wrong way it begins "
+            "to rattle, stops, and reverses, although nothing but the ground touches it."
         ),
         source="Walker 1896; against Euler's equations about the centre of mass, in body axes",
         system=mechanism.system,

@@ -26,8 +26,8 @@ def as_printed(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "The initial velocities violate the constraint. Equation 64 alone keeps β̇ = 0: the error stays where it "
-            "is, and the figure in the paper, where it falls below 0.01, cannot come from it."
+            "The initial velocities violate the constraint. Equation 64 alone keeps β̇ = 0: the error remains "
+            "constant, so the figure in the paper, where it falls below 0.01, cannot result from it."
         ),
         drift=None,
         checks=(Check("‖β‖ at all times", error, START, 1e-9, "β̇ = 0"),),

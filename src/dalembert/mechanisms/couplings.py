@@ -24,7 +24,7 @@ class Gear(Joint):
     ----------
     first, second    the wheels
     ratio            turns of the second per turn of the first; positive for wheels that turn opposite ways
-    carrier          the body that bears both; the ground when left out
+    carrier          the body that carries both; by default the ground
     axis             in space: the axle in the axes of both wheels, or a pair of directions, one for each
     """
 
@@ -96,8 +96,8 @@ class Drive:
     ----------
     name      of the drive
     joint     the joint that it drives
-    motion    an expression of ``da.t``: the angle or displacement of the second body against the first, counted from
-              the poses that the bodies are given with (an angle) or from the first point (a displacement)
+    motion    an expression of ``da.t``: the angle or displacement of the second body relative to the first, counted
+              from the given poses (an angle) or from the first point (a displacement)
     """
 
     name: str

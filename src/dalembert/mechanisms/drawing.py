@@ -18,14 +18,14 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.interactive_page import write_page
 from dalembert.mechanisms.joints import Rod
-from dalembert.mechanisms.reactions import require_own
+from dalembert.mechanisms.reactions import require_trajectory_of
 from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingOnLine
 from dalembert.mechanisms.vectors import across, in_numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-AROUND = 24
+RIM_POINTS = 24
 """Number of points on the rim of a wheel."""
 
 
@@ -42,7 +42,7 @@ class Drawing:
         return name
 
 
-def drawn(mechanism: Any, run: Trajectory) -> Drawing:
+def drawing_of(mechanism: Any, run: Trajectory) -> Drawing:
     """Return the points, lines and joints of a mechanism along a trajectory."""
     drawing = Drawing({}, [], [])
     markers = [m for part in (*mechanism.joints, *mechanism.forces) for m in part.markers]
@@ -74,7 +74,7 @@ def _add_rim(drawing: Drawing, mechanism: Any, run: Trajectory, joint: Any) -> N
     """Add a circle about the second point, with a spoke that shows the rotation."""
     marker = joint.second
     (radius,), center = in_numbers([joint.radius], run.parameters), in_numbers(marker.point, run.parameters)
-    angles = np.linspace(0, 2 * np.pi, AROUND + 1)
+    angles = np.linspace(0, 2 * np.pi, RIM_POINTS + 1)
     if joint.dimension == 2:
         rim = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     else:
@@ -126,10 +126,10 @@ def _checked(view: Any) -> tuple[float, float]:
 
 def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float]) -> Figure:
     """Return a figure of some positions of the mechanism, the last one darkest, and of the paths of its joints."""
-    require_own(mechanism, run)
+    require_trajectory_of(mechanism, run)
     if not isinstance(count, int) or count < 1:
         raise InputError(f"`positions` must be a whole number of at least one; got {count!r}.")
-    drawing = drawn(mechanism, run)
+    drawing = drawing_of(mechanism, run)
     places = seen(mechanism, drawing, _checked(view))
     picture = blank_figure(6, 5)
     axis: Any = picture.subplots()
@@ -162,11 +162,11 @@ def animation(
 ) -> Path:
     """Write an animation (GIF), or an interactive page (HTML)."""
     check_path(path)
-    require_own(mechanism, run)
+    require_trajectory_of(mechanism, run)
     view = _checked(view)
     if len(run) < 2:
         raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
-    drawing = drawn(mechanism, run)
+    drawing = drawing_of(mechanism, run)
     if path.suffix.lower() == ".html":
         return write_page(mechanism, run, drawing, frame_times(run.t, fps), looking(mechanism, view), path)
     places = seen(mechanism, drawing, view)

@@ -106,9 +106,9 @@ class Torque(Applied):
 
     Parameters
     ----------
-    body       the body that it turns
+    body       the body on which it acts
     torque     one number or expression in the plane, three in space
-    against    the body that takes the reaction; the ground when left out
+    against    the body on which the reaction acts; by default the ground
     axes       "world", or "body" for components along the first body's own axes
     """
 
@@ -146,9 +146,9 @@ class Spring(Applied):
     Parameters
     ----------
     first, second    points of bodies or of the ground
-    stiffness        force per stretch
-    length           where it pulls and pushes nothing
-    damping          force per rate of stretch, not negative
+    stiffness        force per extension
+    length           its natural length
+    damping          force per rate of extension, not negative
     """
 
     first: Any
@@ -179,7 +179,7 @@ class Spring(Applied):
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
         away = self._away
         if self.length == 0 and self.damping == 0:
-            pull = self.stiffness * away  # no division by a length that may vanish
+            pull = self.stiffness * away  # avoids division by a length that may vanish
         else:
             far = sp.sqrt(dot(away, away))
             rate = dot(away, self.second.velocity - self.first.velocity) / far
@@ -200,8 +200,8 @@ class TorsionSpring(Applied):
     ----------
     joint        the revolute joint
     stiffness    torque per angle
-    angle        where it is at rest: the angle of the second body against the first, counted from the poses that the
-                 bodies are given with. In space the angle is known within ± half a turn
+    angle        its rest angle: that of the second body relative to the first, counted from the given poses of the
+                 bodies. In space the angle is determined within ± half a turn
     damping      torque per rate, not negative
     """
 

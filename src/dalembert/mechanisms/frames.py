@@ -109,10 +109,10 @@ class MovingBody(Frame):
 
     coordinates      k of them
     mass_matrix      (k, k)
-    inertia_force    k components: what of the inertia is not M q̈
+    inertia_force    k components: inertia terms other than M q̈
     kinetic          its kinetic energy
     constraints      of the coordinates themselves
-    start            where it is given to be: k coordinates and k velocities
+    start            its given initial state: k coordinates and k velocities
     """
 
     mass: Any

@@ -80,7 +80,7 @@ class Joint(ABC):
     def driven(self, motion: Any) -> Rows:
         """Return the equations that prescribe the motion of the joint as a function of time."""
         raise ModelError(
-            [f"joint `{self.name}` has no one motion to be driven; drive a revolute or a prismatic joint."]
+            [f"joint `{self.name}` must be revolute or prismatic to be driven; it is a {type(self).__name__}."]
         )
 
     def row_name(self, about: str) -> str:
@@ -127,7 +127,7 @@ class Joint(ABC):
     @property
     def advice(self) -> str:
         """The advice for a law that needs an argument."""
-        return "They are not known for this kind of joint."
+        return "They cannot be derived for this kind of joint."
 
 
 def as_marker(given: Any, name: str, beside: Any = None) -> Marker:
@@ -150,5 +150,5 @@ def relative_rotation(first: Marker, second: Marker) -> Any:
     one, other = (np.asarray(rotation(marker.body.orientation)) for marker in (first, second))
     turned = one.T @ other
     nearly = np.round(turned)
-    # bodies given along one another's axes are meant to be exactly so
+    # bodies with aligned axes are meant to be exactly aligned
     return sp.ImmutableMatrix(nearly.astype(int) if np.abs(turned - nearly).max() < 1e-12 else turned)

@@ -35,8 +35,8 @@ class Revolute(Joint):
     first, second    points such as ``body.at(0.5, 0)`` or ``da.ground.at(0, 0)``
     axis             in space: a direction in the axes of both bodies, or a pair of directions, one for each
     radius           of the pin, for friction: it slides at the radius times the relative rate
-    nonideal         laws of the joint: ``da.Viscous(c)`` brakes it by the torque −c times the relative rate,
-                     ``da.Coulomb(mu)`` by μ times the force on the pin, at its radius
+    nonideal         laws of the joint: ``da.Viscous(c)`` applies the torque −c times the relative rate,
+                     ``da.Coulomb(mu)`` applies μ times the force on the pin, at its radius
     """
 
     axis: Any = None
@@ -88,7 +88,7 @@ class Revolute(Joint):
         if self.dimension == 2:
             return [("angle", self.angle - motion)]
         cosine, sine = self._half
-        # twice the sine of half of what is missing: a whole turn off is no difference, half a turn is
+        # twice the sine of half the difference: a difference of a whole turn vanishes, one of half a turn does not
         return [("angle", 2 * (sp.cos(motion / 2) * sine - sp.sin(motion / 2) * cosine))]
 
     @property
@@ -109,8 +109,8 @@ class Prismatic(Joint):
     Parameters
     ----------
     axis        the direction in the axes of the first body
-    nonideal    laws of the joint: the velocity is that along the axis; the normal force that across it, without what
-                a moment between the bodies adds
+    nonideal    laws of the joint: the velocity is along the axis; the normal force is across it, without the
+                contribution of a moment between the bodies
 
     The bodies keep their given relative angle, in space their given relative orientation.
     """
@@ -175,7 +175,7 @@ class Rod(Joint):
 
     def rows(self) -> Rows:
         away = self.second.position - self.first.position
-        # halved and divided, the multiplier is the force in the rod, compression positive
+        # scaled so that the multiplier is the force in the rod, positive in compression
         return [("length", (dot(away, away) - self.length**2) / (2 * self.length))]
 
 

@@ -38,14 +38,14 @@ class Mechanism:
     Parameters
     ----------
     bodies         ``da.Particle``, ``da.PlanarBody`` or ``da.Body``; all in the plane or all in space
-    joints         ``da.Revolute`` and the like, and ``da.Drive``; loops and redundant joints are fine
+    joints         ``da.Revolute`` and the like, and ``da.Drive``; loops and redundant joints are allowed
     forces         ``da.Gravity``, ``da.Spring`` and the like
     constraints    further ``da.Constraint`` objects, in the coordinates of the bodies; their forces, and those of
-                   their laws, are in the ledger, not in ``reactions``
+                   their laws, are in the ledger, but not in ``reactions``
 
     Raises
     ------
-    ModelError     listing every problem: names given twice, joints of bodies that are not there, plane mixed with space
+    ModelError     listing every problem: names given twice, joints of unknown bodies, mixed dimensions
 
     Examples
     --------
@@ -69,9 +69,9 @@ class Mechanism:
         for field, kind in kinds.items():
             given = getattr(self, field)
             parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-            strangers = [part for part in parts if not isinstance(part, kind)]
-            problems += [f"`{field}` must hold {_WANTED[field]}; got {part!r}." for part in strangers]
-            object.__setattr__(self, field, tuple(part for part in parts if part not in strangers))
+            invalid = [part for part in parts if not isinstance(part, kind)]
+            problems += [f"`{field}` must hold {_EXPECTED[field]}; got {part!r}." for part in invalid]
+            object.__setattr__(self, field, tuple(part for part in parts if part not in invalid))
         problems += _problems(self)
         if problems:
             raise ModelError(problems)
@@ -116,15 +116,15 @@ class Mechanism:
         Parameters
         ----------
         keep          a name or names of coordinates, such as ``"theta_crank"``, whose given values and velocities
-                      must stay
+                      are kept
         t             time, for drives
         parameters    a value for every constant of the model
 
         Raises
         ------
-        StateError    if no state near by closes all joints, naming those that stay open
+        StateError    if no nearby state satisfies all joints; the message names those that remain open
         """
-        q, qd = self._given()
+        q, qd = self._given_state()
         names = self.system.coordinate_names
         keep = (keep,) if isinstance(keep, str) else tuple(map(str, keep or ()))
         problems = unknown_names(names, keep, "keep", "coordinate")
@@ -138,7 +138,7 @@ class Mechanism:
             return consistent_state(system, q, qd, t, parameters=parameters)
         except StateError as trouble:
             raise StateError(
-                f"the mechanism cannot be assembled from the poses that its bodies are given with: {trouble}"
+                f"the mechanism cannot be assembled from the given poses of its bodies: {trouble}"
             ) from None
 
     def reactions(self, run: Trajectory, axes: str = "world") -> Reactions:
@@ -150,20 +150,24 @@ class Mechanism:
 
         Parameters
         ----------
-        run     a run of the mechanism's ``system``
+        run     a trajectory of the mechanism's ``system``
         axes    "world", or "body" for the axes of the second body
 
         Raises
         ------
-        InputError    if the run is of another system
+        InputError    if the trajectory is of another system
         """
         return reactions_of(self, run, axes)
 
     @property
     def upwards(self) -> Any:
         """The direction (3,) that figures show upwards: against gravity, or z without gravity; y in the plane."""
-        pulls = [force.acceleration for force in self.forces if isinstance(force, Gravity)]
-        numbers = [np.asarray(pull, float).ravel() for pull in pulls if not pull.free_symbols and any(pull)]
+        accelerations = [force.acceleration for force in self.forces if isinstance(force, Gravity)]
+        numbers = [
+            np.asarray(acceleration, float).ravel()
+            for acceleration in accelerations
+            if not acceleration.free_symbols and any(acceleration)
+        ]
         if self.dimension == 3 and numbers:
             return -numbers[0] / np.linalg.norm(numbers[0])
         return np.eye(3)[self.dimension - 1]
@@ -176,7 +180,7 @@ class Mechanism:
 
         Raises
         ------
-        InputError    if the run is of another system, or ``positions`` or ``view`` are no such numbers
+        InputError    if the trajectory is of another system, or ``positions`` or ``view`` are invalid
         """
         from dalembert.mechanisms.drawing import figure
 
@@ -197,19 +201,19 @@ class Mechanism:
 
         Raises
         ------
-        InputError    if the path has another ending or no folder, the run has fewer than two times or is of another
-                      system, or ``view`` is not two numbers
+        InputError    if the path has another extension or no directory, the trajectory has fewer than two times or is
+                      of another system, or ``view`` is not two numbers
         """
         from dalembert.mechanisms.drawing import animation
 
         return animation(self, run, Path(str(path)), fps, view, trace)
 
-    def _given(self) -> tuple[list[float], list[float]]:
+    def _given_state(self) -> tuple[list[float], list[float]]:
         starts = [body.start for body in self.bodies]
         return [x for q, _ in starts for x in q], [x for _, qd in starts for x in qd]
 
 
-_WANTED = {
+_EXPECTED = {
     "bodies": "`da.Particle`, `da.PlanarBody` or `da.Body` objects",
     "joints": "joints such as `da.Revolute`, or `da.Drive`",
     "forces": "forces such as `da.Gravity` or `da.Spring`",
@@ -222,19 +226,17 @@ def _problems(mechanism: Mechanism) -> list[str]:
         return ["`bodies` must hold at least one body."]
     problems: list[str] = []
     for noun, parts in (("body", mechanism.bodies), ("joint", mechanism.joints)):
-        twice = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
+        duplicates = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
         plural = {"body": "bodies", "joint": "joints"}[noun]
-        problems += [f"{plural} must differ in name; given twice: {quoted(twice)}."] if twice else []
+        problems += [f"{plural} must differ in name; given twice: {quoted(duplicates)}."] if duplicates else []
     if len({body.dimension for body in mechanism.bodies}) > 1:
         problems.append("bodies must be all in the plane or all in space; got some of each.")
     attached = [(f"joint `{joint.name}`", joint.markers) for joint in mechanism.joints]
     attached += [(f"a {type(force).__name__}", force.markers) for force in mechanism.forces]
     for what, markers in attached:
-        strangers = [m.body.name for m in markers if not isinstance(m.body, Ground) and m.body not in mechanism.bodies]
-        if strangers:
-            problems.append(
-                f"{what} must be of bodies of the mechanism; {quoted(strangers)} is not among its `bodies`."
-            )
+        invalid = [m.body.name for m in markers if not isinstance(m.body, Ground) and m.body not in mechanism.bodies]
+        if invalid:
+            problems.append(f"{what} must be of bodies of the mechanism; {quoted(invalid)} is not among its `bodies`.")
     for force in mechanism.forces:
         given = {len(force.acceleration)} if isinstance(force, Gravity) else {m.dimension for m in force.markers}
         if given != {mechanism.dimension}:

@@ -25,10 +25,10 @@ from dalembert.model.standard_form import gradient
 if TYPE_CHECKING:
     import xarray as xr
 
-CLEARLY_ZERO = 1e-9
+RANK_TOLERANCE = 1e-9
 """Singular values below this fraction of the largest count as zero, for rows of unit length."""
 
-NOTHING = 1e-6
+UNIQUENESS_TOLERANCE = 1e-6
 """Largest change of a joint's force by a unit redistribution among redundant constraints at which it is unique."""
 
 
@@ -101,15 +101,16 @@ def _largest(vectors: Floats) -> float:
     return float(np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1).max(initial=0.0))
 
 
-def require_own(mechanism: Any, run: Any) -> None:
+def require_trajectory_of(mechanism: Any, run: Any) -> None:
     """Raise unless a trajectory belongs to the mechanism's system."""
     system = mechanism.system
     if not isinstance(run, Trajectory):
-        raise InputError(f"`run` must be what `da.simulate` returns; got {run!r}.")
+        raise InputError(f"`run` must be a trajectory returned by `da.simulate`; got {run!r}.")
     names = (run.coordinates, run.constraints, set(run.parameters))
     if names != (system.coordinate_names, system.constraint_names, set(system.parameter_names)):
         raise InputError(
-            "`run` must be a run of the mechanism's own `system`; its coordinates, constraints or parameters differ."
+            "`run` must be a trajectory of the mechanism's own `system`; its coordinates, constraints or parameters "
+            "differ."
         )
 
 
@@ -117,11 +118,11 @@ def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
     """Return the reaction of each joint, from the multipliers of a trajectory."""
     if axes not in ("world", "body"):
         raise InputError(f'`axes` must be "world" or "body"; got {axes!r}.')
-    require_own(mechanism, run)
+    require_trajectory_of(mechanism, run)
     rows = _rows(mechanism, run)
-    given = run.reactions[:, :, None] * rows  # (T, m, n): what each constraint does to each coordinate
+    given = run.reactions[:, :, None] * rows  # (T, m, n): the force of each constraint along each coordinate
     friction = _friction(mechanism, run, run.constraint_force - given.sum(axis=1))
-    free = _exchangeable(rows)
+    free = _self_equilibrated(rows)
     found: dict[str, Reaction] = {}
     for joint in mechanism.joints:
         mine = [run.constraints.index(str(constraint.name)) for constraint in joint.constraints]
@@ -139,7 +140,7 @@ def _rows(mechanism: Any, run: Trajectory) -> Floats:
     return np.stack([np.asarray(terms_at(dynamics, q, qd, t, p).A) for q, qd, t in states])
 
 
-def _exchangeable(rows: Floats) -> Floats:
+def _self_equilibrated(rows: Floats) -> Floats:
     """Return multipliers (T, m, k) without resultant force: null vectors of Aᵀ, padded with zeros to k."""
     sizes = np.linalg.norm(rows, axis=2, keepdims=True)
     scaled = rows / np.where(sizes > 0, sizes, 1)
@@ -147,14 +148,14 @@ def _exchangeable(rows: Floats) -> Floats:
     count, m = rows.shape[:2]
     full = np.zeros((count, m))
     full[:, : singular.shape[1]] = singular
-    nothing = full <= CLEARLY_ZERO * np.maximum(full[:, :1], 1e-300)
+    nothing = full <= RANK_TOLERANCE * np.maximum(full[:, :1], 1e-300)
     return left * nothing[:, None, :] / np.where(sizes > 0, sizes, 1)
 
 
 def _unique(rows: Floats, free: Floats) -> NDArray[np.bool_]:
     """Return whether no redistribution among redundant constraints changes the force of these rows."""
     exchanged = np.abs(np.einsum("tmn,tmk->tnk", rows, free)).max(axis=(1, 2), initial=0.0)
-    return exchanged <= NOTHING
+    return exchanged <= UNIQUENESS_TOLERANCE
 
 
 def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str | None, Floats]:
@@ -173,7 +174,9 @@ def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str | None
         shares[name] += components(run.t, y, run.parameters, run.reactions if actual else run.multipliers)
     held = total - sum(shares.values(), np.zeros_like(total))
     sliding = [(name, v) for name, law in owned for v in law.sliding_velocity(system.coordinates)]
-    if not owned or (not run.events and np.abs(held).max(initial=0.0) <= CLEARLY_ZERO * np.abs(total).max(initial=0.0)):
+    if not owned or (
+        not run.events and np.abs(held).max(initial=0.0) <= RANK_TOLERANCE * np.abs(total).max(initial=0.0)
+    ):
         return shares
     slopes = [gradient(system.symbols.plain(v), system.symbols.qd) for _, v in sliding]
     flat = expression_values(system, tuple(entry for row in slopes for entry in row))(run.t, y, run.parameters)
@@ -192,25 +195,25 @@ def _wrench(
     on_ground = isinstance(second.body, Ground)
     point = in_numbers(second.point, run.parameters)
     if not on_ground:
-        place = second.body.place_along(_of_body(mechanism, second.body, run.q), point)
-        force, torque = _felt(mechanism, second.body, run, share, place)
+        place = second.body.place_along(_body_columns(mechanism, second.body, run.q), point)
+        force, torque = _wrench_at(mechanism, second.body, run, share, place)
         return _in_body_axes(mechanism, second.body, run, force, torque) if axes == "body" else (force, torque)
     bodies = {marker.body.name: marker.body for marker in markers if not isinstance(marker.body, Ground)}
     place = np.tile(point, (len(run.t), 1))
-    felt = [_felt(mechanism, body, run, share, place) for body in bodies.values()]
-    return -np.sum([force for force, _ in felt], axis=0), -np.sum([torque for _, torque in felt], axis=0)
+    wrenches = [_wrench_at(mechanism, body, run, share, place) for body in bodies.values()]
+    return -np.sum([force for force, _ in wrenches], axis=0), -np.sum([torque for _, torque in wrenches], axis=0)
 
 
-def _of_body(mechanism: Any, body: Any, along: Floats) -> Floats:
+def _body_columns(mechanism: Any, body: Any, along: Floats) -> Floats:
     """Return the columns of a body's coordinates (T, k)."""
     names = list(mechanism.system.coordinates)
     return along[:, [names.index(coordinate) for coordinate in body.coordinates]]
 
 
-def _felt(mechanism: Any, body: Any, run: Trajectory, share: Floats, place: Floats) -> tuple[Floats, Floats]:
+def _wrench_at(mechanism: Any, body: Any, run: Trajectory, share: Floats, place: Floats) -> tuple[Floats, Floats]:
     """Return the force on a body, and the torque about a point (T, d), in world axes."""
-    q = _of_body(mechanism, body, run.q)
-    force, torque = body.wrench(q, _of_body(mechanism, body, share))
+    q = _body_columns(mechanism, body, run.q)
+    force, torque = body.wrench(q, _body_columns(mechanism, body, share))
     arm = place - q[:, : body.dimension]
     if body.dimension == 2:
         return force, torque - (arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0])
@@ -218,6 +221,6 @@ def _felt(mechanism: Any, body: Any, run: Trajectory, share: Floats, place: Floa
 
 
 def _in_body_axes(mechanism: Any, body: Any, run: Trajectory, force: Floats, torque: Floats) -> tuple[Floats, Floats]:
-    turned = body.axes_along(_of_body(mechanism, body, run.q))
+    turned = body.axes_along(_body_columns(mechanism, body, run.q))
     own = np.einsum("tji,tj->ti", turned, force)
     return own, torque if torque.ndim == 1 else np.einsum("tji,tj->ti", turned, torque)

@@ -27,7 +27,7 @@ def number(given: Any, argument: str) -> Any:
         value = None if isinstance(given, str) else as_expression(given, f"`{argument}`")
     except ModelError:
         if isinstance(given, sp.Expr):
-            raise  # which says what is wrong with it
+            raise  # its message describes the problem
         value = None
     if value is None:
         raise ModelError([f"`{argument}` must be a finite number or an expression; got {given!r}."])
@@ -135,7 +135,7 @@ def unit(given: Any, argument: str) -> Any:
     direction = vector(given, argument, (3,))
     length = sp.sqrt(dot(direction, direction))
     if length == 0:
-        raise ModelError([f"`{argument}` must point somewhere; got a vector of length zero."])
+        raise ModelError([f"`{argument}` must not be zero; got a vector of length zero."])
     return direction / number(length, argument)
 
 

@@ -18,7 +18,7 @@ STACK_BYTES = 1 << 29
 FRAMES = 100_000
 """Recursion limit in that thread; each Python call takes a few kilobytes of its stack at most."""
 
-_ONE_AT_A_TIME = threading.RLock()  # the size of stacks and the limit of recursion belong to the whole process
+_ONE_AT_A_TIME = threading.RLock()  # stack size and recursion limit are settings of the whole process
 
 
 def with_deep_stack(work: Callable[[], T], what: str) -> T:
@@ -38,7 +38,7 @@ def with_deep_stack(work: Callable[[], T], what: str) -> T:
         try:
             results.append(work())
         except RecursionError:
-            errors.append(ModelError([f"{what} must not be nested deeper than {FRAMES} calls can follow; it is."]))
+            errors.append(ModelError([f"{what} must not be nested deeper than {FRAMES} recursive calls; it is."]))
         except BaseException as error:
             errors.append(error)
 

@@ -31,15 +31,15 @@ def gradient(expression: Any, variables: Sequence[Any]) -> tuple[Any, ...]:
 
     Variables may be symbols, coordinates, or derivatives of coordinates, which do not depend on one another.
     """
-    return _gradient(graph.Same(expression), tuple(variables))
+    return _gradient(graph.IdentityKey(expression), tuple(variables))
 
 
 @lru_cache(maxsize=1024)
-def _gradient(same: graph.Same, variables: tuple[Any, ...]) -> tuple[Any, ...]:
-    expression = same.expression
+def _gradient(key: graph.IdentityKey, variables: tuple[Any, ...]) -> tuple[Any, ...]:
+    expression = key.expression
     times = _unexpanded if graph.facts(expression).depth >= graph.DEEP else sp.Mul
     wanted = frozenset(variables)
-    slopes: list[dict[Any, Any]] = []  # of each part those that are not zero, by variable
+    slopes: list[dict[Any, Any]] = []  # nonzero derivatives of each subexpression, by variable
     for node, parts in graph.Graph([expression], stop=wanted):
         if node in wanted:
             slopes.append({node: sp.S.One})
@@ -95,7 +95,7 @@ def _product(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
 
 def _power(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
     base, exponent = node.args
-    if times is sp.Mul:  # as SymPy writes it, which takes powers of one base together
+    if times is sp.Mul:  # in SymPy's form, which combines powers of one base
         return node * (inner[1] * sp.log(base) + inner[0] * exponent / base)
     of_base = times(exponent, base ** (exponent - 1), inner[0])
     return of_base if inner[1] == 0 else sp.Add(of_base, times(node, sp.log(base), inner[1]))

@@ -14,7 +14,7 @@ from dalembert.errors import ModelError
 from dalembert.model.graph import Graph, atoms, replace, shown
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_NOT_NAMES = ("nan", "inf", "infinity")  # texts that Python reads as numbers, and none that can be computed with
+_NOT_NAMES = ("nan", "inf", "infinity")  # Python reads these texts as numbers, but they are not finite
 
 MOST_TERMS = 10_000
 """Largest number of terms of a sum, or factors of a product, that are written out."""
@@ -90,7 +90,7 @@ def _from_object(given: Any, where: str) -> Any:
     if isinstance(given, np.generic) and not isinstance(given, (np.integer, np.floating)):
         return None
     try:
-        return sp.sympify(given, strict=True)  # strict: it parses no text, neither a str nor what str() makes of others
+        return sp.sympify(given, strict=True)  # strict: no text is parsed, neither a str nor str() of another object
     except (TypeError, ValueError, AttributeError, sp.SympifyError):
         return None
 
@@ -103,7 +103,7 @@ def _shown(given: Any) -> str:
 
 def _problem(expression: Any) -> str:
     """Return the reason why an expression has no real value; empty if it may have one."""
-    for node in reversed(Graph([expression]).nodes):  # the outermost that is wrong
+    for node in reversed(Graph([expression]).nodes):  # the outermost problem
         if node is sp.I or (node.is_Symbol and node.is_extended_real is False):
             return f"must be real; got `{node}` in `{_cut(expression)}`."
         if isinstance(node, (sp.Pow, sp.Function)) and node.is_number and node.is_extended_real is False:
@@ -114,7 +114,7 @@ def _problem(expression: Any) -> str:
             return f"must hold numbers below 1e308; got one of {len(str(sp.floor(abs(node))))} digits."
         if isinstance(node, (sp.Integral, sp.Limit, sp.Order, sp.Subs)):
             kind = type(node).__name__
-            return f"must be worked out; got an unevaluated `{kind}`, `{_cut(node)}`. Give what its `.doit()` finds."
+            return f"must be evaluated; got an unevaluated `{kind}`, `{_cut(node)}`. Give the result of its `.doit()`."
     return ""
 
 

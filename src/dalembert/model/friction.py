@@ -82,22 +82,22 @@ class Coulomb(Friction):
     Parameters
     ----------
     mu              coefficient of sliding friction
-    velocity        v: one expression or several, linear in the velocities q̇. Left out, it is the velocity of the
-                    particle that the constraint touches, if it is one in Cartesian coordinates
-    normal_force    N: an expression of q, q̇, t and ``da.multiplier("name")``, or a tuple of such components, |N|
-                    being the length of that vector. Left out, it is λ |∂φ/∂q|, if the constraint touches one particle
-                    in Cartesian coordinates
+    velocity        v: one expression or several, linear in the velocities q̇. By default, the velocity of the
+                    particle on which the constraint acts, if its coordinates are Cartesian
+    normal_force    N: an expression of q, q̇, t and ``da.multiplier("name")``, or a tuple of such components, where |N|
+                    is the length of that vector. By default λ |∂φ/∂q|, if the constraint acts on one particle in
+                    Cartesian coordinates
     normal          "actual": λ is the reaction with friction, which friction itself changes; the components of N must
                     then be linear in multipliers. "ideal": λ is that of the problem without nonideal forces, as in
                     Udwadia and Kalaba's papers, so that the law is explicit
-    smoothing       w in v/√(|v|² + w²), which takes the place of v/|v|. Left out, nothing is smoothed
-    mu_static       μₛ: surfaces that have come to rest stick, as by a further ideal constraint, until holding them
-                    would take more than μₛ |N|. Left out, it equals ``mu``; a smoothed law never sticks
+    smoothing       w in v/√(|v|² + w²), which replaces v/|v|. By default, friction is not smoothed
+    mu_static       μₛ: surfaces at rest stick, as by an additional ideal constraint, until the holding force
+                    exceeds μₛ |N|. By default equal to ``mu``; a smoothed law never sticks
 
     Raises
     ------
-    ModelError      if a coefficient is a negative number; if something is left out, in a system where it cannot be
-                    known
+    ModelError      if a coefficient is a negative number, or if an argument is missing that cannot be derived
+                    from the system
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Coulomb(Friction):
     >>> x, z = da.coordinates("x z")
     >>> wire = da.Constraint(z - x**2, name="wire", nonideal=da.Coulomb(0.2))
     >>> bead = da.System((x, z), [[1, 0], [0, 1]], (0, -10), wire)
-    >>> point = da.motion(bead, q=(0, 0), qd=(3, 0))  # where friction, across the wire's normal, leaves N as it is
+    >>> point = da.motion(bead, q=(0, 0), qd=(3, 0))  # where friction does not change N
     >>> print(point.ideal_force, point.nonideal_force.round(9))
     [ 0. 28.] [-5.6  0. ]
     """
@@ -139,8 +139,8 @@ class Stribeck(Friction):
 
     Parameters
     ----------
-    mu, mu_static    μ and μₛ; surfaces that have come to rest stick, as under ``da.Coulomb``, unless smoothed
-    speed            vₛ, about which it falls
+    mu, mu_static    μ and μₛ; surfaces at rest stick, as under ``da.Coulomb``, unless smoothed
+    speed            vₛ, the speed scale of the decrease
     velocity, normal_force, normal, smoothing    as for ``da.Coulomb``
     """
 
@@ -155,7 +155,7 @@ class Stribeck(Friction):
     def __post_init__(self) -> None:
         _check(self)
         if as_expression(self.speed, "`speed`").is_positive is False:
-            raise ModelError([f"`speed` must be positive, a speed about which friction falls; got {self.speed}."])
+            raise ModelError([f"`speed` must be positive, the speed scale on which friction falls; got {self.speed}."])
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -177,7 +177,7 @@ class Continued(Friction):
     replaced by ±v/|v|, with the sign that makes it point along d, so it stays smooth where v comes to rest along a
     smooth path. At v = 0 it is d itself.
 
-    law                     the one that is continued
+    law                     the law that is continued
     velocity                v
     along                   d, as symbols
     normal_force, normal    as those of the law

@@ -28,9 +28,9 @@ LARGE = 50_000
 class Graph:
     """The distinct subexpressions of some expressions, numbered so that each comes after its arguments.
 
-    nodes    the parts
-    parts    for each the numbers of its own parts, in the order of its arguments
-    ends     the numbers of the expressions
+    nodes    the subexpressions
+    parts    for each the indices of its arguments, in order
+    ends     the indices of the expressions
     """
 
     def __init__(self, expressions: Iterable[Any], stop: Container[Any] = ()):
@@ -40,7 +40,7 @@ class Graph:
         self._stop = stop
         self._known: dict[Any, int] = {}
         self._number: dict[int, int] = {}  # by identity
-        self._alive: list[Any] = []  # some objects make their arguments when asked: an identity must not be used again
+        self._alive: list[Any] = []  # some objects create their arguments on access: an id must not be reused
         self.ends = [self._add(expression) for expression in expressions]
 
     def __iter__(self) -> Iterator[tuple[Any, tuple[int, ...]]]:
@@ -81,7 +81,7 @@ class Facts(NamedTuple):
     size: int
 
 
-class Same:
+class IdentityKey:
     """An expression as a dictionary key that compares by identity, not by value."""
 
     __slots__ = ("expression",)
@@ -98,11 +98,11 @@ class Same:
 
 def facts(expression: Any) -> Facts:
     """Return the properties of an expression, computed in one pass and cached."""
-    return _facts(Same(expression))
+    return _facts(IdentityKey(expression))
 
 
 @lru_cache(maxsize=4096)
-def _facts(same: Same) -> Facts:
+def _facts(same: IdentityKey) -> Facts:
     graph = Graph([same.expression])
     depth: list[int] = []
     size: list[int] = []

@@ -54,13 +54,13 @@ def column_values(given: Any, argument: str) -> Floats:
     """Return numbers, with NaN for missing values."""
     values = as_numbers(given, argument)
     if np.isinf(values).any():
-        raise InputError(f"`{argument}` must be finite, or NaN where nothing was seen; it holds an infinity.")
+        raise InputError(f"`{argument}` must be finite, or NaN for missing values; it contains an infinity.")
     return values
 
 
 def time_values(given: Any, argument: str, *, increasing: bool = False) -> Floats:
     """Return finite times; with ``increasing``, at least two and strictly increasing."""
-    times = np.array(as_numbers(given, argument), order="C")  # machine code reads one after the other
+    times = np.array(as_numbers(given, argument), order="C")  # the compiled code needs contiguous memory
     if increasing and _increase(times):
         return times
     if not np.isfinite(times).all():
@@ -101,24 +101,26 @@ def as_numbers(given: Any, argument: str) -> Floats:
     """Return real numbers as an array of any shape; raise for values that NumPy would convert silently."""
     try:
         array = np.asarray(given)
-        refusal = _refusal(given, array)
-        if not refusal:
+        reason = _rejection_reason(given, array)
+        if not reason:
             return np.asarray(array, float)
     except (TypeError, ValueError):
-        refusal = f"must hold numbers; got {given!r}."
+        reason = f"must hold numbers; got {given!r}."
     except OverflowError:
-        refusal = "must hold numbers below 1e308; it holds a larger one."
-    raise InputError(f"`{argument}` {refusal}") from None
+        reason = "must hold numbers below 1e308; it holds a larger one."
+    raise InputError(f"`{argument}` {reason}") from None
 
 
-def _refusal(given: Any, array: Any) -> str:
+def _rejection_reason(given: Any, array: Any) -> str:
     """Return the reason why an array does not hold real numbers; empty if it does."""
     if np.ma.is_masked(given):
         return "must hold a number everywhere; it has masked entries. Leave them out, or fill them by `.filled(...)`."
     kind = array.dtype.kind
     entries = array.ravel() if kind == "O" else ()
     if kind == "c" or any(isinstance(entry, (complex, np.complexfloating)) for entry in entries):
-        return "must be real; got complex numbers. Give their real parts, `.real`, even where the rest is zero."
+        return (
+            "must be real; got complex numbers. Give their real parts, `.real`, even if the imaginary parts are zero."
+        )
     if kind in "mM":
         example = "(times - times[0]) / np.timedelta64(1, 's')"
         return f"must hold plain numbers; got {array.dtype}. Turn dates into seconds, as in `{example}`."
@@ -135,7 +137,7 @@ def _cut(given: Any) -> str:
 
 
 def _finite(values: Sequence[Any], names: Sequence[str], argument: str) -> Floats:
-    if all(isinstance(value, (float, int)) and not isinstance(value, bool) for value in values):  # the usual case
+    if all(isinstance(value, (float, int)) and not isinstance(value, bool) for value in values):  # fast path
         plain = as_numbers(values, argument)
         if np.isfinite(plain).all():
             return plain

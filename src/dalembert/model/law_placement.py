@@ -23,7 +23,7 @@ class PlacedLaw:
     """A law with its velocity and normal force, of one constraint, or of the system if ``constraint`` is empty.
 
     kind       the name of the law as it was given
-    assumed    the coordinates that were taken for the Cartesian ones of a particle, for what was left out
+    assumed    the coordinates assumed to be the Cartesian ones of a particle, for arguments that were not given
     """
 
     constraint: str
@@ -54,8 +54,8 @@ def placed_laws(system: Any) -> tuple[tuple[PlacedLaw, ...], list[str]]:
     n = len(system.coordinates)
     given = [(None, law) for law in system.nonideal]
     given += [(constraint, law) for constraint in system.constraints for law in constraint.nonideal]
-    if system.mass_matrix.shape != (n, n) or _strangers(system, [c for c, _ in given if c]):
-        return (), []  # said already, and nothing can be placed
+    if system.mass_matrix.shape != (n, n) or _unknown_functions(system, [c for c, _ in given if c]):
+        return (), []  # reported already, and no law can be placed
     laws: list[PlacedLaw] = []
     problems: list[str] = []
     for constraint, law in given:
@@ -94,7 +94,7 @@ def _multipliers(expression: Any) -> set[Any]:
     return graph.atoms(expression, multiplier)
 
 
-def _strangers(system: Any, constraints: list[Constraint]) -> set[Any]:
+def _unknown_functions(system: Any, constraints: list[Constraint]) -> set[Any]:
     return {f for c in constraints for f in functions_of_time(c.expression)} - set(system.coordinates)
 
 
@@ -127,28 +127,28 @@ class _Contact:
     """The properties of a constraint that its laws depend on.
 
     gradient    the row of A
-    particle    the coordinates of the particle that it touches, none if there is no telling
-    touched     the coordinates that its force acts on
-    moving      whether it changes with time by itself
-    unclear     why other constraints on the particle leave open what it slides along, in a clause; empty if they do not
+    particle    the coordinates of the particle on which it acts; empty if they cannot be identified
+    affected    the coordinates on which its force acts
+    moving      whether it depends on time explicitly
+    surface_motion    how another constraint moves the surface, as a clause; empty if none does
     """
 
     constraint: Constraint
     gradient: tuple[Any, ...]
     particle: tuple[Any, ...]
-    touched: tuple[Any, ...]
+    affected: tuple[Any, ...]
     moving: bool
-    unclear: str
+    surface_motion: str
 
     @classmethod
     def of(cls, constraint: Constraint, system: Any) -> _Contact:
         symbols = StateSymbols(system.coordinates)
         row = tuple(symbols.restore(slope) for slope in constraint_row(constraint, symbols).gradient)
-        touched = [i for i, slope in enumerate(row) if slope != 0]
-        particle = _particle(system.mass_matrix, touched)
-        mine, own = (tuple(system.coordinates[i] for i in places) for places in (particle, touched))
-        unclear = _unclear(constraint, set(particle), system)
-        return cls(constraint, row, mine, own, _moves(constraint, symbols), unclear)
+        affected = [i for i, slope in enumerate(row) if slope != 0]
+        particle = _particle(system.mass_matrix, affected)
+        mine, own = (tuple(system.coordinates[i] for i in places) for places in (particle, affected))
+        surface_motion = _motion_of_surface(constraint, set(particle), system)
+        return cls(constraint, row, mine, own, _moves(constraint, symbols), surface_motion)
 
     @property
     def velocity(self) -> tuple[Any, ...]:
@@ -164,13 +164,13 @@ class _Contact:
             return [self._unknown(where, "velocity", "the sliding velocity, linear in the velocities")]
         if self.moving:
             return [
-                f"the nonideal law {where} must be given its `velocity`, since what it slides along moves with time: "
-                f"the velocity relative to that."
+                f"the nonideal law {where} must be given its `velocity` relative to the surface, because the surface "
+                f"moves with time."
             ]
-        if self.unclear:
+        if self.surface_motion:
             return [
-                f"the nonideal law {where} must be given its `velocity`, relative to what it slides along: "
-                f"{self.unclear}."
+                f"the nonideal law {where} must be given its `velocity`, relative to the surface on which it slides: "
+                f"{self.surface_motion}."
             ]
         return []
 
@@ -179,10 +179,11 @@ class _Contact:
         return [] if self.particle else [self._unknown(where, "normal_force", what)]
 
     def _unknown(self, where: str, argument: str, what: str) -> str:
-        names = quoted(name_of(q) for q in self.touched)
+        names = quoted(name_of(q) for q in self.affected)
         return (
             f"the nonideal law {where} must be given its `{argument}`: {what}. It can be left out only on one particle "
-            f"in Cartesian coordinates, two or three that share one constant mass; {names} cannot be told to be such."
+            f"in Cartesian coordinates, two or three that share one constant mass; {names} cannot be identified as "
+            f"such."
         )
 
 
@@ -191,25 +192,25 @@ def _moves(constraint: Constraint, symbols: StateSymbols) -> bool:
     return symbols.time in graph.free_symbols(symbols.plain(constraint.expression))
 
 
-def _unclear(own: Constraint, particle: set[int], system: Any) -> str:
+def _motion_of_surface(own: Constraint, particle: set[int], system: Any) -> str:
     """Return how another constraint moves a particle; both then define the surface, which may move."""
     symbols = StateSymbols(system.coordinates)
     for other in system.constraints:
-        if other is own or _strangers(system, [other]):
+        if other is own or _unknown_functions(system, [other]):
             continue
         row = constraint_row(other, symbols)
-        touched = {i for i, slope in enumerate(row.gradient) if slope != 0}
-        if not touched & particle:
+        affected = {i for i, slope in enumerate(row.gradient) if slope != 0}
+        if not affected & particle:
             continue
         if _moves(other, symbols):
             return f"`{other.name}`, which holds the same particle, moves with time"
-        if touched - particle:
-            names = quoted(name_of(system.coordinates[i]) for i in sorted(touched - particle))
+        if affected - particle:
+            names = quoted(name_of(system.coordinates[i]) for i in sorted(affected - particle))
             return f"`{other.name}`, which holds the same particle, depends on {names} too"
     return ""
 
 
-def _particle(M: Any, touched: list[int]) -> list[int]:
+def _particle(M: Any, affected: list[int]) -> list[int]:
     """Return the two or three coordinates of one particle: equal constant mass, and coupled to no others."""
 
     def alone(i: int) -> bool:
@@ -218,10 +219,10 @@ def _particle(M: Any, touched: list[int]) -> list[int]:
     def constant(mass: Any) -> bool:
         return not functions_of_time(mass) and t not in graph.free_symbols(mass)
 
-    if not touched or not constant(M[touched[0], touched[0]]):
+    if not affected or not constant(M[affected[0], affected[0]]):
         return []
-    group = [i for i in range(M.rows) if alone(i) and M[i, i] == M[touched[0], touched[0]]]
-    return group if 2 <= len(group) <= 3 and set(touched) <= set(group) else []
+    group = [i for i in range(M.rows) if alone(i) and M[i, i] == M[affected[0], affected[0]]]
+    return group if 2 <= len(group) <= 3 and set(affected) <= set(group) else []
 
 
 def _missing(law: Law, where: str) -> list[str]:
@@ -265,10 +266,10 @@ def _normal_problems(law: Friction, where: str, symbols: StateSymbols) -> list[s
         slopes = gradient(normal, multipliers)
         curved = graph.free_symbols(*slopes) & set(multipliers)
         if curved or graph.free_symbols(normal) & set(symbols.ideal_force):
-            said = symbols.readable(sp.Tuple(*law.normal_components) if len(law.normal_components) > 1 else component)
+            text = symbols.readable(sp.Tuple(*law.normal_components) if len(law.normal_components) > 1 else component)
             return [
                 f"the `normal_force` of the nonideal law {where} must be linear in `da.multiplier`s, or the length of "
-                f"a vector whose components are; `{said}` is not. Give the components as a tuple, or use "
+                f"a vector whose components are; `{text}` is not. Give the components as a tuple, or use "
                 f'`normal="ideal"`.'
             ]
     return []

@@ -37,8 +37,8 @@ def by_name(given: Any, argument: str, noun: str) -> tuple[dict[str, Any] | None
     if items is None:
         return None, []
     names = [name_of(key) for key, _ in items]
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    problems = [f"`{argument}` must give each {noun} once; given twice: {quoted(twice)}."] if twice else []
+    duplicates = [name for name, count in Counter(names).items() if count > 1]
+    problems = [f"`{argument}` must give each {noun} once; given twice: {quoted(duplicates)}."] if duplicates else []
     return dict(zip(names, (value for _, value in items), strict=True)), problems
 
 

@@ -82,7 +82,7 @@ class ideal_force(sp.Function):  # noqa: N801  (reads as a function in a law, an
     is_real = True
 
     def __new__(cls, coordinate: Any) -> Any:
-        # SymPy would evaluate a text given to a function
+        # SymPy would evaluate text passed to a function
         return sp.Function.__new__(cls, as_expression(coordinate, "the argument of `da.ideal_force`"))
 
 
@@ -168,7 +168,7 @@ class StateSymbols:
 
     def plain(self, expression: Any) -> Any:
         """Return the expression in plain symbols; parameters become real symbols of the same name."""
-        return _plain(graph.Same(expression), self)
+        return _plain(graph.IdentityKey(expression), self)
 
     @cached_property
     def _known(self) -> frozenset[sp.Symbol]:
@@ -177,29 +177,29 @@ class StateSymbols:
     def restore(self, expression: Any) -> Any:
         """Return the expression in the user's symbols again; parameters remain real symbols."""
         back = {plain: user for user, plain in self._rules.items()}
-        twins = {s: _original(s) for s in graph.free_symbols(expression) if s not in self._known}
-        return graph.replace(expression, {**back, **twins})
+        originals = {s: _original(s) for s in graph.free_symbols(expression) if s not in self._known}
+        return graph.replace(expression, {**back, **originals})
 
     def readable(self, expression: Any) -> str:
         """Return the expression as a user would type it, with primes for time derivatives."""
-        dotted: dict[Any, Any] = {}
+        readable_symbols: dict[Any, Any] = {}
         for name, *family in zip(self.names, self.q, self.qd, self.qdd, self.ideal_force, strict=True):
             spelled = (name, f"{name}'", f"{name}''", f"ideal_force({name})")
-            dotted.update({plain: sp.Symbol(text) for plain, text in zip(family, spelled, strict=True)})
+            readable_symbols.update({plain: sp.Symbol(text) for plain, text in zip(family, spelled, strict=True)})
         plain = self.plain(expression)
         originals = {s: _original(s) for s in graph.free_symbols(plain)}
-        return graph.shown(graph.replace(plain, originals | dotted))
+        return graph.shown(graph.replace(plain, originals | readable_symbols))
 
 
 @lru_cache(maxsize=4096)
-def _plain(same: graph.Same, symbols: StateSymbols) -> Any:
-    # kept, so that the same expression becomes the same object: to compare two equal ones SymPy walks through both
+def _plain(same: graph.IdentityKey, symbols: StateSymbols) -> Any:
+    # cached, so that equal expressions become the same object: SymPy compares two objects by traversing both
     expression, rules = same.expression, dict(symbols._rules)
     for node in graph.Graph([expression]).nodes:
         if isinstance(node, multiplier):
             rules[node] = plain_multiplier(node.name)
         elif node.is_Symbol and node not in rules and not isinstance(node, InternalSymbol):
-            rules[node] = real_twin(node)
+            rules[node] = real_symbol(node)
     return graph.replace(expression, rules)
 
 
@@ -215,7 +215,7 @@ def _original(plain: sp.Symbol) -> Any:
     return sp.Symbol(plain.name)
 
 
-def real_twin(parameter: sp.Symbol) -> sp.Symbol:
+def real_symbol(parameter: sp.Symbol) -> sp.Symbol:
     """Return the real symbol of the same name, so that one parameter never has two symbols."""
     return sp.Symbol(parameter.name, real=True)
 

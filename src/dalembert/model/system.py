@@ -33,10 +33,10 @@ class System:
     mass_matrix      (n, n) symmetric, M(q, t)
     applied_force    n components, Q(q, q̇, t), as a sequence or a mapping by coordinate
     constraints      ``da.Constraint`` objects; any number, redundant ones included
-    nonideal         a law such as ``da.Quadratic(a0)``, several laws (they add up), or n expressions for C; laws of
-                     single constraints are given to these
+    nonideal         a law such as ``da.Quadratic(a0)``, several laws (they are added), or n expressions for C; laws of
+                     single constraints belong to the `Constraint`
     lagrangian       only for the energy; ``System.from_lagrangian`` fills it in
-    coefficients     pairs (whose, ``Coefficient``) in the applied force that must not be negative, such as those of
+    coefficients     pairs (owner, ``Coefficient``) in the applied force that must not be negative, such as those of
                      dampers; ``da.Mechanism`` fills them in
 
     Raises
@@ -113,7 +113,7 @@ class System:
             sp.zeros(len(coordinates), 1) if applied_force is None else _column(coordinates, applied_force, problems)
         )
         if problems:
-            extra = sp.zeros(len(coordinates), 1)  # so that what else is wrong comes to light as well
+            extra = sp.zeros(len(coordinates), 1)  # so that other problems are reported as well
         lagrangian, mass_matrix, force = with_deep_stack(
             lambda: _from_lagrangian(lagrangian, coordinates), "the Lagrangian"
         )
@@ -134,7 +134,7 @@ class System:
 
     @cached_property
     def _hash(self) -> int:
-        # every verb looks its compiled program up by the system: hashing large matrices each time would be felt
+        # functions look up the compiled program by the system, and hashing large matrices each time would be slow
         return hash((self.coordinates, self.mass_matrix, self.applied_force, self.constraints, self.nonideal))
 
     @cached_property

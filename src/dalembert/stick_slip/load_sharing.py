@@ -64,10 +64,10 @@ def _refuse_undetermined(
         others = [names[i] for i in free_rows if i < len(names)]
         with_them = f", with {quoted(others)}," if others else ""
         raise ConstraintError(
-            f"the forces of contacts that stick must be determined; at t = {t:.6g} those of {quoted(contact_names)} "
-            f"are not: they{with_them} can share what they hold in more than one way, and how much they can hold "
-            f"depends on it. Give some of them a width of `smoothing`, so that they creep instead, or take out of "
-            f"their `velocity` what a constraint holds already."
+            f"the friction forces of sticking contacts must be determined; at t = {t:.6g} those of "
+            f"{quoted(contact_names)} are not: they{with_them} can share their load in more than one way, "
+            f"and their static limit depends on it. Pass `smoothing` for some of them, so that they creep instead, "
+            f"or remove from their `velocity` the components that a constraint holds already."
         )
 
 
