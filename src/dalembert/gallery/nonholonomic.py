@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nonholonomic classics of the plane: Chaplygin's sleigh, a disc on an incline, the snakeboard."""
+"""Nonholonomic systems in the plane: Chaplygin's sleigh, a disc on an incline, the snakeboard."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def sleigh(name: str, title: str) -> Case:
 
 
 def _sleigh_course(time: Any) -> tuple[Any, Any, Any]:
-    """u, ω and θ for a = m = I = 1: κ² = 2, V² = u² + κ²ω²."""
+    """Return u, ω and θ for a = m = I = 1: κ² = 2, V² = u² + κ²ω²."""
     kappa, start = np.sqrt(2), 0.1
     V = np.sqrt(start**2 + 2 * 0.2**2)
     s0 = np.arctanh(start / V)
@@ -142,7 +142,7 @@ GAIT = {"swing": 0.8, "steer": 0.4, "rate": 2.0}
 
 
 def snakeboard_mechanism() -> Mechanism:
-    """A board, a rotor on it, and two trucks with a wheel each, turned opposite ways; all three are driven."""
+    """Return a board with a rotor and two trucks with a wheel each, steered in opposite directions; all are driven."""
     half, rate = BOARD["half"], GAIT["rate"]
     board = PlanarBody("board", BOARD["board"], BOARD["J"])
     rotor = PlanarBody("rotor", BOARD["truck"], BOARD["rotor"], spin=GAIT["swing"] * rate)
@@ -212,7 +212,7 @@ def _sideways(run: Trajectory) -> Any:
 
 
 def _reduced(times: Any) -> Any:
-    """x, y, θ from the forward speed v alone, since θ̇ = v tan φ / l: m v̇ + (tan φ / l)(J θ̈ + Jᵣ ψ̈) = 0."""
+    """Return x, y, θ from the forward speed v, since θ̇ = v tan φ / l: m v̇ + (tan φ / l)(J θ̈ + Jᵣ ψ̈) = 0."""
     half, rate, rotor = BOARD["half"], GAIT["rate"], BOARD["rotor"]
     mass = BOARD["board"] + 3 * BOARD["truck"]
     J = BOARD["J"] + rotor + 2 * BOARD["wheels"] + 2 * BOARD["truck"] * half**2

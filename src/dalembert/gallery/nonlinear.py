@@ -110,7 +110,7 @@ def perpendicular(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="v₁·v₂ = 0 is homogeneous of degree two in the velocities, so its force does no work and energy is kept.",
+        about="v₁·v₂ = 0 is homogeneous in the velocities, so its force does no work and energy is conserved.",
         source="against an integration of the equation derived by hand",
         system=System(q, sp.diag(m1, m1, m2, m2), (0, -m1 * g, 0, -m2 * g), square),
         parameters={"m1": 1.0, "m2": 2.0, "g": G},
@@ -144,7 +144,7 @@ def perpendicular(name: str, title: str) -> Case:
 
 
 def _gd(s: Any) -> Any:
-    """Gudermann's function."""
+    """Return Gudermann's function."""
     return 2 * np.arctan(np.tanh(s / 2))
 
 

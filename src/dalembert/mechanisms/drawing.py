@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Drawings of a mechanism: moving points and lines between them, projected on a view."""
+"""Drawings of a mechanism: moving points and the lines between them, projected onto the plane of the figure."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.interactive_page import write_page
 from dalembert.mechanisms.joints import Rod
-from dalembert.mechanisms.reactions import require_own
+from dalembert.mechanisms.reactions import require_trajectory_of
 from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingOnLine
 from dalembert.mechanisms.vectors import across, in_numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-AROUND = 24
-"""Points on the rim of a wheel."""
+RIM_POINTS = 24
+"""Number of points on the rim of a wheel."""
 
 
 @dataclass
@@ -42,8 +42,8 @@ class Drawing:
         return name
 
 
-def drawn(mechanism: Any, run: Trajectory) -> Drawing:
-    """All that there is to be seen of a mechanism along a run."""
+def drawing_of(mechanism: Any, run: Trajectory) -> Drawing:
+    """Return the points, lines and joints of a mechanism along a trajectory."""
     drawing = Drawing({}, [], [])
     markers = [m for part in (*mechanism.joints, *mechanism.forces) for m in part.markers]
     for body in mechanism.bodies:
@@ -71,10 +71,10 @@ def drawn(mechanism: Any, run: Trajectory) -> Drawing:
 
 
 def _add_rim(drawing: Drawing, mechanism: Any, run: Trajectory, joint: Any) -> None:
-    """A circle about the second point, with a spoke that shows how it turns."""
+    """Add a circle about the second point, with a spoke that shows the rotation."""
     marker = joint.second
     (radius,), center = in_numbers([joint.radius], run.parameters), in_numbers(marker.point, run.parameters)
-    angles = np.linspace(0, 2 * np.pi, AROUND + 1)
+    angles = np.linspace(0, 2 * np.pi, RIM_POINTS + 1)
     if joint.dimension == 2:
         rim = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     else:
@@ -95,7 +95,7 @@ def _place(mechanism: Any, run: Trajectory, body: Any, point: Any) -> Floats:
 
 
 def seen(mechanism: Any, drawing: Drawing, view: tuple[float, float]) -> dict[str, Floats]:
-    """The points in the plane of the picture, (T, 2): from an azimuth and an elevation in degrees, up being up."""
+    """Return the points in the plane of the figure, (T, 2), seen from an azimuth and an elevation in degrees."""
     if mechanism.dimension == 2:
         return drawing.points
     towards = looking(mechanism, view)
@@ -103,7 +103,7 @@ def seen(mechanism: Any, drawing: Drawing, view: tuple[float, float]) -> dict[st
 
 
 def looking(mechanism: Any, view: tuple[float, float]) -> Floats:
-    """The directions (2, 3) of the picture's two axes."""
+    """Return the directions (2, 3) of the axes of the figure."""
     if mechanism.dimension == 2:
         return np.eye(2, 3)
     up = mechanism.upwards
@@ -125,11 +125,11 @@ def _checked(view: Any) -> tuple[float, float]:
 
 
 def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float]) -> Figure:
-    """Some positions of the mechanism, the last one dark, with the paths of its joints."""
-    require_own(mechanism, run)
+    """Return a figure of some positions of the mechanism, the last one darkest, and of the paths of its joints."""
+    require_trajectory_of(mechanism, run)
     if not isinstance(count, int) or count < 1:
         raise InputError(f"`positions` must be a whole number of at least one; got {count!r}.")
-    drawing = drawn(mechanism, run)
+    drawing = drawing_of(mechanism, run)
     places = seen(mechanism, drawing, _checked(view))
     picture = blank_figure(6, 5)
     axis: Any = picture.subplots()
@@ -160,13 +160,13 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
 def animation(
     mechanism: Any, run: Trajectory, path: Path, fps: float, view: tuple[float, float], trace: float | None
 ) -> Path:
-    """An animation (GIF), or a page that is turned and played by hand (HTML)."""
+    """Write an animation (GIF), or an interactive page (HTML)."""
     check_path(path)
-    require_own(mechanism, run)
+    require_trajectory_of(mechanism, run)
     view = _checked(view)
     if len(run) < 2:
         raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
-    drawing = drawn(mechanism, run)
+    drawing = drawing_of(mechanism, run)
     if path.suffix.lower() == ".html":
         return write_page(mechanism, run, drawing, frame_times(run.t, fps), looking(mechanism, view), path)
     places = seen(mechanism, drawing, view)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Forces on bodies: gravity, springs and dampers, drag, and whatever a user writes down."""
+"""Forces on bodies: gravity, springs and dampers, drag, and user-defined forces."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ class Load(NamedTuple):
 
 
 class Applied(ABC):
-    """Something that pushes bodies."""
+    """A force or torque element that acts on bodies."""
 
     @property
     @abstractmethod
     def markers(self) -> tuple[Marker, ...]:
-        """Where it acts; none for what acts on all bodies."""
+        """The points at which it acts; empty if it acts on all bodies."""
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
-        """What would add energy if it were negative."""
+        """The coefficients that must not be negative, because they would add energy."""
         return ()
 
     @abstractmethod
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
-        """Its forces on the bodies of a mechanism."""
+        """Return its forces on the bodies of a mechanism."""
 
     @abstractmethod
     def potential(self, bodies: Sequence[MovingBody]) -> Any:
-        """Its potential energy; zero where it has none."""
+        """Return its potential energy; zero if it has none."""
 
 
 @dataclass(frozen=True)
 class Gravity(Applied):
-    """The same acceleration for all bodies: ``da.Gravity((0, -9.81))`` in the plane, three components in space."""
+    """A uniform acceleration of all bodies: ``da.Gravity((0, -9.81))`` in the plane, three components in space."""
 
     acceleration: Any
 
@@ -102,13 +102,13 @@ class Force(Applied):
 
 @dataclass(frozen=True)
 class Torque(Applied):
-    """A torque on a body, and the opposite one on another if there is one.
+    """A torque on a body, and the opposite torque on another body or on the ground.
 
     Parameters
     ----------
-    body       the body that it turns
+    body       the body on which it acts
     torque     one number or expression in the plane, three in space
-    against    the body that takes the reaction; the ground when left out
+    against    the body on which the reaction acts; by default the ground
     axes       "world", or "body" for components along the first body's own axes
     """
 
@@ -141,14 +141,14 @@ class Torque(Applied):
 
 @dataclass(frozen=True)
 class Spring(Applied):
-    """A spring between two points, with a damper beside it if there is one.
+    """A spring between two points, with an optional damper in parallel.
 
     Parameters
     ----------
     first, second    points of bodies or of the ground
-    stiffness        force per stretch
-    length           where it pulls and pushes nothing
-    damping          force per rate of stretch, not negative
+    stiffness        force per extension
+    length           its natural length
+    damping          force per rate of extension, not negative
     """
 
     first: Any
@@ -179,7 +179,7 @@ class Spring(Applied):
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
         away = self._away
         if self.length == 0 and self.damping == 0:
-            pull = self.stiffness * away  # no division by a length that may vanish
+            pull = self.stiffness * away  # avoids division by a length that may vanish
         else:
             far = sp.sqrt(dot(away, away))
             rate = dot(away, self.second.velocity - self.first.velocity) / far
@@ -194,14 +194,14 @@ class Spring(Applied):
 
 @dataclass(frozen=True)
 class TorsionSpring(Applied):
-    """A spring in a revolute joint, with a damper beside it if there is one.
+    """A torsion spring in a revolute joint, with an optional damper in parallel.
 
     Parameters
     ----------
     joint        the revolute joint
     stiffness    torque per angle
-    angle        where it is at rest: the angle of the second body against the first, counted from the poses that the
-                 bodies are given with. In space the angle is known within ± half a turn
+    angle        its rest angle: that of the second body relative to the first, counted from the given poses of the
+                 bodies. In space the angle is determined within ± half a turn
     damping      torque per rate, not negative
     """
 
@@ -242,7 +242,7 @@ class TorsionSpring(Applied):
 
 @dataclass(frozen=True)
 class Drag(Applied):
-    """Resistance of a medium at rest, at a point: −linear v − quadratic |v| v.
+    """The drag −linear v − quadratic |v| v of a medium at rest, at a point.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The modes of a system with dry friction: which contacts stick, and the force that holding them requires."""
+"""The modes of a system with dry friction: the set of sticking contacts, and the forces that hold them."""
 
 from __future__ import annotations
 

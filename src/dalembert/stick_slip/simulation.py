@@ -111,8 +111,8 @@ class StickSlipSimulation:
             at_rest, moving = expression_values(self.system, (contact.mu_static, kinetic))(t, y, self.p)
             if not at_rest >= moving * (1 - 1e-12) or moving < 0:
                 raise InputError(
-                    f"the static coefficient of `{contact.name}` must not be less than the one of sliding, nor either "
-                    f"be negative; got {at_rest:g} and {moving:g}."
+                    f"the static coefficient of `{contact.name}` must not be less than the kinetic one, and neither "
+                    f"may be negative; got {at_rest:g} and {moving:g}."
                 )
 
     def _is_stalled(self) -> bool:
@@ -128,10 +128,10 @@ class StickSlipSimulation:
         steps = sum(one.path.steps for one in self.segments)
         if segment.path.stopped:
             message = (
-                f"sticking and sliding must not change without end; by t = {segment.end:.6g} the motion is in "
-                f"{len(self.segments)} segments, the final {MAX_STALLED_SEGMENTS} of which end within "
+                f"sticking and sliding must not alternate without end; by t = {segment.end:.6g} the motion has "
+                f"{len(self.segments)} segments, the last {MAX_STALLED_SEGMENTS} of which end within "
                 f"{segment.end - self.segments[-MAX_STALLED_SEGMENTS].end:.1e}. Friction of "
-                f"{quoted(c.name for c in self.contacts)} can neither hold nor let go there; look at its normal force "
+                f"{quoted(c.name for c in self.contacts)} can neither hold nor slip there; check its normal force "
                 f"and its coefficients."
             )
         elif steps >= self.method.max_steps:

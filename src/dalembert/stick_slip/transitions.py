@@ -102,7 +102,7 @@ def _prescribed_slip(
 
 
 def _in_span(rows: Floats, basis: Floats) -> bool:
-    """Whether rows lie in the span of an orthonormal basis."""
+    """Return whether rows lie in the span of an orthonormal basis."""
     outside = rows - rows @ basis.T @ basis
     return bool((np.linalg.norm(outside, axis=1) <= SOLVED_RANK_TOLERANCE * np.linalg.norm(rows, axis=1)).all())
 
@@ -157,7 +157,7 @@ def _phase_with(before: Phase, sticking: Collection[Contact], directions: dict[C
 
 
 def is_at_rest(v: Floats, y: Floats) -> bool:
-    """Whether a sliding velocity v is zero but for rounding."""
+    """Return whether a sliding velocity v is zero up to rounding."""
     return bool(np.linalg.norm(v) <= REST_SPEED * np.abs(y[len(y) // 2 :]).max())
 
 
