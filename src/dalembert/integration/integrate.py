@@ -28,7 +28,6 @@ from dalembert.integration.progress import Progress
 from dalembert.integration.singularity_crossing import SingularityCrossing, cross_singularity
 from dalembert.integration.step_monitor import StepMonitor
 from dalembert.integration.time_segments import MOST_EVENTS, Segment, segments_of, with_stops
-from dalembert.native.stepper import FINISHED
 
 NATIVE_BATCH = 16384
 """Steps of machine code between two looks at the clock."""
@@ -209,7 +208,7 @@ class _Integration:
         (y, t), native, path = self.here, self.native, self.path
         batch = None
         if native is not None:
-            batch = _native_batch(native, y, t, segment.end, min(self.method.max_steps - path.steps, self.room))
+            batch = native.step_batch(y, t, segment.end, min(self.method.max_steps - path.steps, self.room))
             if batch is None and self._cannot_go_on(native, segment.end):
                 # a fixed step from a state like that is refused only where its projection moves it far
                 return NO_STEPS._replace(valid=path.steps > 0, moved_far=native.fixed is not None)
@@ -333,11 +332,3 @@ class _Integration:
         path.steps = min(path.steps, most)
         path.ranks = (min(self.seen), max(self.seen)) if self.seen else (0, 0)
         return path
-
-
-def _native_batch(native: NativeSteps, y: Floats, t: float, t1: float, most: int) -> StepBatch | None:
-    found = native.step_batch(y, t, t1, most)
-    if found is None:
-        return None
-    finished = found.ending == FINISHED
-    return StepBatch(found.t, found.y, found.rejected, finished, not finished, True, [len(native.rows)], [])

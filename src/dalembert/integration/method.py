@@ -11,13 +11,17 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
+from dalembert.native.dormand_prince import DORMAND_PRINCE
+from dalembert.native.runge_kutta import RUNGE_KUTTA
+from dalembert.native.tableau import Tableau
 
 
 @dataclass(frozen=True)
 class Method:
     """How to integrate: everything but the system and the numbers.
 
-    solver      a diffrax solver, or None for Dormand and Prince's method of order 8: in machine code, or diffrax's own
+    solver      a diffrax solver, a tableau for machine code, or None for Dormand and Prince's method of order 8, with a
+                fixed ``step`` for Runge and Kutta's of order 4
     atol        absolute tolerance of all components of the state, or one for each; None until the start is known: see
                 ``scales.with_tolerances``
     step        a fixed step size, or None for an adaptive one
@@ -41,9 +45,16 @@ class Method:
     @property
     def solver_name(self) -> str:
         """The name of the integration method."""
-        if self.solver is not None:
-            return type(self.solver).__name__
-        return "Dopri8" if self.step is None else "RungeKutta"
+        return type(self.solver).__name__ if self.tableau is None else self.tableau.name
+
+    @property
+    def tableau(self) -> Tableau | None:
+        """The Runge–Kutta method for machine code; None if a diffrax solver is asked for."""
+        if self.solver is None:
+            return DORMAND_PRINCE if self.step is None else RUNGE_KUTTA
+        if not isinstance(self.solver, Tableau):
+            return None
+        return self.solver if self.step is None else self.solver.fixed
 
 
 class Tolerances(NamedTuple):

@@ -13,10 +13,14 @@ from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.equation.factored import Factored
 from dalembert.integration.drift import Baumgarte, Drift, NoCure, Projection
+from dalembert.integration.method import StepBatch
 from dalembert.levels import level_numbers
 from dalembert.linear_algebra import independent_rows
+from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.elimination import needs_refinement
 from dalembert.native.step_control import UNRELIABLE, settings_of
+from dalembert.native.stepper import FINISHED
+from dalembert.native.tableau import Tableau
 from dalembert.tolerances import RANK_TOLERANCE
 
 
@@ -35,6 +39,7 @@ class NativeSteps:
     atol: Any
     max_step: float = np.inf
     fixed: float | None = None  # the length of all steps, or None for adaptive ones
+    tableau: Tableau = DORMAND_PRINCE
     engine: Any = None
     rows: tuple[int, ...] = ()
     step: float = 0.0  # to try next; zero where nothing is known of it
@@ -53,16 +58,19 @@ class NativeSteps:
         refined = is_refined(self.dynamics, rows, y, t, self.p)
         self.rows, self.engine = (
             rows,
-            native.engine(rows, *cure_of(self.drift, self.dynamics.levels), refined, self.fixed is not None),
+            native.engine(rows, *cure_of(self.drift, self.dynamics.levels), refined, self.tableau),
         )
 
-    def step_batch(self, y: Floats, t: float, end: float, room: int) -> Any:
+    def step_batch(self, y: Floats, t: float, end: float, room: int) -> StepBatch | None:
         """Up to ``room`` steps, or None if not even one can be taken."""
         self.begin(y, t)
         found = self._step_batch(y, t, end, room)
         if not len(found.t) and self._chosen_anew(y, t):
             found = self._step_batch(y, t, end, room)
-        return found if len(found.t) else None
+        if not len(found.t):
+            return None
+        finished = found.ending == FINISHED
+        return StepBatch(found.t, found.y, found.rejected, finished, not finished, True, [len(self.rows)], [])
 
     def _chosen_anew(self, y: Floats, t: float) -> bool:
         """Whether there are other rows that will do better at a state; they are then in use."""
@@ -202,8 +210,9 @@ def in_machine_code(dynamics: Dynamics, method: Any) -> bool:
 
 
 def native_steps(dynamics: Dynamics, method: Any, p: Any) -> NativeSteps | None:
-    """Machine code for a method, if no other solver is asked for and the system has what it takes."""
-    if method.solver is not None or not in_machine_code(dynamics, method):
+    """Machine code for a method, if no diffrax solver is asked for and the system has what it takes."""
+    tableau = method.tableau
+    if tableau is None or not in_machine_code(dynamics, method):
         return None
     numbers = np.array([float(value) for value in p])
-    return NativeSteps(dynamics, method.drift, numbers, method.rtol, method.atol, method.max_step, method.step)
+    return NativeSteps(dynamics, method.drift, numbers, method.rtol, method.atol, method.max_step, method.step, tableau)

@@ -12,16 +12,17 @@ from llvmlite import ir
 from dalembert.array_types import Floats
 from dalembert.native.assembly import POINTER, MachineCode, element, load, number, store
 from dalembert.native.member_kernel import Moving, write_member
+from dalembert.native.tableau import Tableau
 from dalembert.native.writer import LONG, Writer, whole
 
 
 class MotionBatch:
     """Moves many members, all by steps of one length or each by steps of its own."""
 
-    def __init__(self, moving: Moving, *, fixed: bool):
+    def __init__(self, moving: Moving, tableau: Tableau):
         module = ir.Module()
         self.size = 2 * moving.n
-        _write_many(module, write_member(module, moving, fixed=fixed), self.size, moving.parameters)
+        _write_many(module, write_member(module, moving, tableau), self.size, moving.parameters)
         self._code = MachineCode(module)
         a, i = ctypes.c_void_p, ctypes.c_int64
         self._many = ctypes.CFUNCTYPE(None, i, a, a, a, i, i, a, a, i, a, a)(self._code.address("many"))

@@ -12,6 +12,7 @@ from dalembert.array_types import Floats
 from dalembert.native.cuda import gpu_device
 from dalembert.native.member_kernel import Moving
 from dalembert.native.ptx import ptx_of
+from dalembert.native.tableau import Tableau
 
 BLOCK = 128
 """Threads that are started together."""
@@ -20,11 +21,11 @@ BLOCK = 128
 class GpuMotionBatch:
     """As ``many.MotionBatch``, with a thread for each member."""
 
-    def __init__(self, moving: Moving, *, fixed: bool):
+    def __init__(self, moving: Moving, tableau: Tableau):
         self.size = 2 * moving.n
         self.device = gpu_device()
         self.device.use()
-        self._kernel = self.device.loaded(ptx_of(moving, fixed=fixed), "members")
+        self._kernel = self.device.loaded(ptx_of(moving, tableau), "members")
         self.seconds = 0.0  # of the last kernel alone
 
     def __call__(

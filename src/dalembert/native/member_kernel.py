@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, load, number, store, write_program
-from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.fixed_stepper import write_fixed_step
 from dalembert.native.initial_step import write_first_step
 from dalembert.native.integrator_parts import Parts, evaluate, write_parts
-from dalembert.native.runge_kutta import RUNGE_KUTTA
 from dalembert.native.step_control import ATOL
 from dalembert.native.stepper import DECLINED, FINISHED, MORE, write_stepper
+from dalembert.native.tableau import Tableau
 from dalembert.native.tape import Program
 from dalembert.native.writer import LONG, Writer, whole
 
@@ -49,16 +48,15 @@ class Moving(NamedTuple):
     contacts: tuple[int, ...] = ()
 
 
-def write_member(module: ir.Module, moving: Moving, *, fixed: bool) -> ir.Function:
+def write_member(module: ir.Module, moving: Moving, tableau: Tableau) -> ir.Function:
     """member(…) -> how it ended, as a double: with steps of one length, or adaptive ones."""
-    method = RUNGE_KUTTA if fixed else DORMAND_PRINCE
-    parts = write_parts(module, moving.n, method, moving.accelerate, moving.project, moving.agree)
+    parts = write_parts(module, moving.n, tableau, moving.accelerate, moving.project, moving.agree)
     start = write_program(module, "start", moving.start, hot=True)
     member = _MemberWriter(module, parts, moving.parameters, start)
     if moving.sliding is not None:
         member.sliding = write_program(module, "sliding", moving.sliding, hot=True)
         member.contacts = moving.contacts
-    return member.with_equal_steps() if fixed else member.with_own_steps()
+    return member.with_own_steps() if tableau.is_adaptive else member.with_equal_steps()
 
 
 class _MemberWriter:

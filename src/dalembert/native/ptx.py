@@ -16,6 +16,7 @@ from llvmlite import ir
 from dalembert.errors import InputError
 from dalembert.native.assembly import POINTER, element, optimised, store
 from dalembert.native.member_kernel import Moving, write_member
+from dalembert.native.tableau import Tableau
 from dalembert.native.tape import LIBRARY
 from dalembert.native.writer import LONG, Unrolled, Writer
 
@@ -30,10 +31,10 @@ SMALL = 6400
 in registers, and the driver takes no longer than some seconds to translate it."""
 
 
-def ptx_of(moving: Moving, *, fixed: bool) -> str:
+def ptx_of(moving: Moving, tableau: Tableau) -> str:
     """The kernel ``members`` in the language of NVIDIA's driver."""
     module = Unrolled()
-    _write_kernel(module, write_member(module, moving, fixed=fixed))
+    _write_kernel(module, write_member(module, moving, tableau))
     _inline(module)
     machine = _machine()
     module.triple, module.data_layout = machine.triple, str(machine.target_data)

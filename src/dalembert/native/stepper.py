@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The integrator as machine code: Dormand and Prince's method of order 8 with adaptive steps, a projection after each.
+"""The integrator as machine code: an explicit Runge–Kutta method with adaptive steps, a projection after each.
 
 Written for LLVM rather than in Python because a step of a small system takes a microsecond: any interpreter, and the
 bookkeeping of a general integrator, costs ten times the arithmetic.
@@ -20,6 +20,7 @@ from dalembert.native.step_control import (
     MOST_STEP,
     UNRELIABLE,
     blend,
+    root_of_order,
     write_error,
     write_moved,
 )
@@ -114,7 +115,7 @@ def _write_integrate(
             leave(DECLINED)
         w.b.call(step, [y, now, size, p, k, stage, y1])
         error = w.b.call(error_of, [y, y1, size, k, settings])
-        root = w.intrinsic("sqrt", w.intrinsic("sqrt", w.intrinsic("sqrt", error)))
+        root = root_of_order(w, parts, error)
         wanted = w.b.fdiv(number(CAUTION), root)  # NaN where a stage left the domain of the equations
         reached = w.b.select(last, end, w.b.fadd(now, size))
         accepted = w.b.fcmp_ordered("<", error, number(1.0))
