@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.equation.factored import Factored
-from dalembert.integration.drift import Baumgarte, Drift, NoCure, Projection
+from dalembert.integration.drift import Drift
 from dalembert.integration.method import StepBatch
 from dalembert.levels import level_numbers
 from dalembert.linear_algebra import independent_rows
@@ -144,8 +144,8 @@ class NativeSteps:
 
 
 def cure_of(drift: Drift, levels: tuple[str, ...]) -> tuple[int | None, Any]:
-    """Iterations of a projection and stabilising rates, of which a drift cure has one or the other or none."""
-    return drift.iterations if isinstance(drift, Projection) else None, damping_rates(levels, drift.gains())
+    """Iterations of a projection and stabilising rates, None where a drift cure has none."""
+    return drift.projections or None, damping_rates(levels, drift.gains())
 
 
 def is_refined(dynamics: Dynamics, rows: tuple[int, ...], y: Floats, t: float, p: Floats) -> bool:
@@ -205,7 +205,7 @@ def at_own_level(levels: tuple[str, ...], position: Any, velocity: Any, accelera
 
 def in_machine_code(dynamics: Dynamics, method: Any) -> bool:
     """Whether a system has what it takes, and a method is not too special."""
-    usual = isinstance(method.formulation, Factored) and isinstance(method.drift, (Projection, Baumgarte, NoCure))
+    usual = isinstance(method.formulation, Factored) and method.drift.in_machine_code
     return usual and dynamics.native is not None and dynamics.native.possible
 
 
