@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One acceleration of a chain: machine code, JAX's straight-line and array code, and NumPy's pseudo-inverse."""
+"""One acceleration of a chain: machine code, JAX, and NumPy's pseudo-inverse."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def by_numpy(links: int) -> Cost:
     return Cost(seconds, 0.0, _error(numpy_acceleration(q, qd), q, qd))
 
 
-def by_jax(links: int, style: Any) -> Cost:
+def by_jax(links: int) -> Cost:
     """Inside a compiled loop."""
-    dynamics = build(chain(links), style)
+    dynamics = build(chain(links))
     start = chain_state(links)
     q, qd = map(jnp.asarray, start)
     p = tuple(jnp.asarray(NUMBERS[name]) for name in dynamics.parameters)
@@ -96,30 +96,22 @@ def report() -> str:
     rows = []
     for links in (2, 5, 10, 14, 20):
         reference, native = by_numpy(links), by_machine_code(links)
-        straight, array = (by_jax(links, style) for style in ("straight-line", "array"))
+        traced = by_jax(links)
         rows.append(
             [
                 str(links),
                 f"{reference.seconds * 1e6:.0f}",
-                *(
-                    f"{cost.seconds * 1e6:.2f} (1/{reference.seconds / cost.seconds:.0f})"
-                    for cost in (native, straight, array)
-                ),
-                f"{straight.seconds / array.seconds:.2f}",
-                f"{native.first:.1f}, {straight.first:.1f}, {array.first:.1f}",
-                f"{max(cost.error for cost in (native, straight, array)):.0e}",
-                build(chain(links)).style,
+                *(f"{cost.seconds * 1e6:.2f} (1/{reference.seconds / cost.seconds:.0f})" for cost in (native, traced)),
+                f"{native.first:.1f}, {traced.first:.1f}",
+                f"{max(cost.error for cost in (native, traced)):.0e}",
             ]
         )
     head = [
         "links",
         "NumPy `pinv`, µs",
         "machine code, µs (of `pinv`)",
-        "JAX straight-line, µs (of `pinv`)",
-        "JAX array, µs (of `pinv`)",
-        "straight-line / array",
+        "JAX, µs (of `pinv`)",
         "compile, s",
         "largest relative error",
-        "JAX code chosen",
     ]
     return "## One acceleration of a planar chain\n\n" + table(head, rows)

@@ -1,4 +1,4 @@
-"""What the tests share: every formulation, drift cure and style once, and problems built by property."""
+"""What the tests share: every formulation and drift cure once, and problems built by property."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ ALL_FORMULATIONS = (
     da.SingularMass(),
 )
 ALL_DRIFT_CURES = (None, da.Baumgarte(5.0, 5.0), da.Projection())
-STYLES = ("straight-line", "array")
 
 
 def label(thing: object) -> str:

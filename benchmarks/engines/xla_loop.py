@@ -12,7 +12,9 @@ import numpy as np
 
 from benchmarks.engines.written import programs, text
 from benchmarks.peers.problems import Problem
-from dalembert.native.dormand_prince import ERROR_3, ERROR_5, FROM_EARLIER, NODES, RESULT
+from dalembert.native.dormand_prince import DORMAND_PRINCE
+
+NODES, FROM_EARLIER, RESULT, (ERROR_5, ERROR_3) = DORMAND_PRINCE
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_enable_compilation_cache", False)

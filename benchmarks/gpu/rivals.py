@@ -13,8 +13,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from benchmarks.engines.written import text
 from benchmarks.gpu.problems import Problem
 from dalembert.lowering.build import build
+from dalembert.lowering.programs import Programs
+from dalembert.native.tape import Program
 
 Run = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -41,7 +44,7 @@ def runge_kutta(acceleration: Callable[..., Any], h: float, q: Any, qd: Any) -> 
 
 def textbook(problem: Problem) -> Run:
     """The papers' formula for one state, mapped over all."""
-    dynamics = build(problem.system, "array")
+    dynamics = build(problem.system)
     p = tuple(jnp.asarray(problem.numbers[name]) for name in dynamics.parameters)
 
     def acceleration(q: Any, qd: Any) -> Any:
@@ -62,9 +65,15 @@ def textbook(problem: Problem) -> Run:
 
 def _column_step(problem: Problem) -> Callable[..., tuple[Any, Any]]:
     """One step of our straight-line program, on tuples with one array per coordinate."""
-    dynamics = build(problem.system, "straight-line")
+    dynamics = build(problem.system)
     p = tuple(float(problem.numbers[name]) for name in dynamics.parameters)
-    return partial(runge_kutta, lambda q, qd: dynamics.engine.columns(q, qd, 0.0, p), problem.h)
+    source = dynamics.native.source
+    tape, outputs = Programs(source, range(len(source.levels)), None).acceleration()
+    lines, names = text(Program(tape, outputs[:-1]), "jnp")
+    module: dict[str, Any] = {"jnp": jnp}
+    body = [f"    {line}" for line in lines]
+    exec("\n".join(["def accelerate(y, t, p):", *body, f"    return {', '.join(names)},"]), module)
+    return partial(runge_kutta, lambda q, qd: module["accelerate"]((*q, *qd), 0.0, p), problem.h)
 
 
 def xla(problem: Problem) -> Run:

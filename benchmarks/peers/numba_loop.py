@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from dalembert.native.dormand_prince import ERROR_3, ERROR_5, FROM_EARLIER, NODES, RESULT
+from dalembert.native.dormand_prince import DORMAND_PRINCE
+
+NODES, FROM_EARLIER, RESULT, (ERROR_5, ERROR_3) = DORMAND_PRINCE
 
 FAST: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "nsz", "arcp", "reassoc"}}
 STAGES = len(NODES)

@@ -20,7 +20,6 @@ PARTS = {
     "acceleration": sizes.accelerations,
     "simulation": sizes.simulations,
     "derivative": sizes.derivatives,
-    "switch": sizes.switch,
     "members": members.members_on,
 }
 

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from benchmarks.scaling.record import Row, complete, rows_of
-from benchmarks.scaling.sizes import crossing, once, thousand
+from benchmarks.scaling.sizes import once
 
 FOLDER = Path(__file__).parents[2] / "docs" / "figures"
 
@@ -19,13 +19,9 @@ Cost = Callable[[Row], float]
 
 COLOURS = {
     "machine code": "#0072B2",
-    "JAX straight-line": "#D55E00",
-    "JAX array": "#009E73",
+    "JAX": "#009E73",
     "NumPy pinv": "#666666",
 }
-RAISED = {"JAX straight-line": 7, "JAX array": -7}
-"""Labels moved up or down, in points: these lines end close to one another."""
-
 MIDDLE = 20
 """A line that ends here or before is labelled to the left of its end: others go on to the right of it."""
 
@@ -38,7 +34,6 @@ def draw() -> None:
         return
     FOLDER.mkdir(exist_ok=True)
     _against_size()
-    _thousands()
     _against_members()
 
 
@@ -53,23 +48,6 @@ def _against_size() -> None:
         axes.set_xlabel("coordinates n of a planar chain")
         axes.set_ylabel(what)
     _save(figure, "scaling-size")
-
-
-def _thousands() -> None:
-    figure, (left, right) = _panels(2)
-    for axes, kind, what in (
-        (left, "simulation", "a thousand simulations, the first included, s"),
-        (right, "derivative", "a thousand derivatives, the first included, s"),
-    ):
-        rows = [row for row in rows_of(kind) if row["program"] != "machine code"]
-        _programs(axes, rows, thousand, 1.0)
-        axes.set_xlim(1.7, 200)
-        axes.set_yticks([5, 10, 20, 50, 100, 200], ["5", "10", "20", "50", "100", "200"])
-        axes.minorticks_off()
-        axes.set_xlabel("coordinates n of a planar chain")
-        axes.set_ylabel(what)
-        _marks(axes, crossing(rows, thousand), next(row["n"] for row in rows_of("switch") if row["of"] == kind))
-    _save(figure, "scaling-switch")
 
 
 def _against_members() -> None:
@@ -113,19 +91,9 @@ def _line(
         return
     axes.plot(*zip(*points, strict=True), style, color=colour, markersize=3.5, linewidth=1.4)
     breaks_off = across == "n" and points[-1][0] <= MIDDLE
-    aside, side = ((2, 9), "right") if breaks_off else ((6, RAISED.get(label, 0)), "left")
+    aside, side = ((2, 9), "right") if breaks_off else ((6, 0), "left")
     paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
     axes.annotate(label, points[-1], aside, textcoords="offset points", color=colour, ha=side, va="center", bbox=paper)
-
-
-def _marks(axes: Axes, crossed: float | None, last: int) -> None:
-    """Where JAX's programs cross, and where the library switches between them: after n = ``last``."""
-    marks: list[tuple[float, str, str]] = [] if crossed is None else [(crossed, "crossing", ":")]
-    for height, (n, what, style) in enumerate([*marks, (last + 1, "switch", "--")]):
-        axes.axvline(n, color="#999999", linewidth=0.9, linestyle=style)
-        at = (n, 0.01 + 0.055 * height)
-        transform = axes.get_xaxis_transform()
-        axes.annotate(what, at, (3, 1), transform, textcoords="offset points", color="#666666", fontsize=8)
 
 
 def _panels(count: int) -> tuple[Figure, Sequence[Axes]]:

@@ -4,24 +4,21 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
-from typing import Any
 
 from benchmarks.document import replace_section
 from benchmarks.scaling.record import Row, complete, read, rows_of
-from benchmarks.scaling.sizes import BUILDS, crossing, once, thousand
 from benchmarks.timing import table
 
 SHOWN = (2, 4, 6, 8, 10, 12, 14, 20, 40, 60, 120, 200)
 """Sizes in the tables; all are in the data."""
 
-PROGRAMS = ("machine code", "JAX straight-line", "JAX array", "NumPy pinv")
+PROGRAMS = ("machine code", "JAX", "NumPy pinv")
 
 
 def write() -> None:
     """Write what has been measured."""
     if complete():
-        paragraphs = [*_machines(), *_size(), *_switches(), *_members()]
+        paragraphs = [*_machines(), *_size(), *_derivatives(), *_members()]
         replace_section("scaling", "\n\n".join(map(_wrapped, paragraphs)))
 
 
@@ -51,7 +48,7 @@ def _size() -> list[str]:
         _table(rows_of("acceleration"), 1e6, PROGRAMS),
         "Two seconds of motion, rtol 1e-7, projection included, ms; in brackets the first time, which derives and "
         "compiles, s, and the error of the last positions in m, against SciPy's integrator at rtol 1e-13:",
-        _table(rows_of("simulation"), 1e3, PROGRAMS[:3], first=True),
+        _table(rows_of("simulation"), 1e3, PROGRAMS[:2], first=True),
         _largest(rows_of("simulation")),
     ]
 
@@ -72,47 +69,13 @@ def _largest(rows: list[Row]) -> str:
     return f"Machine code is the quickest at every size, once compiled and the first time. {grows}"
 
 
-def _switches() -> list[str]:
+def _derivatives() -> list[str]:
     return [
-        "### Where JAX switches",
-        "![Time of a thousand simulations and of a thousand derivatives against the number of "
-        "coordinates](figures/scaling-switch.png)",
-        "JAX runs a system as a straight line or as arrays. Straight lines run quicker while they are short, and take "
-        "longer to compile; derivatives through them are longer lines still. So a switch sits where a thousand runs "
-        "cost the same both ways, the first one included, which derives and compiles. XLA's times vary from one "
-        f"build to the next: near the crossings these are medians of {BUILDS} builds.",
-        *(_switch(**row) for row in rows_of("switch")),
+        "### Derivatives",
         "Derivatives of the last positions by gravity, backwards through `da.flow`: ms, in brackets s the first time "
         "and the error in s², against t q̇ / 2g of the reference, which chains that start at rest obey:",
-        _table(rows_of("derivative"), 1e3, PROGRAMS[1:3], first=True),
-        f"Array code overtakes {_crossed('acceleration', once)} for a single acceleration, "
-        f"{_crossed('simulation', once)} for a simulation and {_crossed('derivative', once)} for a derivative, where "
-        "they have been compiled before.",
-        *_skipped(),
+        _table(rows_of("derivative"), 1e3, PROGRAMS[1:2], first=True),
     ]
-
-
-def _switch(of: str, n: int, operations: int, **_: Any) -> str:
-    """One switch beside the crossing it is meant for."""
-    return (
-        f"For a {of} the two cross {_crossed(of, thousand)}; the switch is at {operations} operations, between chains "
-        f"of n = {n} and of n = {n + 2}."
-    )
-
-
-def _crossed(kind: str, cost: Callable[[Row], float]) -> str:
-    found = crossing(rows_of(kind), cost)
-    return "at no size measured" if found is None else f"at n = {found:.1f}"
-
-
-def _skipped() -> list[str]:
-    said = {
-        f"{row['program']}, {kind}: {row['skipped']}."
-        for kind in ("acceleration", "simulation", "derivative")
-        for row in rows_of(kind)
-        if "skipped" in row
-    }
-    return [" ".join(sorted(said))] if said else []
 
 
 def _members() -> list[str]:

@@ -32,7 +32,7 @@ def rows_of(kind: str, device: str | None = None) -> list[Row]:
 
 def complete() -> bool:
     """Whether there is something of every kind, to be drawn and described."""
-    return all(map(rows_of, ("acceleration", "simulation", "derivative", "switch", "members")))
+    return all(map(rows_of, ("acceleration", "simulation", "derivative", "members")))
 
 
 def keep(kind: str, device: str, rows: list[Row]) -> None:

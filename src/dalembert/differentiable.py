@@ -94,7 +94,7 @@ def flow(
     require_system(system)
     refuse_forked_process()
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps)
-    dynamics = suited_to(build(system, differentiated=True), method.formulation)
+    dynamics = suited_to(build(system), method.formulation)
     require_fit(method.formulation, len(dynamics.coordinates), len(dynamics.constraints))
     moments = time_values(times, "times", increasing=True)
     if method.step is not None and (needed := np.diff(moments).sum() / method.step) > method.max_steps:

@@ -19,7 +19,7 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError, ModelError, StateError
 from dalembert.integration.start_states import require_start, terms_at
 from dalembert.lazy_jax import refuse_forked_process
-from dalembert.linear_algebra import independent_rows, null_space, unit_rows
+from dalembert.linear_algebra import independent_rows, null_space, rank, unit_rows
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.model.expressions import as_expression
 from dalembert.model.function_system import FunctionSystem
@@ -216,7 +216,7 @@ def _of_outputs(
     if moving.any():
         fast = quoted(name for name, off in zip(names, moving, strict=True) if off)
         raise StateError(f"`outputs` must stay constant in a steady motion; {fast} changes in time.")
-    if np.linalg.matrix_rank(known) < len(names):
+    if rank(known, SOLVED_RANK_TOLERANCE) < len(names):
         raise InputError(f"`outputs` must be independent of one another on the constraints; {quoted(names)} are not.")
     matrix = wanted @ np.linalg.pinv(known)
     missed = np.abs(wanted - matrix @ known).max(axis=1)

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ import sympy as sp
 import dalembert as da
 from dalembert.equation.dynamics import Gains
 from dalembert.lowering.build import build
-from helpers import CHAIN_NUMBERS, STYLES, chain, chain_state, skate_particle
+from helpers import CHAIN_NUMBERS, chain, chain_state
 
 x, y, z = da.coordinates("x y z")
 xd, yd, zd = (q.diff(da.t) for q in (x, y, z))
@@ -36,30 +35,26 @@ def full_mass_system() -> da.System:
     )
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_engine_agrees_with_the_formulations(style: str) -> None:
-    """Straight-line and array code against the literal pseudo-inverse, on a state that satisfies the constraints."""
+def test_engine_agrees_with_the_formulations() -> None:
+    """Array code against the literal pseudo-inverse, on a state that satisfies the constraints."""
     system = full_mass_system()
     numbers = {"a": 0.3, "k": 1.7}
     q, qd = da.consistent_state(system, (0.1, 0.4, -0.3), (1, 2, 3), 0.2, parameters=numbers)
     expected = da.motion(system, q, qd, 0.2, parameters=numbers, formulation=da.PseudoInverse())
     assert expected.rank == 2
-    dynamics = build(system, style)
+    dynamics = build(system)
     p = (0.3, 1.7)
     watch = dynamics.engine.watch(q, qd, 0.2, p)
     assert watch.rank == 2
     assert watch.valid
     got = dynamics.engine.acceleration(jnp.asarray(q), jnp.asarray(qd), 0.2, p, watch.rows, None)
     np.testing.assert_allclose(got, expected.acceleration, rtol=1e-12, atol=1e-12)
-    columns = dynamics.engine.columns(tuple(q), tuple(qd), 0.2, p)
-    np.testing.assert_allclose(jnp.stack(columns), expected.acceleration, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_baumgarte_terms(style: str) -> None:
+def test_baumgarte_terms() -> None:
     """φ̈ = −2αφ̇ − β²φ and ψ̇ = −αψ off the constraints, from the terms themselves."""
     system = da.System((x, y), sp.diag(1, 2), (1, 2), (da.Constraint(x * y - 1), da.Constraint(xd + yd - x)))
-    dynamics = build(system, style)
+    dynamics = build(system)
     q, qd = jnp.array([0.7, 1.1]), jnp.array([0.2, -0.4])
     rows = dynamics.engine.watch(q, qd, 0.0, ()).rows
     qdd = dynamics.engine.acceleration(q, qd, 0.0, (), rows, Gains(3.0, 2.0))
@@ -67,26 +62,6 @@ def test_baumgarte_terms(style: str) -> None:
     rates = terms.A @ qdd - terms.b
     np.testing.assert_allclose(rates[0], -6 * terms.velocity[0] - 4 * terms.position[0], rtol=1e-12)
     np.testing.assert_allclose(rates[1], -3 * terms.velocity[1], rtol=1e-12)
-
-
-def test_batch_as_struct_of_arrays_equals_one_by_one() -> None:
-    for system, n in ((chain(2), 4), (skate_particle(), 3)):
-        dynamics = da.build(system)
-        rng = np.random.default_rng(0)
-        q, qd = rng.normal(size=(2, n, 5, 2))
-        p = tuple(rng.uniform(1, 2, (len(dynamics.parameters), 1, 2)))
-        for style in STYLES:
-            batch = jax.jit(build(system, style).engine.columns)(tuple(q), tuple(qd), 0.0, p)
-            numbers = dict(zip(dynamics.parameters, [float(value[0, 1]) for value in p], strict=True))
-            one = da.motion(system, q[:, 3, 1], qd[:, 3, 1], parameters=numbers)
-            np.testing.assert_allclose([column[3, 1] for column in batch], one.acceleration, rtol=1e-11)
-
-
-def test_small_systems_are_written_out_and_large_ones_not() -> None:
-    assert da.build(chain(2)).style == "straight-line"
-    assert da.build(chain(20)).style == "array"
-    assert da.build(chain(2), differentiated=True).style == "straight-line"
-    assert da.build(chain(5)).style != da.build(chain(5), differentiated=True).style == "array"
 
 
 @pytest.mark.parametrize("links", [3, 20])
@@ -228,9 +203,8 @@ def test_double_precision_is_switched_on_by_the_import_before_or_after_jax() -> 
         assert done.stdout.strip() == "float64"
 
 
-@pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("eps", [1e-4, 1e-6])
-def test_a_nearly_parallel_row_does_not_fake_an_independent_one(style: str, eps: float) -> None:
+def test_a_nearly_parallel_row_does_not_fake_an_independent_one(eps: float) -> None:
     """Rows a, a + εb, b of rank 2: without pivoting, rounding left of b would count as a third direction."""
     a_row, b_row = np.random.default_rng(0).normal(size=(2, 4))
     q = da.coordinates("q1:5")
@@ -239,11 +213,9 @@ def test_a_nearly_parallel_row_does_not_fake_an_independent_one(style: str, eps:
         da.Constraint(sum(float(c) * s.diff(da.t, 2) for c, s in zip(row, q, strict=True)) - right)
         for row, right in rows
     ]
-    engine = build(da.System(q, sp.eye(4), (0,) * 4, constraints), style).engine
+    engine = build(da.System(q, sp.eye(4), (0,) * 4, constraints)).engine
     rest = jnp.zeros(4)
     watch = engine.watch(rest, rest, 0.0, ())
     expected = np.linalg.lstsq(np.array([a_row, b_row]), [1, 2], rcond=None)[0]
     assert watch.rank == 2
     np.testing.assert_allclose(engine.acceleration(rest, rest, 0.0, (), watch.rows, None), expected, atol=1e-12)
-    # a batch is eliminated without pivoting: there ε/rounding digits remain
-    np.testing.assert_allclose(jnp.stack(engine.columns(tuple(rest), tuple(rest), 0.0, ())), expected, atol=1e-15 / eps)

@@ -110,7 +110,7 @@ def test_no_symbol_with_a_hostile_name_is_evaluated(tmp_path: Path):
     system = one(-sp.Symbol(name) * x)
     found = da.motion(system, (2,), (0,), parameters={name: 3})
     assert found.acceleration == pytest.approx(-6)
-    da.build(system, "array").terms(np.array([2.0]), np.array([0.0]), 0.0, (3.0,))
+    da.build(system).terms(np.array([2.0]), np.array([0.0]), 0.0, (3.0,))
     assert not (tmp_path / "touched").exists()
 
 

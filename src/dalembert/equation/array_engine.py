@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The hot functions in array code: LAPACK's Cholesky and QR, for systems too large to write out."""
+"""The functions that a JAX solver calls, on arrays: LAPACK's Cholesky and QR."""
 
 from __future__ import annotations
 
@@ -183,18 +183,6 @@ class ArrayProgram:
 
         return step
 
-    def columns(self, q: tuple[Any, ...], qd: tuple[Any, ...], t: Any, p: tuple[Any, ...]) -> tuple[Array, ...]:
-        shape = jnp.broadcast_shapes(*(jnp.shape(x) for x in (*q, *qd, t, *p)))
-        flat = [jnp.broadcast_to(jnp.asarray(x, float), shape).ravel() for x in (*q, *qd, t, *p)]
-        n = len(q)
-
-        def one(q: tuple[Array, ...], qd: tuple[Array, ...], t: Array, p: tuple[Array, ...]) -> tuple[Array, ...]:
-            q_, qd_ = jnp.stack(q), jnp.stack(qd)
-            return tuple(self.acceleration(q_, qd_, t, p, self.watch(q_, qd_, t, p).rows, None))
-
-        batch = jax.vmap(one)(tuple(flat[:n]), tuple(flat[n : 2 * n]), flat[2 * n], tuple(flat[2 * n + 1 :]))
-        return tuple(jnp.reshape(x, shape) for x in batch)
-
 
 def hold(at: Terms, q: Array, qd: Array, used: Array) -> Array:
     """Which constraints hold, or are off no farther than the rows in use: see ``violation.violated``."""
@@ -228,4 +216,4 @@ def array_engine(
         diagonal_mass=diagonal_mass,
     )
     steps = program.correction("position", 0), program.correction("velocity", 1)
-    return Engine(program.watch, program.acceleration, *steps, program.columns)
+    return Engine(program.watch, program.acceleration, *steps)

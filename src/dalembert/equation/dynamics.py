@@ -44,22 +44,19 @@ class Watch(NamedTuple):
 
 
 class Engine(NamedTuple):
-    """The hot functions, written once for straight-line programs and once for arrays.
+    """The functions that a solver calls at every stage.
 
     watch(q, qd, t, p) -> Watch
     acceleration(q, qd, t, p, rows, gains) -> (n,)    with those rows, wherever a solver's stage may be
     position_step(q, qd, t, p, rows) -> (n,)          shortest change of q, in the mass metric, that meets φ = 0 to
                                                       first order
     velocity_step(q, qd, t, p, rows) -> (n,)          the same for qd and the velocity residuals
-    columns(q, qd, t, p) -> tuple of n arrays         accelerations of a batch as a struct of arrays: q, qd and p are
-                                                      tuples with one array per coordinate or parameter
     """
 
     watch: Callable[..., Watch]
     acceleration: Callable[..., Array]
     position_step: Callable[..., Array]
     velocity_step: Callable[..., Array]
-    columns: Callable[..., tuple[Array, ...]]
 
 
 class Compiled(NamedTuple):
@@ -69,14 +66,12 @@ class Compiled(NamedTuple):
     law        (q, qd, t, p, reaction) -> NonidealForces, or None when all constraints are ideal
     energy     (q, qd, t, p) -> number, or None when no Lagrangian is known
     engine     the hot functions
-    style      "straight-line" or "array"
     """
 
     terms: Callable[..., Terms]
     law: Callable[..., NonidealForces] | None
     energy: Callable[..., Array] | None
     engine: Engine
-    style: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,10 +131,6 @@ class Dynamics:
     @property
     def engine(self) -> Engine:
         return self.compiled.engine
-
-    @property
-    def style(self) -> str:
-        return self.compiled.style
 
     def law_at(self, q: Array, qd: Array, t: Any, p: Any) -> Law | None:
         """The nonideal laws as a function of the ideal forces alone."""

@@ -44,6 +44,12 @@ RECENT = 1024
 LAST_STEPS = (64, 256, 1024)
 """Steps at the end of a batch at whose pace it must be possible to finish; else a kink is looked for where they are."""
 
+KINK_STEPS = (1e-7, 1e-9, 1e-11, 1e-13)
+"""Lengths of steps across a kink of the forces, as parts of the run: the longest that stays within a tolerance."""
+
+MOST_KINKS = 100
+"""Kinks of the forces that are crossed in one run; a force that jumps at every step is not resolved by any."""
+
 STAGNANT = 1e-9
 """The part of the run that a full batch of steps must cover."""
 
@@ -150,6 +156,7 @@ class _Integration:
         self.path = Path(self.ts[0], self.ys[0], finished=False, native=self.native, monitor=self.monitor)
         self.seen: list[int] = []
         self.crossed = 0
+        self.kinks = 0
         self.room = FIRST_BATCH if watch is None else WATCHED_BATCH
 
     @property
@@ -209,6 +216,8 @@ class _Integration:
         batch = None
         if native is not None:
             batch = native.step_batch(y, t, segment.end, min(self.method.max_steps - path.steps, self.room))
+            if batch is None and native.fixed is None:
+                batch = self._cross_force_kink(native, segment.end)
             if batch is None and self._cannot_go_on(native, segment.end):
                 # a fixed step from a state like that is refused only where its projection moves it far
                 return NO_STEPS._replace(valid=path.steps > 0, moved_far=native.fixed is not None)
@@ -227,6 +236,30 @@ class _Integration:
                 path.handed_over, path.native = t, None
             batch = general_batch(self.dynamics, self.method, y, t, segment, self.p)
         return batch
+
+    def _cross_force_kink(self, native: NativeSteps, end: float) -> StepBatch | None:
+        """Take one step within a tolerance of Euler's, where forces have a kink that no error estimate resolves.
+
+        Its end is known to the tolerance, however the forces change within it. Where the motion itself changes abruptly,
+        by a blow-up or a constraint that jumps, there is no such step.
+        """
+        y, t = self.here
+        if self.kinks >= MOST_KINKS or not native.accepts(y, t):
+            return None
+        for part in KINK_STEPS:
+            h = min(part * (self.t1 - self.t0), end - t)
+            if t + h == t:
+                break
+            found, _, trust = native.engine.sample(
+                np.array([t]), y[None], np.array([t + h]), native.p, native.settings(t, end, len(y))
+            )
+            allowed = native.atol + native.rtol * np.abs(y)
+            off = np.abs(found[0] - y - h * native.engine.slope(y, t, native.p)[:-1])
+            if trust[0] > 0 and (off <= allowed).all():
+                self.kinks += 1
+                native.step = 0.0
+                return StepBatch(np.array([t + h]), found, 0, t + h == end, t + h != end, True, [len(native.rows)], [])
+        return None
 
     def _cannot_go_on(self, native: NativeSteps, end: float) -> bool:
         """Whether nothing can be done where the compiled integrator takes no step; if constraints are why, it is said.

@@ -201,7 +201,7 @@ def statistics(dynamics: Dynamics, method: Method, path: Path) -> dict[str, Any]
         "solver": method.solver_name,
         "formulation": type(method.formulation).__name__,
         "drift": type(method.drift).__name__,
-        "program": "machine code" if path.native is not None else dynamics.style,
+        "program": "machine code" if path.native is not None else "JAX",
         "rtol": method.rtol,
         "atol": method.least_atol,
     }

@@ -1,24 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compile a system: choose straight-line or array code, and join the pieces into ``Dynamics``."""
+"""Compile a system: join its machine code and its JAX functions into ``Dynamics``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.equation.array_engine import array_engine
 from dalembert.equation.dynamics import Compiled, Dynamics, Terms
 from dalembert.equation.reaction import NonidealForces, Reaction
-from dalembert.equation.straight_line_engine import ScalarProgram, straight_line_engine
 from dalembert.errors import InputError, ModelError
 from dalembert.lazy_jax import jax, jnp
 from dalembert.lowering.autodiff import function_terms
-from dalembert.lowering.counting import count_elimination
 from dalembert.lowering.jax_functions import refuse_unknown_functions
-from dalembert.lowering.law_functions import array_law, scalar_law
+from dalembert.lowering.law_functions import array_law
 from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.source import Source, source_of
 from dalembert.lowering.symbolic import SymbolicFunctions, array_terms, symbolic_functions
@@ -30,42 +28,28 @@ if TYPE_CHECKING:
     from jax import Array
 
 
-STRAIGHT_LINE_LIMIT = 620
-"""Most operations, terms and elimination together, of a program that is written out. Written out it runs faster while
-it is short, and takes longer to compile. The limit is where a thousand simulations of a planar chain cost the same both
-ways, the first one included, which compiles: between 5 links (536 operations) and 6 (718). See docs/performance.md."""
-
-DIFFERENTIATED_LIMIT = 190
-"""The same for derivatives of a flow, which are some times longer than the program: between 2 links (138 operations)
-and 3 (248)."""
-
 MOST_KEPT = 64
 """Systems whose programs are kept for the next call. A program of JAX's takes ten memory maps and more, a system up to
 500, and Linux gives a process 65 530 before it ends it."""
 
-Style = Literal["straight-line", "array"]
-
 
 @lru_cache(maxsize=MOST_KEPT)
-def build(system: System | FunctionSystem, style: Style | None = None, *, differentiated: bool = False) -> Dynamics:
+def build(system: System | FunctionSystem) -> Dynamics:
     """The dynamics of a system as compiled functions of numbers, reusable; the same system is built only once.
-
-    ``style`` overrides the measured choice between straight-line and array code, for comparison; friction by the
-    actual reaction is always array code. ``differentiated`` makes that choice for programs that JAX differentiates.
 
     >>> import dalembert as da
     >>> x = da.coordinates("x")
-    >>> da.build(da.System((x,), [[1]], [-x])).style
-    'straight-line'
+    >>> da.build(da.System((x,), [[1]], [-x])).coordinates
+    ('x',)
     """
     if isinstance(system, FunctionSystem):
         return _build_functions(system)
     if not isinstance(system, System):
         raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {kind_of_object(system)}.")
-    return _build_symbolic(system, style, DIFFERENTIATED_LIMIT if differentiated else STRAIGHT_LINE_LIMIT)
+    return _build_symbolic(system)
 
 
-def _build_symbolic(system: System, style: Style | None, limit: float) -> Dynamics:
+def _build_symbolic(system: System) -> Dynamics:
     source = with_deep_stack(lambda: source_of(system), "an expression of the model")
     refuse_unknown_functions(source, system.constraint_names)
     laws = source.laws
@@ -74,7 +58,7 @@ def _build_symbolic(system: System, style: Style | None, limit: float) -> Dynami
         constraints=system.constraint_names,
         parameters=system.parameter_names,
         levels=source.levels,
-        compile=lambda: with_deep_stack(lambda: _compiled(source, style, limit), "an expression of the model"),
+        compile=lambda: with_deep_stack(lambda: _compiled(source), "an expression of the model"),
         native=NativeSystem(source),
         laws=() if laws is None else laws.names,
         law_remarks=() if laws is None else laws.remarks,
@@ -83,41 +67,25 @@ def _build_symbolic(system: System, style: Style | None, limit: float) -> Dynami
     )
 
 
-def _compiled(source: Source, style: Style | None, limit: float) -> Compiled:
+def _compiled(source: Source) -> Compiled:
     functions, laws = symbolic_functions(source), source.laws
     terms = array_terms(functions)
     law = array_law(functions.laws, terms)
-    needs_ideal, used = (laws.needs_ideal, laws.used) if laws is not None else (False, ())
-    chosen = (style or _faster_style(functions, limit)) if laws is None or not laws.actual else "array"
     engine = array_engine(
         terms,
         law,
         source.levels,
-        law_needs_ideal=needs_ideal,
-        law_multipliers=used,
+        law_needs_ideal=laws is not None and laws.needs_ideal,
+        law_multipliers=() if laws is None else laws.used,
         diagonal_mass=_diagonal(functions),
     )
-    if chosen == "straight-line":
-        scalars = scalar_law(functions.laws, lambda *state: functions.terms(*state).M)
-        program = ScalarProgram(functions.terms, scalars, source.levels, law_needs_ideal=needs_ideal)
-        engine = straight_line_engine(program, engine.watch)
     total = functions.energy
     return Compiled(
         terms=terms,
         law=law,
         energy=None if total is None else lambda q, qd, t, p: total(tuple(q), tuple(qd), t, tuple(p)),
         engine=engine,
-        style=chosen,
     )
-
-
-def _faster_style(functions: SymbolicFunctions, limit: float) -> Style:
-    if functions.laws is not None and any(functions.laws.laws.scaled) and not _diagonal(functions):
-        return "array"  # z needs the symmetric square root of M, which has no straight-line form
-    operations = functions.operations
-    if operations <= limit:
-        operations += count_elimination(functions.form.mass_matrix, functions.form.constraint_matrix)
-    return "straight-line" if operations <= limit else "array"
 
 
 def _diagonal(functions: SymbolicFunctions) -> bool:
@@ -144,7 +112,7 @@ def _build_functions(system: FunctionSystem) -> Dynamics:
         parameters=names,
         levels=levels,
         compile=lambda: Compiled(
-            terms, law, _function_energy(system), array_engine(terms, law, levels, law_needs_ideal=True), "array"
+            terms, law, _function_energy(system), array_engine(terms, law, levels, law_needs_ideal=True)
         ),
         laws=() if law is None else (("", "nonideal"),),
     )

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.equation import straight_line as sl
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.pseudo_inverse import square_roots
 from dalembert.equation.reaction import NonidealForces, Reaction, with_normals
@@ -82,23 +81,3 @@ def array_law(
         return with_normals(shares, laws.actual, rows, assemble(mu, (k,), xp), reaction)
 
     return law
-
-
-def scalar_law(functions: LawFunctions | None, mass: Callable[..., sl.Matrix]) -> Callable[..., sl.Vector] | None:
-    """C entry by entry, where M is diagonal or no law is given as z, and none depends on the actual reaction."""
-    if functions is None:
-        return None
-    laws = functions.laws
-
-    def law(q: sl.Vector, qd: sl.Vector, t: Any, p: Any, ideal: Any, multipliers: Any) -> sl.Vector:
-        shares = functions.components(q, qd, t, p, ideal, multipliers)
-        total: sl.Vector = [0] * len(q)
-        for share, scaled in zip(shares, laws.scaled, strict=True):
-            total = sl.plus(total, sl.times(_roots(mass(q, qd, t, p)), share) if scaled else share)
-        return total
-
-    return law
-
-
-def _roots(M: sl.Matrix) -> sl.Vector:
-    return [jnp.sqrt(jnp.asarray(M[i][i], float)) for i in range(len(M))]

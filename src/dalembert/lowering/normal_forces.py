@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dalembert.equation import straight_line as sl
+from dalembert.equation import scalar_arithmetic as sl
 from dalembert.native.tape import Tape, Value
 
 CLEARLY_UNIQUE = 0.999

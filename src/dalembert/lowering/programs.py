@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from dalembert.equation import straight_line as sl
+from dalembert.equation import scalar_arithmetic as sl
 from dalembert.levels import LEVELS, STATE_LEVELS
 from dalembert.lowering.jax_functions import flat
 from dalembert.lowering.law_functions import law_terms

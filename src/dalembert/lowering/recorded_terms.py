@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.equation import straight_line as sl
+from dalembert.equation import scalar_arithmetic as sl
 from dalembert.lowering.normal_forces import normal_forces
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.lowering.source import Laws

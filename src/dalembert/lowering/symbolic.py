@@ -7,15 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import sympy as sp
-
 from dalembert.equation.dynamics import Terms
-from dalembert.equation.straight_line_engine import ScalarTerms
 from dalembert.lazy_jax import jax
 from dalembert.lowering.jax_functions import assemble, compiled, flat
 from dalembert.lowering.law_functions import LawFunctions, law_functions
 from dalembert.lowering.source import Source
-from dalembert.model.graph import Graph, is_large
 from dalembert.model.standard_form import StandardForm
 
 if TYPE_CHECKING:
@@ -26,34 +22,31 @@ if TYPE_CHECKING:
 class SymbolicFunctions:
     """A symbolic system as functions of separate numbers (q, qd, t, p), each q, qd and p a tuple.
 
-    terms                   -> ScalarTerms
+    terms                   -> Terms
     laws                    the nonideal laws, or None
     energy                  -> number, or None
-    operations              arithmetic operations in ``terms`` and the laws, common subexpressions counted once
     """
 
     form: StandardForm
-    terms: Callable[..., ScalarTerms]
+    terms: Callable[..., Terms]
     laws: LawFunctions | None
     energy: Callable[..., Any] | None
-    operations: int
 
 
 def symbolic_functions(source: Source) -> SymbolicFunctions:
     """Share subexpressions and turn a system into functions of numbers."""
-    form, laws = source.form, source.laws
+    form = source.form
     symbols = form.symbols
     state = (symbols.q, symbols.qd, symbols.time, source.parameters)
-    outputs = ScalarTerms(
+    outputs = Terms(
         form.mass_matrix, form.applied_force, form.constraint_matrix, form.constraint_rhs, form.position, form.velocity
     )
     raw = compiled(state, tuple(outputs))
     return SymbolicFunctions(
         form=form,
-        terms=lambda *state: ScalarTerms(*raw(*state)),
+        terms=lambda *state: Terms(*raw(*state)),
         laws=law_functions(source, state),
         energy=None if source.energy is None else compiled(state, source.energy),
-        operations=_operations(flat((outputs, () if laws is None else (laws.components, laws.normals)))),
     )
 
 
@@ -68,10 +61,3 @@ def array_terms(functions: SymbolicFunctions) -> Callable[..., Terms]:
         return Terms(*(assemble(flat(entry), shape) for entry, shape in zip(entries, shapes, strict=True)))
 
     return terms
-
-
-def _operations(expressions: list[Any]) -> int:
-    if any(map(is_large, expressions)):
-        return sum(1 for parts in Graph(expressions).parts if parts)
-    shared, reduced = sp.cse(expressions)
-    return int(sum(sp.count_ops(e) for e in (*(e for _, e in shared), *reduced)))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.array_types import Floats
-from dalembert.equation import straight_line as sl
+from dalembert.equation import scalar_arithmetic as sl
 from dalembert.tolerances import CLEARLY_INDEPENDENT, SINGULAR_MASS
 
 CLEARLY_POSITIVE = 100 * SINGULAR_MASS

@@ -17,6 +17,7 @@ from dalembert.equation.one_state import answer_of
 from dalembert.integration.run import hand_over_notes, outputs_along, statistics
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import PER_CONSTRAINT, Trajectory
+from dalembert.linear_algebra import rank
 from dalembert.lowering.build import build
 from dalembert.model.ordering import quoted
 from dalembert.stick_slip.modes import Mode
@@ -101,7 +102,7 @@ def _ranks(phase: Phase, times: Floats, y: Floats, found: Floats) -> NDArray[np.
     p = tuple(phase.p[name] for name in dynamics.parameters)
     n = len(system.coordinates)
     rows = [np.asarray(terms_at(dynamics, s[:n], s[n:], t, p).A) for t, s in zip(times, y, strict=True)]
-    return np.array([np.linalg.matrix_rank(A) for A in rows])
+    return np.array([rank(A) for A in rows])
 
 
 def _notes(segments: Sequence[Segment]) -> tuple[str, ...]:

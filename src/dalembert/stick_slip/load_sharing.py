@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.errors import ConstraintError
 from dalembert.integration.start_states import terms_at
+from dalembert.linear_algebra import dependence_shares, row_space
 from dalembert.model.friction_contacts import Contact
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import multiplier
 from dalembert.stick_slip.phases import Phase
-
-RANK_TOLERANCE = 1e-9
-"""Singular values below this count as zero, for rows of unit length."""
+from dalembert.tolerances import SOLVED_RANK_TOLERANCE, UNIQUE_SHARE
 
 
 def contacts_sharing_load(phase: Phase, y: Floats, t: float) -> dict[Contact, tuple[Contact, ...]]:
@@ -42,7 +41,7 @@ def _proportional(one: Floats, other: Floats) -> bool:
         return False
     # equality in the inequality of Cauchy and Schwarz
     lengths = np.linalg.norm(one) * np.linalg.norm(other)
-    return bool(lengths - abs(np.sum(one * other)) <= RANK_TOLERANCE * lengths)
+    return bool(lengths - abs(np.sum(one * other)) <= SOLVED_RANK_TOLERANCE * lengths)
 
 
 def _refuse_undetermined(
@@ -54,7 +53,7 @@ def _refuse_undetermined(
     names = phase.mode.system.constraint_names
     q, qd = np.split(y, 2)
     A = np.asarray(terms_at(phase.mode.dynamics, q, qd, t, phase.values).A)[: len(names)]
-    bases = [orthonormal_rows(jacobians[group[0]]) for group in groups]
+    bases = [row_space(jacobians[group[0]]) for group in groups]
     affected = [
         [c for c in phase.mode.sticking if multiplier(name) in c.normal_size.atoms(multiplier)] for name in names
     ]
@@ -72,15 +71,6 @@ def _refuse_undetermined(
         )
 
 
-def orthonormal_rows(rows: Floats) -> Floats:
-    """Return orthonormal rows with the same span."""
-    _, values, basis = np.linalg.svd(rows, full_matrices=False)
-    return basis[values > RANK_TOLERANCE * values.max(initial=0.0)]
-
-
 def _undetermined(A: Floats) -> NDArray[np.bool_]:
     """Return which entries of λ are not determined by Aᵀλ."""
-    A = A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), 1e-300)
-    left, values, _ = np.linalg.svd(A)
-    rank = int((values > RANK_TOLERANCE).sum())
-    return np.linalg.norm(left[:, rank:], axis=1) > 1e-6
+    return dependence_shares(A, SOLVED_RANK_TOLERANCE) > UNIQUE_SHARE

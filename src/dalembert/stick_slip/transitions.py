@@ -12,10 +12,12 @@ from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.integration.run import outputs_at
 from dalembert.integration.start_states import terms_at
+from dalembert.linear_algebra import row_space
 from dalembert.model.friction_contacts import Contact
-from dalembert.stick_slip.load_sharing import RANK_TOLERANCE, contacts_sharing_load, orthonormal_rows
+from dalembert.stick_slip.load_sharing import contacts_sharing_load
 from dalembert.stick_slip.modes import cached_mode
 from dalembert.stick_slip.phases import Phase
+from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
 MAX_DIRECTION_ITERATIONS = 200
 """Iterations for the direction in which a contact starts to slide; small steps correct what is left."""
@@ -79,7 +81,7 @@ def _prescribed_slip(
     q, qd = np.split(y, 2)
     terms = terms_at(all_held.mode.dynamics, q, qd, t, all_held.values)
     A, b = np.asarray(terms.A), np.asarray(terms.b)
-    own = orthonormal_rows(A[: len(before.mode.system.constraints)])
+    own = row_space(A[: len(before.mode.system.constraints)])
     found = [c for c in resting if _in_span(A[all_held.mode.rows(c)], own)]
     if not found:
         return {}
@@ -94,7 +96,7 @@ def _prescribed_slip(
     for contact in found:
         rows = all_held.mode.rows(contact)
         rate = A[rows] @ acceleration - b[rows]
-        if np.linalg.norm(rate) > RANK_TOLERANCE * (np.linalg.norm(A[rows]) * scale + np.linalg.norm(b[rows])):
+        if np.linalg.norm(rate) > SOLVED_RANK_TOLERANCE * (np.linalg.norm(A[rows]) * scale + np.linalg.norm(b[rows])):
             directions[contact] = _unit_vector(rate)
     return directions
 
@@ -102,7 +104,7 @@ def _prescribed_slip(
 def _in_span(rows: Floats, basis: Floats) -> bool:
     """Whether rows lie in the span of an orthonormal basis."""
     outside = rows - rows @ basis.T @ basis
-    return bool((np.linalg.norm(outside, axis=1) <= RANK_TOLERANCE * np.linalg.norm(rows, axis=1)).all())
+    return bool((np.linalg.norm(outside, axis=1) <= SOLVED_RANK_TOLERANCE * np.linalg.norm(rows, axis=1)).all())
 
 
 def _align_slip_directions(phase: Phase, released: Collection[Contact], y: Floats, t: float) -> tuple[Phase, Floats]:
