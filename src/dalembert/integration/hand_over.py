@@ -150,7 +150,7 @@ def excluded_ahead(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float,
             possible, q = t + ahead, found.q
             continue
         if not found.is_stationary:
-            break
+            continue  # close to the limit the search converges slowly; farther ahead it tells
         limit = _last_possible(dynamics, q, qd, (possible, t + ahead), p, rows)
         large = np.abs(found.residual) > NAMED_RESIDUAL * np.abs(found.residual).max()
         names = [f"`{dynamics.constraints[rows[k]]}`" for k in np.flatnonzero(large)]
