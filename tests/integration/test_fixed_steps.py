@@ -178,7 +178,9 @@ def test_functions_of_a_library_that_is_not_there(monkeypatch):
     x, y = da.coordinates("x y")
     wave = da.System((x, y), sp.eye(2), (0, -9.81), da.Constraint(y - sp.sin(x), name="wave"))
     monkeypatch.setattr(ptx.Path, "glob", lambda self, pattern: iter(()))
-    with pytest.raises(da.InputError, match="must have NVIDIA's `libdevice` for sin, cos; it was not found"):
+    with pytest.raises(
+        da.InputError, match="`libdevice` must be installed to compute sin, cos on a GPU; it was not found"
+    ):
         ptx.ptx_of(moving_of(wave), RUNGE_KUTTA)
 
 
