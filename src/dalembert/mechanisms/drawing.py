@@ -20,7 +20,7 @@ from dalembert.mechanisms.interactive_page import write_page
 from dalembert.mechanisms.joints import Rod
 from dalembert.mechanisms.reactions import require_trajectory_of
 from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingOnLine
-from dalembert.mechanisms.vectors import across, in_numbers
+from dalembert.mechanisms.vectors import across, evaluate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,13 +73,13 @@ def drawing_of(mechanism: Any, run: Trajectory) -> Drawing:
 def _add_rim(drawing: Drawing, mechanism: Any, run: Trajectory, joint: Any) -> None:
     """Add a circle about the second point, with a spoke that shows the rotation."""
     marker = joint.second
-    (radius,), center = in_numbers([joint.radius], run.parameters), in_numbers(marker.point, run.parameters)
+    (radius,), center = evaluate([joint.radius], run.parameters), evaluate(marker.point, run.parameters)
     angles = np.linspace(0, 2 * np.pi, RIM_POINTS + 1)
     if joint.dimension == 2:
         rim = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     else:
         u, v = across(getattr(joint, "axle", joint.normal))
-        u, v = (in_numbers(side, run.parameters) for side in (u, v))
+        u, v = (evaluate(side, run.parameters) for side in (u, v))
         rim = np.outer(np.cos(angles), u) + np.outer(np.sin(angles), v)
     places = [_place(mechanism, run, marker.body, center + radius * point) for point in rim]
     names = [drawing.add(f"rim of {joint.name} {k}", place) for k, place in enumerate(places)]
@@ -87,7 +87,7 @@ def _add_rim(drawing: Drawing, mechanism: Any, run: Trajectory, joint: Any) -> N
 
 
 def _place(mechanism: Any, run: Trajectory, body: Any, point: Any) -> Floats:
-    here = in_numbers(point, run.parameters)
+    here = evaluate(point, run.parameters)
     if isinstance(body, Ground):
         return np.broadcast_to(here, (len(run), len(here)))
     names = list(mechanism.system.coordinates)

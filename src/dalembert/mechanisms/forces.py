@@ -15,7 +15,7 @@ from dalembert.mechanisms.frames import Marker, MovingBody
 from dalembert.mechanisms.joint import as_marker
 from dalembert.mechanisms.joints import Revolute
 from dalembert.mechanisms.vectors import dot, number, vector
-from dalembert.model.laws import Coefficient, length, refuse_negative
+from dalembert.model.laws import Coefficient, length, require_nonnegative
 
 
 class Load(NamedTuple):
@@ -162,7 +162,7 @@ class Spring(Applied):
             object.__setattr__(self, place, as_marker(getattr(self, place), "spring", beside=other))
         for value in ("stiffness", "length", "damping"):
             object.__setattr__(self, value, number(getattr(self, value), f"{value} of a spring"))
-        refuse_negative(self)
+        require_nonnegative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -215,7 +215,7 @@ class TorsionSpring(Applied):
             raise ModelError([f"`joint` of a torsion spring must be a `da.Revolute`; got {self.joint!r}."])
         for value in ("stiffness", "angle", "damping"):
             object.__setattr__(self, value, number(getattr(self, value), f"{value} of a torsion spring"))
-        refuse_negative(self)
+        require_nonnegative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -258,7 +258,7 @@ class Drag(Applied):
         object.__setattr__(self, "at", as_marker(self.at, "drag"))
         for value in ("linear", "quadratic"):
             object.__setattr__(self, value, number(getattr(self, value), f"{value} of a drag"))
-        refuse_negative(self)
+        require_nonnegative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:

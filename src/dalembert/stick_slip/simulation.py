@@ -95,8 +95,8 @@ class StickSlipSimulation:
                 released=segment.released(),
                 peak_speeds=segment.peak_speeds,
             )
-        except ConstraintError as refusal:
-            raise SimulationError(str(refusal), segment.end, self._partial_trajectory(times)) from None
+        except ConstraintError as error:
+            raise SimulationError(str(error), segment.end, self._partial_trajectory(times)) from None
         for contact in self.contacts:
             was, is_ = contact in segment.phase.mode.sticking, contact in phase.mode.sticking
             if was != is_:
