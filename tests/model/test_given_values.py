@@ -209,4 +209,5 @@ def test_a_process_forked_after_jax_answers():
     found = done.stdout.decode()
     assert found.count("JAX must not be used in a process that was forked") == 2
     alone = da.simulate(da.System((x, y), sp.eye(2), (0, -10), da.Constraint(x**2 + y**2 - 1)), (1, 0), (0, 0), [0, 1])
-    assert [float(number) for number in found.strip("[").split(",")[:2]] == [alone.q[-1, 0], 14]
+    end, steps = (float(number) for number in found.strip("[").split(",")[:2])
+    assert end == pytest.approx(alone.q[-1, 0], rel=1e-14) and steps == 14  # tests compile with less optimisation

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runge and Kutta's classical method of order 4 for diffrax, which has none: the same coefficients as machine code."""
+"""The classical Runge–Kutta method of order 4 as a diffrax solver, with the coefficients of the compiled integrator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dalembert.native.tableau import Tableau
 
 
 def butcher_tableau(method: Tableau) -> diffrax.ButcherTableau:
-    """The coefficients of a method without an error estimate, as diffrax wants them."""
+    """Return the coefficients of a method without an error estimate in diffrax's format."""
     count = len(method.nodes)
     rows = tuple(np.array([method.stages[s].get(k, 0.0) for k in range(s)]) for s in range(1, count))
     weights = np.array([method.result.get(k, 0.0) for k in range(count)])
@@ -22,7 +22,7 @@ def butcher_tableau(method: Tableau) -> diffrax.ButcherTableau:
 
 
 class RungeKutta(diffrax.AbstractERK):
-    """Four stages, no estimate of the error: for fixed steps."""
+    """The classical method with four stages and no error estimate, for fixed steps."""
 
     tableau: ClassVar[diffrax.ButcherTableau | diffrax.MultiButcherTableau] = butcher_tableau(RUNGE_KUTTA)
     interpolation_cls: ClassVar[Callable[..., diffrax.ThirdOrderHermitePolynomialInterpolation]] = (

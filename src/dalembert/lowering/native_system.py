@@ -24,7 +24,7 @@ from dalembert.lowering.source import Source
 from dalembert.native.assembly import MachineCode, needed, write_program
 from dalembert.native.batch import write_each
 from dalembert.native.engine import NativeEngine
-from dalembert.native.member_kernel import Moving
+from dalembert.native.member_kernel import MemberPrograms
 from dalembert.native.tape import EnergyTerms, Program, Value
 
 
@@ -111,8 +111,8 @@ class NativeSystem:
         """What moves many members: ``kind`` is that of where it is done."""
         programs = Programs(self.source, rows, rates, refined=refined)
         hot = programs.hot(iterations)
-        moving = Moving(programs.n, len(self.source.parameters), *hot, programs.start(), programs.sliding())
-        return kind(moving._replace(contacts=tuple(map(len, self.source.sliding))), fixed=fixed)
+        own = MemberPrograms(programs.n, len(self.source.parameters), *hot, programs.start(), programs.sliding())
+        return kind(own._replace(contacts=tuple(map(len, self.source.sliding))), fixed=fixed)
 
     def start(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:
         """Whether a motion may start at a state, if that satisfies the constraints exactly, and its scales (2n)."""

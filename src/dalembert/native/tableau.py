@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Explicit Runge–Kutta methods as data."""
+"""The Butcher tableau of an explicit Runge–Kutta method."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 Factors = dict[int, float]
-"""The factors of stages in a combination, by the number of the stage."""
+"""The coefficients of a linear combination of stages, by the number of the stage."""
 
 
 class Tableau(NamedTuple):
     """The coefficients of an explicit Runge–Kutta method.
 
-    nodes     at which part of a step each stage is taken
-    stages    how each stage is reached from those before it
-    result    how the stages make up the step
-    errors    how they make up estimates of its error, of orders 5 and 3; none where steps are fixed
+    nodes     the time of each stage, as a fraction of the step
+    stages    the coefficients of each stage in terms of the earlier ones
+    result    the weights of the stages in the step
+    errors    the weights of the error estimates, of orders 5 and 3; empty for fixed steps
     """
 
     nodes: tuple[float, ...]
@@ -25,5 +25,5 @@ class Tableau(NamedTuple):
 
     @property
     def is_chain(self) -> bool:
-        """Whether each stage depends on the one before it alone, so that no stage need be kept."""
+        """True if each stage depends only on the previous one, so that no other stage need be kept."""
         return all(set(factors) <= {s - 1} for s, factors in enumerate(self.stages))

@@ -10,7 +10,7 @@ from typing import Any
 
 import sympy as sp
 
-from dalembert.analysis.bounded import GivenUpError, bounded
+from dalembert.analysis.bounded import SymbolicLimitError, bounded
 from dalembert.model.symbols import InternalSymbol
 
 TIDY_LIMIT = 300
@@ -33,7 +33,7 @@ def tidy(expression: Any) -> Any:
         once = bounded(lambda: _tidied(expression), SECONDS)
         # putting exp(2x) back beside exp(x)² can cancel terms, and what is left may have a common factor
         return bounded(lambda: _tidied(once), SECONDS) if once.has(sp.exp) else once
-    except GivenUpError:
+    except SymbolicLimitError:
         return expression
 
 
