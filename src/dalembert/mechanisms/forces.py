@@ -173,23 +173,23 @@ class Spring(Applied):
         return self.first, self.second
 
     @property
-    def _away(self) -> Any:
+    def _separation(self) -> Any:
         return self.second.position - self.first.position
 
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
-        away = self._away
+        separation = self._separation
         if self.length == 0 and self.damping == 0:
-            pull = self.stiffness * away  # avoids division by a length that may vanish
+            pull = self.stiffness * separation  # avoids division by a length that may vanish
         else:
-            far = sp.sqrt(dot(away, away))
-            rate = dot(away, self.second.velocity - self.first.velocity) / far
-            pull = (self.stiffness * (far - self.length) + self.damping * rate) / far * away
+            distance = sp.sqrt(dot(separation, separation))
+            rate = dot(separation, self.second.velocity - self.first.velocity) / distance
+            pull = (self.stiffness * (distance - self.length) + self.damping * rate) / distance * separation
         return [Load(self.first, pull, None), Load(self.second, -pull, None)]
 
     def potential(self, bodies: Sequence[MovingBody]) -> Any:
-        away = self._away
-        stretch = sp.sqrt(dot(away, away)) - self.length
-        return self.stiffness * (dot(away, away) if self.length == 0 else stretch**2) / 2
+        separation = self._separation
+        extension = sp.sqrt(dot(separation, separation)) - self.length
+        return self.stiffness * (dot(separation, separation) if self.length == 0 else extension**2) / 2
 
 
 @dataclass(frozen=True)
@@ -226,18 +226,18 @@ class TorsionSpring(Applied):
         return self.joint.markers
 
     @property
-    def _turned(self) -> Any:
+    def _deflection(self) -> Any:
         return self.joint.angle - self.angle
 
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
         joint = self.joint
-        torque = -self.stiffness * self._turned - self.damping * joint.rate
+        torque = -self.stiffness * self._deflection - self.damping * joint.rate
         if joint.dimension == 3:
             torque = torque * joint.first.body.turn(joint.axis[0])
         return [Load(joint.first, None, -torque), Load(joint.second, None, torque)]
 
     def potential(self, bodies: Sequence[MovingBody]) -> Any:
-        return self.stiffness * self._turned**2 / 2
+        return self.stiffness * self._deflection**2 / 2
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class StickSlipSimulation:
     def run(
         self, q0: Floats, qd0: Floats, times: Floats, *, allow_violation: bool, progress: bool | None
     ) -> Trajectory:
-        """Simulate from a start at ``times[0]`` and return the motion at all times."""
+        """Simulate from an initial state at ``times[0]`` and return the motion at all times."""
         t, t1 = float(times[0]), float(times[-1])
         y = np.concatenate([q0, qd0]).astype(float)
         dynamics = build(self.system)
