@@ -19,6 +19,7 @@ from rich.table import Table
 
 import dalembert
 from dalembert import gallery
+from dalembert.integration.trajectory_files import FORMATS
 
 if TYPE_CHECKING:
     from dalembert.gallery.definition import Case
@@ -178,7 +179,7 @@ def run(
     # before the work, not after it
     _require_target(plot, "--plot", (".png", ".pdf", ".svg"))
     _require_target(animate, "--animate", (".gif", ".html"))
-    _require_target(save, "--save", (".nc", ".csv"))
+    _require_target(save, "--save", tuple(FORMATS))
     case = gallery.case(name)
     if animate is not None and case.points is None:
         raise dalembert.InputError(f"`--animate` must be used with a case that has points to draw; `{name}` has none.")

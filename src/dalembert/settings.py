@@ -15,6 +15,7 @@ from dalembert.integration.method import Method
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.input_values import tolerance_value
 from dalembert.model.system import System, kind_of_object
+from dalembert.native.tableau import Tableau
 
 
 def require_system(system: Any) -> None:
@@ -64,9 +65,13 @@ def _drift(drift: Any) -> Drift:
 
 
 def _solver(solver: Any, step: float | None) -> Any:
-    """A diffrax solver that can do what is asked of it, or None for the default one."""
+    """A diffrax solver or a tableau that can do what is asked of it, or None for the default one."""
     if solver is None:
         return None
+    if isinstance(solver, Tableau):
+        if step is None and not solver.is_adaptive:
+            raise InputError(f"`solver` must estimate its error; {solver.name} does not. Pass a fixed `step`.")
+        return solver
     require("diffrax")
     import diffrax
 

@@ -139,8 +139,9 @@ def simulate(
     rtol, atol         tolerances of the error per step. ``atol`` left out follows the scales of the start: 1e-11 for
                        coordinates and velocities of the order of one, in proportion for smaller and larger ones
     drift              ``da.Projection()``, ``da.Baumgarte(alpha, beta)`` or None
-    solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems;
-                       when left out, Dormand and Prince's method of order 8, in machine code where the system allows
+    solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems, or
+                       the tableau of an explicit Runge–Kutta method, for machine code; when left out, Dormand and
+                       Prince's method of order 8, in machine code where the system allows
     formulation        ``da.Factored()`` when left out
     step               a fixed step size instead of an adaptive one, by Runge and Kutta's method of order 4 unless a
                        ``solver`` is given; outputs between two steps are reached by one shorter step

@@ -6,6 +6,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.ensembles.runner import EnsembleRunner
+from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.ptx import ptx_of
 
 x, y, z = da.coordinates("x y z")
@@ -77,7 +78,7 @@ def test_with_fixed_steps_a_stop_is_noticed_too(monkeypatch: pytest.MonkeyPatch)
 def test_the_kernel_for_a_gpu_is_written() -> None:
     """The same program in the language of NVIDIA's driver; a GPU is needed to run it, not to write it."""
     native = da.build(block()).native
-    text = native.motions((0,), 2, None, lambda moving, fixed: ptx_of(moving, fixed=fixed), False)
+    text = native.motions((0,), 2, None, ptx_of, DORMAND_PRINCE)
     assert ".entry members" in text
 
 

@@ -11,7 +11,9 @@ import dalembert as da
 from dalembert.ensembles import runner
 from dalembert.native import cuda, gpu, ptx
 from dalembert.native.assembly import MachineCode, element, store
+from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.member_kernel import write_member
+from dalembert.native.runge_kutta import RUNGE_KUTTA
 from dalembert.native.writer import LONG, Writer
 from helpers import CHAIN_NUMBERS, chain, chain_state, pendulum
 
@@ -94,9 +96,9 @@ class OwnCard:
 
     name = "this processor"
 
-    def __init__(self, moving, fixed):
+    def __init__(self, moving, tableau):
         module = ir.Module()
-        member = write_member(module, moving, fixed=fixed)
+        member = write_member(module, moving, tableau)
         w = Writer(module, "threads", ptx.KERNEL)
         count, y, p, times, outputs, every, out, settings, room, endings = w.function.args
         for i in w.each(count):
@@ -138,8 +140,8 @@ class OwnMemory:
 def own_card(monkeypatch):
     """MotionBatch "on a card" that are those of this processor, in the card's arrangement of numbers."""
 
-    def prepare(self, moving, *, fixed):
-        self.size, self.device, self._kernel = 2 * moving.n, OwnCard(moving, fixed), None
+    def prepare(self, moving, tableau):
+        self.size, self.device, self._kernel = 2 * moving.n, OwnCard(moving, tableau), None
 
     monkeypatch.setattr(gpu.GpuMotionBatch, "__init__", prepare)
 
@@ -159,15 +161,15 @@ def test_what_a_card_declines_is_simulated_here(own_card):
     assert np.isfinite(found["q"][[0, 2]]).all()
 
 
-def moving_of(system, fixed=True):
+def moving_of(system):
     native = da.build(system).native
-    return native.motions(tuple(range(len(native.source.levels))), 2, None, lambda moving, fixed: moving, fixed)
+    return native.motions(tuple(range(len(native.source.levels))), 2, None, lambda moving, tableau: moving, RUNGE_KUTTA)
 
 
-@pytest.mark.parametrize("fixed", [True, False])
-def test_the_kernel_is_complete(fixed):
+@pytest.mark.parametrize("tableau", [RUNGE_KUTTA, DORMAND_PRINCE], ids=lambda method: method.name)
+def test_the_kernel_is_complete(tableau):
     """One kernel, nothing left for a linker to find."""
-    text = ptx.ptx_of(moving_of(chain(2)), fixed=fixed)
+    text = ptx.ptx_of(moving_of(chain(2)), tableau)
     assert text.count(".entry") == 1 and "members(" in text
     assert ".extern" not in text and ".func" not in text
 
@@ -177,7 +179,7 @@ def test_functions_of_a_library_that_is_not_there(monkeypatch):
     wave = da.System((x, y), sp.eye(2), (0, -9.81), da.Constraint(y - sp.sin(x), name="wave"))
     monkeypatch.setattr(ptx.Path, "glob", lambda self, pattern: iter(()))
     with pytest.raises(da.InputError, match="must have NVIDIA's `libdevice` for sin, cos; it was not found"):
-        ptx.ptx_of(moving_of(wave), fixed=True)
+        ptx.ptx_of(moving_of(wave), RUNGE_KUTTA)
 
 
 def test_a_machine_without_a_card(monkeypatch):

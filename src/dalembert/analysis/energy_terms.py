@@ -20,7 +20,7 @@ from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, solve
 from dalembert.integration.abrupt_changes import impulse_work
 from dalembert.integration.compiled import SOON_READY, kept_by_dynamics
-from dalembert.integration.drift import Drift, Projection
+from dalembert.integration.drift import Drift
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import shortest_multipliers
 from dalembert.integration.start_states import terms_at
@@ -104,7 +104,7 @@ def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs:
         atol=method.least_atol,
         notes=_notes(dynamics, method, unique),
     )
-    projected = isinstance(method.drift, Projection) and not legs[0].path.jumps
+    projected = method.drift.projections and not legs[0].path.jumps
     further = (_start_notes(dynamics, run, p) if projected else []) or _end_notes(ledger)
     return replace(ledger, notes=(*ledger.notes, *further))
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
-from dalembert.integration.drift import Projection
 from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
@@ -52,9 +51,7 @@ def whole_run(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, entri
     suited = suited_to(dynamics, method.formulation)
     t0, t1 = float(run.t[0]), float(run.t[-1])
     q, qd = run.q[0], run.qd[0]
-    off = isinstance(method.drift, Projection) and require_start(
-        suited, q, qd, run.t[0], p, allow_violation=True, projected=True
-    )
+    off = method.drift.projections and require_start(suited, q, qd, run.t[0], p, allow_violation=True, projected=True)
     corrected = corrected_start(suited, method, q, qd, run.t[0], p) if off else None
     with Progress(t0, t1, False) as silent:
         path, _ = followed(suited, method, np.concatenate([q, qd]), run.t, p, silent, corrected, all_steps=True)

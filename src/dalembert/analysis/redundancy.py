@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import ConstraintError, StateError
-from dalembert.integration.drift import Drift, Projection
+from dalembert.integration.drift import Drift
 from dalembert.integration.start_states import nearest_state, terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.linear_algebra import independent_rows
@@ -28,7 +28,7 @@ def refuse_fragile_rows(dynamics: Dynamics, drift: Drift, q0: Any, qd0: Any, t0:
 
     Slightly off the constraints such rows are almost dependent, and together imply arbitrarily large accelerations.
     """
-    if isinstance(drift, Projection) or len(dynamics.constraints) < 2:
+    if drift.projections or len(dynamics.constraints) < 2:
         return
     q, qd = _on_constraints(dynamics, q0, qd0, t0, p)
     steps = DISPLACEMENT * np.maximum(1.0, np.abs(q)) * np.random.default_rng(25).normal(size=(4, len(q)))

@@ -195,7 +195,7 @@ class EnsembleRunner:
             cure = cure_of(self.method.drift, self.dynamics.levels)
             kind = GpuMotionBatch if self.on_gpu else MotionBatch
             refined = is_refined(self.dynamics, rows, y, float(self.times[0]), p)
-            made = native.motions(rows, *cure, kind, self.method.step is not None, refined)
+            made = native.motions(rows, *cure, kind, self.method.tableau, refined)
             self._integrator, self._rows = made if self.on_gpu else _multithreaded(made), rows
         return self._integrator
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
-from dalembert.integration.drift import Baumgarte, NoCure, Projection
+from dalembert.integration.drift import Projection
 from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps
@@ -60,7 +60,7 @@ def crossings(dynamics: Dynamics, method: Method, path: Path, p: Any) -> list[fl
 
 def _native_steps(dynamics: Dynamics, method: Method, p: Floats) -> NativeSteps:
     """Return a compiled integrator that repeats the steps of another one."""
-    drift = method.drift if isinstance(method.drift, (Projection, Baumgarte, NoCure)) else Projection()
+    drift = method.drift if method.drift.in_machine_code else Projection()
     return NativeSteps(dynamics, drift, p, method.rtol, method.atol)
 
 

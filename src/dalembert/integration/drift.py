@@ -19,15 +19,38 @@ if TYPE_CHECKING:
 
 
 class Drift(ABC):
-    """A drift cure: it acts on the accelerations (``gains``), on the state after each step (``correct``), or not."""
+    """A drift cure: it acts on the accelerations (``gains``), by a projection after each step, by both, or not at all.
+
+    A cure that needs another correction after each step overrides ``correct``; the general integrator is used for it.
+    """
 
     @abstractmethod
     def gains(self) -> Gains | None:
         """Return the stabilising gains of the constraint equations, or None."""
 
-    @abstractmethod
+    @property
+    def projections(self) -> int:
+        """The number of Gauss–Newton iterations that project the state onto the constraints after each step."""
+        return 0
+
+    @property
+    def in_machine_code(self) -> bool:
+        """Whether ``gains`` and ``projections`` say all that the cure does, which machine code then does too."""
+        return type(self).correct is Drift.correct
+
     def correct(self, dynamics: Dynamics, q: Array, qd: Array, t: Any, p: Any, rows: Any) -> tuple[Array, Array]:
         """Return the state after a step, projected onto the constraints if the cure does so."""
+        if not self.projections:
+            return q, qd
+        engine, levels = dynamics.engine, dynamics.levels
+        # a loop rather than repeated calls, so that the Gauss–Newton step is compiled once
+        if "position" in levels:
+            q = lax.fori_loop(0, self.projections, lambda _, x: x + engine.position_step(x, qd, t, p, rows), q)
+        if "velocity" in levels:  # ψ need not be linear in the velocities: iterate
+            qd = lax.fori_loop(0, self.projections, lambda _, v: v + engine.velocity_step(q, v, t, p, rows), qd)
+        elif "position" in levels:  # φ̇ is linear in the velocities: one step is exact
+            qd = qd + engine.velocity_step(q, qd, t, p, rows)
+        return q, qd
 
 
 @dataclass(frozen=True)
@@ -36,9 +59,6 @@ class NoCure(Drift):
 
     def gains(self) -> Gains | None:
         return None
-
-    def correct(self, dynamics: Dynamics, q: Array, qd: Array, t: Any, p: Any, rows: Any) -> tuple[Array, Array]:
-        return q, qd
 
 
 @dataclass(frozen=True)
@@ -61,9 +81,6 @@ class Baumgarte(Drift):
     def gains(self) -> Gains | None:
         return Gains(float(self.alpha), float(self.beta))
 
-    def correct(self, dynamics: Dynamics, q: Array, qd: Array, t: Any, p: Any, rows: Any) -> tuple[Array, Array]:
-        return q, qd
-
 
 @dataclass(frozen=True)
 class Projection(Drift):
@@ -82,16 +99,9 @@ class Projection(Drift):
     def gains(self) -> Gains | None:
         return None
 
-    def correct(self, dynamics: Dynamics, q: Array, qd: Array, t: Any, p: Any, rows: Any) -> tuple[Array, Array]:
-        engine, levels = dynamics.engine, dynamics.levels
-        # a loop rather than repeated calls, so that the Gauss–Newton step is compiled once
-        if "position" in levels:
-            q = lax.fori_loop(0, self.iterations, lambda _, x: x + engine.position_step(x, qd, t, p, rows), q)
-        if "velocity" in levels:  # ψ need not be linear in the velocities: iterate
-            qd = lax.fori_loop(0, self.iterations, lambda _, v: v + engine.velocity_step(q, v, t, p, rows), qd)
-        elif "position" in levels:  # φ̇ is linear in the velocities: one step is exact
-            qd = qd + engine.velocity_step(q, qd, t, p, rows)
-        return q, qd
+    @property
+    def projections(self) -> int:
+        return int(self.iterations)
 
 
 def drift_notes(drift: Drift) -> tuple[str, ...]:

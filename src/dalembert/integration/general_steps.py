@@ -14,8 +14,8 @@ import numpy as np
 from jax import Array
 
 from dalembert.equation.dynamics import Dynamics, Watch
-from dalembert.integration.classical_runge_kutta import RungeKutta
 from dalembert.integration.compiled import kept_by_dynamics
+from dalembert.integration.diffrax_tableau import solver_by
 from dalembert.integration.guarded_solver import GuardedSolver, Record, vector_field
 from dalembert.integration.method import (
     Floats,
@@ -28,6 +28,7 @@ from dalembert.integration.method import (
 )
 from dalembert.integration.time_segments import Segment
 from dalembert.lazy_jax import refuse_forked_process
+from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.tolerances import ROUNDING
 
 BATCH_STEPS = 512
@@ -39,9 +40,10 @@ LEAST_STEP = ROUNDING
 
 def solver_of(method: Method) -> diffrax.AbstractSolver[Any]:
     """Return the requested solver, by default the method of the compiled integrator for adaptive or fixed steps."""
-    if method.solver is None:
-        return diffrax.Dopri8() if method.step is None else RungeKutta()
-    return _with_tolerances(method.solver, method)
+    tableau = method.tableau
+    if tableau is None:
+        return _with_tolerances(method.solver, method)
+    return diffrax.Dopri8() if tableau is DORMAND_PRINCE else solver_by(tableau)
 
 
 def _with_tolerances(solver: Any, method: Method) -> Any:

@@ -28,7 +28,6 @@ from dalembert.integration.progress import Progress
 from dalembert.integration.singularity_crossing import SingularityCrossing, cross_singularity
 from dalembert.integration.step_monitor import StepMonitor
 from dalembert.integration.time_segments import MOST_EVENTS, Segment, segments_of, with_stops
-from dalembert.native.stepper import FINISHED
 
 NATIVE_BATCH = 16384
 """Compiled steps per batch; between batches the progress bar is updated and the steps are examined."""
@@ -223,7 +222,7 @@ class _Integration:
         (y, t), native, path = self.last, self.native, self.path
         batch = None
         if native is not None:
-            batch = _native_batch(native, y, t, segment.end, min(self.method.max_steps - path.steps, self.room))
+            batch = native.step_batch(y, t, segment.end, min(self.method.max_steps - path.steps, self.room))
             excluded = batch is None and self._constraints_exclude_motion(native, segment.end)
             stuck = batch is None and not excluded and self._is_stuck(native)
             if stuck and native.fixed is None:
@@ -377,12 +376,3 @@ class _Integration:
         path.steps = min(path.steps, most)
         path.ranks = (min(self.seen), max(self.seen)) if self.seen else (0, 0)
         return path
-
-
-def _native_batch(native: NativeSteps, y: Floats, t: float, t1: float, most: int) -> StepBatch | None:
-    """Take up to ``most`` compiled steps; return None if not even one can be taken."""
-    found = native.step_batch(y, t, t1, most)
-    if found is None:
-        return None
-    finished = found.ending == FINISHED
-    return StepBatch(found.t, found.y, found.rejected, finished, not finished, True, [len(native.rows)], [])

@@ -11,13 +11,17 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
+from dalembert.native.dormand_prince import DORMAND_PRINCE
+from dalembert.native.runge_kutta import RUNGE_KUTTA
+from dalembert.native.tableau import Tableau
 
 
 @dataclass(frozen=True)
 class Method:
     """The integration method: formulation, drift cure, solver, tolerances and step sizes.
 
-    solver      a diffrax solver, or None for the Dormand–Prince method of order 8, compiled or by diffrax
+    solver      a diffrax solver, a ``Tableau`` for the compiled integrator, or None for the Dormand–Prince method of
+                order 8, with a fixed ``step`` for the classical Runge–Kutta method of order 4
     atol        absolute tolerance of all components of the state, or one for each; None until the start is known: see
                 ``default_tolerances.with_tolerances``
     step        a fixed step size, or None for an adaptive one
@@ -41,9 +45,16 @@ class Method:
     @property
     def solver_name(self) -> str:
         """The name of the integration method."""
-        if self.solver is not None:
-            return type(self.solver).__name__
-        return "Dopri8" if self.step is None else "RungeKutta"
+        return type(self.solver).__name__ if self.tableau is None else self.tableau.name
+
+    @property
+    def tableau(self) -> Tableau | None:
+        """The Runge–Kutta method for machine code; None if a diffrax solver is asked for."""
+        if self.solver is None:
+            return DORMAND_PRINCE if self.step is None else RUNGE_KUTTA
+        if not isinstance(self.solver, Tableau):
+            return None
+        return self.solver if self.step is None else self.solver.fixed
 
 
 class Tolerances(NamedTuple):

@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.equation.factored import Factored
-from dalembert.integration.drift import Baumgarte, Drift, NoCure, Projection
+from dalembert.integration.drift import Drift
+from dalembert.integration.method import StepBatch
 from dalembert.levels import level_numbers
 from dalembert.linear_algebra import independent_rows
+from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.elimination import needs_refinement
 from dalembert.native.step_control import UNRELIABLE, settings_of
+from dalembert.native.stepper import FINISHED
+from dalembert.native.tableau import Tableau
 from dalembert.tolerances import RANK_TOLERANCE
 
 
@@ -35,6 +39,7 @@ class NativeSteps:
     atol: Any
     max_step: float = np.inf
     fixed: float | None = None  # the length of all steps, or None for adaptive ones
+    tableau: Tableau = DORMAND_PRINCE
     engine: Any = None
     rows: tuple[int, ...] = ()
     step: float = 0.0  # the step to try next; zero if it must be estimated
@@ -53,16 +58,19 @@ class NativeSteps:
         refined = is_refined(self.dynamics, rows, y, t, self.p)
         self.rows, self.engine = (
             rows,
-            native.engine(rows, *cure_of(self.drift, self.dynamics.levels), refined, self.fixed is not None),
+            native.engine(rows, *cure_of(self.drift, self.dynamics.levels), refined, self.tableau),
         )
 
-    def step_batch(self, y: Floats, t: float, end: float, room: int) -> Any:
+    def step_batch(self, y: Floats, t: float, end: float, room: int) -> StepBatch | None:
         """Take up to ``room`` steps; return None if not even one can be taken."""
         self.begin(y, t)
         found = self._step_batch(y, t, end, room)
         if not len(found.t) and self._select_other_rows(y, t):
             found = self._step_batch(y, t, end, room)
-        return found if len(found.t) else None
+        if not len(found.t):
+            return None
+        finished = found.ending == FINISHED
+        return StepBatch(found.t, found.y, found.rejected, finished, not finished, True, [len(self.rows)], [])
 
     def _select_other_rows(self, y: Floats, t: float) -> bool:
         """Switch to the independent rows at a state; return whether they differ from those in use."""
@@ -137,8 +145,8 @@ class NativeSteps:
 
 
 def cure_of(drift: Drift, levels: tuple[str, ...]) -> tuple[int | None, Any]:
-    """Return the iterations of a projection and the stabilising rates; a drift cure has one, the other, or neither."""
-    return drift.iterations if isinstance(drift, Projection) else None, damping_rates(levels, drift.gains())
+    """Return the iterations of a projection and the stabilising rates, None where a drift cure has none."""
+    return drift.projections or None, damping_rates(levels, drift.gains())
 
 
 def is_refined(dynamics: Dynamics, rows: tuple[int, ...], y: Floats, t: float, p: Floats) -> bool:
@@ -198,13 +206,14 @@ def at_own_level(levels: tuple[str, ...], position: Any, velocity: Any, accelera
 
 def in_machine_code(dynamics: Dynamics, method: Any) -> bool:
     """Return whether the compiled integrator supports a system and the formulation and drift cure of a method."""
-    usual = isinstance(method.formulation, Factored) and isinstance(method.drift, (Projection, Baumgarte, NoCure))
+    usual = isinstance(method.formulation, Factored) and method.drift.in_machine_code
     return usual and dynamics.native is not None and dynamics.native.possible
 
 
 def native_steps(dynamics: Dynamics, method: Any, p: Any) -> NativeSteps | None:
     """Return the compiled integrator for a method, or None if another solver is requested or it is not supported."""
-    if method.solver is not None or not in_machine_code(dynamics, method):
+    tableau = method.tableau
+    if tableau is None or not in_machine_code(dynamics, method):
         return None
     numbers = np.array([float(value) for value in p])
-    return NativeSteps(dynamics, method.drift, numbers, method.rtol, method.atol, method.max_step, method.step)
+    return NativeSteps(dynamics, method.drift, numbers, method.rtol, method.atol, method.max_step, method.step, tableau)

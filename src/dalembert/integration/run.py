@@ -19,7 +19,6 @@ from dalembert.errors import SimulationError, StateError
 from dalembert.extras import require
 from dalembert.integration.bifurcations import crossing_notes
 from dalembert.integration.default_tolerances import coarse_notes, with_tolerances
-from dalembert.integration.drift import Projection
 from dalembert.integration.failure import why
 from dalembert.integration.integrate import Path, integrate
 from dalembert.integration.method import Method
@@ -47,7 +46,7 @@ def run(
     """Simulate from a start at ``times[0]`` and return the motion at all times."""
     dynamics = suited_to(dynamics, method.formulation)
     require_fit(method.formulation, len(q0), len(dynamics.constraints))
-    projected = isinstance(method.drift, Projection)
+    projected = method.drift.projections > 0
     notes = require_start(dynamics, q0, qd0, times[0], p, allow_violation=allow_violation, projected=projected)
     if not isinstance(method.formulation, Factored):
         refuse_start(dynamics, method, q0, qd0, times[0], p)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, damping_rates
-from dalembert.integration.drift import Baumgarte, NoCure
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import rows_for
 from dalembert.native.step_control import ABRUPT
@@ -55,7 +54,8 @@ class StepMonitor:
         m, n = len(dynamics.constraints), len(dynamics.coordinates)
         self.entries = m * m * n
         possible = m > 0 and native is not None and native.possible
-        self.checks_kinks = possible and method.step is None and isinstance(method.drift, (NoCure, Baumgarte))
+        uncorrected = method.drift.in_machine_code and not method.drift.projections
+        self.checks_kinks = possible and method.step is None and uncorrected
         self.checks_rows = m > 0 and self.native is not None and not self.native.constant_rows
 
     def see(self, t: float, y: Floats, times: Floats, states: Floats, rows: tuple[int, ...] | None) -> None:

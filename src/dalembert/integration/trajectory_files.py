@@ -7,7 +7,7 @@ import csv
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,15 +22,14 @@ if TYPE_CHECKING:
 def write(run: Trajectory, path: str | Path) -> None:
     """Write a trajectory in the format given by the file ending; no incomplete file is ever left behind."""
     target = Path(path)
-    if target.suffix.lower() not in _WRITERS:
-        raise InputError(
-            f"`path` must end in .nc (NetCDF, which `da.Trajectory.load` reads) or .csv (a table); got `{target}`."
-        )
+    if target.suffix.lower() not in FORMATS:
+        *others, last = (f"{ending} ({format_.about})" for ending, format_ in FORMATS.items())
+        raise InputError(f"`path` must end in {', '.join(others)} or {last}; got `{target}`.")
     if not target.parent.is_dir():
         raise InputError(f"`path` must name a file in a folder that exists; there is no `{target.parent}`.")
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        _WRITERS[target.suffix.lower()](run, beside)
+        FORMATS[target.suffix.lower()].write(run, beside)
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
@@ -87,7 +86,18 @@ def _write_table(run: Trajectory, path: Path) -> None:
         writer.writerows([repr(float(value)) for value in row] for row in rows)
 
 
-_WRITERS: dict[str, Callable[[Any, Path], None]] = {".nc": _write_netcdf, ".csv": _write_table}
+class Format(NamedTuple):
+    """A format of files: what it is, in a few words, and the function that writes a trajectory to a path."""
+
+    about: str
+    write: Callable[[Any, Path], None]
+
+
+FORMATS = {
+    ".nc": Format("NetCDF, which `da.Trajectory.load` reads", _write_netcdf),
+    ".csv": Format("a table", _write_table),
+}
+"""The formats of ``da.Trajectory.save`` and of the command line, by the ending of the file."""
 
 
 def _is_complete(run: Trajectory) -> bool:

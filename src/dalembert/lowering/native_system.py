@@ -23,8 +23,10 @@ from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.lowering.source import Source
 from dalembert.native.assembly import MachineCode, needed, write_program
 from dalembert.native.batch import write_each
+from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
 from dalembert.native.member_kernel import MemberPrograms
+from dalembert.native.tableau import Tableau
 from dalembert.native.tape import EnergyTerms, Program, Value
 
 
@@ -94,10 +96,10 @@ class NativeSystem:
         iterations: int | None,
         rates: Sequence[tuple[float, float]] | None,
         refined: bool = False,
-        fixed: bool = False,
+        tableau: Tableau = DORMAND_PRINCE,
     ) -> NativeEngine:
         programs = Programs(self.source, rows, rates, refined=refined)
-        return NativeEngine(programs.n, *programs.hot(iterations), outputs=programs.outputs(), fixed=fixed)
+        return NativeEngine(programs.n, *programs.hot(iterations), outputs=programs.outputs(), tableau=tableau)
 
     def _motions(
         self,
@@ -105,14 +107,14 @@ class NativeSystem:
         iterations: int | None,
         rates: Sequence[tuple[float, float]] | None,
         kind: Callable[..., Any],
-        fixed: bool,
+        tableau: Tableau,
         refined: bool = False,
     ) -> Any:
         """What moves many members: ``kind`` is that of where it is done."""
         programs = Programs(self.source, rows, rates, refined=refined)
         hot = programs.hot(iterations)
         own = MemberPrograms(programs.n, len(self.source.parameters), *hot, programs.start(), programs.sliding())
-        return kind(own._replace(contacts=tuple(map(len, self.source.sliding))), fixed=fixed)
+        return kind(own._replace(contacts=tuple(map(len, self.source.sliding))), tableau)
 
     def start(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:
         """Whether a motion may start at a state, if that satisfies the constraints exactly, and its scales (2n)."""

@@ -12,16 +12,17 @@ from llvmlite import ir
 from dalembert.array_types import Floats
 from dalembert.native.assembly import POINTER, MachineCode, element, load, number, store
 from dalembert.native.member_kernel import MemberPrograms, write_member
+from dalembert.native.tableau import Tableau
 from dalembert.native.writer import LONG, Writer, whole
 
 
 class MotionBatch:
     """Integrates many ensemble members, with fixed steps or with adaptive steps of each member's own."""
 
-    def __init__(self, programs: MemberPrograms, *, fixed: bool):
+    def __init__(self, programs: MemberPrograms, tableau: Tableau):
         module = ir.Module()
         self.size = 2 * programs.n
-        _write_many(module, write_member(module, programs, fixed=fixed), self.size, programs.parameters)
+        _write_many(module, write_member(module, programs, tableau), self.size, programs.parameters)
         self._code = MachineCode(module)
         a, i = ctypes.c_void_p, ctypes.c_int64
         self._many = ctypes.CFUNCTYPE(None, i, a, a, a, i, i, a, a, i, a, a)(self._code.address("many"))

@@ -16,8 +16,8 @@ from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.fixed_stepper import write_fixed_stepper
 from dalembert.native.initial_step import write_step_batch
 from dalembert.native.integrator_parts import write_parts
-from dalembert.native.runge_kutta import RUNGE_KUTTA
 from dalembert.native.stepper import write_sample, write_stepper
+from dalembert.native.tableau import Tableau
 from dalembert.native.tape import OutputLengths, Program
 
 
@@ -33,7 +33,7 @@ class StepBatch(NamedTuple):
 class NativeEngine:
     """An integrator made from straight-line programs: see ``Parts``; ``outputs`` is a program and its layout.
 
-    Steps are adaptive, by the Dormand–Prince method, or ``fixed``, by the classical Runge–Kutta method.
+    The steps are those of a Runge–Kutta method: adaptive if it has an error estimate, fixed otherwise.
     """
 
     def __init__(
@@ -43,12 +43,13 @@ class NativeEngine:
         project: Program | None,
         agree: Program | None,
         outputs: tuple[Program, OutputLengths],
-        fixed: bool = False,
+        tableau: Tableau = DORMAND_PRINCE,
     ):
         module = ir.Module()
         program, self.output_lengths = outputs
-        parts = write_parts(module, n, RUNGE_KUTTA if fixed else DORMAND_PRINCE, accelerate, project, agree)
-        stepper = (write_fixed_stepper if fixed else write_stepper)(module, parts)
+        parts = write_parts(module, n, tableau, accelerate, project, agree)
+        adaptive = tableau.is_adaptive
+        stepper = (write_stepper if adaptive else write_fixed_stepper)(module, parts)
         write_sample(
             module,
             parts,
@@ -56,11 +57,11 @@ class NativeEngine:
             write_program(module, "outputs", program, hot=False),
             sum(self.output_lengths),
         )
-        if not fixed:
+        if adaptive:
             write_step_batch(module, parts, stepper)
-        self.parts = parts
+        self.n, self.size, self.workspace = n, parts.size, parts.workspace
         self._code = MachineCode(module)
-        self._step_batch = self._function("integrate" if fixed else "step_batch", ctypes.c_int64, "aadaaaiaaaa")
+        self._step_batch = self._function("step_batch" if adaptive else "integrate", ctypes.c_int64, "aadaaaiaaaa")
         self._sample = self._function("sample", None, "iaaaaaaaaa")
         ends = [*accumulate(self.output_lengths, initial=0)]
         self._places = {name: slice(*place) for name, place in zip(OutputLengths._fields, pairwise(ends), strict=True)}
@@ -74,8 +75,8 @@ class NativeEngine:
 
     def slope(self, y: Floats, t: float, p: Floats) -> Floats:
         """Return ẏ, followed by one if it is well conditioned."""
-        found = np.empty(self.parts.stride)
-        n = self.parts.n
+        found = np.empty(self.size + 1)
+        n = self.n
         found[:n] = y[n:]
         self._accelerate(y.ctypes.data, t, p.ctypes.data, found[n:].ctypes.data)
         return found
@@ -92,7 +93,7 @@ class NativeEngine:
         """Return the projection of a state onto the constraints; without a projection, the state itself."""
         if self._project is None:
             return y
-        found = np.empty(self.parts.size)
+        found = np.empty(self.size)
         self._project(y.ctypes.data, t, p.ctypes.data, found.ctypes.data)
         return found
 
@@ -106,8 +107,8 @@ class NativeEngine:
         """
         # one array, since asking NumPy for an address takes a microsecond; allocated per call, since other threads may
         # run the same code: t, h, number of rejected steps; state; working memory; times and states of steps
-        size = self.parts.size
-        first = 3 + size + self.parts.workspace
+        size = self.size
+        first = 3 + size + self.workspace
         memory = np.empty(first + room * (1 + size))
         memory[:3] = t, h, 0.0
         memory[3 : 3 + size] = y
@@ -128,10 +129,10 @@ class NativeEngine:
 
         The validity is one, zero, or ``step_control.UNRELIABLE``: see ``stepper``.
         """
-        count, size, lines = len(times), self.parts.size, sum(self.output_lengths)
+        count, size, lines = len(times), self.size, sum(self.output_lengths)
         # one array as above: validity, states, outputs, working memory
         first, second, last = count, count * (1 + size), count * (1 + size + lines)
-        memory = np.empty(last + self.parts.workspace)
+        memory = np.empty(last + self.workspace)
         address = memory.ctypes.data
         self._sample(
             *(count, t0.ctypes.data, y0.ctypes.data, times.ctypes.data, p.ctypes.data, settings.ctypes.data),

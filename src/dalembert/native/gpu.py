@@ -12,6 +12,7 @@ from dalembert.array_types import Floats
 from dalembert.native.cuda import gpu_device
 from dalembert.native.member_kernel import MemberPrograms
 from dalembert.native.ptx import ptx_of
+from dalembert.native.tableau import Tableau
 
 BLOCK = 128
 """Threads per block."""
@@ -20,11 +21,11 @@ BLOCK = 128
 class GpuMotionBatch:
     """The counterpart of ``batch.MotionBatch`` on a GPU, with one thread per ensemble member."""
 
-    def __init__(self, programs: MemberPrograms, *, fixed: bool):
+    def __init__(self, programs: MemberPrograms, tableau: Tableau):
         self.size = 2 * programs.n
         self.device = gpu_device()
         self.device.use()
-        self._kernel = self.device.load_kernel(ptx_of(programs, fixed=fixed), "members")
+        self._kernel = self.device.load_kernel(ptx_of(programs, tableau), "members")
         self.seconds = 0.0  # run time of the last kernel, without copies
 
     def __call__(

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
 from dalembert.native.integrator_parts import Parts, evaluate
-from dalembert.native.step_control import allowed
+from dalembert.native.step_control import allowed, root_of_order
 from dalembert.native.stepper import INTEGRATE, Stepper
 from dalembert.native.writer import LONG, Writer
 
@@ -51,9 +51,7 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     with w.b.if_then(_unknown(w, w.b.fadd(steepest, change))):
         w.b.ret(trial)
     steep = w.b.fcmp_ordered(">", steepest, number(LEAST_DERIVATIVE))
-    root = w.b.fdiv(number(0.01), steepest)
-    for _ in range(3):  # the eighth root, for a method of order 8
-        root = w.intrinsic("sqrt", root)
+    root = root_of_order(w, parts, w.b.fdiv(number(0.01), steepest))
     flat = w.intrinsic("maxnum", number(SHORT), w.b.fmul(number(1e-3), trial))
     guess = w.intrinsic("minnum", w.b.select(steep, root, flat), w.b.fmul(number(100), trial))
     w.b.ret(w.intrinsic("minnum", guess, left))

@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, load, number, store, write_program
-from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.fixed_stepper import write_fixed_step
 from dalembert.native.initial_step import write_first_step
 from dalembert.native.integrator_parts import Parts, evaluate, write_parts
-from dalembert.native.runge_kutta import RUNGE_KUTTA
 from dalembert.native.step_control import ATOL
 from dalembert.native.stepper import FINISHED, HAND_OVER, MORE, write_stepper
+from dalembert.native.tableau import Tableau
 from dalembert.native.tape import Program
 from dalembert.native.writer import LONG, Writer, whole
 
@@ -54,16 +53,15 @@ class MemberPrograms(NamedTuple):
     contacts: tuple[int, ...] = ()
 
 
-def write_member(module: ir.Module, programs: MemberPrograms, *, fixed: bool) -> ir.Function:
-    """Write member(…) with fixed or adaptive steps; it returns how the motion ended, as a double."""
-    method = RUNGE_KUTTA if fixed else DORMAND_PRINCE
-    parts = write_parts(module, programs.n, method, programs.accelerate, programs.project, programs.agree)
+def write_member(module: ir.Module, programs: MemberPrograms, tableau: Tableau) -> ir.Function:
+    """Write member(…) with the steps of a method, fixed or adaptive; it returns how the motion ended, as a double."""
+    parts = write_parts(module, programs.n, tableau, programs.accelerate, programs.project, programs.agree)
     start = write_program(module, "start", programs.start, hot=True)
     member = _MemberWriter(module, parts, programs.parameters, start)
     if programs.sliding is not None:
         member.sliding = write_program(module, "sliding", programs.sliding, hot=True)
         member.contacts = programs.contacts
-    return member.write_fixed() if fixed else member.write_adaptive()
+    return member.write_adaptive() if tableau.is_adaptive else member.write_fixed()
 
 
 class _MemberWriter:

@@ -16,6 +16,7 @@ from llvmlite import ir
 from dalembert.errors import InputError
 from dalembert.native.assembly import POINTER, element, optimised, store
 from dalembert.native.member_kernel import MemberPrograms, write_member
+from dalembert.native.tableau import Tableau
 from dalembert.native.tape import LIBRARY
 from dalembert.native.writer import LONG, Unrolled, Writer
 
@@ -33,10 +34,10 @@ SMALL = 6400
 registers, and the driver translates the kernel within seconds."""
 
 
-def ptx_of(programs: MemberPrograms, *, fixed: bool) -> str:
+def ptx_of(programs: MemberPrograms, tableau: Tableau) -> str:
     """Return the kernel ``members`` as PTX."""
     module = Unrolled()
-    _write_kernel(module, write_member(module, programs, fixed=fixed))
+    _write_kernel(module, write_member(module, programs, tableau))
     _inline(module)
     machine = _machine()
     module.triple, module.data_layout = machine.triple, str(machine.target_data)

@@ -9,7 +9,7 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
-from dalembert.native.assembly import DOUBLE, POINTER, load, number
+from dalembert.native.assembly import DOUBLE, POINTER, call, load, number
 from dalembert.native.integrator_parts import Parts
 from dalembert.native.tableau import Factors
 from dalembert.native.writer import LONG, Writer
@@ -63,25 +63,40 @@ def allowed(w: Writer, settings: Any, i: Any, size: Any) -> Any:
 def write_error(module: ir.Module, parts: Parts) -> ir.Function:
     """Write error(y, y1, h, k, settings): the error of a step relative to the tolerance, or NaN for an invalid stage.
 
-    The two estimates, of orders 5 and 3, are combined as in DOP853 of Hairer, Nørsett and Wanner.
+    The estimate is taken in the root-mean-square norm; two estimates, of orders 5 and 3, are combined as in DOP853 of
+    Hairer, Nørsett and Wanner.
     """
     w = Writer(module, "error", (POINTER, POINTER, DOUBLE, POINTER, POINTER), DOUBLE)
     y, y1, h, k, settings = w.function.args
     with w.b.if_then(w.b.not_(all_valid(w, parts, k)), likely=False):
         w.b.ret(number(float("nan")))
-    sums = [w.variable(DOUBLE, number(0.0)) for _ in range(2)]
+    sums = [w.variable(DOUBLE, number(0.0)) for _ in parts.tableau.errors]
     for i in w.each(parts.size):
         largest = w.intrinsic("maxnum", *(w.intrinsic("fabs", load(w.b, x, i)) for x in (y, y1)))
         tolerance = allowed(w, settings, i, largest)
         for total, factors in zip(sums, parts.tableau.errors, strict=True):
             share = w.b.fdiv(blend(w, parts, k, i, factors), tolerance)
             w.b.store(w.b.fadd(w.get(total), w.b.fmul(share, share)), total)
+    if len(sums) == 1:
+        mean = w.intrinsic("sqrt", w.b.fdiv(w.get(sums[0]), number(parts.size)))
+        w.b.ret(w.b.fmul(w.intrinsic("fabs", h), mean))
+        return w.function
     fifth, third = map(w.get, sums)
     both = w.b.fadd(fifth, w.b.fmul(number(0.01), third))
     size = w.intrinsic("sqrt", w.b.fmul(both, number(parts.size)))
     quotient = w.b.fdiv(w.b.fmul(w.intrinsic("fabs", h), fifth), size)
     w.b.ret(w.b.select(w.b.fcmp_ordered("==", fifth, number(0.0)), number(0.0), quotient))
     return w.function
+
+
+def root_of_order(w: Writer, parts: Parts, x: Any) -> Any:
+    """The root of x whose degree is the order of the method: errors grow with that power of the step."""
+    order = parts.tableau.order
+    if order & (order - 1):
+        return call(w.module, w.b, "pow", [x, number(1 / order)])
+    for _ in range(order.bit_length() - 1):  # square roots are instructions of the processor
+        x = w.intrinsic("sqrt", x)
+    return x
 
 
 def write_moved(module: ir.Module, parts: Parts) -> ir.Function | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The compiled adaptive integrator: the Dormand–Prince method of order 8 with a projection after each step.
+"""The compiled adaptive integrator: an explicit Runge–Kutta method with a projection after each step.
 
 It is generated through LLVM rather than written in Python because a step of a small system takes a microsecond: an
 interpreter, or the overhead of a general integrator, costs ten times as much as the arithmetic.
@@ -20,6 +20,7 @@ from dalembert.native.step_control import (
     MOST_STEP,
     UNRELIABLE,
     blend,
+    root_of_order,
     write_error,
     write_moved,
 )
@@ -152,7 +153,7 @@ class _IntegrateWriter:
             self._return(HAND_OVER)
         w.b.call(self.step, [self.y, now, size, p, self.k, self.stage, self.y1])
         error = w.b.call(self.error_of, [self.y, self.y1, size, self.k, settings])
-        root = w.intrinsic("sqrt", w.intrinsic("sqrt", w.intrinsic("sqrt", error)))  # the method is of order 8
+        root = root_of_order(w, self.parts, error)
         ratio = w.b.fdiv(number(CAUTION), root)  # NaN if a stage left the domain of the equations
         reached = w.b.select(last, self.end, w.b.fadd(now, size))
         accepted = w.b.fcmp_ordered("<", error, number(1.0))

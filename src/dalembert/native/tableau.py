@@ -3,25 +3,43 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 Factors = dict[int, float]
 """The coefficients of a linear combination of stages, by the number of the stage."""
 
 
-class Tableau(NamedTuple):
-    """The coefficients of an explicit Runge–Kutta method.
+@dataclass(frozen=True, eq=False)
+class Tableau:
+    """The coefficients of an explicit Runge–Kutta method; ``da.simulate`` takes one as its ``solver``.
 
+    name      of the method, as reported in the statistics of a run
+    order     of the step; its error estimate is of one order less
     nodes     the time of each stage, as a fraction of the step
     stages    the coefficients of each stage in terms of the earlier ones
     result    the weights of the stages in the step
-    errors    the weights of the error estimates, of orders 5 and 3; empty for fixed steps
+    errors    the weights of the error estimate, or of two that are combined as in DOP853, of orders 5 and 3; empty for
+              a method of fixed steps
     """
 
+    name: str
+    order: int
     nodes: tuple[float, ...]
     stages: tuple[Factors, ...]
     result: Factors
     errors: tuple[Factors, ...] = ()
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether the method estimates its error, and so chooses its steps."""
+        return bool(self.errors)
+
+    @cached_property
+    def fixed(self) -> Tableau:
+        """The same method for fixed steps."""
+        # always the same object: compiled programs are kept by their tableau
+        return replace(self, errors=()) if self.errors else self
 
     @property
     def is_chain(self) -> bool:

@@ -11,7 +11,6 @@ import sympy as sp
 
 from dalembert.array_types import Floats
 from dalembert.errors import ConstraintError, InputError, SimulationError
-from dalembert.integration.drift import Projection
 from dalembert.integration.failure import why
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
@@ -66,7 +65,7 @@ class StickSlipSimulation:
         y = np.concatenate([q0, qd0]).astype(float)
         dynamics = build(self.system)
         values = tuple(self.p[name] for name in dynamics.parameters)
-        projected = isinstance(self.method.drift, Projection)
+        projected = self.method.drift.projections > 0
         self.notes = require_start(dynamics, q0, qd0, t, values, allow_violation=allow_violation, projected=projected)
         if self.notes:
             y = corrected_start(dynamics, self.method, q0, qd0, t, values)
