@@ -211,7 +211,7 @@ def test_what_the_driver_says(monkeypatch):
 
 def test_a_system_without_machine_code(monkeypatch):
     monkeypatch.setattr(runner, "in_machine_code", lambda *_: False)
-    with pytest.raises(da.InputError, match='with `device="gpu"` a system must have machine code'):
+    with pytest.raises(da.InputError, match='with `device="gpu"` the system must be compiled'):
         many(None, device="gpu")
 
 

@@ -21,7 +21,7 @@ from dalembert.analysis.zero_test import ZeroTest, random_point
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint, Level
 from dalembert.model.differentiation import derivative, gradient
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.symbols import InternalSymbol, StateSymbols
 from dalembert.tolerances import EXACT
 

@@ -13,7 +13,7 @@ import sympy as sp
 from dalembert.array_types import Floats
 from dalembert.lowering.jax_functions import flat
 from dalembert.model import graph
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.standard_form import StandardForm
 from dalembert.terms import Terms
 from dalembert.tolerances import ROUNDING

@@ -21,7 +21,7 @@ from dalembert.analysis.rational import Generators, NotRationalError, neat
 from dalembert.analysis.zero_test import OFF_DOMAIN, seems_zero
 from dalembert.linear_algebra import dependencies, independent_rows
 from dalembert.model import graph
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.standard_form import gradient
 from dalembert.tolerances import EXACT
 

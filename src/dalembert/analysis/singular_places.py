@@ -13,7 +13,7 @@ from dalembert.analysis.bounded import SymbolicLimitError, bounded, short
 from dalembert.analysis.evaluated_terms import without_spikes
 from dalembert.mass import own_units
 from dalembert.model import graph
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.standard_form import StandardForm
 from dalembert.tolerances import EXACT
 

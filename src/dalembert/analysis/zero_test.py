@@ -15,7 +15,7 @@ from dalembert.analysis.bounded import SymbolicLimitError, bounded
 from dalembert.analysis.evaluated_terms import without_spikes
 from dalembert.analysis.rational import Generators, exact, expanded
 from dalembert.model import graph
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 
 _POINTS = 4
 """Random points at which an expression must vanish."""

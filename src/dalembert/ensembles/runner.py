@@ -27,8 +27,8 @@ from dalembert.integration.time_segments import Segment, segments_of
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.coefficients import negative_coefficients
+from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import contacts
-from dalembert.model.numerical_values import expression_values
 from dalembert.model.system import System
 from dalembert.native.batch import MotionBatch
 from dalembert.native.gpu import GpuMotionBatch
@@ -215,8 +215,8 @@ class EnsembleRunner:
             states[: len(known)] = np.concatenate([reached.q, reached.qd], axis=1)[known]
             states[-1] = np.nan  # even if reached: the failure is at this time
             return states, _for_ensemble_member(str(end))
-        except DalembertError as refusal:
-            return states, _for_ensemble_member(str(refusal))
+        except DalembertError as error:
+            return states, _for_ensemble_member(str(error))
         return np.concatenate([done.q, done.qd], axis=1), ""
 
     def _single_run(self, method: Method, q: Floats, qd: Floats, p: Floats, start: dict[str, Any]) -> Trajectory:

@@ -27,7 +27,7 @@ def circular_wire(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="The normal force is the centripetal one, m v²/R: friction slows the bead down like 1/t, never to rest.",
+        about="The normal force is the centripetal one, m v²/R: friction slows the bead like 1/t; it never stops.",
         source="closed form: v = v₀/(1 + μv₀t/R)",
         system=System((x, y), m * sp.eye(2), (0, 0), wire),
         parameters=numbers,

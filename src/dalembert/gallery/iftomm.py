@@ -65,7 +65,7 @@ def pendulum(name: str, title: str) -> Case:
                 1e-9,
                 "closed form in 30 digits",
             ),
-            Check("x, y − elliptic functions", lambda run: run.q - _swung(run.t), 0, 1e-9, "closed form"),
+            Check("x, y − elliptic functions", lambda run: run.q - _elliptic_solution(run.t), 0, 1e-9, "closed form"),
             Check("energy", lambda run: run.energy, 0, 1e-9, "conservation"),
         ),
         units=si(metres="x_bob y_bob"),
@@ -75,7 +75,7 @@ def pendulum(name: str, title: str) -> Case:
     )
 
 
-def _swung(t: Any) -> Any:
+def _elliptic_solution(t: Any) -> Any:
     """Return x, y from sin(θ/2) = k sn(K − √g t, k) with k² = ½, θ from the downward vertical."""
     half = np.arcsin(np.sqrt(0.5) * ellipj(ellipk(0.5) - np.sqrt(G) * t, 0.5)[0])
     return np.stack([-np.sin(2 * half), -np.cos(2 * half)], axis=1)
@@ -102,7 +102,11 @@ def four_bars(name: str, title: str, loops: int = 2) -> Case:
                 * (loops == 2)
             ),
             Check(
-                "x₀, y₀ − one angle's motion", lambda run: run.q[:, :2] - _one_angle(loops, run.t), 0, 1e-6, "minimal"
+                "x₀, y₀ − one angle's motion",
+                lambda run: run.q[:, :2] - _reduced_motion(loops, run.t),
+                0,
+                1e-6,
+                "minimal",
             ),
             Check("energy", lambda run: run.qd[:, 0] * 0 + _window_energy(loops, run), 0, 1e-5, "conservation"),
         ),
@@ -153,7 +157,7 @@ def _window_energy(loops: int, run: Trajectory) -> Any:
     return energy - energy[0]
 
 
-def _one_angle(loops: int, t: Any) -> Any:
+def _reduced_motion(loops: int, t: Any) -> Any:
     swung, raised = (loops + 1) / 3 + loops, (loops + 1) / 2 + loops
     found = solve_ivp(
         lambda _, y: [y[1], -G * raised / swung * np.cos(y[0])],

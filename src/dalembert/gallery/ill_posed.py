@@ -33,7 +33,7 @@ def hidden_constraint(name: str, title: str) -> Case:
         title=title,
         about=(
             "The saddle matrix of the problem as stated is singular: q̇₃ + q₃ = 0 is hidden in it, and initial data "
-            "that violate it have no motion. With it added, the problem is well posed; it has three constants."
+            "that violate it have no motion. With it added, the problem is well posed: three constants, not four."
         ),
         source=f"{SOURCE}, example 1",
         system=stated.constrain(Constraint(v3 + q3, name="hidden")),

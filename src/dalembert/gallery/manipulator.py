@@ -68,9 +68,10 @@ def plant(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "The torque must come from the motors, two integrations away from the links: β̇ + β/P is a function φ of "
-            "links and motor angles, and φ̈ + 2cφ̇ + c²φ = 0 contains the motors' accelerations. The constraint force "
-            "then is the motor torque u, and acts on nothing else. Motor angles and speeds start where φ = φ̇ = 0."
+            "The torque must come from the motors, which act on the links through two integrations: β̇ + β/P is a "
+            "function φ of links and motor angles, and φ̈ + 2cφ̇ + c²φ = 0 contains the motors' accelerations. The "
+            "constraint force is then the motor torque u, and acts only on the motors. Motor angles and speeds start "
+            "where φ = φ̇ = 0."
         ),
         system=System(q, mass, force, Constraint(servo, name="servo")),
         parameters=numbers,
@@ -156,7 +157,7 @@ def _common(*, torque: bool = False) -> dict[str, Any]:
         "pictures": (
             Picture(
                 "figure 10",
-                "Figure 10 of the review: how far the servo constraint is missed",
+                "Figure 10 of the review: violation of the servo constraint",
                 "time t / s",
                 "β / (rad/s)",
                 histories({"": _error}),

@@ -45,8 +45,8 @@ def sleigh(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "A rigid body on a blade, its centre of mass ahead of it. Nothing dissipates, and yet the sleigh stops "
-            "turning: it ends up running straight, blade last."
+            "A rigid body on a blade, its centre of mass ahead of it. Energy is conserved, and yet the sleigh stops "
+            "turning: in the limit it moves straight, with the blade behind."
         ),
         source=CLASSIC,
         system=mechanism.system,
@@ -65,7 +65,7 @@ def sleigh(name: str, title: str) -> Case:
             path("The path of the blade", "x_sleigh", "y_sleigh"),
             Picture(
                 "speeds",
-                "Spin turns into speed",
+                "Rotation is converted to translation",
                 "time t / s",
                 "forward speed / (m/s), spin / (rad/s)",
                 histories({"forward": lambda run: speeds(run)[:, 0], "spin": lambda run: speeds(run)[:, 1]}),
@@ -113,7 +113,7 @@ def incline(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="x points down the slope. While it turns about the vertical the disc does not roll down but aside.",
+        about="x points down the slope. While it turns about the vertical, the disc does not roll down but sideways.",
         source=source,
         system=System(
             q,
@@ -171,7 +171,7 @@ def snakeboard(name: str, title: str) -> Case:
         title=title,
         about=(
             "Swinging the rotor and steering both trucks against one another in step drives the board forward from "
-            "rest, although nothing pushes it along: the wheels turn swinging into moving."
+            "rest, although no external force pushes it: the wheels convert the oscillation into translation."
         ),
         source="Lewis, Ostrowski, Burdick and Murray 1994; against an integration of the reduced equation",
         system=mechanism.system,

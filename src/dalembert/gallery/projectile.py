@@ -124,7 +124,7 @@ def spiral(name: str, title: str) -> Case:
             ),
             Picture(
                 "figure 5",
-                "Figure 5 of the review: errors without a drift cure",
+                "Figure 5 of the review: errors without drift correction",
                 "time t / s",
                 "ε₁ / m, ε₂ / (m/s)",
                 histories({"ε₁": _position_error, "ε₂": _velocity_error}),

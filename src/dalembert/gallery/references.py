@@ -64,7 +64,7 @@ def heavy_top(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="A fast top with the six freedoms of a body in space, held by its point. No Euler angles are needed.",
+        about="A fast top with the six degrees of freedom of a free body, held at a point. No Euler angles are needed.",
         source=HEAVY_TOP,
         system=mechanism.system,
         q0=q0,
@@ -109,7 +109,7 @@ def linkage(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="Three uniform bars between two fixed pins, without weight: the speed of the crank changes all the same.",
+        about="Three uniform bars between two fixed pins, without gravity; the speed of the crank changes anyway.",
         source=LINKAGE,
         system=mechanism.system,
         q0=q0,

@@ -164,7 +164,7 @@ def coin(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="A coin spun on its edge, one degree off the vertical: it soon leans over and runs about.",
+        about="A coin spun on its edge, one degree off the vertical, which soon leans over and rolls in curves.",
         source=EXUDYN,
         system=mechanism.system,
         q0=q0,
@@ -230,7 +230,7 @@ def turntable(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="The ball does not fly off: it goes round in a circle at two sevenths of the table's rate, wherever.",
+        about="The ball does not fly off: it circles at two sevenths of the table's rate, wherever it starts.",
         source=source,
         system=mechanism.system,
         q0=q0,

@@ -38,8 +38,8 @@ def rattleback(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "A half-ellipsoid whose principal axes of inertia are not its geometric axes. Spun the wrong way it begins "
-            "to rattle, stops, and reverses, although nothing but the ground touches it."
+            "An ellipsoidal stone whose principal axes of inertia are not its geometric axes. Spun the wrong way "
+            "it begins to rattle, stops, and reverses, although nothing but the ground touches it."
         ),
         source="Walker 1896; against Euler's equations about the centre of mass, in body axes",
         system=mechanism.system,
@@ -133,8 +133,8 @@ def cylinder(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "A ball that rolls round the inside of an upright tube does not spiral down: it bobs up and down √(2/7) "
-            "times per turn. This is why golf balls come out of the hole again."
+            "A ball that rolls round the inside of an upright tube does not spiral down: it oscillates vertically "
+            "√(2/7) times per turn. This is why golf balls come out of the hole again."
         ),
         source=source,
         system=mechanism.system,

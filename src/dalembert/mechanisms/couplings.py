@@ -79,13 +79,13 @@ class PointOnCurve(Joint):
         own = [dot(self.first.body.turn(axes[:, k]), away) for k in range(self.dimension)]
         try:
             return [("on the curve", number(self.curve(*own), f"curve of joint {self.name}"))]
-        except TypeError as trouble:
+        except TypeError as error:
             raise ModelError(
                 [
                     f"`curve of joint {self.name}` must be a function of {self.dimension} coordinates that returns an "
-                    f"expression, with SymPy's functions; it fails: {trouble}."
+                    f"expression, with SymPy's functions; it fails: {error}."
                 ]
-            ) from trouble
+            ) from error
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from dalembert.mechanisms.interactive_page import write_page
 from dalembert.mechanisms.joints import Rod
 from dalembert.mechanisms.reactions import require_trajectory_of
 from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingOnLine
-from dalembert.mechanisms.vectors import across, in_numbers
+from dalembert.mechanisms.vectors import across, evaluate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,12 +49,12 @@ def drawing_of(mechanism: Any, run: Trajectory) -> Drawing:
     for body in mechanism.bodies:
         own = list(dict.fromkeys(m.point for m in markers if m.body == body))
         ends = own if len(own) == 2 else [body.center_of_mass.point, *own]
-        names = [drawing.add(f"{body.name} {k}", _place(mechanism, run, body, p)) for k, p in enumerate(ends)]
+        names = [drawing.add(f"{body.name} {k}", _positions(mechanism, run, body, p)) for k, p in enumerate(ends)]
         if len(own) == 2:
             drawing.lines.append((body.name, names))
         drawing.lines += [(body.name, [names[0], name]) for name in names[1:]] if len(own) != 2 else []
     for joint in mechanism.joints:
-        places = [_place(mechanism, run, m.body, m.point) for m in joint.markers[:2]]
+        places = [_positions(mechanism, run, m.body, m.point) for m in joint.markers[:2]]
         drawing.joints.append(drawing.add(f"joint {joint.name}", places[1]))
         if isinstance(joint, Rod):
             drawing.lines.append(("", [drawing.joints[-1], drawing.add(f"end of {joint.name}", places[0])]))
@@ -63,7 +63,7 @@ def drawing_of(mechanism: Any, run: Trajectory) -> Drawing:
     for k, force in enumerate(mechanism.forces):
         if len(force.markers) == 2 and not hasattr(force, "joint"):
             ends = [
-                drawing.add(f"force {k} {j}", _place(mechanism, run, m.body, m.point))
+                drawing.add(f"force {k} {j}", _positions(mechanism, run, m.body, m.point))
                 for j, m in enumerate(force.markers)
             ]
             drawing.lines.append(("", ends))
@@ -73,36 +73,36 @@ def drawing_of(mechanism: Any, run: Trajectory) -> Drawing:
 def _add_rim(drawing: Drawing, mechanism: Any, run: Trajectory, joint: Any) -> None:
     """Add a circle about the second point, with a spoke that shows the rotation."""
     marker = joint.second
-    (radius,), center = in_numbers([joint.radius], run.parameters), in_numbers(marker.point, run.parameters)
+    (radius,), center = evaluate([joint.radius], run.parameters), evaluate(marker.point, run.parameters)
     angles = np.linspace(0, 2 * np.pi, RIM_POINTS + 1)
     if joint.dimension == 2:
         rim = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     else:
         u, v = across(getattr(joint, "axle", joint.normal))
-        u, v = (in_numbers(side, run.parameters) for side in (u, v))
+        u, v = (evaluate(side, run.parameters) for side in (u, v))
         rim = np.outer(np.cos(angles), u) + np.outer(np.sin(angles), v)
-    places = [_place(mechanism, run, marker.body, center + radius * point) for point in rim]
+    places = [_positions(mechanism, run, marker.body, center + radius * point) for point in rim]
     names = [drawing.add(f"rim of {joint.name} {k}", place) for k, place in enumerate(places)]
     drawing.lines.append((marker.body.name, [f"joint {joint.name}", *names]))
 
 
-def _place(mechanism: Any, run: Trajectory, body: Any, point: Any) -> Floats:
-    here = in_numbers(point, run.parameters)
+def _positions(mechanism: Any, run: Trajectory, body: Any, point: Any) -> Floats:
+    here = evaluate(point, run.parameters)
     if isinstance(body, Ground):
         return np.broadcast_to(here, (len(run), len(here)))
     names = list(mechanism.system.coordinates)
     return body.place_along(run.q[:, [names.index(c) for c in body.coordinates]], here)
 
 
-def seen(mechanism: Any, drawing: Drawing, view: tuple[float, float]) -> dict[str, Floats]:
+def projected_points(mechanism: Any, drawing: Drawing, view: tuple[float, float]) -> dict[str, Floats]:
     """Return the points in the plane of the figure, (T, 2), seen from an azimuth and an elevation in degrees."""
     if mechanism.dimension == 2:
         return drawing.points
-    towards = looking(mechanism, view)
+    towards = view_axes(mechanism, view)
     return {name: place @ towards.T for name, place in drawing.points.items()}
 
 
-def looking(mechanism: Any, view: tuple[float, float]) -> Floats:
+def view_axes(mechanism: Any, view: tuple[float, float]) -> Floats:
     """Return the directions (2, 3) of the axes of the figure."""
     if mechanism.dimension == 2:
         return np.eye(2, 3)
@@ -116,7 +116,7 @@ def looking(mechanism: Any, view: tuple[float, float]) -> Floats:
     return np.stack([right, np.cos(elevation) * up + np.sin(elevation) * ahead])
 
 
-def _checked(view: Any) -> tuple[float, float]:
+def _checked_view(view: Any) -> tuple[float, float]:
     try:
         azimuth, elevation = map(float, view)
     except (TypeError, ValueError):
@@ -130,7 +130,7 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
     if not isinstance(count, int) or count < 1:
         raise InputError(f"`positions` must be a whole number of at least one; got {count!r}.")
     drawing = drawing_of(mechanism, run)
-    places = seen(mechanism, drawing, _checked(view))
+    places = projected_points(mechanism, drawing, _checked_view(view))
     picture = blank_figure(6, 5)
     axis: Any = picture.subplots()
     size = np.ptp(np.concatenate(list(places.values())), axis=0).max()
@@ -163,13 +163,13 @@ def animation(
     """Write an animation (GIF), or an interactive page (HTML)."""
     check_path(path)
     require_trajectory_of(mechanism, run)
-    view = _checked(view)
+    view = _checked_view(view)
     if len(run) < 2:
         raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
     drawing = drawing_of(mechanism, run)
     if path.suffix.lower() == ".html":
-        return write_page(mechanism, run, drawing, frame_times(run.t, fps), looking(mechanism, view), path)
-    places = seen(mechanism, drawing, view)
+        return write_page(mechanism, run, drawing, frame_times(run.t, fps), view_axes(mechanism, view), path)
+    places = projected_points(mechanism, drawing, view)
     links = [pair for _, names in drawing.lines for pair in pairwise(names)]
     bare = frozenset(places) - frozenset(drawing.joints)
     columns = {name: (place[:, 0], place[:, 1]) for name, place in places.items()}

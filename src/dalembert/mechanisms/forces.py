@@ -15,7 +15,7 @@ from dalembert.mechanisms.frames import Marker, MovingBody
 from dalembert.mechanisms.joint import as_marker
 from dalembert.mechanisms.joints import Revolute
 from dalembert.mechanisms.vectors import dot, number, vector
-from dalembert.model.laws import Coefficient, length, refuse_negative
+from dalembert.model.laws import Coefficient, length, require_nonnegative
 
 
 class Load(NamedTuple):
@@ -162,7 +162,7 @@ class Spring(Applied):
             object.__setattr__(self, place, as_marker(getattr(self, place), "spring", beside=other))
         for value in ("stiffness", "length", "damping"):
             object.__setattr__(self, value, number(getattr(self, value), f"{value} of a spring"))
-        refuse_negative(self)
+        require_nonnegative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -173,23 +173,23 @@ class Spring(Applied):
         return self.first, self.second
 
     @property
-    def _away(self) -> Any:
+    def _separation(self) -> Any:
         return self.second.position - self.first.position
 
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
-        away = self._away
+        separation = self._separation
         if self.length == 0 and self.damping == 0:
-            pull = self.stiffness * away  # avoids division by a length that may vanish
+            pull = self.stiffness * separation  # avoids division by a length that may vanish
         else:
-            far = sp.sqrt(dot(away, away))
-            rate = dot(away, self.second.velocity - self.first.velocity) / far
-            pull = (self.stiffness * (far - self.length) + self.damping * rate) / far * away
+            distance = sp.sqrt(dot(separation, separation))
+            rate = dot(separation, self.second.velocity - self.first.velocity) / distance
+            pull = (self.stiffness * (distance - self.length) + self.damping * rate) / distance * separation
         return [Load(self.first, pull, None), Load(self.second, -pull, None)]
 
     def potential(self, bodies: Sequence[MovingBody]) -> Any:
-        away = self._away
-        stretch = sp.sqrt(dot(away, away)) - self.length
-        return self.stiffness * (dot(away, away) if self.length == 0 else stretch**2) / 2
+        separation = self._separation
+        extension = sp.sqrt(dot(separation, separation)) - self.length
+        return self.stiffness * (dot(separation, separation) if self.length == 0 else extension**2) / 2
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class TorsionSpring(Applied):
             raise ModelError([f"`joint` of a torsion spring must be a `da.Revolute`; got {self.joint!r}."])
         for value in ("stiffness", "angle", "damping"):
             object.__setattr__(self, value, number(getattr(self, value), f"{value} of a torsion spring"))
-        refuse_negative(self)
+        require_nonnegative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -226,18 +226,18 @@ class TorsionSpring(Applied):
         return self.joint.markers
 
     @property
-    def _turned(self) -> Any:
+    def _deflection(self) -> Any:
         return self.joint.angle - self.angle
 
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
         joint = self.joint
-        torque = -self.stiffness * self._turned - self.damping * joint.rate
+        torque = -self.stiffness * self._deflection - self.damping * joint.rate
         if joint.dimension == 3:
             torque = torque * joint.first.body.turn(joint.axis[0])
         return [Load(joint.first, None, -torque), Load(joint.second, None, torque)]
 
     def potential(self, bodies: Sequence[MovingBody]) -> Any:
-        return self.stiffness * self._turned**2 / 2
+        return self.stiffness * self._deflection**2 / 2
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class Drag(Applied):
         object.__setattr__(self, "at", as_marker(self.at, "drag"))
         for value in ("linear", "quadratic"):
             object.__setattr__(self, value, number(getattr(self, value), f"{value} of a drag"))
-        refuse_negative(self)
+        require_nonnegative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:

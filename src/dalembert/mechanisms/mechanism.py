@@ -136,10 +136,8 @@ class Mechanism:
         system = self.system.constrain(*held) if held else self.system
         try:
             return consistent_state(system, q, qd, t, parameters=parameters)
-        except StateError as trouble:
-            raise StateError(
-                f"the mechanism cannot be assembled from the given poses of its bodies: {trouble}"
-            ) from None
+        except StateError as error:
+            raise StateError(f"the mechanism cannot be assembled from the given poses of its bodies: {error}") from None
 
     def reactions(self, run: Trajectory, axes: str = "world") -> Reactions:
         """Return force and torque of every joint along a trajectory, on its second body at its second point.

@@ -16,9 +16,9 @@ from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.mechanisms.frames import Ground, Marker
-from dalembert.mechanisms.vectors import in_numbers
+from dalembert.mechanisms.vectors import evaluate
+from dalembert.model.expression_values import expression_values
 from dalembert.model.friction import Friction
-from dalembert.model.numerical_values import expression_values
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient
 
@@ -193,7 +193,7 @@ def _wrench(
     """Return force and torque on the second body at the second point; on the ground, the opposite of the total."""
     second = markers[1]
     on_ground = isinstance(second.body, Ground)
-    point = in_numbers(second.point, run.parameters)
+    point = evaluate(second.point, run.parameters)
     if not on_ground:
         place = second.body.place_along(_body_columns(mechanism, second.body, run.q), point)
         force, torque = _wrench_at(mechanism, second.body, run, share, place)

@@ -105,10 +105,10 @@ class Rolling(SpatialJoint):
     def __post_init__(self) -> None:
         SpatialJoint.__post_init__(self)
         object.__setattr__(self, "normal", unit(self.normal, f"normal of joint {self.name}"))
-        self._settle()
+        self._check_shape()
 
     @abstractmethod
-    def _settle(self) -> None:
+    def _check_shape(self) -> None:
         """Check the arguments that describe the shape."""
 
     @abstractmethod
@@ -139,7 +139,7 @@ class RollingBall(Rolling):
 
     radius: Any = None
 
-    def _settle(self) -> None:
+    def _check_shape(self) -> None:
         object.__setattr__(self, "radius", positive_number(self.radius, f"radius of joint {self.name}"))
 
     def offset(self, up: Any) -> Any:
@@ -159,7 +159,7 @@ class RollingDisc(Rolling):
     radius: Any = None
     axle: Any = (0, 1, 0)
 
-    def _settle(self) -> None:
+    def _check_shape(self) -> None:
         object.__setattr__(self, "radius", positive_number(self.radius, f"radius of joint {self.name}"))
         object.__setattr__(self, "axle", unit(self.axle, f"axle of joint {self.name}"))
 
@@ -186,7 +186,7 @@ class RollingEllipsoid(Rolling):
 
     axes: Any = None
 
-    def _settle(self) -> None:
+    def _check_shape(self) -> None:
         argument = f"axes of joint {self.name}"
         axes = vector(self.axes, argument, (3,))
         object.__setattr__(self, "axes", sp.ImmutableMatrix([positive_number(axis, argument) for axis in axes]))

@@ -76,7 +76,7 @@ def numbers(given: Any, argument: str, sizes: Sequence[int]) -> tuple[float, ...
     return tuple(map(float, values))
 
 
-def in_numbers(expressions: Any, parameters: Mapping[str, float]) -> NDArray[np.float64]:
+def evaluate(expressions: Any, parameters: Mapping[str, float]) -> NDArray[np.float64]:
     """Return the values of expressions of parameters."""
     values = [as_expression(e, "a point") for e in expressions]
     return np.array([float(e.subs({s: parameters[str(s)] for s in e.free_symbols})) for e in values])

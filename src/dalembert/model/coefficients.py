@@ -16,7 +16,7 @@ import sympy as sp
 
 from dalembert.errors import InputError
 from dalembert.model import graph
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.symbols import free_parameters, functions_of_time, multiplier, real_symbol, t
 from dalembert.model.system import System
 

@@ -12,7 +12,7 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.model.expressions import as_expression, as_expressions
-from dalembert.model.laws import Coefficient, SlidingLaw, as_velocity, at_rest, length, refuse_negative, squared
+from dalembert.model.laws import Coefficient, SlidingLaw, as_velocity, at_rest, length, require_nonnegative, squared
 
 Normal = Literal["ideal", "actual"]
 
@@ -224,7 +224,7 @@ def _check(law: Coulomb | Stribeck) -> None:
     object.__setattr__(law, "smoothing", width)
     if law.normal_force is not None:
         object.__setattr__(law, "normal_force", _as_normal_force(law.normal_force))
-    refuse_negative(law)
+    require_nonnegative(law)
 
 
 def as_normal_force(components: Sequence[Any]) -> Any:

@@ -88,7 +88,7 @@ class Viscous(SlidingLaw):
     def __post_init__(self) -> None:
         as_expression(self.coefficient, "`coefficient`")
         object.__setattr__(self, "velocity", as_velocity(self.velocity))
-        refuse_negative(self)
+        require_nonnegative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -114,7 +114,7 @@ class Quadratic(SlidingLaw):
     def __post_init__(self) -> None:
         as_expression(self.coefficient, "`coefficient`")
         object.__setattr__(self, "velocity", as_velocity(self.velocity))
-        refuse_negative(self)
+        require_nonnegative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -206,7 +206,7 @@ class HasCoefficients(Protocol):
     def coefficients(self) -> tuple[Coefficient, ...]: ...
 
 
-def refuse_negative(given: HasCoefficients) -> None:
+def require_nonnegative(given: HasCoefficients) -> None:
     """Raise if a coefficient is given as a negative number: a law or a damper would add energy."""
     problems = [
         f"`{name}` of {type(given).__name__} must not be negative, or it adds energy; got {value}."

@@ -53,8 +53,8 @@ def _named(names: Any, verb: str, example: str, **options: Any) -> Any:
         raise ModelError([f'`names` must hold at least one name; got {names!r}. Write `da.{verb}("{example}")`.'])
     try:
         return sp.symbols(names, **options)
-    except ValueError as trouble:
-        raise ModelError([f"`names` must be names; got {names!r}, in which there is a {trouble}."]) from None
+    except ValueError as error:
+        raise ModelError([f"`names` must be names; got {names!r}, in which there is a {error}."]) from None
 
 
 class InternalSymbol(sp.Symbol):

@@ -60,7 +60,7 @@ class StickSlipSimulation:
     def run(
         self, q0: Floats, qd0: Floats, times: Floats, *, allow_violation: bool, progress: bool | None
     ) -> Trajectory:
-        """Simulate from a start at ``times[0]`` and return the motion at all times."""
+        """Simulate from an initial state at ``times[0]`` and return the motion at all times."""
         t, t1 = float(times[0]), float(times[-1])
         y = np.concatenate([q0, qd0]).astype(float)
         dynamics = build(self.system)
@@ -94,8 +94,8 @@ class StickSlipSimulation:
                 released=segment.released(),
                 peak_speeds=segment.peak_speeds,
             )
-        except ConstraintError as refusal:
-            raise SimulationError(str(refusal), segment.end, self._partial_trajectory(times)) from None
+        except ConstraintError as error:
+            raise SimulationError(str(error), segment.end, self._partial_trajectory(times)) from None
         for contact in self.contacts:
             was, is_ = contact in segment.phase.mode.sticking, contact in phase.mode.sticking
             if was != is_:

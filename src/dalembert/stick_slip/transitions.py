@@ -20,7 +20,7 @@ from dalembert.stick_slip.phases import Phase
 from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
 MAX_DIRECTION_ITERATIONS = 200
-"""Iterations for the direction in which a contact starts to slide; small steps correct what is left."""
+"""Iterations for the direction in which a contact starts to slide; small steps correct the remaining error."""
 
 REST_SPEED = 1e-14
 """Sliding speed, relative to all velocities, that is rounding only."""
@@ -73,7 +73,7 @@ def _prescribed_slip(
 ) -> dict[Contact, Floats]:
     """Return the contacts at rest whose velocity the constraints prescribe, with the direction of their motion.
 
-    The direction is zero for a contact that stays at rest: the constraints carry the load, and friction none of it.
+    The direction is zero for a contact that stays at rest: the constraints carry the whole load, and friction none.
     """
     if not resting or not before.mode.system.constraints:
         return {}

@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.array_types import Floats
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.symbols import plain_multiplier
 from dalembert.model.system import System
 
