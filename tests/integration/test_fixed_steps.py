@@ -205,7 +205,7 @@ class Refusing:
 
 def test_what_the_driver_says(monkeypatch):
     monkeypatch.setattr(cuda, "_driver", Refusing)
-    with pytest.raises(da.DeviceError, match="cuInit says: error 2"):
+    with pytest.raises(da.DeviceError, match="CUDA call `cuInit` failed: error 2"):
         cuda.GpuDevice()
 
 
