@@ -35,9 +35,9 @@ def test_velocities_that_imply_a_position() -> None:
 @pytest.mark.parametrize(
     ("q", "qd", "misses"),
     [
-        ((0, 1, 0), (1, 0, 0), "misses it by 1.0e+00 at `q`."),
-        ((0, 1, 0), (0, 0, 0), "misses it by 1.0e+00 at `q`."),
-        ((0, 0, 0), (0, 2, 0), "misses it by 2.0e+00 at `qd`."),
+        ((0, 1, 0), (1, 0, 0), "violates it by 1.0e+00 at `q`."),
+        ((0, 1, 0), (0, 0, 0), "violates it by 1.0e+00 at `q`."),
+        ((0, 0, 0), (0, 2, 0), "violates it by 2.0e+00 at `qd`."),
         ((0, 0, 0), (0, 0, 0), "adds it."),
     ],
 )
