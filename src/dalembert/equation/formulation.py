@@ -57,6 +57,9 @@ class Formulation(ABC):
     """How many times what a solution misses is solved for in turn and added to it: the digits that its method loses."""
     compromises: bool = False
     """Whether contradictory constraints are meant to be given, and met as well as possible."""
+    uses_engine: bool = False
+    """Whether accelerations along a run are those of the engines, of machine code and of JAX, which solve the equation
+    as ``Factored`` does; a formulation that says so must have the same solution, redundant rows included."""
 
     @abstractmethod
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:

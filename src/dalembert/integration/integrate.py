@@ -240,8 +240,8 @@ class _Integration:
     def _cross_force_kink(self, native: NativeSteps, end: float) -> StepBatch | None:
         """Take one step within a tolerance of Euler's, where forces have a kink that no error estimate resolves.
 
-        Its end is known to the tolerance, however the forces change within it. Where the motion itself changes abruptly,
-        by a blow-up or a constraint that jumps, there is no such step.
+        Its end is known to the tolerance, however the forces change within it. Where the motion itself changes
+        abruptly, by a blow-up or a constraint that jumps, there is no such step.
         """
         y, t = self.here
         if self.kinks >= MOST_KINKS or not native.accepts(y, t):

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, damping_rates
-from dalembert.equation.factored import Factored
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import StepBatch
 from dalembert.levels import level_numbers
 from dalembert.linear_algebra import independent_rows
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.elimination import needs_refinement
+from dalembert.native.protocol import NativeDynamics, Rates
 from dalembert.native.step_control import UNRELIABLE, settings_of
 from dalembert.native.stepper import FINISHED
 from dalembert.native.tableau import Tableau
@@ -47,14 +47,14 @@ class NativeSteps:
     def begin(self, y: Floats, t: float) -> None:
         """Choose rows where none are in use yet."""
         if self.engine is None:
-            native: Any = self.dynamics.native
+            native = native_of(self.dynamics)
             # where some are left out, which of them depends on the state and the numbers: not on what came before
             if native.usual_rows is None or len(native.usual_rows) < len(self.dynamics.levels):
                 native.usual_rows = rows_for(self.dynamics, y, t, self.p)
             self._use(native.usual_rows, y, t)
 
     def _use(self, rows: tuple[int, ...], y: Floats, t: float) -> None:
-        native: Any = self.dynamics.native
+        native = native_of(self.dynamics)
         refined = is_refined(self.dynamics, rows, y, t, self.p)
         self.rows, self.engine = (
             rows,
@@ -143,14 +143,20 @@ class NativeSteps:
         return found, well_conditioned
 
 
-def cure_of(drift: Drift, levels: tuple[str, ...]) -> tuple[int | None, Any]:
+def native_of(dynamics: Dynamics) -> NativeDynamics:
+    """The system in machine code, for those that know that it has one."""
+    assert dynamics.native is not None
+    return dynamics.native
+
+
+def cure_of(drift: Drift, levels: tuple[str, ...]) -> tuple[int | None, Rates]:
     """Iterations of a projection and stabilising rates, None where a drift cure has none."""
     return drift.projections or None, damping_rates(levels, drift.gains())
 
 
 def is_refined(dynamics: Dynamics, rows: tuple[int, ...], y: Floats, t: float, p: Floats) -> bool:
     """Whether the compiled equations need refinement with these rows, by the masses at a state."""
-    native: Any = dynamics.native
+    native = native_of(dynamics)
     if not rows or not native.masses_differ:
         return False
     n = len(y) // 2
@@ -165,7 +171,7 @@ def rows_for(
 
     Where no choice can be made it is ``otherwise``, which is all of them too if it is not said.
     """
-    native: Any = dynamics.native
+    native = native_of(dynamics)
     rows = tuple(range(len(dynamics.levels))) if otherwise is None else otherwise
     if native.needs_multipliers:
         return rows
@@ -205,8 +211,8 @@ def at_own_level(levels: tuple[str, ...], position: Any, velocity: Any, accelera
 
 def in_machine_code(dynamics: Dynamics, method: Any) -> bool:
     """Whether a system has what it takes, and a method is not too special."""
-    usual = isinstance(method.formulation, Factored) and method.drift.in_machine_code
-    return usual and dynamics.native is not None and dynamics.native.possible
+    usual = method.formulation.uses_engine and method.drift.in_machine_code
+    return usual and dynamics.machine_code is not None
 
 
 def native_steps(dynamics: Dynamics, method: Any, p: Any) -> NativeSteps | None:
