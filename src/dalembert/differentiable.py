@@ -183,8 +183,8 @@ def _is_off(terms: Terms, q: Array, qd: Array) -> Array:
 
 def _with_events(dynamics: Dynamics, moments: Any) -> Any:
     """The times at which steps end: outputs, and the events of functions of time that no parameter moves."""
-    native: Any = dynamics.native
-    if native is None or not native.possible or native.time_functions is None or native.parameters_of_time:
+    native = dynamics.machine_code
+    if native is None or native.time_functions is None or native.parameters_of_time:
         return moments
     found = segments_of(dynamics, np.zeros(len(dynamics.parameters)), float(moments[0]), float(moments[-1]))
     short = [np.arange(part.start, part.end, part.max_step) for part in found if np.isfinite(part.max_step)]

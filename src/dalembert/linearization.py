@@ -140,9 +140,10 @@ class Nearby(NamedTuple):
 
 def _along(dynamics: Dynamics, x: Floats, t: float, p: Any) -> Nearby:
     n = len(x) // 2
-    if dynamics.native is not None and dynamics.native.possible:
+    native = dynamics.machine_code
+    if native is not None:
         rows = independent_rows(np.asarray(terms_at(dynamics, x[:n], x[n:], t, p).A))
-        acceleration, slopes, across = dynamics.native.small_changes(rows, x, t, p)
+        acceleration, slopes, across = native.small_changes(rows, x, t, p)
         jacobian = np.vstack([np.eye(2 * n)[n:], slopes])
         slope = np.concatenate([x[n:], acceleration])
     else:

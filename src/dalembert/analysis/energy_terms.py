@@ -16,13 +16,12 @@ from jax import Array, lax
 from dalembert.analysis.ledger import Entry, Ledger
 from dalembert.analysis.quadrature import Leg, nodes_along, whole_run
 from dalembert.equation.dynamics import Dynamics, damping_rates, stabilised
-from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, solve
 from dalembert.integration.abrupt_changes import impulse_work
 from dalembert.integration.compiled import SOON_READY, kept_by_dynamics
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import shortest_multipliers
+from dalembert.integration.native_steps import native_of, shortest_multipliers
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.linear_algebra import independent_rows
@@ -124,8 +123,7 @@ def _gathered(ledger_source: Any, leg: Leg, entries: int) -> Any:
 
 def _ledger_terms(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p: Any) -> Any:
     """The accounts at k states as NumPy arrays: by machine code where it answers for all of them, else by JAX."""
-    known = dynamics.native is not None and dynamics.native.possible
-    if known and isinstance(method.formulation, Factored):
+    if dynamics.machine_code is not None and method.formulation.uses_engine:
         found = _native_terms(dynamics, method, q, qd, t, p)
         if found is not None:
             return found
@@ -147,7 +145,7 @@ def _native_terms(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p
     A = np.asarray(terms_at(dynamics, q[0], qd[0], t[0], p).A)
     rows, m = independent_rows(A), len(A)
     rates = damping_rates(dynamics.levels, method.drift.gains())
-    terms = dynamics.native.energy_terms(tuple(rows), rates, np.concatenate([q, qd], axis=1), t, p)
+    terms = native_of(dynamics).energy_terms(tuple(rows), rates, np.concatenate([q, qd], axis=1), t, p)
     if not (terms["well_conditioned"] == 1.0).all():
         return None
     A, multipliers, reactions = (

@@ -8,7 +8,6 @@ output, and those whose constraint rows change their orientation are integrated 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from dalembert.integration.bifurcations import crossings
 from dalembert.integration.default_tolerances import with_tolerances
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import in_machine_code, rows_for
+from dalembert.integration.native_steps import in_machine_code, native_of, rows_for
 from dalembert.integration.progress import Progress
 from dalembert.integration.step_monitor import turned
 
@@ -34,8 +33,8 @@ class Bifurcations:
     def __init__(self, dynamics: Dynamics, method: Method, times: Floats, count: int):
         self.dynamics, self.times = dynamics, times
         self.method = replace(method, step=None)  # a member with a fixed step is integrated again with adaptive steps
-        native: Any = dynamics.native
-        possible = bool(dynamics.constraints) and in_machine_code(dynamics, method) and not native.constant_rows
+        possible = bool(dynamics.constraints) and in_machine_code(dynamics, method)
+        possible = possible and not native_of(dynamics).constant_rows
         self.selected = np.unique(np.linspace(0, count - 1, MAX_EXAMINED).astype(int)) if possible else np.empty(0, int)
         self.examined = self.reintegrated = 0
         self.found: dict[int, list[float]] = {}
@@ -48,13 +47,12 @@ class Bifurcations:
                 self._examine(int(first + k), members.y[:, k].copy(), members.p[:, k].copy(), states[k])
 
     def _examine(self, number: int, start: Floats, p: Floats, states: Floats) -> None:
-        native: Any = self.dynamics.native
         t0, t1 = float(self.times[0]), float(self.times[-1])
         rows = list(rows_for(self.dynamics, start, t0, p))
         if not rows or self.reintegrated >= MAX_REINTEGRATED:
             return
         seen = (self.times, states) if len(states) == len(self.times) else ([t0, t1], np.vstack([start, states]))
-        A = native.rows_of_many(np.asarray(seen[1]), np.asarray(seen[0]), p)
+        A = native_of(self.dynamics).rows_of_many(np.asarray(seen[1]), np.asarray(seen[0]), p)
         if not turned(A[:, rows]).any():
             return
         self.reintegrated += 1

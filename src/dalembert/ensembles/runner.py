@@ -20,7 +20,7 @@ from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.default_tolerances import USUAL_ATOL, with_tolerances
 from dalembert.integration.failure import IMPLICIT, SO_FAR
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, rows_for
+from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, native_of, rows_for
 from dalembert.integration.run import run
 from dalembert.integration.start_states import OR_ALLOW_IT
 from dalembert.integration.time_segments import Segment, segments_of
@@ -141,7 +141,7 @@ class EnsembleRunner:
     def _grouped(self, members: Members) -> list[tuple[Any, list[Segment]]]:
         """Return members grouped by the segments of time of their parameters; those in too many groups are omitted."""
         begin, end = float(self.times[0]), float(self.times[-1])
-        native: Any = self.dynamics.native
+        native = native_of(self.dynamics)
         if native.time_functions is None:
             return [(slice(None), [Segment(begin, end)])]
         kinds, kind = np.unique(members.p[native.parameters_of_time], axis=1, return_inverse=True)
@@ -190,12 +190,13 @@ class EnsembleRunner:
     def _compiled(self, y: Floats, p: Floats) -> Any:
         """Return the compiled integrator for the rows that are independent at a member's initial state."""
         if self._integrator is None:
-            native: Any = self.dynamics.native
             rows = rows_for(self.dynamics, y, float(self.times[0]), p)
             cure = cure_of(self.method.drift, self.dynamics.levels)
             kind = GpuMotionBatch if self.on_gpu else MotionBatch
             refined = is_refined(self.dynamics, rows, y, float(self.times[0]), p)
-            made = native.motions(rows, *cure, kind, self.method.tableau, refined)
+            tableau = self.method.tableau
+            assert tableau is not None  # an ensemble takes no diffrax solver
+            made = native_of(self.dynamics).motions(rows, *cure, kind, tableau, refined)
             self._integrator, self._rows = made if self.on_gpu else _multithreaded(made), rows
         return self._integrator
 

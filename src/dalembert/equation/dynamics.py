@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.arrays import namespace_of
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import NonidealForces
 from dalembert.equation.stacked_least_squares import at_time
@@ -27,6 +26,8 @@ from dalembert.tolerances import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array
+
+    from dalembert.native.protocol import NativeDynamics
 
 
 class Watch(NamedTuple):
@@ -94,7 +95,7 @@ class Dynamics:
     parameters: tuple[str, ...]
     levels: tuple[str, ...]
     compile: Callable[[], Compiled]
-    native: Any = None
+    native: NativeDynamics | None = None
     laws: tuple[tuple[str, str], ...] = ()
     law_remarks: tuple[str, ...] = ()
     law_multipliers: tuple[int, ...] = ()
@@ -124,9 +125,13 @@ class Dynamics:
     @property
     def knows_energy(self) -> bool:
         """Whether there is a Lagrangian; does not compile anything where that is known without."""
-        if self.native is not None and self.native.possible:
-            return self.native.source.energy is not None
-        return self.energy is not None
+        native = self.machine_code
+        return self.energy is not None if native is None else native.knows_energy
+
+    @property
+    def machine_code(self) -> NativeDynamics | None:
+        """The system in machine code if everything in it has a counterpart there, else None."""
+        return self.native if self.native is not None and self.native.possible else None
 
     @property
     def engine(self) -> Engine:
@@ -147,7 +152,7 @@ class Dynamics:
         terms = self.terms(q, qd, t, p)
         formulation = at_time(formulation, t, *terms.A.shape)
         b = stabilised(terms, self.levels, gains)
-        if gains is not None and isinstance(formulation, Factored):
+        if gains is not None and formulation.uses_engine:
             # off the constraints the terms of redundant rows may differ: those of the rows in use are integrated
             rows = self.engine.watch(q, qd, t, p).rows
             b = terms.A @ self.engine.acceleration(q, qd, t, p, rows, gains)
@@ -157,8 +162,8 @@ class Dynamics:
     def acceleration(
         self, q: Array, qd: Array, t: Any, p: Any, rows: Any, gains: Gains | None, formulation: Formulation
     ) -> Array:
-        """The acceleration for a time integrator: the engine's if the formulation is the default one."""
-        if isinstance(formulation, Factored):
+        """The acceleration for a time integrator: the engine's if the formulation uses that."""
+        if formulation.uses_engine:
             return self.engine.acceleration(q, qd, t, p, rows, gains)
         terms = self.terms(q, qd, t, p)
         b = stabilised(terms, self.levels, gains)

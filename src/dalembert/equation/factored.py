@@ -25,6 +25,8 @@ class Factored(Formulation):
     A row is dependent when less than ``RANK_TOLERANCE`` (1e-10) of its length is left after orthogonalisation.
     """
 
+    uses_engine = True
+
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
         return geometry.half, A, geometry.rows
 

@@ -58,6 +58,9 @@ class Formulation(ABC):
     """Number of steps of iterative refinement, which restore the digits that the method loses."""
     compromises: bool = False
     """Whether contradictory constraints are accepted, and satisfied as well as possible."""
+    uses_engine: bool = False
+    """Whether accelerations along a run are those of the engines, compiled or by JAX, which solve the equation as
+    ``Factored`` does; such a formulation must have the same solution, redundant rows included."""
 
     @abstractmethod
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:

@@ -81,7 +81,7 @@ def _jumped(
 
 def contradiction_at(dynamics: Dynamics, y: Floats, t: float, p: Any) -> str:
     """Return a message that names a redundant constraint violated at the end of a motion; empty if there is none."""
-    if dynamics.native is None or not dynamics.native.possible or not np.isfinite(y).all():
+    if dynamics.machine_code is None or not np.isfinite(y).all():
         return ""
     q, qd = np.split(y, 2)
     used = rows_for(dynamics, y, t, np.array([float(value) for value in p]))

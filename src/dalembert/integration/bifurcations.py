@@ -18,7 +18,7 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.drift import Projection
 from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import NativeSteps
+from dalembert.integration.native_steps import NativeSteps, native_of
 from dalembert.integration.step_monitor import DoubtfulStep, turned
 
 PARTS = 33
@@ -54,7 +54,7 @@ def crossings(dynamics: Dynamics, method: Method, path: Path, p: Any) -> list[fl
         time
         for step in path.monitor.doubtful
         if not any(step.end > start and step.start < end for start, end in covered)
-        for time in _within_step(dynamics.native, steps, step)
+        for time in _within_step(steps, step)
     ]
 
 
@@ -64,7 +64,7 @@ def _native_steps(dynamics: Dynamics, method: Method, p: Floats) -> NativeSteps:
     return NativeSteps(dynamics, drift, p, method.rtol, method.atol)
 
 
-def _within_step(native: Any, steps: NativeSteps, step: DoubtfulStep) -> list[float]:
+def _within_step(steps: NativeSteps, step: DoubtfulStep) -> list[float]:
     """Return the times at which rank is lost within a step; there are none if the rows merely rotate."""
     steps.begin(step.y, step.start)
     settings = steps.settings(step.start, step.end, len(step.y))
@@ -77,7 +77,7 @@ def _within_step(native: Any, steps: NativeSteps, step: DoubtfulStep) -> list[fl
         )
         if not np.isfinite(states).all():
             return [(first, last)]  # the equations break down inside: the whole interval counts
-        found = np.flatnonzero(turned(native.rows_of_many(states, times, steps.p)[:, step.rows]))
+        found = np.flatnonzero(turned(native_of(steps.dynamics).rows_of_many(states, times, steps.p)[:, step.rows]))
         return [(float(times[k]), float(times[k + 1])) for k in found]
 
     return _refined(changes, step.start, step.end)

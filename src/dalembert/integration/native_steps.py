@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, damping_rates
-from dalembert.equation.factored import Factored
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import StepBatch
 from dalembert.levels import level_numbers
 from dalembert.linear_algebra import independent_rows
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.elimination import needs_refinement
+from dalembert.native.protocol import NativeDynamics, Rates
 from dalembert.native.step_control import UNRELIABLE, settings_of
 from dalembert.native.stepper import FINISHED
 from dalembert.native.tableau import Tableau
@@ -47,14 +47,14 @@ class NativeSteps:
     def begin(self, y: Floats, t: float) -> None:
         """Select rows if none are in use yet."""
         if self.engine is None:
-            native: Any = self.dynamics.native
+            native = native_of(self.dynamics)
             # among redundant rows the selection depends on state and parameters, so one of an earlier run is not reused
             if native.usual_rows is None or len(native.usual_rows) < len(self.dynamics.levels):
                 native.usual_rows = rows_for(self.dynamics, y, t, self.p)
             self._use(native.usual_rows, y, t)
 
     def _use(self, rows: tuple[int, ...], y: Floats, t: float) -> None:
-        native: Any = self.dynamics.native
+        native = native_of(self.dynamics)
         refined = is_refined(self.dynamics, rows, y, t, self.p)
         self.rows, self.engine = (
             rows,
@@ -144,14 +144,20 @@ class NativeSteps:
         return found, well_conditioned
 
 
-def cure_of(drift: Drift, levels: tuple[str, ...]) -> tuple[int | None, Any]:
+def native_of(dynamics: Dynamics) -> NativeDynamics:
+    """Return the compiled form of a system that is known to have one."""
+    assert dynamics.native is not None
+    return dynamics.native
+
+
+def cure_of(drift: Drift, levels: tuple[str, ...]) -> tuple[int | None, Rates]:
     """Return the iterations of a projection and the stabilising rates, None where a drift cure has none."""
     return drift.projections or None, damping_rates(levels, drift.gains())
 
 
 def is_refined(dynamics: Dynamics, rows: tuple[int, ...], y: Floats, t: float, p: Floats) -> bool:
     """Return whether the compiled solution for these rows needs refinement, judged by the masses at a state."""
-    native: Any = dynamics.native
+    native = native_of(dynamics)
     if not rows or not native.masses_differ:
         return False
     n = len(y) // 2
@@ -166,7 +172,7 @@ def rows_for(
 
     If M or A admit no selection, the result is ``otherwise``, by default all rows.
     """
-    native: Any = dynamics.native
+    native = native_of(dynamics)
     rows = tuple(range(len(dynamics.levels))) if otherwise is None else otherwise
     if native.needs_multipliers:
         return rows
@@ -206,8 +212,8 @@ def at_own_level(levels: tuple[str, ...], position: Any, velocity: Any, accelera
 
 def in_machine_code(dynamics: Dynamics, method: Any) -> bool:
     """Return whether the compiled integrator supports a system and the formulation and drift cure of a method."""
-    usual = isinstance(method.formulation, Factored) and method.drift.in_machine_code
-    return usual and dynamics.native is not None and dynamics.native.possible
+    usual = method.formulation.uses_engine and method.drift.in_machine_code
+    return usual and dynamics.machine_code is not None
 
 
 def native_steps(dynamics: Dynamics, method: Any, p: Any) -> NativeSteps | None:

@@ -12,7 +12,6 @@ from dalembert.array_types import Floats
 from dalembert.equation.answer_checks import refuse_trouble, require_fit
 from dalembert.equation.array_engine import array_engine
 from dalembert.equation.dynamics import Dynamics, Terms
-from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.errors import SimulationError, StateError
@@ -48,7 +47,7 @@ def run(
     require_fit(method.formulation, len(q0), len(dynamics.constraints))
     projected = method.drift.projections > 0
     notes = require_start(dynamics, q0, qd0, times[0], p, allow_violation=allow_violation, projected=projected)
-    if not isinstance(method.formulation, Factored):
+    if not method.formulation.uses_engine:
         refuse_start(dynamics, method, q0, qd0, times[0], p)
     t1 = float(times[-1])
     method = with_tolerances(dynamics, method, q0, qd0, times[0], p)
@@ -123,7 +122,7 @@ MOST_STOPS = 100
 def refuse_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> None:
     """Raise an error if there is no valid acceleration at the start."""
     # the default formulation stabilises only the rows in use: a contradiction shows in the unstabilised rows
-    gains = None if isinstance(method.formulation, Factored) else method.drift.gains()
+    gains = None if method.formulation.uses_engine else method.drift.gains()
     answer = answer_at(dynamics, q0, qd0, t0, p, method.formulation, gains)
     refuse_paradox(dynamics, answer, q0, qd0, t0)
     refuse_trouble(answer, method.formulation, dynamics.constraints)

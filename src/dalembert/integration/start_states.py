@@ -29,8 +29,9 @@ class State(NamedTuple):
 
 def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     """Return the terms of the equation of motion at one state, as NumPy arrays."""
-    if dynamics.native is not None and dynamics.native.possible:
-        return Terms(*dynamics.native.terms(q, qd, t, p))
+    native = dynamics.machine_code
+    if native is not None:
+        return Terms(*native.terms(q, qd, t, p))
     require("jax")
     from dalembert.integration.compiled import compiled_terms
 
@@ -49,7 +50,7 @@ def require_start(
     With ``allow_violation`` the constraints are not checked. The result are notes on how far projection moves a start
     that misses the constraints by more than rounding, if it is ``projected``.
     """
-    native: Any = dynamics.native
+    native = dynamics.native
     if native is not None and native.usual_rows is not None:
         fine, exact, _ = native.start(np.concatenate([q, qd]), float(t), p)
         if fine and (exact or not projected):

@@ -12,7 +12,6 @@ from dalembert.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import contradiction, require_positive, require_small_residual
 from dalembert.equation.dynamics import Dynamics, Terms, stabilised
-from dalembert.equation.factored import Factored
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import answer_of
 from dalembert.equation.painleve import refuse_undetermined
@@ -20,7 +19,7 @@ from dalembert.equation.stacked_least_squares import at_time
 from dalembert.errors import ConstraintError, MassMatrixError
 from dalembert.extras import require
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import at_own_level, rows_for
+from dalembert.integration.native_steps import at_own_level, native_of, rows_for
 from dalembert.stabilisation import Gains
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
 
@@ -32,18 +31,18 @@ def answer_at(
 
     With ``gains`` the right side includes Baumgarte's terms.
     """
-    if not answers_by_numpy(dynamics):
+    native = dynamics.native
+    if native is None or not native.answers:
         # imported here, since this module imports JAX
         require("jax")
         from dalembert.integration.compiled import compiled_answer
 
         return compiled_answer(dynamics, q, qd, t, p, formulation, gains)
-    native: Any = dynamics.native
     at_t = at_time(formulation, float(t), len(dynamics.constraints), len(dynamics.coordinates))
     terms = Terms(*native.terms(q, qd, t, p))
     with np.errstate(all="ignore"):  # callers check for values that are not finite
         b = stabilised(terms, dynamics.levels, gains)
-        if gains is not None and isinstance(formulation, Factored):
+        if gains is not None and formulation.uses_engine:
             # as in ``Dynamics.answer``: only the rows in use are stabilised when integrating
             rows = list(rows_for(dynamics, np.concatenate([q, qd]), float(t), np.array([float(x) for x in p])))
             b = terms.A @ answer_of(at_t, terms.M, terms.Q, terms.A[rows], b[rows], None).acceleration
@@ -65,7 +64,7 @@ def numpy_outputs(dynamics: Dynamics, method: Method, t: Floats, y: Floats, p: A
     lines: list[dict[str, Any]] = []
     for time, state in zip(t, y, strict=True):
         q, qd = state[:n], state[n:]
-        terms = Terms(*dynamics.native.terms(q, qd, time, p))
+        terms = Terms(*native_of(dynamics).terms(q, qd, time, p))
         answer = answer_at(dynamics, q, qd, time, p, method.formulation, gains)
         residual = terms.A @ answer.acceleration - terms.b
         own: dict[str, Any] = {name: getattr(answer, name) for name in ANSWER_FIELDS}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import rows_for
+from dalembert.integration.native_steps import native_of, rows_for
 from dalembert.native.step_control import ABRUPT
 
 LONG = 3.0
@@ -47,16 +47,15 @@ class StepMonitor:
         self.dynamics, self.method = dynamics, method
         self.doubtful: list[DoubtfulStep] = []
         self.kinks: dict[int, list[float]] = {}
-        native: Any = dynamics.native
-        self.native: Any = native if native is not None and native.possible else None
+        native = dynamics.machine_code
         self.p = np.array([float(value) for value in p])
         self.work = 0.0
         m, n = len(dynamics.constraints), len(dynamics.coordinates)
         self.entries = m * m * n
-        possible = m > 0 and native is not None and native.possible
+        possible = m > 0 and native is not None
         uncorrected = method.drift.in_machine_code and not method.drift.projections
         self.checks_kinks = possible and method.step is None and uncorrected
-        self.checks_rows = m > 0 and self.native is not None and not self.native.constant_rows
+        self.checks_rows = m > 0 and native is not None and not native.constant_rows
 
     def see(self, t: float, y: Floats, times: Floats, states: Floats, rows: tuple[int, ...] | None) -> None:
         """Examine steps (k,) with states (k, 2n) after a state y at t; ``rows`` are those in use, if known."""
@@ -76,7 +75,7 @@ class StepMonitor:
         """Collect the steps in which the rows change their orientation, and unusually long ones."""
         if not rows:
             return
-        A = self.native.rows_of_many(y, t, self.p)
+        A = native_of(self.dynamics).rows_of_many(y, t, self.p)
         doubtful = turned(A if len(rows) == A.shape[1] else A[:, list(rows)])
         steps = t[1:] - t[:-1]
         if steps.max() > LONG * (t[-1] - t[0]) / len(steps):
@@ -91,7 +90,7 @@ class StepMonitor:
 
         Only constraints in use are considered: redundant ones are not stabilised by their own rates.
         """
-        terms = self.native.terms_of_many(y, t, np.broadcast_to(self.p, (len(t), len(self.p))))
+        terms = native_of(self.dynamics).terms_of_many(y, t, np.broadcast_to(self.p, (len(t), len(self.p))))
         A, position, velocity = np.abs(terms[2]), terms[4], terms[5]
         n = A.shape[2]
         allowed = ABRUPT * (np.asarray(self.method.atol) + self.method.rtol * np.abs(y))

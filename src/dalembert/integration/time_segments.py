@@ -58,10 +58,9 @@ class Segment(NamedTuple):
 
 def segments_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[Segment]:
     """Return the segments of a span for the explicit functions of time of a system."""
-    native: Any = dynamics.native
-    if native is None or not native.possible or native.time_functions is None:
-        return [Segment(t0, t1)]
-    return segments(lambda t: native.time_functions(t, p), t0, t1)
+    native = dynamics.machine_code
+    functions = None if native is None else native.time_functions
+    return segments(None if functions is None else lambda t: functions(t, p), t0, t1)
 
 
 def with_stops(found: list[Segment], stops: Sequence[float]) -> list[Segment]:

@@ -86,6 +86,11 @@ class NativeSystem:
         return any(len({M[i][i] for i in own}) > 1 for own in touched)
 
     @property
+    def knows_energy(self) -> bool:
+        """Whether the system has a Lagrangian."""
+        return self.source.energy is not None
+
+    @property
     def needs_multipliers(self) -> bool:
         """True if a law uses a multiplier, which redundant constraints may leave undetermined."""
         return self.source.laws is not None and bool(self.source.laws.used)
