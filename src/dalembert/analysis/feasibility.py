@@ -92,7 +92,7 @@ def conflicts(
 
 
 def exception_to(model: Model, point: Point, level: Level, rows: Sequence[int], fixed: Fixed) -> RelaxedState | None:
-    """A point with other parameters or at another time at which constraints in conflict agree, if one is found."""
+    """Return a point with other parameters or at another time at which conflicting constraints agree, or None."""
     position, velocity = _intersection(model.position, rows), _intersection(model.velocity, rows)
     chosen = {
         "position": Rows(position),

@@ -65,7 +65,7 @@ def singular_places(form: StandardForm) -> SingularPlaces:
 
 
 def _state(form: StandardForm) -> list[Any]:
-    """The coordinates, and time, on which the mass matrix depends."""
+    """Return the coordinates, and time, on which the mass matrix depends."""
     present: set[Any] = set().union(*(graph.free_symbols(e) for row in form.mass_matrix for e in row))
     return [s for s in (*form.symbols.q, form.symbols.time) if s in present]
 
