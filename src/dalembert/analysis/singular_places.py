@@ -25,8 +25,8 @@ STARTS = 12
 FARTHEST = 1e3
 """Largest coordinate of a zero: a determinant that only tends to zero at infinity has none."""
 RELATIVE_ZERO = 1e-8
-"""A minimum of |f| below this fraction of its value at the start is a zero: at a double zero, double precision gives
-half of the digits of the argument and so this value."""
+"""A minimum of |f| below this fraction of its value at the start is a zero: far above rounding, because minimization
+converges only linearly towards a double zero."""
 MINIMIZER_TOLERANCE = 1e-15
 """Tolerances of the minimization, near rounding: it ends when no further progress is possible."""
 UNDEFINED = 1e9
