@@ -65,11 +65,7 @@ def _drift(drift: Any) -> Drift:
 
 
 def _solver(solver: Any, step: float | None) -> Any:
-<<<<<<< HEAD
-    """A diffrax solver or a tableau that can do what is asked of it, or None for the default one."""
-=======
-    """Return a diffrax solver that supports the kind of steps, or None for the default solver."""
->>>>>>> words-b
+    """Return a diffrax solver or a tableau that supports the kind of steps, or None for the default solver."""
     if solver is None:
         return None
     if isinstance(solver, Tableau):

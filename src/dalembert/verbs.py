@@ -131,51 +131,46 @@ def simulate(
 ) -> Trajectory:
     """Simulate the motion of a system from a given start, and return it at given times.
 
-        Parameters
-        ----------
-        q0, qd0            coordinates and velocities at ``times[0]``; they must satisfy the constraints
-        times              increasing times of the output; they do not influence the steps
-        parameters         a value for every constant of the model
-        rtol, atol         tolerances of the error per step. ``atol`` left out follows the scales of the start: 1e-11 for
-                           coordinates and velocities of the order of one, in proportion for smaller and larger ones
-        drift              ``da.Projection()``, ``da.Baumgarte(alpha, beta)`` or None
-    <<<<<<< HEAD
+    Parameters
+    ----------
+    q0, qd0            coordinates and velocities at ``times[0]``; they must satisfy the constraints
+    times              increasing times of the output; they do not influence the steps
+    parameters         a value for every constant of the model
+    rtol, atol         tolerances of the error per step. ``atol`` left out follows the scales of the start: 1e-11 for
+                       coordinates and velocities of the order of one, in proportion for smaller and larger ones
+    drift              ``da.Projection()``, ``da.Baumgarte(alpha, beta)`` or None
         solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems, or
-                           the tableau of an explicit Runge–Kutta method, for machine code; when left out, Dormand and
-                           Prince's method of order 8, in machine code where the system allows
-    =======
-        solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems;
-                           when left out, the Dormand–Prince method of order 8, natively compiled if the system allows
-    >>>>>>> words-b
-        formulation        ``da.Factored()`` when left out
-        step               a fixed step size instead of an adaptive one, for the classical Runge–Kutta method of order 4
-                           unless a ``solver`` is given; outputs between two steps are reached by one shorter step
-        max_step           the longest adaptive step. Explicit functions of time are sampled beforehand, so that neither
-                           their jumps nor pulses longer than about 1/8000 of the run are missed; for shorter pulses, and
-                           for a ``da.FunctionSystem``, pass a step that resolves them
-        max_steps          largest number of steps
-        allow_violation    start from a state that does not satisfy the constraints
-        progress           True or False to show or hide the progress bar; by default it appears on a terminal after two
-                           seconds
+                       the tableau of an explicit Runge–Kutta method for the compiled integrator; when left out, the
+                       Dormand–Prince method of order 8, natively compiled if the system allows
+    formulation        ``da.Factored()`` when left out
+    step               a fixed step size instead of an adaptive one, for the classical Runge–Kutta method of order 4
+                       unless a ``solver`` is given; outputs between two steps are reached by one shorter step
+    max_step           the longest adaptive step. Explicit functions of time are sampled beforehand, so that neither
+                       their jumps nor pulses longer than about 1/8000 of the run are missed; for shorter pulses, and
+                       for a ``da.FunctionSystem``, pass a step that resolves them
+    max_steps          largest number of steps
+    allow_violation    start from a state that does not satisfy the constraints
+    progress           True or False to show or hide the progress bar; by default it appears on a terminal after two
+                       seconds
 
-        Raises
-        ------
-        InputError         missing, unknown, misshapen or non-finite numbers; times that do not increase; parameters that
-                           make a coefficient of friction or damping negative
-        StateError         a start that does not satisfy the constraints
-        MassMatrixError, ConstraintError    as for ``da.motion``, at the start
-        SimulationError    the motion could not be continued; carries the trajectory so far
-        PainleveError      friction has no reaction, or several; carries the trajectory so far
+    Raises
+    ------
+    InputError         missing, unknown, misshapen or non-finite numbers; times that do not increase; parameters that
+                       make a coefficient of friction or damping negative
+    StateError         a start that does not satisfy the constraints
+    MassMatrixError, ConstraintError    as for ``da.motion``, at the start
+    SimulationError    the motion could not be continued; carries the trajectory so far
+    PainleveError      friction has no reaction, or several; carries the trajectory so far
 
-        Examples
-        --------
-        >>> import dalembert as da
-        >>> x, y = da.coordinates("x y")
-        >>> rod = da.Constraint(x**2 + y**2 - 1, name="rod")
-        >>> pendulum = da.System((x, y), [[1, 0], [0, 1]], (0, -10), rod)
-        >>> run = da.simulate(pendulum, (1, 0), (0, 0), [0, 1, 2])
-        >>> bool(abs(run.violation).max() < 1e-12)
-        True
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+    >>> pendulum = da.System((x, y), [[1, 0], [0, 1]], (0, -10), rod)
+    >>> run = da.simulate(pendulum, (1, 0), (0, 0), [0, 1, 2])
+    >>> bool(abs(run.violation).max() < 1e-12)
+    True
     """
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
