@@ -198,7 +198,7 @@ OFF = (
 
 UNFINISHED = (
     "the motion must be continued to the last time; it ended before. Raise `max_steps`, or call the flow, or "
-    "`da.simulate`, with these numbers outside of JAX's transformations, which tells why."
+    "`da.simulate`, with these numbers outside of JAX's transformations, to see the reason."
 )
 
 RESTS = (

@@ -49,15 +49,15 @@ class Formulation(ABC):
     """
 
     positive_mass: bool = True
-    """Whether M must be positive definite."""
+    """True if M must be positive definite."""
     semidefinite_mass: bool = False
-    """Whether M may be singular, but not indefinite."""
+    """True if M may be singular, but not indefinite."""
     independent_rows: bool = False
-    """Whether A must have full row rank."""
+    """True if A must have full row rank."""
     refinements: int = 1
     """Number of steps of iterative refinement, which restore the digits that the method loses."""
     compromises: bool = False
-    """Whether contradictory constraints are accepted, and satisfied as well as possible."""
+    """True if contradictory constraints are accepted, and satisfied as well as possible."""
 
     @abstractmethod
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:

@@ -30,7 +30,7 @@ class Jump(NamedTuple):
 
 
 def impulse_work(dynamics: Dynamics, jump: Jump, p: Any) -> Floats:
-    """The work (m,) of each constraint's impulse Λ, M Δq̇ = AᵀΛ, on the mean of the velocities before and after it."""
+    """Return the work (m,) of each constraint's impulse Λ, M Δq̇ = AᵀΛ, on the mean velocity before and after it."""
     q, qd = np.split(jump.after, 2)
     before = np.split(jump.before, 2)[1]
     terms = terms_at(dynamics, q, qd, np.asarray(jump.t), p)
@@ -95,7 +95,7 @@ def contradiction_at(dynamics: Dynamics, y: Floats, t: float, p: Any) -> str:
     names = ", ".join(f"`{dynamics.constraints[k]}`, violated by {sizes[k]:.1e}" for k in rows)
     return (
         f"constraints that are redundant where a motion starts must go on to hold; {names}, contradicts the others "
-        f"there. Remove or correct it; `da.check(system)` tells which constraints conflict."
+        f"there. Remove or correct it; `da.check(system)` names the constraints that conflict."
     )
 
 
@@ -160,7 +160,7 @@ def kink_beside(dynamics: Dynamics, states: Floats, t: float, p: Any) -> str:
 
 
 def _change(name: str, one: Terms, other: Terms) -> Floats:
-    """The largest change (m,) of a term of each constraint between two states."""
+    """Return the largest change (m,) of a term of each constraint between two states."""
     change = np.abs(np.asarray(getattr(one, name)) - np.asarray(getattr(other, name)))
     return change.reshape(len(change), -1).max(axis=1, initial=0.0)
 

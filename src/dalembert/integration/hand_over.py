@@ -157,7 +157,7 @@ def excluded_ahead(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float,
         return (
             f"{' and '.join(names)} must be possible together; beyond t = {limit:.6g} they exclude each other: no "
             f"coordinates near by satisfy them. Change one of them, or end the motion before; `da.check(system)` "
-            f"tells which constraints conflict."
+            f"names the constraints that conflict."
         )
     return ""
 

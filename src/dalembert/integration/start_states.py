@@ -189,5 +189,5 @@ def _require_solution(
         )
         raise StateError(
             f"some state near `{argument}` must satisfy the constraints; {culprits}. If they contradict one another, "
-            f"`da.check(system)` says so; otherwise start from a guess nearer to them."
+            f"`da.check(system)` names them; otherwise start from a guess nearer to them."
         )
