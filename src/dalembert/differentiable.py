@@ -277,6 +277,7 @@ def _slides(system: System) -> Callable[..., Array] | None:
 
     def slides(t0: Any, y0: Array, t1: Any, y1: Array, p: Any) -> Array:
         pairs = zip(at(t0, y0, p), at(t1, y1, p), strict=True)
+        # sliding keeps its direction if the velocities at both ends have a positive scalar product
         return jnp.stack([sum(a * b for a, b in zip(*pair, strict=True)) > 0 for pair in pairs]).all()
 
     return slides

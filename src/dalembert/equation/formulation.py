@@ -138,6 +138,7 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
     method = _Refined(formulation, formulation.factor(scaled.M, scaled.A, scaled.geometry), scaled)
     ideal = method.ideal()
 
+    # the part of F that does no virtual work is F minus its nonideal constraint force
     def multipliers_of(F: Array) -> Array:
         return rows.multipliers(lower_solve(half, F / u - method.nonideal(F / u).force))
 
@@ -158,6 +159,7 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
     quality = formulation.quality(method.factored, scaled.Q, scaled.b, scaled.geometry)
     if quality is not None:  # contradictory equations have a residual: check that the least squares are optimal instead
         residual = xp.where(inconsistency > CONSISTENCY_TOLERANCE, quality.optimality, residual)
+    # Qᶜ − C does no virtual work, so that it is Aᵀ times the reactions
     unprescribed = total.force - C / u
     return Kernel(
         acceleration=total.acceleration / u,

@@ -35,6 +35,7 @@ def impulse_work(dynamics: Dynamics, jump: Jump, p: Any) -> Floats:
     before = np.split(jump.before, 2)[1]
     terms = terms_at(dynamics, q, qd, np.asarray(jump.t), p)
     M, A = np.asarray(terms.M), np.asarray(terms.A)
+    # redundant rows share the impulse: the pseudo-inverse gives the shortest Λ
     impulse = np.linalg.pinv(A.T, rcond=RANK_TOLERANCE) @ (M @ (qd - before))
     return impulse * (A @ (qd + before)) / 2
 
@@ -108,6 +109,7 @@ def kink_ahead(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> s
     q, qd = np.split(y, 2)
     if not np.isfinite(y).all():
         return ""
+    # along the straight path q + s q̇: accelerations do not matter over so short a time
     found: list[Terms] = []
     for ahead in FARTHEST * (end - t) * np.array([0.0, 0.25, 1.0]):
         found.append(terms_at(dynamics, q + ahead * qd, qd, np.asarray(t + ahead), p))

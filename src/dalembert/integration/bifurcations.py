@@ -48,6 +48,7 @@ def crossings(dynamics: Dynamics, method: Method, path: Path, p: Any) -> list[fl
     """Return the times at which the constraints lose rank within the doubtful steps of a path."""
     if path.monitor is None or not path.monitor.doubtful:
         return []
+    # crossings of singular positions have notes of their own
     covered = [(crossing.start, crossing.end) for crossing in path.crossings]
     steps = path.native or _native_steps(dynamics, method, path.monitor.p)
     return [

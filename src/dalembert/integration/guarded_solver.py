@@ -111,6 +111,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         if self.tolerances is not None and error is not None:
             error = jnp.where(self._far(reached, y1), REJECTED * self._allowed(reached, y1), error)
         moved_far = jnp.asarray(False)
+        # fixed steps have no error estimate that would reject a step across a jump of a constraint
         if self.fixed and not self.lenient:
             moved_far = self._moves_far(y0, reached, y1)
             result = diffrax.RESULTS.where(moved_far, diffrax.RESULTS.internal_error, result)

@@ -51,6 +51,7 @@ def require_start(
     """
     native: Any = dynamics.native
     if native is not None and native.usual_rows is not None:
+        # the compiled check decides the usual case in microseconds; messages need the terms themselves
         fine, exact, _ = native.start(np.concatenate([q, qd]), float(t), p)
         if fine and (exact or not projected):
             return []
@@ -96,6 +97,7 @@ def _projection_notes(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -
         miss = np.asarray(getattr(terms, level))
         off = np.abs(miss) > EXACT * (own_size(miss, A, x) + np.abs(A) @ units(terms.M, q, x))
         if off.any():
+            # the Gauss–Newton step in the mass metric, which is the first step of the projection
             move = inverse_root @ (np.linalg.pinv(A @ inverse_root, rcond=SOLVED_RANK_TOLERANCE) @ miss)
             k, i = int(np.argmax(np.abs(miss) * off)), int(np.argmax(np.abs(move)))
             notes.append(

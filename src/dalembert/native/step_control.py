@@ -76,6 +76,7 @@ def write_error(module: ir.Module, parts: Parts) -> ir.Function:
         for total, factors in zip(sums, parts.tableau.errors, strict=True):
             share = w.b.fdiv(blend(w, parts, k, i, factors), tolerance)
             w.b.store(w.b.fadd(w.get(total), w.b.fmul(share, share)), total)
+    # combined, the two estimates behave like h⁸, the order of the method
     fifth, third = map(w.get, sums)
     both = w.b.fadd(fifth, w.b.fmul(number(0.01), third))
     size = w.intrinsic("sqrt", w.b.fmul(both, number(parts.size)))
