@@ -84,6 +84,7 @@ def root(equations: Equations, start: Floats, units: Any = None, *, patience: in
     for _ in range(MOST):
         if not _computable(miss, slope):
             return None
+        # at least the scale of the start: an unknown that passes through zero must not bound the step
         scale = np.maximum(first, own_scale(x))
         off = _off(miss, slope, x, scale)
         reach = np.maximum(scale, units)
@@ -95,6 +96,7 @@ def root(equations: Equations, start: Floats, units: Any = None, *, patience: in
             break
         if np.abs(step * scale / own_scale(x)).max(initial=0.0) < SETTLED:
             break  # a stationary point that is no solution
+        # steps cut to the longest length approach a distant solution without a smaller residual
         travelling = np.linalg.norm(step) > LONGEST
         waiting = 0 if travelling or off < 0.95 * best else waiting + 1
         best = min(best, off)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The motion as one JAX function of its start and its parameters, to be differentiated, mapped and compiled."""
+"""The function ``flow``: the motion of a system as a JAX function of its start and parameters."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ from dalembert.model.function_system import FunctionSystem
 from dalembert.model.input_values import parameter_values, state_values, time_values
 from dalembert.model.ordering import by_name, in_order, name_problems
 from dalembert.model.system import System
+from dalembert.native.member_kernel import WHOLE_STEPS_SLACK
 from dalembert.settings import method_of, require_system
 from dalembert.stick_slip.simulation import StickSlipSimulation
 from dalembert.violation import state_scales, violated
 
 Flow = Callable[[Any, Any, Mapping[Any, Any]], tuple[Array, Array]]
-"""From q0, qd0 and parameters by name: coordinates and velocities (T, n)."""
+"""A function of q0, qd0 and parameters by name that returns coordinates and velocities (T, n)."""
 
 
 def flow(
@@ -58,27 +59,28 @@ def flow(
     max_steps: int = 1024,
     allow_violation: bool = False,
 ) -> Flow:
-    """The motion of a system as a function (q0, qd0, parameters) -> (q, qd) for JAX to differentiate, map and compile.
+    """Return the motion of a system as a function (q0, qd0, parameters) -> (q, qd) that JAX can differentiate and map.
 
-    Forward and reverse mode both work, through every step and its projection. The start must satisfy the constraints,
-    as for ``da.simulate``; under ``allow_violation`` it is taken as it is, and projection puts the end of the first
-    step on them. Steps end at the jumps of explicit functions of time that no parameter moves. Under dry friction every
-    contact must slide one way all the time: where one comes to rest or turns round friction jumps, and derivatives
-    would not know how that instant moves. Smooth it then, or take differences of runs of ``da.simulate``.
+    Both forward and reverse mode work, through every step and its projection. The start must satisfy the constraints,
+    as for ``da.simulate``; with ``allow_violation`` it is used as it is, and projection moves the end of the first
+    step onto the constraints. Steps end at the jumps of explicit functions of time that do not depend on parameters.
+    Under dry friction every contact must slide in one direction: where it comes to rest or reverses, friction jumps,
+    and the derivative would not include the change of that instant. In that case use a law with ``smoothing``, or take
+    differences of runs of ``da.simulate``.
 
     Parameters
     ----------
-    times        increasing times at which the motion is wanted, the first one being that of the start
-    max_steps    most steps of one motion; reverse mode keeps all of them in memory
+    times        increasing times of the output; the first one is the time of the start
+    max_steps    largest number of steps; reverse mode keeps all of them in memory
     others       as for ``da.simulate``
 
     Raises
     ------
-    InputError         for numbers that do not fit
-    SimulationError    where a contact under dry friction comes to rest or turns round
-    others             as ``da.simulate`` does, where the numbers are known. Within JAX's transformations they are not:
-                       names and lengths are checked all the same, and a start off the constraints, or a motion that
-                       does not reach the last time, is an error of equinox
+    InputError         missing, unknown, misshapen or non-finite numbers
+    SimulationError    if a contact under dry friction comes to rest or reverses
+    others             as ``da.simulate``, if the values are known. Inside JAX's transformations they are not: names and
+                       lengths are still checked, and a start off the constraints, or a motion that does not reach the
+                       last time, raises an error of equinox
 
     Examples
     --------
@@ -99,55 +101,78 @@ def flow(
     moments = time_values(times, "times", increasing=True)
     if method.step is not None and (needed := np.diff(moments).sum() / method.step) > method.max_steps:
         raise InputError(f"`max_steps` must allow for the steps asked for, {needed:.0f} and more; got {max_steps}.")
-    outputs = jnp.asarray(moments)
-    field = vector_field(dynamics, method.formulation, method.drift)
-    slides = _slides(system) if isinstance(system, System) else None
-    strict = not method.formulation.compromises
-    stops = _with_events(dynamics, moments)
+    return _FlowProgram(system, dynamics, method, moments, allow_violation=allow_violation).motion
 
-    def motion(q0: Any, qd0: Any, parameters: Mapping[Any, Any]) -> tuple[Array, Array]:
+
+class _FlowProgram:
+    """The integration behind a flow: checks of its arguments, one compiled solution, and errors."""
+
+    def __init__(
+        self,
+        system: System | FunctionSystem,
+        dynamics: Dynamics,
+        method: Method,
+        times: Any,
+        *,
+        allow_violation: bool,
+    ):
+        self.system, self.dynamics, self.method = system, dynamics, method
+        self.times, self.allow_violation = times, allow_violation
+        self.field = vector_field(dynamics, method.formulation, method.drift)
+        self.slides = _slides(system) if isinstance(system, System) else None
+        self.stops = _with_events(dynamics, times)
+        # compiled outside of JAX's transformations too, where every operation would be a program of its own
+        self.solve = jax.jit(self._solve)
+
+    def motion(self, q0: Any, qd0: Any, parameters: Mapping[Any, Any]) -> tuple[Array, Array]:
+        """Return coordinates and velocities (T, n) from the start and the parameters by name."""
+        dynamics = self.dynamics
         known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((q0, qd0, parameters)))
         q, qd = (_state(dynamics.coordinates, x, name, known) for x, name in ((q0, "q0"), (qd0, "qd0")))
         p = _ordered(dynamics.parameters, parameters, known)
-        if known and isinstance(system, System):
-            refuse_negative_coefficients(system, p)
         if known:
-            numbers = np.asarray(q), np.asarray(qd), moments[0], p
-            require_start(dynamics, *numbers, allow_violation=allow_violation)
-        ys, failed, off = solve(q, qd, p)
+            self._check_start(q, qd, p)
+        ys, failed, off = self.solve(q, qd, p)
         if known and bool(failed):
-            if isinstance(system, System):
-                _refuse_rest(system, method, np.asarray(q), np.asarray(qd), moments, p)
-            _explain(dynamics, method, np.asarray(q), np.asarray(qd), moments, p)
-        if not known:  # an error raised from within a program, which JAX then does not keep for the next session
+            self._raise_failure(q, qd, p)
+        if not known:  # values are unknown while tracing: the program itself raises, and JAX does not cache it on disk
             ys = eqx.error_if(ys, off, OFF) if len(dynamics.constraints) else ys
-            ys = eqx.error_if(ys, failed, UNFINISHED if slides is None else UNFINISHED + RESTS)
+            ys = eqx.error_if(ys, failed, UNFINISHED if self.slides is None else UNFINISHED + RESTS)
         return split_state(ys)
 
-    @jax.jit  # outside of JAX's transformations too, where every operation would be a program of its own
-    def solve(q: Array, qd: Array, p: tuple[Array, ...]) -> tuple[Array, Array, Array]:
-        """The states at all times, whether the last one was not reached, and whether the start is off."""
+    def _check_start(self, q: Array, qd: Array, p: tuple[Array, ...]) -> None:
+        """Raise an error if a parameter or the start is not valid."""
+        if isinstance(self.system, System):
+            refuse_negative_coefficients(self.system, p)
+        numbers = np.asarray(q), np.asarray(qd), self.times[0], p
+        require_start(self.dynamics, *numbers, allow_violation=self.allow_violation)
+
+    def _raise_failure(self, q: Array, qd: Array, p: tuple[Array, ...]) -> None:
+        """Raise the error of a motion that did not reach the last time."""
+        numbers = np.asarray(q), np.asarray(qd), self.times, p
+        if isinstance(self.system, System):
+            _refuse_rest(self.system, self.method, *numbers)
+        _explain(self.dynamics, self.method, *numbers)
+
+    def _solve(self, q: Array, qd: Array, p: tuple[Array, ...]) -> tuple[Array, Array, Array]:
+        """Return the states at all times, whether the last time was not reached, and whether the start is violated."""
+        dynamics, outputs = self.dynamics, jnp.asarray(self.times)
         terms = dynamics.terms(q, qd, outputs[0], p)
-        atol = method.atol
+        atol = self.method.atol
         if atol is None:
             atol = USUAL_ATOL * lax.stop_gradient(state_scales(terms.M, terms.Q, q, qd, xp=jnp))
-        own = replace(method, atol=atol)
-        tolerances = None if allow_violation or step is not None else (jnp.asarray(own.rtol), jnp.asarray(atol))
-        inner = _both_ways(solver_of(own))
-        guarded = GuardedSolver(
-            inner, tolerances, dynamics, method.drift, strict, slides, step is not None, allow_violation
-        )
-        off = jnp.asarray(False) if allow_violation else _is_off(terms, q, qd)
-        watch = dynamics.engine.watch(q, qd, outputs[0], p)
+        method = replace(self.method, atol=atol)
+        off = jnp.asarray(False) if self.allow_violation else _is_off(terms, q, qd)
+        selection = dynamics.engine.watch(q, qd, outputs[0], p)
         solution = diffrax.diffeqsolve(
-            field,
-            guarded,
+            self.field,
+            self._guarded(method),
             t0=outputs[0],
             t1=outputs[-1],
             dt0=None,
             y0=jnp.concatenate([q, qd]),
-            args=(p, watch),
-            stepsize_controller=_controller(own, stops),
+            args=(p, selection),
+            stepsize_controller=_controller(method, self.stops),
             saveat=diffrax.SaveAt(ts=outputs),
             max_steps=method.max_steps,
             adjoint=diffrax.DirectAdjoint(),
@@ -156,7 +181,14 @@ def flow(
         ys: Any = solution.ys
         return ys, solution.result != diffrax.RESULTS.successful, off
 
-    return motion
+    def _guarded(self, method: Method) -> GuardedSolver:
+        """Return the solver of a method, wrapped to check the constraints at each step."""
+        fixed, lenient = method.step is not None, self.allow_violation
+        # a start off the constraints is projected by the first step, far beyond any tolerance
+        tolerances = None if lenient or fixed else (jnp.asarray(method.rtol), jnp.asarray(method.atol))
+        strict = not method.formulation.compromises
+        inner = _both_ways(solver_of(method))
+        return GuardedSolver(inner, tolerances, self.dynamics, method.drift, strict, self.slides, fixed, lenient)
 
 
 OFF = (
@@ -166,7 +198,7 @@ OFF = (
 
 UNFINISHED = (
     "the motion must be continued to the last time; it ended before. Raise `max_steps`, or call the flow, or "
-    "`da.simulate`, with these numbers outside of JAX's transformations, which tells why."
+    "`da.simulate`, with these numbers outside of JAX's transformations, to see the reason."
 )
 
 RESTS = (
@@ -176,13 +208,13 @@ RESTS = (
 
 
 def _is_off(terms: Terms, q: Array, qd: Array) -> Array:
-    """Whether a start violates a constraint."""
+    """Return whether a start violates a constraint."""
     off = violated(terms.position, terms.A, q, mass_matrix=terms.M, xp=jnp)
     return jnp.any(off | violated(terms.velocity, terms.A, qd, q, terms.M, xp=jnp))
 
 
 def _with_events(dynamics: Dynamics, moments: Any) -> Any:
-    """The times at which steps end: outputs, and the events of functions of time that no parameter moves."""
+    """Return the times at which steps end: outputs, and events of functions of time that depend on no parameter."""
     native = dynamics.machine_code
     if native is None or native.time_functions is None or native.parameters_of_time:
         return moments
@@ -193,7 +225,7 @@ def _with_events(dynamics: Dynamics, moments: Any) -> Any:
 
 
 def _explain(dynamics: Dynamics, method: Method, q: Any, qd: Any, times: Any, p: Any) -> None:
-    """Raise what ``da.simulate`` would, or that it would not."""
+    """Raise the error of ``da.simulate`` or, if it succeeds, one on the number of steps."""
     found = run(dynamics, method, q, qd, times, p, allow_violation=True, progress=False)
     raise SimulationError(
         f"the motion must be continued to t = {times[-1]:.6g}; {method.max_steps} steps that end at all `times` did "
@@ -204,7 +236,7 @@ def _explain(dynamics: Dynamics, method: Method, q: Any, qd: Any, times: Any, p:
 
 
 def _refuse_rest(system: System, method: Method, q: Any, qd: Any, times: Any, p: Any) -> None:
-    """Raise if a contact under dry friction comes to rest or turns round on the way."""
+    """Raise an error if a contact under dry friction comes to rest or reverses during the motion."""
     touching = contacts(system)
     if not touching:
         return
@@ -227,7 +259,10 @@ def _refuse_rest(system: System, method: Method, q: Any, qd: Any, times: Any, p:
 
 
 def _slides(system: System) -> Callable[..., Array] | None:
-    """Whether every contact under dry friction slides one way from one state to another; None if there are none."""
+    """Return a function that tests whether every contact under dry friction keeps its direction of sliding in a step.
+
+    The result is None if there are no such contacts.
+    """
     touching = contacts(system)
     if not touching:
         return None
@@ -242,20 +277,21 @@ def _slides(system: System) -> Callable[..., Array] | None:
 
     def slides(t0: Any, y0: Array, t1: Any, y1: Array, p: Any) -> Array:
         pairs = zip(at(t0, y0, p), at(t1, y1, p), strict=True)
+        # sliding keeps its direction if the velocities at both ends have a positive scalar product
         return jnp.stack([sum(a * b for a, b in zip(*pair, strict=True)) > 0 for pair in pairs]).all()
 
     return slides
 
 
 def _both_ways(solver: Any) -> Any:
-    """The solver with stages that can be differentiated forwards and backwards, as diffrax does for its own."""
+    """Return the solver with stages that can be differentiated in forward and reverse mode."""
     if getattr(solver, "scan_kind", "bounded") is not None:
         return solver
     return eqx.tree_at(lambda s: s.scan_kind, solver, "bounded", is_leaf=lambda x: x is None)
 
 
 def _controller(method: Method, stops: Any) -> diffrax.AbstractStepSizeController[Any, Any]:
-    """Steps that end at all outputs: what comes with a high-order solver to interpolate is of lower order."""
+    """Return a controller whose steps end at all outputs: dense output is of lower order than a high-order solver."""
     if method.step is not None:
         return diffrax.StepTo(ts=equal_steps(stops, method.step))
     adaptive = diffrax.PIDController(rtol=method.rtol, atol=method.atol)
@@ -263,26 +299,27 @@ def _controller(method: Method, stops: Any) -> diffrax.AbstractStepSizeControlle
 
 
 def equal_steps(times: Any, step: float) -> Any:
-    """Times with each span between two of them divided into equal steps, no longer than one of them may be."""
-    counts = np.ceil(np.diff(times) / step * (1 - 1e-12)).astype(int)
+    """Return times with each interval divided into equal steps of at most a given length."""
+    counts = np.ceil(np.diff(times) / step * (1 - WHOLE_STEPS_SLACK)).astype(int)
     spans = [np.linspace(a, b, k, endpoint=False) for a, b, k in zip(times[:-1], times[1:], counts, strict=True)]
     return np.append(np.concatenate(spans), times[-1])
 
 
-def _state(names: tuple[str, ...], given: Any, argument: str, known: bool) -> Array:
-    """q or qd in order; their numbers are checked where they are known."""
+def _state(names: tuple[str, ...], state: Any, argument: str, known: bool) -> Array:
+    """Return q or qd in coordinate order; their values are checked if they are known."""
     if known:
-        return jnp.asarray(state_values(names, given, argument))
-    values, problems = in_order(names, given, argument, "coordinate")
+        return jnp.asarray(state_values(names, state, argument))
+    values, problems = in_order(names, state, argument, "coordinate")
     if problems:
         raise InputError(" ".join(problems))
     return jnp.stack([_real(value, argument) for value in values])
 
 
-def _ordered(names: tuple[str, ...], given: Any, known: bool) -> tuple[Array, ...]:
+def _ordered(names: tuple[str, ...], parameters: Any, known: bool) -> tuple[Array, ...]:
+    """Return the parameters in order; their values are checked if they are known."""
     if known:
-        return tuple(jnp.asarray(value) for value in parameter_values(names, given))
-    values, problems = by_name({} if given is None else given, "parameters", "parameter")
+        return tuple(jnp.asarray(value) for value in parameter_values(names, parameters))
+    values, problems = by_name({} if parameters is None else parameters, "parameters", "parameter")
     values = values or {}
     problems += name_problems(names, values, "parameters", "parameter")
     if problems:

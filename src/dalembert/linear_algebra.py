@@ -126,6 +126,7 @@ def dependence_shares(A: Floats, tolerance: float = RANK_TOLERANCE) -> Floats:
 def sparse_null_space(A: Floats, tolerance: float = SOLVED_RANK_TOLERANCE) -> Floats:
     """Return a basis (k, n) of the null space of A in reduced echelon form, which has many zeros."""
     basis = null_space(A, tolerance)
+    # elimination with complete pivoting, which keeps it accurate
     for i in range(len(basis)):
         row, pivot = divmod(int(np.argmax(np.abs(basis[i:]))), A.shape[1])
         basis[[i, i + row]] = basis[[i + row, i]]
@@ -202,6 +203,7 @@ def contradictions(A: Floats, b: Floats, sizes: Floats, units: Floats | float = 
     length = np.linalg.norm(A, axis=1)
 
     def contradicts(row: int, parts: dict[int, float]) -> bool:
+        # the allowed difference follows the terms of b, which may cancel
         off = abs(b[row] - sum(c * b[k] for k, c in parts.items()))
         scale = sizes[row] + sum(abs(c) * sizes[k] for k, c in parts.items())
         return bool(off > SOLVED_CONSISTENCY_TOLERANCE * scale + LEAST_DISTANCE * length[row])

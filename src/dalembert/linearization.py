@@ -152,6 +152,7 @@ def _rates_near(dynamics: Dynamics, x: Floats, t: float, p: Any) -> Nearby:
         slope = np.concatenate([x[n:], acceleration])
     else:
         slope, jacobian, across = _by_jax(dynamics, x, t, p)
+    # residuals that do not depend on the state, such as position residuals of velocity constraints, restrict nothing
     across = across[np.abs(across).max(axis=1, initial=0.0) > 0]
     return Nearby(slope, jacobian, _kernel(across, len(x)))
 

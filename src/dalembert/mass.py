@@ -85,6 +85,7 @@ def coordinate_units(M: Any, A: Any, xp: Any = np, repeat: Callable[..., Any] = 
         lengths = xp.max(A * per_unit[..., None, :], axis=-1, initial=0.0)[..., None]
         shared = xp.max(xp.where(lengths > 0, A / xp.where(lengths > 0, lengths, 1.0), 0.0), axis=-2, initial=0.0)
         found = xp.where(coupled > 0, coupled, shared)
+        # units spread to coupled coordinates in each pass; if none can, one of the rest gets the largest unit
         stuck = ~xp.any(~known & (found > 0), axis=-1, keepdims=True)
         first = xp.cumsum(~known, axis=-1) == 1
         largest = xp.max(units, axis=-1, keepdims=True, initial=0.0)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tolerances that decide between two answers, in one table: what each protects, and why it has its value.
+"""The tolerances that decide between two answers, with the purpose and the reason of each value.
 
-Double precision carries 16 digits. A quantity that a few dozen operations produce is good to ``ROUNDING``; a state that
-an iteration found is good to about 1e-12, and near a singular position, where errors enter as their square root, to
+Double precision has 16 digits. The result of a few dozen operations is accurate to ``ROUNDING``. A state that an
+iteration found is accurate to about 1e-12 and, near a singular position, where errors enter as their square root, to
 half the digits. Every tolerance below is relative: to a row, to a constraint's own terms, or to the coordinates' own
 units, so that neither the units of a problem nor the scale in which a constraint is written change an answer.
 
@@ -19,8 +19,7 @@ TINY = float(np.finfo(float).tiny)
 """The smallest normal number: added to a denominator or a scale that may be zero."""
 
 ROUNDING = 1e-14
-"""What a few dozen operations leave behind, relative to the numbers they started from. A number smaller than this says
-nothing about the scale of a problem."""
+"""The rounding error of a few dozen operations, relative to their arguments. No smaller number sets a scale."""
 
 EXACT = 1e-12
 """A residual below this fraction of a constraint's own terms is rounding, and a state with such residuals needs no
@@ -29,9 +28,9 @@ projection: a hundred times ``ROUNDING``, for residuals that are sums of many te
 # -- rank --------------------------------------------------------------------------------------------------------------
 
 RANK_TOLERANCE = 1e-10
-"""A constraint row is dependent when, after its components along the other rows are taken off, less than this fraction
-of its length (in the metric of the inverse mass matrix) is left. For states known to rounding: rounding leaves 1e-14,
-and what is left of a row must still have six digits to give a direction."""
+"""A constraint row is dependent if less than this fraction of its length (in the metric of the inverse mass matrix) is
+left after orthogonalisation against the other rows. This is for states known to rounding: rounding leaves 1e-14, and
+the remainder of a row needs some digits to define a direction."""
 
 SOLVED_RANK_TOLERANCE = 1e-8
 """The same for states that an iteration found: redundant rows are dependent only where the constraints hold, and near a
@@ -42,16 +41,16 @@ DEGENERATE_RANK_TOLERANCE = 1e-5
 linearly and stops with a third of the digits."""
 
 CLEARLY_INDEPENDENT = 1e-4
-"""Rows of which more than this fraction is left count as independent without a search for pivots: elimination has lost
-no more than four of its sixteen digits."""
+"""Rows of which more than this fraction is left are independent without a search for pivots: elimination has lost no
+more than four of its sixteen digits."""
 
 SHARE_TOLERANCE = 1e-7
 """A coefficient of unit rows, or an entry of a unit null vector, below this is zero: an entry of a vector that is
 determined to ``SOLVED_RANK_TOLERANCE``, with one digit to spare."""
 
 NAMED_SHARE = 1e-3
-"""A row is named as part of a dependency or contradiction when its entry in the null vector exceeds this: smaller ones
-may come from null vectors that are mixed by rounding, and would accuse the wrong constraint."""
+"""A row is named as part of a dependency or contradiction if its entry in the null vector exceeds this: smaller entries
+may come from null vectors that are mixed by rounding, and would name the wrong constraint."""
 
 UNIQUE_SHARE = 1e-6
 """A multiplier is undetermined when null vectors of Aᵀ have a part of this size along it: the square root of the error
@@ -70,7 +69,7 @@ SYMMETRY_TOLERANCE = 1e-10
 # -- answers -----------------------------------------------------------------------------------------------------------
 
 CONSISTENCY_TOLERANCE = 1e-8
-"""Constraints contradict one another when more than this fraction of b − A a cannot be met by any acceleration."""
+"""Constraints are contradictory if more than this fraction of b − A a cannot be satisfied by any acceleration."""
 
 SOLVED_CONSISTENCY_TOLERANCE = 1e-7
 """The same for right sides at states that an iteration found, relative to the terms of each right side."""
@@ -85,4 +84,5 @@ START_TOLERANCE = 1e-8
 digits, and projection moves them onto the constraints."""
 
 LEAST_DISTANCE = 1e-10
-"""And by this distance along each of its coordinates, relative to their scales or sizes, where its terms are small."""
+"""In addition, a state may miss a constraint by this distance along each coordinate, relative to its scale or size: for
+constraints whose own terms are small."""

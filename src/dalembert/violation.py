@@ -83,6 +83,7 @@ def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any 
     q, qd, force = (xp.abs(xp.asarray(x, float)) for x in (q, qd, applied_force))
     weight = xp.sqrt(xp.abs(xp.diagonal(xp.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
     safe = xp.where(weight > 0, weight, xp.inf)
+    # massless coordinates have no common unit with the others and do not count
     L, rate, pull = (x.max(axis=-1, keepdims=True, initial=0.0) for x in (weight * q, weight * qd, force / safe))
     known = (q.max(axis=-1, keepdims=True, initial=0.0) > ROUNDING) & (L > 0)  # massless coordinates have no scale
     V = xp.maximum(rate, xp.maximum(xp.sqrt(L * pull), L))

@@ -96,6 +96,7 @@ class ConstrainedMotion:
         n = self.acceleration.shape[-1]
         if v.shape[-1:] != (n,):
             raise InputError(f"`displacement` must have {n} components; got shape {v.shape}.")
+        # A v relative to the lengths of the row and of v: the scale of a constraint must not matter
         moved = np.abs(np.einsum("...ij,...j->...i", self.constraint_matrix, v))
         lengths = np.linalg.norm(self.constraint_matrix, axis=-1)
         limit = VIRTUAL_TOLERANCE * lengths * np.linalg.norm(v, axis=-1)[..., None]

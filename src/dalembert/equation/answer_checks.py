@@ -134,6 +134,7 @@ def contradiction(answer: ConstrainedMotion, names: Sequence[str] | None) -> str
 def _require_regular(M: Any, A: Any, formulation: Formulation) -> None:
     """Raise an error unless the acceleration is unique: a regular saddle matrix, or [M; A] of full column rank."""
     n, m = M.shape[-1], A.shape[-2]
+    # in scaled units and with unit rows, so that the test does not depend on the user's units
     units = coordinate_units(M, A)
     M, A = in_units(M, units), A / units[..., None, :]
     length = np.linalg.norm(A, axis=-1, keepdims=True)

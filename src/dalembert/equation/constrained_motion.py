@@ -42,7 +42,7 @@ def constrained_motion(
 
     Parameters
     ----------
-    mass_matrix : (..., n, n)          symmetric; positive definite unless the formulation says otherwise
+    mass_matrix : (..., n, n)          symmetric; positive definite unless the formulation allows others
     applied_force : (..., n)
     constraint_matrix : (..., m, n)    of any rank
     constraint_rhs : (..., m)

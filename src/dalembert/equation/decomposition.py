@@ -77,6 +77,7 @@ def decompose(B: Array) -> Decomposition:
     scale = xp.where(length > 0, length, 1.0)
     unit = B / scale[:, None]
     basis = orthonormal_basis(unit)
+    # coefficients of the unit rows in the basis: their row space is the range of B̂
     image = basis.vectors @ unit.T
     columns = orthonormal_basis(image).vectors
     core = columns @ image.T

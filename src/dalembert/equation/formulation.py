@@ -49,17 +49,17 @@ class Formulation(ABC):
     """
 
     positive_mass: bool = True
-    """Whether M must be positive definite."""
+    """True if M must be positive definite."""
     semidefinite_mass: bool = False
-    """Whether M may be singular, but not indefinite."""
+    """True if M may be singular, but not indefinite."""
     independent_rows: bool = False
-    """Whether A must have full row rank."""
+    """True if A must have full row rank."""
     refinements: int = 1
     """Number of steps of iterative refinement, which restore the digits that the method loses."""
     compromises: bool = False
-    """Whether contradictory constraints are accepted, and satisfied as well as possible."""
+    """True if contradictory constraints are accepted, and satisfied as well as possible."""
     uses_engine: bool = False
-    """Whether accelerations along a run are those of the engines, compiled or by JAX, which solve the equation as
+    """True if accelerations along a run are those of the engines, compiled or by JAX, which solve the equation as
     ``Factored`` does; such a formulation must have the same solution, redundant rows included."""
 
     @abstractmethod
@@ -141,6 +141,7 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
     method = _Refined(formulation, formulation.factor(scaled.M, scaled.A, scaled.geometry), scaled)
     ideal = method.ideal()
 
+    # the part of F that does no virtual work is F minus its nonideal constraint force
     def multipliers_of(F: Array) -> Array:
         return rows.multipliers(lower_solve(half, F / u - method.nonideal(F / u).force))
 
@@ -161,6 +162,7 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
     quality = formulation.quality(method.factored, scaled.Q, scaled.b, scaled.geometry)
     if quality is not None:  # contradictory equations have a residual: check that the least squares are optimal instead
         residual = xp.where(inconsistency > CONSISTENCY_TOLERANCE, quality.optimality, residual)
+    # Qᶜ − C does no virtual work, so that it is Aᵀ times the reactions
     unprescribed = total.force - C / u
     return Kernel(
         acceleration=total.acceleration / u,

@@ -46,6 +46,7 @@ def refuse_paradox(
         return
     normals: Any = answer.normals._replace(mu=np.asarray(answer.normals.mu))
     critical = critical_coefficients(normals)
+    # contacts without friction cannot become critical
     with np.errstate(divide="ignore"):
         ratio = np.where(normals.mu > 0, critical / np.where(normals.mu > 0, normals.mu, 1.0), np.inf)
     worst = int(np.argmin(ratio))

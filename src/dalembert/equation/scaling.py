@@ -50,9 +50,11 @@ def scaled_problem(M: Array, Q: Array, A: Array, b: Array, *, positive_mass: boo
     xp = namespace_of(M, A)
     u = mass_units(M) if positive_mass else coordinate_units(M, A)
     M = in_units(M, u)
+    # without a positive definite M the rows are decomposed in the Euclidean metric of the scaled coordinates
     half = cholesky(M) if positive_mass else xp.eye(len(Q))
     rows = decompose(lower_solve(half, (A / u).T).T)
     s = rows.scale
+    # the scaled rows have unit length already, so that their decomposition needs no further scale
     geometry = Geometry(half, rows._replace(scale=xp.ones(len(b))), u, s)
     return Scaled(M, Q / u, A / s[:, None] / u, b / s, geometry), rows
 

@@ -30,11 +30,12 @@ class Jump(NamedTuple):
 
 
 def impulse_work(dynamics: Dynamics, jump: Jump, p: Any) -> Floats:
-    """The work (m,) of each constraint's impulse Λ, M Δq̇ = AᵀΛ, on the mean of the velocities before and after it."""
+    """Return the work (m,) of each constraint's impulse Λ, M Δq̇ = AᵀΛ, on the mean velocity before and after it."""
     q, qd = np.split(jump.after, 2)
     before = np.split(jump.before, 2)[1]
     terms = terms_at(dynamics, q, qd, np.asarray(jump.t), p)
     M, A = np.asarray(terms.M), np.asarray(terms.A)
+    # redundant rows share the impulse: the pseudo-inverse gives the shortest Λ
     impulse = np.linalg.pinv(A.T, rcond=RANK_TOLERANCE) @ (M @ (qd - before))
     return impulse * (A @ (qd + before)) / 2
 
@@ -95,7 +96,7 @@ def contradiction_at(dynamics: Dynamics, y: Floats, t: float, p: Any) -> str:
     names = ", ".join(f"`{dynamics.constraints[k]}`, violated by {sizes[k]:.1e}" for k in rows)
     return (
         f"constraints that are redundant where a motion starts must go on to hold; {names}, contradicts the others "
-        f"there. Remove or correct it; `da.check(system)` tells which constraints conflict."
+        f"there. Remove or correct it; `da.check(system)` names the constraints that conflict."
     )
 
 
@@ -108,6 +109,7 @@ def kink_ahead(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> s
     q, qd = np.split(y, 2)
     if not np.isfinite(y).all():
         return ""
+    # along the straight path q + s q̇: accelerations do not matter over so short a time
     found: list[Terms] = []
     for ahead in FARTHEST * (end - t) * np.array([0.0, 0.25, 1.0]):
         found.append(terms_at(dynamics, q + ahead * qd, qd, np.asarray(t + ahead), p))
@@ -160,7 +162,7 @@ def kink_beside(dynamics: Dynamics, states: Floats, t: float, p: Any) -> str:
 
 
 def _change(name: str, one: Terms, other: Terms) -> Floats:
-    """The largest change (m,) of a term of each constraint between two states."""
+    """Return the largest change (m,) of a term of each constraint between two states."""
     change = np.abs(np.asarray(getattr(one, name)) - np.asarray(getattr(other, name)))
     return change.reshape(len(change), -1).max(axis=1, initial=0.0)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Detection of bifurcations inside steps: configurations where the constraints lose rank between two steps.
 
-A step that crosses such a configuration may look regular at both ends. But the rows change their orientation:
+A step that crosses such a configuration may be regular at both ends. But the rows change their orientation:
 det(A(t) A(t')ᵀ) is positive for neighbouring states, and negative across a loss of rank, however close the two states
-are. Rows that merely rotate by more than a right angle during a step are told apart by refining the interval.
+are. Rows that merely rotate by more than a right angle during a step are distinguished by refining the interval.
 """
 
 from __future__ import annotations
@@ -45,9 +45,10 @@ def crossing_notes(dynamics: Dynamics, method: Method, path: Path, p: Any) -> li
 
 
 def crossings(dynamics: Dynamics, method: Method, path: Path, p: Any) -> list[float]:
-    """The times at which the constraints lose rank within the doubtful steps of a path."""
+    """Return the times at which the constraints lose rank within the doubtful steps of a path."""
     if path.monitor is None or not path.monitor.doubtful:
         return []
+    # crossings of singular positions have notes of their own
     covered = [(crossing.start, crossing.end) for crossing in path.crossings]
     steps = path.native or _native_steps(dynamics, method, path.monitor.p)
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Why a run ended early, in words: what happened, where, and what to look at."""
+"""The error message of a run that ended early: what happened, where, possible causes, and remedies."""
 
 from __future__ import annotations
 

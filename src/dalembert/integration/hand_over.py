@@ -157,7 +157,7 @@ def excluded_ahead(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float,
         return (
             f"{' and '.join(names)} must be possible together; beyond t = {limit:.6g} they exclude each other: no "
             f"coordinates near by satisfy them. Change one of them, or end the motion before; `da.check(system)` "
-            f"tells which constraints conflict."
+            f"names the constraints that conflict."
         )
     return ""
 
@@ -191,6 +191,7 @@ def _compromise(dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any, row
         step = np.linalg.solve(normal + damping * np.trace(normal) * np.eye(len(q)), gradient)
         r_new, J_new = at(q - step)
         gain = 1 - np.linalg.norm(r_new) / np.linalg.norm(r)
+        # the residuals decrease no further: the constraints have no common solution nearby
         if stationary and gain < SMALL_GAIN:
             return _Compromise(q, r, False, True)
         if gain > 0:

@@ -191,6 +191,7 @@ class _Integration:
                 if self._stagnates(batch):
                     return False
                 continue
+            # no step is short enough: either a jump in time lies ahead and can be crossed, or the run ends here
             if path.refusal or not self._cross_abrupt_change():
                 if batch.moved_far and not path.refusal:
                     path.refusal = MOVED_FAR
@@ -363,6 +364,7 @@ class _Integration:
         landed = found.states(found.end)[0]
         if native.is_well_conditioned(landed, found.end):
             landed = native.engine.projected(landed, found.end, native.p)
+        # the step before the singularity was shrinking: estimate a new one
         native.step = 0.0
         finished = found.end == end
         return StepBatch(np.array([found.end]), landed[None], 0, finished, not finished, True, [len(native.rows)], [])

@@ -89,6 +89,7 @@ def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Ar
         y1, error, *_ = solver.step(term, t0, t1, y0, (p, selection), state, made_jump=False)
         accurate = jnp.array(True)
         if method.step is None and error is not None:
+            # the error norm of diffrax: the root mean square relative to the tolerances
             share = error / (method.atol + method.rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1)))
             accurate = (t <= t0) | (jnp.sqrt(jnp.mean(share**2)) <= INACCURATE)
         return jnp.where(t > t0, y1, y0), accurate

@@ -52,6 +52,7 @@ def require_start(
     """
     native = dynamics.native
     if native is not None and native.usual_rows is not None:
+        # the compiled check decides the usual case in microseconds; messages need the terms themselves
         fine, exact, _ = native.start(np.concatenate([q, qd]), float(t), p)
         if fine and (exact or not projected):
             return []
@@ -97,6 +98,7 @@ def _projection_notes(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -
         miss = np.asarray(getattr(terms, level))
         off = np.abs(miss) > EXACT * (own_size(miss, A, x) + np.abs(A) @ units(terms.M, q, x))
         if off.any():
+            # the Gauss–Newton step in the mass metric, which is the first step of the projection
             move = inverse_root @ (np.linalg.pinv(A @ inverse_root, rcond=SOLVED_RANK_TOLERANCE) @ miss)
             k, i = int(np.argmax(np.abs(miss) * off)), int(np.argmax(np.abs(move)))
             notes.append(
@@ -190,5 +192,5 @@ def _require_solution(
         )
         raise StateError(
             f"some state near `{argument}` must satisfy the constraints; {culprits}. If they contradict one another, "
-            f"`da.check(system)` says so; otherwise start from a guess nearer to them."
+            f"`da.check(system)` names them; otherwise start from a guess nearer to them."
         )

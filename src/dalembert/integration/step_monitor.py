@@ -99,6 +99,7 @@ class StepMonitor:
         of_velocity, of_position = np.array(rates or [(0.0, 0.0)] * A.shape[1], float).T
         sizes = [np.maximum(np.abs(x[1:]), np.abs(x[:-1])) for x in (position, velocity)]
         tolerances = [np.einsum("kmn,kn->km", A[1:], part[1:]) for part in (allowed[:, :n], allowed[:, n:])]
+        # a smooth residual changes by its rate times the step, up to the error of the integration
         left = np.abs(np.diff(position, axis=0)) > tolerances[0] + 4 * h * sizes[1]
         expected = h * (of_velocity * sizes[1] + of_position * sizes[0])
         left |= np.abs(np.diff(velocity, axis=0)) > tolerances[1] + 4 * expected

@@ -83,7 +83,7 @@ class Trajectory:
         return {**self.__dict__, "ledger_source": None}  # compiled programs cannot be pickled
 
     def __getitem__(self, name: Any) -> Floats:
-        """The history of a coordinate (by name or symbol), or the multiplier of a constraint (by name)."""
+        """Return the history of a coordinate, by name or symbol, or of the multiplier of a constraint, by name."""
         key = name_of(name)
         if key in self.coordinates:
             return self.q[:, self.coordinates.index(key)]
@@ -115,7 +115,7 @@ class Trajectory:
         )
 
     def to_xarray(self) -> xr.Dataset:
-        """The trajectory as a labelled dataset with dimensions time, coordinate and constraint."""
+        """Return the trajectory as a labelled dataset with dimensions time, coordinate and constraint."""
         import xarray as xr
 
         variables: dict[str, Any] = {name: (("time", "coordinate"), getattr(self, name)) for name in PER_COORDINATE}
@@ -170,7 +170,7 @@ class Trajectory:
         return read(path, cls.from_xarray)
 
     def until(self, count: int) -> Trajectory:
-        """The first ``count`` times of the trajectory."""
+        """Return the first ``count`` times of the trajectory."""
         cut = {f.name: getattr(self, f.name) for f in fields(self)}
         for name in ("t", *PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME):
             cut[name] = None if cut[name] is None else cut[name][:count]
@@ -216,7 +216,7 @@ class Trajectory:
         return self.ledger_source(self)
 
     def plot(self, units: Mapping[Any, str] | None = None) -> Figure:
-        """A figure of the motion against time: coordinates, constraint forces (ideal and nonideal), violations.
+        """Plot the motion against time: coordinates, constraint forces (ideal and nonideal), violations.
 
         ``units`` maps names to units for the labels: a coordinate, a constraint (the unit of its violation), ``"t"``,
         ``"force"``, or ``"force theta"`` for the force on one coordinate. Each unit has an axis of its own.
@@ -231,7 +231,7 @@ class Trajectory:
         return overview(self, units)
 
     def plot_phase(self, *names: Any, units: Mapping[Any, str] | None = None) -> Figure:
-        """A figure of velocity against coordinate, for the named coordinates or all; a circle marks the start.
+        """Plot velocity against coordinate, for the named coordinates or all; a circle marks the start.
 
         Raises
         ------
@@ -242,7 +242,7 @@ class Trajectory:
         return phase(self, names, units)
 
     def plot_path(self, horizontal: Any, vertical: Any, units: Mapping[Any, str] | None = None) -> Figure:
-        """A figure of the path with equal scales; a circle marks the start.
+        """Plot the path with equal scales; a circle marks the start.
 
         ``horizontal`` and ``vertical`` are names of coordinates or arrays (T,), so that polar coordinates are drawn by
         ``run.plot_path(run["r"] * np.cos(run["theta"]), run["r"] * np.sin(run["theta"]))``. The units of arrays

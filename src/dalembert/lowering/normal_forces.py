@@ -37,6 +37,7 @@ def normal_forces(tape: Tape, G: Coupling, u0: Sequence[sl.Vector]) -> tuple[lis
     conditions = _contraction(B)
     if k == 1 or all(sl.is_number(B[i][j], 0) for i in range(k) for j in range(k) if i != j):
         return s, conditions
+    # Gauss–Seidel gives a start from which a fixed number of Newton steps converges; the residual is checked at the end
     for _ in range(ROUNDS):
         for i in range(k):
             rest = list(u0[i])

@@ -167,6 +167,7 @@ class RecordedTerms:
         others: sl.Vector = [0] * self.programs.n
         for share in (share for i, share in enumerate(shares) if i not in laws.actual):
             others = sl.plus(others, share)
+        # normal forces are affine in the friction: without it, and the change for a unit normal force of each contact
         before = sl.plus(multipliers, self.solve(others, zeros).multipliers)
         changes = [self.solve(shares[i], zeros).multipliers for i in laws.actual]
         rows = [[[self.read(part[k]) for k in self.programs.rows] for part in parts] for parts in laws.normals]

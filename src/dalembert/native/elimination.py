@@ -81,6 +81,7 @@ class Elimination:
             for i, entry in self.columns[j].items():
                 if i < steps:
                     x[i] = sl.sub(x[i], sl.mul(entry, x[j]))
+        # forward substitution is done: divide by D, then substitute backwards with Lᵀ
         for j in reversed(range(steps)):
             x[j] = sl.mul(x[j], self.reciprocals[j])
             for i, entry in self.columns[j].items():
@@ -108,6 +109,7 @@ def eliminate(M: sl.Matrix, A: sl.Matrix, order: Sequence[int]) -> Elimination:
     pivots: list[Any] = [M[u][u] if u < n else 0 for u in order]
     reciprocals: list[Any] = []
     gained: list[Any] = [0] * len(order)  # A M⁻¹ Aᵀ of a multiplier's row, before other rows are eliminated from it
+    # only the lower triangle is stored: by the earlier unknown of each pair
     for u, v, entry in _entries(M, A):
         early, late = sorted((place[u], place[v]))
         columns[early][late] = entry
@@ -123,6 +125,7 @@ def eliminate(M: sl.Matrix, A: sl.Matrix, order: Sequence[int]) -> Elimination:
             for k in (k for k in column if k > i):
                 columns[i][k] = sl.sub(columns[i].get(k, 0), sl.mul(scaled[i], column[k]))
         columns[j] = scaled
+    # `gained` is a row's squared length in the metric of M⁻¹; its pivot keeps the part that earlier rows do not span
     smallest = [
         sl.mul(CLEARLY_POSITIVE, M[u][u]) if u < n else sl.mul(CLEARLY_INDEPENDENT, gained[j])
         for j, u in enumerate(order)
@@ -151,6 +154,7 @@ def sparse_order(masses: Pattern, rows: Pattern, classes: Sequence[int]) -> list
         neighbours[n + k] = set(touched)
         for i in touched:
             neighbours[i].add(n + k)
+    # rows of a later class come last, so that a leading part of the factors solves for the earlier classes alone
     first = min(classes, default=0)
     waits_for: Mapping[int, set[int]] = {
         n + k: set(rows[k]) if own == first else {*range(n), *(n + j for j, other in enumerate(classes) if other < own)}

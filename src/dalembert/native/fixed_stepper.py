@@ -49,6 +49,7 @@ def write_fixed_step(module: ir.Module, parts: Parts) -> ir.Function:
         w.b.ret(valid)
         return w.function
     w.b.call(parts.project, [y1, later, p, stage])
+    # compare the distance of the projection with the step and with the rounding of the state, all squared
     moved, step, size = (w.variable(DOUBLE, number(0.0)) for _ in range(3))
     for i in w.each(parts.size):
         for total, a, b in ((moved, stage, y1), (step, y1, y), (size, y1, None)):
@@ -112,6 +113,7 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> ir.F
         now = load(w.b, t, 0)
         left = w.b.fsub(end, now)
         last = w.b.fcmp_ordered(">=", w.b.fmul(wanted, number(1 + LAST_STEP_SLACK)), left)
+        # the state before the step is kept: a refused step must leave y unchanged for the general integrator
         for i in w.each(parts.size):
             store(w.b, load(w.b, y, i), before, i)
         valid = w.b.call(step, [y, now, w.b.select(last, left, wanted), p, work])

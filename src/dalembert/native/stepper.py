@@ -28,8 +28,8 @@ from dalembert.native.tableau import Factors
 from dalembert.native.writer import LONG, Writer
 
 MORE, FINISHED, HAND_OVER = range(3)
-"""How a batch of steps ends: all steps that there was room for are taken, the last time is reached, or no step can be
-taken and the compiled integrator hands over to the general one."""
+"""The endings of a batch of steps: its room is used up, the last time is reached, or no step can be taken and the
+compiled integrator hands over to the general one."""
 
 INTEGRATE = (POINTER, POINTER, DOUBLE, POINTER, POINTER, POINTER, LONG, *[POINTER] * 4)
 """Arguments of ``integrate``: y, t, end, h, p, settings, room, times, states, rejected, work."""
