@@ -43,8 +43,9 @@ FIRST_ANSWERS = {
 
 def main() -> None:
     head = (
-        "# Published numbers\n\nWritten by `python -m benchmarks.published`. What a source prints is marked published; "
-        "closed forms are evaluated; the rest we computed by other means, to more digits than are printed. "
+        "# Published results\n\nThis page is written by `python -m benchmarks.published`. Values printed in a source "
+        "are marked as published, and closed forms are evaluated. All other reference values were computed by other "
+        "methods, to more digits than are printed. Measured on "
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}."
     )
     sections = [head, _cases(), _single_states(), _windows(), _bicycle(), _first_answers()]

@@ -124,7 +124,7 @@ def test_check_of_a_start_that_violates_on_purpose() -> None:
     printed = invoke("check", "swarm")
     assert printed.startswith("The question is well posed.")
     (line,) = (line for line in printed.splitlines() if "`robot 5 y`" in line)
-    assert "are violated by up to 2.3e+01 at `qd`; this is meant." in line
+    assert "are violated by up to 2.3e+01 at `qd`; this was allowed." in line
 
 
 def test_check_of_measurements_that_disagree_names_a_way_out() -> None:

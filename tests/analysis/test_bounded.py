@@ -11,7 +11,7 @@ import mpmath
 import pytest
 import sympy as sp
 
-from dalembert.analysis.bounded import GivenUpError, bounded, budget, short
+from dalembert.analysis.bounded import SymbolicLimitError, bounded, budget, short
 
 
 def endless() -> None:
@@ -31,7 +31,7 @@ def test_endless_work_ends_and_the_precision_is_restored() -> None:
         endless()
 
     before = mpmath.mp.prec
-    with pytest.raises(GivenUpError, match=r"it would take longer than 0\.1 s"):
+    with pytest.raises(SymbolicLimitError, match=r"it would take longer than 0\.1 s"):
         bounded(precise, 0.1)
     assert mpmath.mp.prec == before and gc.isenabled()
     for _ in range(100):  # and nothing is raised later
@@ -42,7 +42,7 @@ def test_endless_work_ends_and_the_precision_is_restored() -> None:
 def test_a_hard_factorization_ends() -> None:
     x = sp.symbols("x:5")
     product = sp.expand((sum(x) + sp.Rational(53, 100)) ** 4 * (x[0] - x[1] * x[2] + 3) ** 4 + 1)
-    with pytest.raises(GivenUpError):
+    with pytest.raises(SymbolicLimitError):
         bounded(lambda: sp.factor(product), 0.1)
 
 
@@ -52,7 +52,7 @@ def test_other_threads_have_the_same_limit() -> None:
     def work() -> None:
         try:
             bounded(endless, 0.1)
-        except GivenUpError as trouble:
+        except SymbolicLimitError as trouble:
             said.append(str(trouble))
 
     threads = [threading.Thread(target=work) for _ in range(3)]
@@ -70,34 +70,34 @@ def test_a_limit_within_a_limit() -> None:
         for _ in range(2):
             try:
                 bounded(endless, 0.1)
-            except GivenUpError as trouble:
+            except SymbolicLimitError as trouble:
                 ends.append(str(trouble))
         endless()
 
-    with pytest.raises(GivenUpError, match=r"longer than 0\.4 s"):
+    with pytest.raises(SymbolicLimitError, match=r"longer than 0\.4 s"):
         bounded(outer, 0.4)
     assert len(ends) == 2
 
 
 def test_a_budget_is_shared() -> None:
     with budget(0.1):
-        with pytest.raises(GivenUpError, match="longer than"):
+        with pytest.raises(SymbolicLimitError, match="longer than"):
             bounded(endless)
-        with pytest.raises(GivenUpError, match="the time for symbolic work is used up"):
+        with pytest.raises(SymbolicLimitError, match="the time for symbolic work is used up"):
             bounded(lambda: 1)
     assert bounded(lambda: 1) == 1
 
 
 def test_errors_of_sympy_are_a_reason() -> None:
     x = sp.Symbol("x")
-    with pytest.raises(GivenUpError, match=r"SymPy fails \(PolynomialError\)"):
+    with pytest.raises(SymbolicLimitError, match=r"SymPy fails \(PolynomialError\)"):
         bounded(lambda: sp.Poly(1 / x + sp.sin(x), x))
 
 
 def test_size_is_a_reason() -> None:
     x = sp.Symbol("x")
     short(3, x + 1)
-    with pytest.raises(GivenUpError, match="more than 3 operations"):
+    with pytest.raises(SymbolicLimitError, match="more than 3 operations"):
         short(3, sp.sin(x) + x**2 + 1)
 
 

@@ -516,7 +516,7 @@ def test_linear_in_disguise() -> None:
 def test_what_cannot_be_followed_is_refused_in_words() -> None:
     expression = sp.besselj(0, x) * x.diff(da.t) - y.diff(da.t)
     system = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(expression, name="odd"))
-    with pytest.raises(da.ModelError, match="needs functions whose derivatives SymPy can follow"):
+    with pytest.raises(da.ModelError, match="needs functions that SymPy can differentiate"):
         da.classify(system)
 
 

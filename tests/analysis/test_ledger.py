@@ -130,14 +130,17 @@ def test_stabilising_terms_are_in_the_books() -> None:
 def test_the_audit_shows_what_a_poor_integration_loses() -> None:
     ledger = swing(solver=diffrax.Heun(), step=0.02).ledger()
     assert ledger.closure > 1000
-    assert "the steps did not follow the motion so well" in ledger.notes[-1]
+    assert "the integration is inaccurate" in ledger.notes[-1]
 
 
 def test_a_start_off_the_constraints_is_noted() -> None:
     """Projection takes the velocity along the rod away, which is the work of no force."""
     ledger = da.simulate(pendulum(), (0, -1), (1, 0.5), (0, 1), parameters=G, allow_violation=True).ledger()
     assert abs(ledger.audit[-1]) > 0.1
-    assert "The start violates `rod`: what brings the motion onto the constraints is the work of no" in ledger.notes[-1]
+    assert (
+        "The initial state violates `rod`. The projection onto the constraints is not the work of any"
+        in ledger.notes[-1]
+    )
 
 
 def test_a_blow_up_has_books_that_say_they_do_not_close() -> None:
@@ -145,7 +148,7 @@ def test_a_blow_up_has_books_that_say_they_do_not_close() -> None:
     with pytest.raises(da.SimulationError) as caught:
         da.simulate(da.System((x,), [[1]], (50 * x**3,)), (1,), (1,), (0, 0.1, 10))
     notes = caught.value.trajectory.ledger().notes
-    assert "tolerances: the steps did not follow the motion so well, as where it grows without bound" in notes[-1]
+    assert "tolerances: the integration is inaccurate, as for motions that grow without bound" in notes[-1]
 
 
 def test_functions_and_failed_runs_have_ledgers_too() -> None:

@@ -154,7 +154,7 @@ def assert_indefinite(verdict: da.Verdict, problem: Problem) -> None:
 
 def assert_singular_place(verdict: da.Verdict, problem: Problem) -> None:
     assert not verdict.well_posed
-    assert "`cross` loses its hold" in str(verdict)
+    assert "`cross` becomes dependent" in str(verdict)
 
 
 def assert_no_gradient(verdict: da.Verdict, problem: Problem) -> None:

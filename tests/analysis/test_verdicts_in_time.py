@@ -54,13 +54,13 @@ def test_no_error_of_sympy_spoils_a_verdict(trouble: type[Exception], monkeypatc
     monkeypatch.setattr(sp, "factor_list", fails)
     verdict = da.check(da.System((x, y), [[x - 1, 0], [0, 1]], (0, 0)))
     assert verdict.well_posed
-    assert f"where is not shown: SymPy fails ({trouble.__name__})" in str(verdict)
+    assert f"no equation is given for them: SymPy fails ({trouble.__name__})" in str(verdict)
 
 
 def test_what_is_not_shown_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded, "SECONDS", 0.0)
     mass = da.check(da.System((x, y), [[x - 1, 0], [0, 1]], (0, 0)))
-    assert "singular at some states; where is not shown: it would take longer than" in str(mass)
+    assert "singular at some states; no equation is given for them: it would take longer than" in str(mass)
     leaf = da.classify(da.System((x, y), sp.eye(2), (0, 0), da.Constraint(y * D(x) + x * D(y), name="leaf")))
     assert leaf.constraints[0].holonomic
     assert "leaf: its integral is not shown: it would take longer than" in str(leaf)
@@ -80,7 +80,7 @@ def test_integrals_made_of_special_functions() -> None:
 @pytest.mark.parametrize("verb", [da.check, da.classify, da.reduce])
 def test_functions_that_cannot_be_computed_are_refused_by_name(verb: Any) -> None:
     system = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(sp.zeta(2 + x**2) * D(x) + D(y)))
-    with pytest.raises(da.ModelError, match=r"needs functions whose derivatives SymPy can follow.*zeta"):
+    with pytest.raises(da.ModelError, match=r"needs functions that SymPy can differentiate.*zeta"):
         verb(system)
 
 

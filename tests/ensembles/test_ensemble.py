@@ -77,7 +77,7 @@ def test_quantiles_of_a_sample_are_near_those_of_all(monkeypatch):
     short = Summary((0.1, 0.9))
     for part in np.split(drawn, 7 * [0] + [3000, 9000]):
         short.add(part)
-    np.testing.assert_allclose(short.of_quantiles().ravel(), [-1.2816, 1.2816], atol=0.1)
+    np.testing.assert_allclose(short.quantile_values().ravel(), [-1.2816, 1.2816], atol=0.1)
     np.testing.assert_allclose(short.variance.ravel(), drawn.var(ddof=1), rtol=1e-12)
 
 

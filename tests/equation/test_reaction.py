@@ -11,7 +11,7 @@ import sympy as sp
 import dalembert as da
 from dalembert.equation.painleve import critical_coefficients
 from dalembert.equation.reaction import Normals, signs, solve_absolute
-from dalembert.gallery.friction import painleve_system
+from dalembert.gallery.friction_cases import painleve_system
 from helpers import ALL_FORMULATIONS, label
 
 NUMBERS = {"m": 1.3, "l": 0.7, "g": 9.81}

@@ -99,7 +99,7 @@ def test_outputs_at_a_singular_position_need_no_jax() -> None:
     """Where the compiled integrator is not accurate, NumPy tells what JAX would."""
     from dalembert.integration.method import Method
     from dalembert.integration.sampling import sample
-    from dalembert.integration.state_answer import outputs_at
+    from dalembert.integration.state_answer import numpy_outputs
 
     lines = [da.Constraint(y, name="line"), da.Constraint(y * (1 + x**2) + 1e-3 * y * x, name="curve")]
     dynamics = da.build(da.System((x, y), sp.diag(1, 2), (-x, -3), lines))
@@ -107,7 +107,7 @@ def test_outputs_at_a_singular_position_need_no_jax() -> None:
     for drift in (da.Projection(), da.Baumgarte(5, 5)):
         method = Method(da.Factored(), drift, None, 1e-9, np.full(4, 1e-11), None, 10)
         expected = sample(dynamics, method, times, states, times, ())
-        found = outputs_at(dynamics, method, times, states, ())
+        found = numpy_outputs(dynamics, method, times, states, ())
         for name, values in found.items():
             np.testing.assert_allclose(values, expected[name], atol=1e-12, err_msg=name)
 

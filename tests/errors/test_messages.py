@@ -72,7 +72,7 @@ MODELS = {
     ),
     r"`applied_force` must be an expression; got the text '1 \+'": lambda: system(applied_force=("1 +", 0)),
     r"`applied_force` must not contain `da.ideal_force`": lambda: system(applied_force=(da.ideal_force(x), 0)),
-    r"`applied_force` must have its derivatives worked out; call `.doit\(\)`": lambda: system(
+    r"`applied_force` must have its derivatives evaluated; call `.doit\(\)`": lambda: system(
         applied_force=(sp.Derivative(x**2, da.t), 0)
     ),
     r"unknown: `z`": lambda: system(mass_matrix=[[1, z], [2 * z, 1]]),

@@ -294,13 +294,13 @@ MESSAGES = {
     r"the coordinates \(`r`, `theta`\) must pair up by name.* Pass `points`": lambda: film(motion("r theta")),
     r"`points` must map at least one name to a pair \(horizontal, vertical\); got \[\]": lambda: film(points=[]),
     r"point `bob` must be a pair \(horizontal, vertical\); got 'x'": lambda: film(points={"bob": "x"}),
-    r"the vertical place of point `bob` must be a coordinate of the run \(`x`, `y`\).*got 'z'": (
+    r"the vertical position of point `bob` must be a coordinate of the run \(`x`, `y`\).*got 'z'": (
         lambda: film(points={"bob": ("x", "z")})
     ),
-    r"the horizontal place of point `bob` must have one value for each of the 11 times": (
+    r"the horizontal position of point `bob` must have one value for each of the 11 times": (
         lambda: film(points={"bob": ([0, 1], "x")})
     ),
-    r"the horizontal place of point `bob` must be finite": lambda: film(points={"bob": (np.nan, "x")}),
+    r"the horizontal position of point `bob` must be finite": lambda: film(points={"bob": (np.nan, "x")}),
     r"`links` must hold pairs of names of points; got 'bob'": lambda: film(points={"bob": ("x", "y")}, links=["bob"]),
     r"`links` must hold pairs of names of points; got 3": lambda: film(points={"bob": ("x", "y")}, links=3),
     r"`links` must join points \(`bob`\); `pivot` is none of them": (
@@ -310,11 +310,11 @@ MESSAGES = {
     r"`fps` must be a positive number; got 'fast'": lambda: film(fps="fast"),
     r"`trace` must be a nonnegative number; got -1": lambda: film(trace=-1),
     r"the run must have at least two times to be animated; got 1": lambda: film(motion().until(1)),
-    r"`point` must be an answer of `da.motion` or `da.constrained_motion`; got 3": lambda: da.plot_geometry(3),
-    r"`point` must be the answer at one state; got a batch of shape \(2,\)": (
+    r"`point` must be a result of `da.motion` or `da.constrained_motion`; got 3": lambda: da.plot_geometry(3),
+    r"`point` must be the result at one state; got a batch of shape \(2,\)": (
         lambda: da.plot_geometry(point(Q=((0, 1), (1, 0))))
     ),
-    r"must have 2 coordinates and constraints of rank 1; got 2 and rank 0\. The figure is flat": (
+    r"must have 2 coordinates and constraints of rank 1; got 2 and rank 0\. Only then": (
         lambda: da.plot_geometry(point(A=((0.0, 0),)))
     ),
     r"must have 2 coordinates and constraints of rank 1; got 3 and rank 1": (

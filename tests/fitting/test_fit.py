@@ -156,7 +156,7 @@ def test_what_cannot_be_told_apart_is_said() -> None:
     times = np.linspace(0, 0.3, 10)
     seen = da.Observation(times, {"x": times - 1.5 * times**2 + 1e-4 * np.sin(99 * times)}, (0, 0), (1, 0))
     found = da.fit(block(), seen, ["mu", "g"], guess={"mu": 0.25, "g": 9.0})
-    assert "cannot tell `mu`, `g` apart" in found.notes[0]
+    assert "do not determine `mu`, `g` separately" in found.notes[0]
     assert found["mu"] * found["g"] == pytest.approx(3.0, rel=1e-2)
 
 
@@ -166,7 +166,7 @@ def test_bounds_hold_and_the_table_tells() -> None:
     found = da.fit(block(), seen, ["mu"], guess={"mu": 0.1}, known={"g": 9.81}, bounds={"mu": (0, 0.2)})
     assert found["mu"] == pytest.approx(0.2, abs=1e-6)
     assert str(found).splitlines()[0].split() == ["estimate", "standard", "error", "95", "%", "interval"]
-    assert "10 numbers seen, 1 found" in str(found)
+    assert "10 measured values, 1 unknown;" in str(found)
 
 
 def test_what_its_bound_holds_has_no_error_and_others_have_theirs() -> None:
@@ -183,8 +183,8 @@ def test_what_its_bound_holds_has_no_error_and_others_have_theirs() -> None:
     assert both["k"] == pytest.approx(alone["k"], abs=1e-6)
     assert both.standard_errors["k"] == pytest.approx(alone.standard_errors["k"], rel=1e-4)
     assert both.notes == (
-        "`c` would go on beyond the bound: there is no standard error for it, and those of others hold for it as it "
-        "is.",
+        "`c` is at its bound: no standard error is reported for it, and those of the others are conditional on its "
+        "value.",
     )
 
 
@@ -203,8 +203,8 @@ def test_data_without_any_error_or_effect() -> None:
     found = da.fit(spring, da.Observation([0, 1, 2], {"x": [0, 0, 0]}, (0,), (0,)), ["a0"], guess={"a0": 1})
     assert found.noise == 0
     assert found.interval("a0") == (-np.inf, np.inf)
-    assert found.notes == ("Nothing that was seen depends on `a0`.",)
-    with pytest.raises(da.InputError, match="the AIC of `one`, `other` is not finite: the data are too few, or met"):
+    assert found.notes == ("No measured value depends on `a0`.",)
+    with pytest.raises(da.InputError, match="the AIC of `one`, `other` is not finite: there are too few data, or they"):
         da.compare({"one": found, "other": found})
 
 
@@ -218,7 +218,7 @@ def test_beside_numbers_that_allow_no_motion_derivatives_are_one_sided() -> None
     assert len(problem.failures) == 1
     found = da.fit(edge, seen, a0, guess={"a0": 1})
     assert found["a0"] == pytest.approx(0, abs=1e-3)
-    assert "numbers on trial allowed no motion and were passed over" in found.notes[0]
+    assert "of the trial values, which may have misled the search" in found.notes[0]
 
 
 def test_comparison_shares_out_the_support() -> None:
@@ -256,22 +256,22 @@ REFUSALS = {
     r"`guess` must be a mapping": lambda: da.fit(block(), SEEN, ["mu"], guess=3),
     r"must be of the system \(`g`, `mu`\); got `nu`": lambda: da.fit(block(), SEEN, ["nu"], guess={"nu": 1}),
     r"`known` must have a value for `g`, which observation 1": lambda: da.fit(block(), SEEN, ["mu"], guess={"mu": 1}),
-    r"either known or to be found; `mu` is both": lambda: da.fit(
+    r"either known or to be estimated; `mu` is both": lambda: da.fit(
         block(), SEEN, ["mu"], guess={"mu": 1}, known={"g": 1, "mu": 2}
     ),
     r"within `bounds`; `mu` is 1, not between 0 and 0.5": lambda: da.fit(
         block(), SEEN, ["mu"], guess={"mu": 1}, known={"g": 1}, bounds={"mu": (0, 0.5)}
     ),
-    r"`bounds` must be of what is to be found \(`mu`\); got `g`": lambda: da.fit(
+    r"`bounds` must be of the parameters to estimate \(`mu`\); got `g`": lambda: da.fit(
         block(), SEEN, ["mu"], guess={"mu": 1}, known={"g": 1}, bounds={"g": (0, 0.5)}
     ),
     r"`noise` must be positive; that of `x` is not": lambda: da.fit(
         block(), SEEN, ["mu"], guess={"mu": 1}, known={"g": 1}, noise={"x": 0}
     ),
-    r"more numbers than there are to find \(2\); got 2": lambda: da.fit(
+    r"more values than there are unknowns \(2\); got 2": lambda: da.fit(
         block(), da.Observation([0, 1], {"x": [0, 1]}, (0, 0), (1, 0)), ["mu", "g"], guess={"mu": 1, "g": 1}
     ),
-    r"something to be found; it is empty": lambda: da.fit(block(), SEEN, [], guess={}, known={"g": 1, "mu": 1}),
+    r"a parameter to estimate": lambda: da.fit(block(), SEEN, [], guess={}, known={"g": 1, "mu": 1}),
     r"name each parameter once; `mu` is": lambda: da.fit(block(), SEEN, ["mu", mu], guess={"mu": 1}, known={"g": 1}),
     r"`values\[x\]` must be finite, or NaN": lambda: da.Observation([0, 1], {"x": [0, np.inf]}, (0,), (0,)),
     r"`values\[x\]` must hold numbers; got 'abc'": lambda: da.Observation([0, 1], {"x": "abc"}, (0,), (0,)),
@@ -290,7 +290,7 @@ REFUSALS = {
     ),
     r"`guess` must be finite; `mu` is not": lambda: da.fit(block(), SEEN, ["mu"], guess={"mu": np.nan}),
     r"`known` must be a mapping": lambda: da.fit(block(), SEEN, ["mu"], guess={"mu": 1}, known=[1]),
-    r"at least as many numbers as there are to find \(2\); got 1": lambda: da.fit(
+    r"at least as many values as there are unknowns \(2\); got 1": lambda: da.fit(
         *(block(), da.Observation([0, 1], {"x": [np.nan, 1]}, (0, 0), (1, 0)), ["mu", "g"]),
         guess={"mu": 1, "g": 1},
         noise={"x": 1},
@@ -298,7 +298,7 @@ REFUSALS = {
     r"`observations` must be .* got None": lambda: da.fit(block(), None, ["mu"], guess={"mu": 1}),
     r"`observations` must be a `da.Observation`": lambda: da.fit(block(), [3], ["mu"], guess={"mu": 1}),
     r"`system` must be a `da.System`": lambda: da.fit(3, SEEN, ["mu"], guess={"mu": 1}),
-    r"two or more to compare; got 1": lambda: da.compare({"one": None}),
+    r"at least two fits; got 1": lambda: da.compare({"one": None}),
     r'"aic" or "bic"; got': lambda: da.compare({}, "cp"),
 }
 
@@ -318,7 +318,7 @@ def test_fits_to_other_data_are_not_compared() -> None:
     }
     with pytest.raises(da.InputError, match="to the same data; `2` is not"):
         da.compare(fits)
-    with pytest.raises(da.InputError, match="one of the parameters found"):
+    with pytest.raises(da.InputError, match="one of the estimated parameters"):
         fits["1"]["nu"]
     with pytest.raises(da.InputError, match="between 0 and 1"):
         fits["1"].interval("mu", 95)

@@ -56,20 +56,21 @@ def table(outcomes: list[Outcome], seconds: float, first: int) -> str:
     for outcome in outcomes:
         by_way[outcome.way].append(outcome)
     lines = [
-        "# Random problems beside an independent evaluation",
+        "# Random problems compared with an independent evaluation",
         "",
-        "`make fuzz` draws random systems of two to five coordinates: coupled and position-dependent masses, springs,",
-        "dampers, a push that depends on time; one constraint or several (spheres, driven planes, curves, skates,",
-        "prescribed speeds, acceleration-level servo constraints), some of them given twice at different scales;",
-        "coordinates in units from 1e-9 to 1e9, time in units from 1e-6 to 1e6. Each is stated a second time in NumPy,",
-        "its derivatives by hand. Accelerations are compared with NumPy's least squares, motions with SciPy's DOP853",
-        "at a tolerance of 1e-11.",
+        "`make fuzz` draws random systems of two to five coordinates and compares their accelerations and motions with",
+        "an independent evaluation. The systems have coupled and position-dependent masses, springs, dampers and",
+        "time-dependent forces. They have one or several constraints (spheres, driven planes, curves, skates,",
+        "prescribed speeds, acceleration-level servo constraints), some of which are stated twice at different scales.",
+        "The units range from 1e-9 to 1e9 for coordinates and from 1e-6 to 1e6 for time. Each system is also written",
+        "in NumPy with derivatives by hand. Accelerations are compared with NumPy's least squares, and motions with",
+        "SciPy's DOP853 at a tolerance of 1e-11.",
         "",
-        "Two answers agree if they differ by less than 1e-12 (accelerations) or 1e-7 (motions) times the square of the",
-        "condition of the constraint rows. A fault is a silent disagreement, or the refusal of a problem of condition",
-        "below 1e3.",
+        "Two results agree if they differ by less than 1e-12 (accelerations) or 1e-7 (motions) times the square of the",
+        "condition number of the constraint rows. A fault is a disagreement without an error, or an error for a",
+        "problem with a condition number below 1e3.",
         "",
-        "| what | compared | agree | refused | disagree | worst difference over what is allowed |",
+        "| computation | compared | agree | error | disagree | largest difference / allowed difference |",
         "|---|---|---|---|---|---|",
     ]
     for way, mine in by_way.items():

@@ -178,7 +178,9 @@ def test_functions_of_a_library_that_is_not_there(monkeypatch):
     x, y = da.coordinates("x y")
     wave = da.System((x, y), sp.eye(2), (0, -9.81), da.Constraint(y - sp.sin(x), name="wave"))
     monkeypatch.setattr(ptx.Path, "glob", lambda self, pattern: iter(()))
-    with pytest.raises(da.InputError, match="must have NVIDIA's `libdevice` for sin, cos; it was not found"):
+    with pytest.raises(
+        da.InputError, match="`libdevice` must be installed to compute sin, cos on a GPU; it was not found"
+    ):
         ptx.ptx_of(moving_of(wave), RUNGE_KUTTA)
 
 
@@ -203,13 +205,13 @@ class Refusing:
 
 def test_what_the_driver_says(monkeypatch):
     monkeypatch.setattr(cuda, "_driver", Refusing)
-    with pytest.raises(da.DeviceError, match="cuInit says: error 2"):
+    with pytest.raises(da.DeviceError, match="CUDA call `cuInit` failed: error 2"):
         cuda.GpuDevice()
 
 
 def test_a_system_without_machine_code(monkeypatch):
     monkeypatch.setattr(runner, "in_machine_code", lambda *_: False)
-    with pytest.raises(da.InputError, match='with `device="gpu"` a system must have machine code'):
+    with pytest.raises(da.InputError, match='with `device="gpu"` the system must be compiled'):
         many(None, device="gpu")
 
 

@@ -47,7 +47,7 @@ def test_a_planetary_gear_with_a_fixed_ring():
 
 def test_only_a_run_has_reactions():
     bar = da.PlanarBody("bar", 1, 1)
-    with pytest.raises(da.InputError, match=r"`run` must be what `da\.simulate` returns; got None"):
+    with pytest.raises(da.InputError, match=r"`run` must be a trajectory returned by `da\.simulate`; got None"):
         da.Mechanism(bar).reactions(None)  # pyright: ignore[reportArgumentType]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.mechanisms.frames import Ground
-from dalembert.mechanisms.vectors import half_turning, in_numbers
+from dalembert.mechanisms.vectors import evaluate, half_turning
 
 INTERVALS = 60
 """Of equal length, five nodes each; friction turns round where two of them meet, if it does."""
@@ -84,7 +84,7 @@ def power_of(mechanism: da.Mechanism, run: da.Trajectory, joint: Any, given: Any
 
 def _moved(mechanism: da.Mechanism, run: da.Trajectory, marker: Any, place: Any) -> Any:
     """Where a marker is, and the velocity of its body at a place with the rate at which it turns."""
-    point = in_numbers(marker.point, run.parameters)
+    point = evaluate(marker.point, run.parameters)
     if isinstance(marker.body, Ground):
         return np.tile(point, (len(run), 1)), (0.0, 0.0)
     names, body = list(mechanism.system.coordinates), marker.body

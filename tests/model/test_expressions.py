@@ -192,7 +192,7 @@ def test_infinite_and_unevaluated_expressions_are_refused():
     for e in (sp.Sum(x**n, (n, 0, sp.oo)), sp.Product(x, (n, 1, k)), sp.Sum(x**n, (n, 0, 10**6))):
         with pytest.raises(da.ModelError, match="constraint `c` must hold sums and products over at most 10000"):
             da.Constraint(e, name="c")
-    with pytest.raises(da.ModelError, match="constraint `c` must be worked out; got an unevaluated `Integral`"):
+    with pytest.raises(da.ModelError, match="constraint `c` must be evaluated; got an unevaluated `Integral`"):
         da.Constraint(sp.Integral(sp.sin(n * x), (n, 0, 1)), name="c")
 
 

@@ -220,8 +220,8 @@ def told(**arguments: object) -> da.System:
 
 
 MESSAGES = {
-    r"Coulomb of `hoop` must be given its `velocity`: the sliding velocity.*`theta` cannot be told": lambda: da.System(
-        (r, theta), sp.diag(1, r**2), (0, 0), da.Constraint(theta, name="hoop", nonideal=da.Coulomb(1))
+    r"Coulomb of `hoop` must be given its `velocity`: the sliding velocity.*`theta` cannot be identified": lambda: (
+        da.System((r, theta), sp.diag(1, r**2), (0, 0), da.Constraint(theta, name="hoop", nonideal=da.Coulomb(1)))
     ),
     r"Coulomb of `hoop` must be given its `normal_force`: .*`da.multiplier\(\"hoop\"\)`.*Cartesian": lambda: da.System(
         (r, theta),
@@ -229,7 +229,7 @@ MESSAGES = {
         (0, 0),
         da.Constraint(r - 1, name="hoop", nonideal=da.Coulomb(1, velocity=theta.diff(da.t))),
     ),
-    r"Coulomb of `wire` must be given its `velocity`, since what it slides along moves with time": lambda: bead(
+    r"Coulomb of `wire` must be given its `velocity` relative to the surface, because .* moves with time": lambda: bead(
         constraints=da.Constraint(z - da.t * x, name="wire", nonideal=da.Coulomb(1))
     ),
     r"law Coulomb must be given its `velocity`, `normal_force`, or be the law of a constraint": lambda: bead(

@@ -12,7 +12,7 @@ from sympy.core.cache import clear_cache
 import dalembert as da
 from dalembert.model import graph
 from dalembert.model.differentiation import derivative, gradient
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 
 a, b, c = VARIABLES = sp.symbols("a b c", real=True)
 x, y = da.coordinates("x y")

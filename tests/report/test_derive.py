@@ -19,7 +19,7 @@ from dalembert.figures.html_page import document
 from dalembert.report.blocks import block_root
 from dalembert.report.common_factor import with_common_factor
 from dalembert.report.derivation_page import PAGE_STYLE, STYLE
-from dalembert.report.name_typesetting import look_alikes, typeset
+from dalembert.report.name_typesetting import ambiguous_names, typeset
 from dalembert.report.steps import Step
 from dalembert.report.tex import READABLE, latex, prose
 from dalembert.report.tidy import exact, tidy
@@ -247,7 +247,9 @@ def test_long_results_are_left_as_products():
     assert not derivation.expanded
     assert str(derivation.ideal_force) == "A.T*(A*M**(-1)*A.T)**(-1)*(-A*M**(-1)*Q + b)"
     assert derivation.ideal_force.shape == derivation.acceleration.shape == (20, 1)
-    assert derivation.notes == ("Written out, the formulas would fill pages; they are left as products of matrices.",)
+    assert derivation.notes == (
+        "The expanded formulas are too long to be read; they are given as products of matrices.",
+    )
     assert "\\mathbf{A}^{T} \\left(\\mathbf{A} \\mathbf{M}^{-1} \\mathbf{A}^{T}\\right)^{-1}" in derivation.to_latex()
 
 
@@ -309,7 +311,7 @@ def test_unreachable_constraints_are_judged_at_random_states():
     x, y = da.coordinates("x y")
     system = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(x**2 + y**2 + 1, name="never"))
     assert da.derive(system).notes == (
-        "No state was found that satisfies all constraints; independence was judged at random states.",
+        "No state was found that satisfies all constraints; independence was tested at random states.",
     )
 
 
@@ -321,7 +323,7 @@ def test_a_failed_search_is_no_consequence():
     assert da.derive(system).notes == (
         "Constraints used: `one`. Left out, as dependent on these at random states: `two`.",
         "No state was found that satisfies all constraints, with random values of the parameters; "
-        "independence was judged at random states.",
+        "independence was tested at random states.",
     )
 
 
@@ -486,7 +488,7 @@ def test_markdown_escapes_prose():
 
 
 def test_names_that_look_alike():
-    assert look_alikes(["x1", "x_1", "x₁", "theta", "θ", "y1", "lambda", "lamda"]) == {
+    assert ambiguous_names(["x1", "x_1", "x₁", "theta", "θ", "y1", "lambda", "lamda"]) == {
         *("x1", "x_1", "x₁", "theta", "θ", "lambda", "lamda")
     }
     assert typeset("Omega") == typeset("Ω") != typeset("omega")
@@ -587,7 +589,7 @@ def test_hidden_constraint():
 def test_contradiction():
     x = da.coordinates("x")
     constraints = (da.Constraint(x.diff(t, 2) - 1, name="one"), da.Constraint(x.diff(t, 2) - 2, name="two"))
-    with pytest.raises(da.ConstraintError, match=r"`two` asks for another acceleration than `one`"):
+    with pytest.raises(da.ConstraintError, match=r"`two` implies another acceleration than `one`"):
         da.derive(da.System((x,), [[1]], (0,), constraints))
 
 

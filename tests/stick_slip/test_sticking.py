@@ -289,7 +289,7 @@ def test_contacts_that_hold_the_same_motion_hold_it_together() -> None:
     np.testing.assert_allclose([e.t for e in run.events], 3, atol=1e-9)
     assert run.qd[-1, 0] == pytest.approx((25 - 9) / 2 - 2, abs=1e-9)
     np.testing.assert_allclose(run.nonideal_force[:, 0], [0, -2, -1], atol=1e-9)
-    assert "`rear`, `front` hold the same motion: they let go together" in run.notes[0]
+    assert "`rear`, `front` hold the same motion: they slip together" in run.notes[0]
 
 
 def test_they_stop_together_too() -> None:
@@ -303,7 +303,7 @@ def test_forces_of_sticking_that_cannot_be_known_are_refused() -> None:
     across = da.Coulomb(0.3, velocity=(xd, yd - 1), mu_static=0.4)
     lift = da.System((x, y), sp.eye(2), (0, -10), da.Constraint(y - da.t, name="lift", nonideal=across))
     with pytest.raises(
-        da.SimulationError, match=r"at t = 0.5 those of `lift` are not: .* take out of .* `velocity`"
+        da.SimulationError, match=r"at t = 0.5 those of `lift` are not: .* remove from .* `velocity`"
     ) as e:
         da.simulate(lift, (0, 0), (1.5, 1), np.linspace(0, 1, 11))
     assert e.value.trajectory["x"][-1] == pytest.approx(1.5**2 / 6)
@@ -322,11 +322,11 @@ def test_what_walls_keep_at_rest_stays_there() -> None:
 def test_friction_that_neither_holds_nor_lets_go_is_given_up_at_once() -> None:
     """Painlevé's rod, its friction by the ideal normal force: it slides off one way by that, the other by its own."""
     rod = da.gallery.case("painleve-rod")
-    law = da.gallery.friction.painleve_system("ideal").constraints[0].nonideal[0]
+    law = da.gallery.friction_cases.painleve_system("ideal").constraints[0].nonideal[0]
     floor = replace(rod.system.constraints[0], nonideal=replace(law, mu_static=mu))
     start = (0, 0.5 * np.sin(1.1), 1.1)
     with pytest.raises(
-        da.SimulationError, match=r"without end; by t = 0.239\d+ .* `floor` can neither hold nor let go"
+        da.SimulationError, match=r"without end; by t = 0.239\d+ .* `floor` can neither hold nor slip"
     ) as e:
         da.simulate(
             replace(rod.system, constraints=floor), start, (1, 0, 0), (0, 0.5), parameters={**rod.parameters, "mu": 1.5}

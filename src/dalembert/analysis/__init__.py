@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a system is like, and how else it could move: questions about a model beyond its motion."""
+"""Analysis of models: well-posedness, classification of constraints, hidden constraints and the energy ledger."""

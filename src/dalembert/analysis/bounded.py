@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A time limit for symbolic work that makes an answer more readable, but must not delay it.
+"""Time limits for symbolic computations whose results are useful but not essential.
 
-Limits on the size of expressions come first, each at its own place; the time limit is for what sizes do not predict,
-such as the factors of a polynomial. SymPy offers no way to stop it, so a second thread raises an exception in the
-working one. This needs no signals and works in every thread and on every operating system. Python code is interrupted
-between two of its instructions, as by Ctrl-C. SymPy's caches are written at once or not at all; the precision of
-mpmath, which it changes globally, is restored here. Seconds are those of the processor, so that a busy machine gives
-the same answers.
+Callers first limit the size of their expressions; the time limit covers computations whose cost the size does not
+predict, such as the factorization of a polynomial. SymPy cannot be interrupted from outside, so a second thread raises
+an exception in the working thread. This needs no signals and works in every thread and on every operating system.
+Python code is interrupted between two bytecode instructions, as by Ctrl-C. SymPy's caches are written atomically; the
+precision of mpmath, which SymPy changes globally, is restored here. Limits are in CPU seconds, so that the results do
+not depend on the load of the machine.
 """
 
 from __future__ import annotations
@@ -28,83 +28,86 @@ from dalembert.model import graph
 T = TypeVar("T")
 
 SECONDS = 2.0
-"""For one piece of work."""
+"""CPU seconds allowed for one computation."""
 BUDGET = 6.0
-"""For all such work in one call of `da.check`, `da.classify` or `da.reduce`."""
-_AGAIN = 0.1
-"""How soon an exception that had no effect is raised again: it may come during the removal of an object."""
+"""CPU seconds allowed for all such computations in one call of `da.check`, `da.classify` or `da.reduce`."""
+_RETRY_INTERVAL = 0.1
+"""Seconds after which an exception that had no effect is raised again: Python swallows exceptions in finalizers."""
 
 _deadline: ContextVar[float] = ContextVar("deadline", default=float("inf"))
 
 
-class GivenUpError(Exception):
-    """Symbolic work was not done; the message says why, as the end of a sentence."""
+class SymbolicLimitError(Exception):
+    """A symbolic computation was not completed; the message gives the reason, as the end of a sentence."""
 
 
-class _TimeIsUp(BaseException):
-    """Not an ``Exception``: SymPy catches those."""
+class _DeadlineExceeded(BaseException):
+    """Raised in the working thread at the deadline. It is not an ``Exception``, because SymPy catches those."""
 
 
-_LATE: Any = object()
+_TIMED_OUT: Any = object()
 
 
 def bounded(compute: Callable[[], T], seconds: float | None = None) -> T:
-    """The result of symbolic work, if it comes in time, by default ``SECONDS``, and without an error.
+    """Return the result of ``compute``, which may take the given CPU seconds, by default ``SECONDS``.
 
     Raises
     ------
-    GivenUpError    if it does not
+    SymbolicLimitError    if the time limit is exceeded or the computation fails
     """
     start, end = process_time(), _deadline.get()
     if start >= end:
-        raise GivenUpError("the time for symbolic work is used up")
+        raise SymbolicLimitError("the time for symbolic work is used up")
     deadline = min(start + (SECONDS if seconds is None else seconds), end)
     precision, collecting = mpmath.mp.prec, gc.isenabled()
     token = _deadline.set(deadline)
     gc.disable()  # an exception raised in a callback of the garbage collector is only printed
     try:
-        found = _before(deadline, compute) if deadline > start else _LATE
+        result = _run_until(deadline, compute) if deadline > start else _TIMED_OUT
     finally:
         if collecting:
             gc.enable()
         _deadline.reset(token)
         mpmath.mp.prec = precision
-    if found is _LATE:
-        raise GivenUpError(f"it would take longer than {deadline - start:.2g} s")
-    if isinstance(found, Exception):
-        raise GivenUpError(str(found) if isinstance(found, GivenUpError) else f"SymPy fails ({type(found).__name__})")
-    return found
+    if result is _TIMED_OUT:
+        raise SymbolicLimitError(f"it would take longer than {deadline - start:.2g} s")
+    if isinstance(result, SymbolicLimitError):
+        raise SymbolicLimitError(str(result))
+    if isinstance(result, Exception):
+        raise SymbolicLimitError(f"SymPy fails ({type(result).__name__})")
+    return result
 
 
-def _before(deadline: float, compute: Callable[[], Any]) -> Any:
-    """What is computed before a deadline, or the exception that it ends with, or ``_LATE``.
+def _run_until(deadline: float, compute: Callable[[], Any]) -> Any:
+    """Return the result of ``compute``, the exception that it raised, or ``_TIMED_OUT``.
 
-    The exception for the deadline may come anywhere in the loop, even after the work: the loop then ends at last.
+    The deadline's exception may arrive anywhere in the loop, even after ``compute`` has returned. The loop then runs
+    once more and returns.
     """
     finished, target, frame = threading.Event(), threading.get_ident(), sys._getframe()
     watch = threading.Thread(target=_watch, args=(deadline, finished, target, frame), daemon=True)
-    found: Any = None
-    begun = False
+    result: Any = None
+    started = False
     while True:
         try:
-            if not begun:
-                begun = True
+            if not started:
+                started = True
                 watch.start()
                 try:
-                    found = compute()
-                except Exception as trouble:  # whatever SymPy fails with
-                    found = trouble
+                    result = compute()
+                except Exception as error:  # SymPy raises many kinds
+                    result = error
             finished.set()
             watch.join()
             _raise_in(target, None)
-            return found
-        except _TimeIsUp:
-            found = _LATE
+            return result
+        except _DeadlineExceeded:
+            result = _TIMED_OUT
 
 
 @contextmanager
 def budget(seconds: float | None = None) -> Generator[None]:
-    """All bounded work within takes no longer than this, by default ``BUDGET``; what comes later is not begun."""
+    """Limit the total CPU time of all `bounded` calls in this context, by default to ``BUDGET`` seconds."""
     token = _deadline.set(min(process_time() + (BUDGET if seconds is None else seconds), _deadline.get()))
     try:
         yield
@@ -113,25 +116,26 @@ def budget(seconds: float | None = None) -> Generator[None]:
 
 
 def short(most: int, *expressions: Any) -> None:
-    """Raise ``GivenUpError`` if expressions have more than so many operations."""
+    """Raise ``SymbolicLimitError`` if the expressions have more than ``most`` operations."""
     if graph.operations(*expressions) > most:
-        raise GivenUpError(f"the expressions have more than {most} operations")
+        raise SymbolicLimitError(f"the expressions have more than {most} operations")
 
 
 def _watch(deadline: float, finished: threading.Event, target: int, frame: Any) -> None:
-    """Raise ``_TimeIsUp`` in a thread at a time, again and again as long as a frame is on its stack."""
+    """Raise ``_DeadlineExceeded`` in a thread at the deadline, repeatedly while ``frame`` is on its stack."""
     pause = 0.001
     while not finished.wait(max(deadline - process_time(), pause)):
         stack = list(_stack(target))
         if frame not in stack:
             return
-        pause = _AGAIN
-        # a module must not be left half imported
+        pause = _RETRY_INTERVAL
+        # an interrupted import would leave a partially initialized module in sys.modules
         if process_time() >= deadline and not any("importlib" in f.f_code.co_filename for f in stack):
-            _raise_in(target, _TimeIsUp)
+            _raise_in(target, _DeadlineExceeded)
 
 
 def _stack(thread: int) -> Generator[Any]:
+    """Yield the frames of a thread, innermost first."""
     frame = sys._current_frames().get(thread)
     while frame is not None:
         yield frame
@@ -139,6 +143,6 @@ def _stack(thread: int) -> Generator[Any]:
 
 
 def _raise_in(thread: int, exception: type[BaseException] | None) -> None:
-    """Raise an exception in another thread; none takes back one that was not raised yet."""
-    what = None if exception is None else ctypes.py_object(exception)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)
+    """Schedule an exception in another thread; None cancels one that is still pending."""
+    scheduled = None if exception is None else ctypes.py_object(exception)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), scheduled)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a verdict is about."""
+"""The system and the point that a check examines, and the states around it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dalembert.analysis.constraint_states import Fixed, Settled, free_values
+from dalembert.analysis.constraint_states import ConsistentState, Fixed, free_values
 from dalembert.analysis.evaluated_terms import Model, Point
 from dalembert.model.system import System
 from dalembert.terms import Terms
@@ -14,19 +14,19 @@ from dalembert.terms import Terms
 
 @dataclass(frozen=True)
 class CheckContext:
-    """What is looked at: a system, and a point, given or random.
+    """A system and the point, given or random, at which it is checked.
 
-    numbers            its terms there, rows of A that are rounding error made zero
-    around             states on the constraints: near a given point, anywhere if none is given
-    given              whether the point is the user's
-    fixed              the parameters and the time if they are the user's
+    terms              the terms at the point; rows of A that consist of rounding error are set to zero
+    around             consistent states: near the given point, or random ones if none is given
+    given              whether the user gave the point
+    fixed              the parameters and the time that the user gave
     """
 
     system: System
     model: Model
     point: Point
-    numbers: Terms
-    around: list[Settled]
+    terms: Terms
+    around: list[ConsistentState]
     given: bool
     fixed: Fixed
 
@@ -36,7 +36,7 @@ class CheckContext:
 
 
 def values_in(model: Model, point: Point, rows: Sequence[int], fixed: Fixed) -> str:
-    """The values of what is not fixed of time and parameters in some constraints."""
+    """Return a text with the values of the time and parameters that occur in some constraints and are not fixed."""
     values = dict(zip((model.form.symbols.time, *model.parameters), (point.t, *point.p), strict=True))
     return ", ".join(
         f"{symbol.name} = {round(values[symbol], 6) + 0.0:.3g}" for symbol in free_values(model, rows, fixed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kind of every constraint of a system, and how much of them all together integrates."""
+"""`da.classify`: the kind of every constraint of a system, and the joint integrals of all of them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
-from dalembert.analysis.bounded import GivenUpError, bounded
+from dalembert.analysis.bounded import SymbolicLimitError, bounded
 from dalembert.analysis.constraint_kinds import ConstraintKind, Kind, kind_of
 from dalembert.analysis.constraint_states import Generic, generic_points
 from dalembert.analysis.derived_flag import Flag, Pfaffian, derived_flag
 from dalembert.analysis.evaluated_terms import Model, Point, model_of
 from dalembert.analysis.joint_integrals import ExactFlag, independent, joint_integrals
 from dalembert.analysis.rational import NotRationalError, exact
-from dalembert.analysis.symbolic_errors import in_words
+from dalembert.analysis.symbolic_errors import report_symbolic_errors
 from dalembert.errors import ConstraintError, InputError
 from dalembert.linear_algebra import independent_rows
 from dalembert.model.ordering import quoted
@@ -25,12 +25,15 @@ from dalembert.model.symbols import StateSymbols
 from dalembert.model.system import System, kind_of_object
 
 _POINTS = 3
-_FEW = 4
+"""Random points at which the derived flag is computed; the largest flag is the generic one."""
+_FEW_SURFACES = 4
+"""Position-level constraints up to which the rank of their gradients is confirmed symbolically."""
 _LONGEST_INTEGRAL = 60
+"""Characters of an integral that are printed in the table."""
 
 
 class DegreesOfFreedom(NamedTuple):
-    """How many coordinates, and how many velocities, are free.
+    """The numbers of free coordinates and of free velocities.
 
     position    n less the number of joint integrals: the dimension of the configurations that can be reached
     velocity    n less the rank of A: the dimension of the virtual displacements
@@ -47,11 +50,11 @@ class Classification:
     constraints           one row per constraint: ``.name .level .holonomic .scleronomic .catastatic
                           .linear_in_velocity .integral .numerical .remark``
     derived_flag          dimensions of I⁽⁰⁾ ⊇ I⁽¹⁾ ⊇ …, the Pfaffian system of all position- and velocity-level
-                          constraints and what of it integrates jointly; the last is the number of joint integrals
-    integrals             joint integrals found, independent of one another, in the letters of the model
+                          constraints and its derived systems; the last dimension is the number of joint integrals
+    integrals             independent joint integrals that were found, in the symbols of the model
     degrees_of_freedom    ``.position`` and ``.velocity``
-    numerical             whether the flag rests on numbers at random points alone
-    notes                 what else there is to know, one sentence each
+    numerical             whether the flag was computed at random points only and not confirmed symbolically
+    notes                 further remarks, one sentence each
     """
 
     constraints: tuple[ConstraintKind, ...]
@@ -66,13 +69,13 @@ class Classification:
         return "\n".join([*_table(self), *_joint_facts(self), *(f"Note: {note}" for note in self.notes)])
 
 
-@in_words
+@report_symbolic_errors
 def classify(system: System) -> Classification:
-    """What kind of constraints a system has, one by one and together.
+    """Classify the constraints of a system, one by one and together.
 
     A constraint linear in velocity is a Pfaffian form ω = Σ aᵢ dqᵢ + a₀ dt, time counting as one more variable. It is
-    holonomic iff ω ∧ dω = 0 (Frobenius). Of several together, the derived flag tells how much integrates:
-    I⁽ᵏ⁺¹⁾ = {ω in I⁽ᵏ⁾ : dω ≡ 0 mod I⁽ᵏ⁾}. Parameters are constants.
+    holonomic iff ω ∧ dω = 0 (Frobenius). For several constraints together, the derived flag gives the number of joint
+    integrals: I⁽ᵏ⁺¹⁾ = {ω in I⁽ᵏ⁾ : dω ≡ 0 mod I⁽ᵏ⁾}. Parameters are constants.
 
     Raises
     ------
@@ -81,12 +84,12 @@ def classify(system: System) -> Classification:
 
     Notes
     -----
-    Ranks are those at random states that satisfy the constraints, with random positive parameters, in 50 digits. Each
-    integral is checked by differentiation. Integrals are looked for with integrating factors that leave out one
-    variable or are products of functions of one variable each; where there is an integral but none of these finds it,
-    ``holonomic`` is true and ``integral`` None. A constraint nonlinear in velocity is decided only if it is a power of
-    a linear one, a constraint on accelerations only if its first integral is found; neither enters the flag, save such
-    a power.
+    Ranks are computed with 50 digits at random states that satisfy the constraints, with random positive parameters.
+    Every integral is verified by differentiation. The search for integrals uses integrating factors that do not depend
+    on one of the variables, or that are products of functions of one variable each. If an integral exists but the
+    search does not find it, ``holonomic`` is true and ``integral`` is None. A constraint nonlinear in velocity is
+    decided only if it is a power of a linear one, and a constraint on accelerations only if its first integral is
+    found. Of these, only the powers of linear constraints are part of the flag.
 
     Examples
     --------
@@ -112,9 +115,9 @@ def classify(system: System) -> Classification:
         raise _undefined(system)
     pfaffian = _pfaffian(system, kinds, on_positions=states[0].on_positions)
     flag = max(derived_flag(pfaffian, _values(model, state.point)) for state in states)
-    exact_flag, doubts = _exact_flag(pfaffian)
+    exact_flag, flag_notes = _exact_flag(pfaffian)
     flag = _decided(pfaffian, flag, exact_flag)
-    integrals, unfinished = _integrals(kinds, pfaffian, flag, exact_flag, _values(model, states[0].point))
+    integrals, integral_notes = _integrals(kinds, pfaffian, flag, exact_flag, _values(model, states[0].point))
     rank = max(len(independent_rows(model.terms(state.point).A)) for state in states)
     n, fixed = len(system.coordinates), flag.dimensions[-1] - flag.stops_time
     return Classification(
@@ -123,13 +126,13 @@ def classify(system: System) -> Classification:
         integrals=tuple(symbols.restore(f) for f in integrals),
         degrees_of_freedom=DegreesOfFreedom(n - fixed, n - rank),
         numerical=not _certain(pfaffian, flag, exact_flag),
-        notes=(*_notes(kinds, flag, states), *doubts, *unfinished),
+        notes=(*_notes(kinds, flag, states), *flag_notes, *integral_notes),
         coordinates=system.coordinates,
     )
 
 
 def _kinematics(system: System) -> Model:
-    """The constraints as numbers; nothing is asked of masses and forces."""
+    """Return the model of the constraints alone; masses and forces are zero, since they need not be defined."""
     n = len(system.coordinates)
     nothing = {"mass_matrix": ((sp.S.Zero,) * n,) * n, "applied_force": (sp.S.Zero,) * n}
     return model_of(replace(standard_form(system), **nothing), system.parameter_names)
@@ -142,18 +145,24 @@ def _values(model: Model, point: Point) -> dict[Any, float]:
 
 
 def _undefined(system: System) -> ConstraintError:
-    """The complaint about the constraints that are defined nowhere, or about all if that is not the fault of one."""
+    """Return the error for constraints that have no real and finite value at any state.
+
+    It names those that have none on their own, or all constraints if only their combination has none.
+    """
     names = system.constraint_names
     alone = [replace(system, constraints=(constraint,)) for constraint in system.constraints]
-    culprits = [n for n, part in zip(names, alone, strict=True) if not generic_points(_kinematics(part), 1)] or names
+    undefined = [n for n, part in zip(names, alone, strict=True) if not generic_points(_kinematics(part), 1)] or names
     return ConstraintError(
-        f"the constraints must be real and finite at some state; none was found for {quoted(culprits)}. Look for a "
+        f"the constraints must be real and finite at some state; none was found for {quoted(undefined)}. Look for a "
         f"root or logarithm of a negative number, or an angle whose sine or cosine exceeds one."
     )
 
 
 def _pfaffian(system: System, kinds: Sequence[Kind], *, on_positions: bool) -> Pfaffian:
-    """Forms and surfaces; where no point of the surfaces is known, their differentials as forms."""
+    """Return the Pfaffian system: velocity-level forms on the surfaces of the position-level constraints.
+
+    If no point on the surfaces is known, their differentials are used as further forms.
+    """
     symbols = system.symbols
     variables = (*symbols.q, symbols.time)
     surfaces = [exact(symbols.plain(c.expression)) for c in system.constraints if c.level == "position"]
@@ -164,14 +173,17 @@ def _pfaffian(system: System, kinds: Sequence[Kind], *, on_positions: bool) -> P
 
 
 def _exact_flag(pfaffian: Pfaffian) -> tuple[ExactFlag | None, list[str]]:
-    """The same by symbols, on all levels of the surfaces at once; None where that would take long, and a note."""
-    if not pfaffian.forms and len(pfaffian.surfaces) > _FEW:
-        return None, []  # many exact differentials: nothing to derive, only a large rank to confirm
+    """Return the derived flag computed symbolically, and notes; None if the computation takes too long.
+
+    The differentials of the surfaces are used as forms, which gives the flag on all their level sets at once.
+    """
+    if not pfaffian.forms and len(pfaffian.surfaces) > _FEW_SURFACES:
+        return None, []  # exact differentials are closed: only the rank of a large matrix would be confirmed
     forms = [*pfaffian.forms, *(gradient(phi, pfaffian.variables) for phi in pfaffian.surfaces)]
     try:
         return bounded(lambda: _flag_by_symbols(forms, pfaffian.variables)), []
-    except GivenUpError as trouble:
-        return None, [f"the derived flag is not confirmed by symbols: {trouble}."]
+    except SymbolicLimitError as error:
+        return None, [f"the derived flag is not confirmed by symbols: {error}."]
 
 
 def _flag_by_symbols(forms: Sequence[Any], variables: Sequence[Any]) -> ExactFlag | None:
@@ -182,7 +194,10 @@ def _flag_by_symbols(forms: Sequence[Any], variables: Sequence[Any]) -> ExactFla
 
 
 def _decided(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> Flag:
-    """What symbols say, where they speak of the same: a coefficient of 1e-25 is not zero, though numbers take it so."""
+    """Return the symbolic flag where it applies to the same system, otherwise the numerical one.
+
+    A coefficient of 1e-25 is zero to the numerical flag, but not to the symbolic one.
+    """
     if exact_flag is None or pfaffian.surfaces or tuple(exact_flag.dimensions) == flag.dimensions:
         return flag
     last = (*(sp.S.Zero,) * (len(pfaffian.variables) - 1), sp.S.One)
@@ -190,7 +205,7 @@ def _decided(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> Fl
 
 
 def _certain(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> bool:
-    """Terms prove what does not vanish; symbols must confirm what does."""
+    """Return True if the flag is certain: values can prove that a term is nonzero, only symbols that it is zero."""
     if exact_flag is not None:
         return tuple(exact_flag.dimensions) == flag.dimensions
     return not pfaffian.forms and flag.dimensions == (len(pfaffian.surfaces),)
@@ -199,14 +214,14 @@ def _certain(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> bo
 def _integrals(
     kinds: Sequence[Kind], pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None, values: Mapping[Any, float]
 ) -> tuple[list[Any], list[str]]:
-    """Independent joint integrals in plain symbols, those of single constraints first, and a note where others lack."""
+    """Return independent joint integrals, those of single constraints first, and notes on missing ones."""
     functions = independent([kind.integral for kind in kinds if kind.integral is not None], pfaffian, values)
     if len(functions) == flag.dimensions[-1] or exact_flag is None or flag.stops_time:
         return functions, []
     try:
         more = bounded(lambda: joint_integrals(exact_flag, pfaffian.variables))
-    except GivenUpError as trouble:
-        return functions, [f"joint integrals beyond those of single constraints are not shown: {trouble}."]
+    except SymbolicLimitError as error:
+        return functions, [f"joint integrals beyond those of single constraints are not shown: {error}."]
     return independent([*functions, *more], pfaffian, values), []
 
 
@@ -217,7 +232,7 @@ def _notes(kinds: Sequence[Kind], flag: Flag, states: Sequence[Generic]) -> list
     elif not states[0].on_velocities:
         notes.append("no velocity that satisfies the constraints was found; the rank of A is that at random ones.")
     if flag.stops_time:
-        notes.append("at a general position the constraints leave no motion: together they ask that dt = 0.")
+        notes.append("at a general position the constraints leave no motion: together they imply dt = 0.")
     if any(kind.form is None and kind.row.level != "position" for kind in kinds):
         names = ", ".join(f"`{k.row.name}`" for k in kinds if k.form is None and k.row.level != "position")
         notes.append(f"not in the flag, because not a Pfaffian form: {names}.")
@@ -234,13 +249,13 @@ def _table(found: Classification) -> list[str]:
 
 
 def _cells(row: ConstraintKind, coordinates: tuple[Any, ...]) -> tuple[str, ...]:
-    verdicts = (row.holonomic, row.scleronomic, row.catastatic, row.linear_in_velocity)
-    words = ["not decided" if v is None else "yes" if v else "no" for v in verdicts]
+    answers = (row.holonomic, row.scleronomic, row.catastatic, row.linear_in_velocity)
+    words = ["not decided" if v is None else "yes" if v else "no" for v in answers]
     words[0] += " (by numbers)" if row.numerical else ""
-    return (row.name, row.level, *words, _spelled(row, coordinates))
+    return (row.name, row.level, *words, _integral_text(row, coordinates))
 
 
-def _spelled(row: ConstraintKind, coordinates: tuple[Any, ...]) -> str:
+def _integral_text(row: ConstraintKind, coordinates: tuple[Any, ...]) -> str:
     if row.integral is None:
         return "not found" if row.holonomic else "-"
     text = StateSymbols(coordinates).readable(row.integral)
@@ -251,12 +266,12 @@ def _spelled(row: ConstraintKind, coordinates: tuple[Any, ...]) -> str:
 def _joint_facts(found: Classification) -> list[str]:
     count, known = found.derived_flag[-1], len(found.integrals)
     single = [row.integral for row in found.constraints]
-    spelled = [StateSymbols(found.coordinates).readable(f) for f in found.integrals if f not in single]
+    texts = [StateSymbols(found.coordinates).readable(f) for f in found.integrals if f not in single]
     flag = " > ".join(map(str, found.derived_flag)) + (" (by numbers)" if found.numerical else "")
     freedom = found.degrees_of_freedom
     return [
         f"derived flag: {flag}",
         f"joint integrals: {count}" + (f", found {known}" if count != known else ""),
-        *(f"  {text} = const" for text in spelled if len(text) <= 2 * _LONGEST_INTEGRAL),
+        *(f"  {text} = const" for text in texts if len(text) <= 2 * _LONGEST_INTEGRAL),
         f"degrees of freedom: {freedom.position} in position, {freedom.velocity} in velocity",
     ]

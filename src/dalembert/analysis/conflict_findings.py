@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Conflicts in words: between whom, at which level, for which parameters and when."""
+"""Messages about conflicting constraints: which ones, at which level, and for which parameters and times."""
 
 from __future__ import annotations
 
@@ -16,27 +16,31 @@ from dalembert.model.ordering import quoted
 def conflict_findings(
     context: CheckContext, whole: Model, levels: Sequence[Level]
 ) -> tuple[tuple[Conflict, ...], list[Finding]]:
-    """The conflicts at some levels, and sentences about them; ``whole`` is the model with what is hidden in it."""
+    """Return the conflicts at some levels and a finding for each.
+
+    ``whole`` is the model with its hidden constraints.
+    """
     model, point, fixed = context.model, context.point, context.fixed
     now = feasibility.conflicts(model, point, whole, random=fixed.p is None, given=context.given, levels=levels)
-    told = [Finding("conflict", _at_once(context, level, core), True) for level, core in now]
+    findings = [Finding("conflict", _immediate_conflict(context, level, core), True) for level, core in now]
     later = feasibility.later_conflicts(model, point, levels) if context.given else []
     known = {core for _, core in now}
     later = [conflict for conflict in later if conflict[1] not in known]
-    told += [Finding("conflict", _soon(context, level, core), True) for level, core in later]
-    return tuple(Conflict(level, tuple(context.names[i] for i in core)) for level, core in (*now, *later)), told
+    findings += [Finding("conflict", _later_conflict(context, level, core), True) for level, core in later]
+    return tuple(Conflict(level, tuple(context.names[i] for i in core)) for level, core in (*now, *later)), findings
 
 
-def _at_once(context: CheckContext, level: Level, core: Sequence[int]) -> str:
+def _immediate_conflict(context: CheckContext, level: Level, core: Sequence[int]) -> str:
     message = _contradiction([context.names[i] for i in core], level) + _exception(context, level, core)
     compromise = " `formulation=da.StackedLeastSquares(...)` finds a compromise by weights."
     return message + (compromise if level == "acceleration" else "")
 
 
-def _soon(context: CheckContext, level: Level, core: Sequence[int]) -> str:
+def _later_conflict(context: CheckContext, level: Level, core: Sequence[int]) -> str:
     tried = " and ".join(f"{delay:g}" for delay in feasibility.SOON)
-    said = _contradiction([context.names[i] for i in core], level)
-    return f"At t = {context.point.t:g} it may not show, but soon after (tried: by {tried}): {said}"
+    conflict = _contradiction([context.names[i] for i in core], level)
+    at = f"At t = {context.point.t:g} the conflict may not be visible, but it appears soon after"
+    return f"{at} (tried: {tried} later): {conflict}"
 
 
 def _contradiction(names: Sequence[str], level: Level) -> str:
@@ -46,13 +50,13 @@ def _contradiction(names: Sequence[str], level: Level) -> str:
 
 
 def _exception(context: CheckContext, level: Level, core: Sequence[int]) -> str:
-    """For which parameters and times a conflict was found, where it could depend on them."""
+    """Return a sentence on values of parameters and time for which the constraints agree; empty if none are free."""
     model, fixed = context.model, context.fixed
     free = free_values(model, core, fixed)
     if not free:
         return ""
     found = feasibility.exception_to(model, context.point, level, core, fixed)
     if found is None:
-        return f" No values of {', '.join(symbol.name for symbol in free)} were found for which that is not so."
+        return f" No values of {', '.join(symbol.name for symbol in free)} were found for which they agree."
     which = "Other" if found.general else "Only special"
-    return f" {which} values help, such as {values_in(model, found.point, core, fixed)}."
+    return f" {which} values remove the conflict, such as {values_in(model, found.point, core, fixed)}."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What kind one constraint is, on its own."""
+"""Classification of a single constraint: holonomic, scleronomic, catastatic, linear in velocity, and its integral."""
 
 from __future__ import annotations
 
@@ -12,17 +12,27 @@ from typing import Any
 import mpmath
 import sympy as sp
 
-from dalembert.analysis.bounded import GivenUpError, bounded
+from dalembert.analysis.bounded import SymbolicLimitError, bounded
 from dalembert.analysis.evaluated_terms import without_spikes
 from dalembert.analysis.first_integral import first_integral
 from dalembert.analysis.integrals import Form, integral_of, is_integrable
-from dalembert.analysis.rational import Letters, cancelled, exact
+from dalembert.analysis.rational import Generators, cancelled, exact
 from dalembert.analysis.zero_test import ZeroTest, random_point
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint, Level
 from dalembert.model.differentiation import derivative, gradient
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.symbols import InternalSymbol, StateSymbols
+from dalembert.tolerances import EXACT
+
+_DIGITS = 30
+"""Digits of the numerical tests, twice those of double precision, so that rounding cannot decide them."""
+_ON_SURFACE = 1e-25
+"""Relative residual at which Newton's method has reached the surface: five digits above the rounding of ``_DIGITS``."""
+_NEWTON_STEPS = 60
+"""Most steps of Newton's method: at a double root each step gains only one binary digit."""
+_LARGEST_DENOMINATOR = 12
+"""Degrees of homogeneity are rational numbers with denominators up to this one."""
 
 CHETAEV = "nonlinear in velocity: Chetaev's rule is assumed, the ideal force lies along ∂ψ/∂q̇"
 
@@ -31,16 +41,17 @@ CHETAEV = "nonlinear in velocity: Chetaev's rule is assumed, the ideal force lie
 class ConstraintKind:
     """One constraint, classified.
 
-    level                 position, velocity or acceleration: where it was stated
+    level                 the level at which it was stated: position, velocity or acceleration
     holonomic             whether it is the derivative of a relation f(q, t) = const, up to a factor; None: not decided
-    scleronomic           whether time stays out of it: out of f where it is holonomic, else (and at acceleration
-                          level) out of the constraint, where a common factor does not count
+    scleronomic           whether f, if the constraint is holonomic, or else the constraint itself does not depend on
+                          time explicitly. A common factor that depends on time is ignored. At acceleration level the
+                          constraint itself is tested
     catastatic            whether it is homogeneous in the velocities: satisfied at rest
     linear_in_velocity    whether its row of A does not depend on the velocities
-    integral              f(q, t) where it was found, in the model's letters; at position level the constraint itself,
-                          at acceleration level none
-    numerical             whether something that had to vanish did so at random points but not by symbols
-    remark                what else there is to know, or nothing
+    integral              f(q, t) if it was found, in the model's symbols; at position level the constraint itself, at
+                          acceleration level None
+    numerical             whether a zero test was decided at random points and not confirmed symbolically
+    remark                a further remark, or an empty string
     """
 
     name: str
@@ -67,8 +78,8 @@ def kind_of(constraint: Constraint, symbols: StateSymbols) -> Kind:
     """Classify one constraint."""
     is_zero = ZeroTest()
     expression = exact(symbols.plain(constraint.expression))
-    judge = {"position": _position, "velocity": _velocity, "acceleration": _acceleration}[constraint.level]
-    kind = judge(str(constraint.name), expression, symbols, is_zero)
+    classify = {"position": _position, "velocity": _velocity, "acceleration": _acceleration}[constraint.level]
+    kind = classify(str(constraint.name), expression, symbols, is_zero)
     row = replace(kind.row, numerical=kind.row.numerical or is_zero.numerical)
     if row.integral is None:
         return replace(kind, row=row)
@@ -76,9 +87,11 @@ def kind_of(constraint: Constraint, symbols: StateSymbols) -> Kind:
 
 
 def _position(name: str, phi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
-    still = _free_of_time(phi, symbols.q, symbols, is_zero)
-    by_numbers = not still and not _jumps_in_time(phi, symbols) and _still_on_surface(phi, symbols)
-    row = ConstraintKind(name, "position", True, still or by_numbers, still or by_numbers, True, phi, by_numbers)
+    time_free = _free_of_time(phi, symbols.q, symbols, is_zero)
+    by_numbers = not time_free and not _jumps_in_time(phi, symbols) and _time_free_on_surface(phi, symbols)
+    row = ConstraintKind(
+        name, "position", True, time_free or by_numbers, time_free or by_numbers, True, phi, by_numbers
+    )
     return Kind(row)
 
 
@@ -97,15 +110,19 @@ def _velocity(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> 
 
 
 def _kinked(slopes: Sequence[Any], rates: Sequence[Any]) -> bool:
-    """Whether slopes jump with the velocities, as those of |ẋ| do: between the jumps they seem constant."""
+    """Return True if the slopes jump with the velocities, as those of |ẋ| do.
+
+    Between the jumps such slopes are constant, so that their derivatives do not show the nonlinearity.
+    """
     jumping = {f for a in slopes for f in graph.atoms(a, sp.sign, sp.Heaviside, sp.Abs, sp.Piecewise, sp.Max, sp.Min)}
     return any(graph.free_symbols(f) & set(rates) for f in jumping)
 
 
 def _linear_form(psi: Any, slopes: Sequence[Any], symbols: StateSymbols) -> tuple[Any, ...]:
-    """The coefficients of the velocities and what is left at rest, of an expression linear in the velocities.
+    """Return the coefficients of the velocities and the remaining term of an expression linear in the velocities.
 
-    They are the same at all velocities; but (ẋ² − ẏ²)/(ẋ − ẏ) = ẋ + ẏ cannot be computed at rest.
+    They are the same at all velocities, but (ẋ² − ẏ²)/(ẋ − ẏ) = ẋ + ẏ cannot be evaluated at rest. Other velocities
+    are used in that case.
     """
     for values in ([0] * len(symbols.qd), range(1, len(symbols.qd) + 1)):
         there = dict(zip(symbols.qd, map(sp.Integer, values), strict=True))
@@ -125,16 +142,16 @@ def _pfaffian(name: str, form: Form, symbols: StateSymbols, is_zero: ZeroTest) -
         row = ConstraintKind(name, "velocity", True, catastatic, catastatic, True, integral, remark=remark)
         return Kind(row, tuple(form))
     psi = sp.Add(*(a * v for a, v in zip(form, (*symbols.qd, sp.S.One), strict=True)))
-    still = _free_of_time(psi, symbols.qd, symbols, is_zero)
-    return Kind(ConstraintKind(name, "velocity", False, still, catastatic, True), tuple(form))
+    time_free = _free_of_time(psi, symbols.qd, symbols, is_zero)
+    return Kind(ConstraintKind(name, "velocity", False, time_free, catastatic, True), tuple(form))
 
 
 def _integral(form: Form, variables: Sequence[Any], is_zero: ZeroTest) -> tuple[Any | None, str]:
-    """The integral of an integrable form, or why it is not shown."""
+    """Return the integral of an integrable form, or None and the reason."""
     try:
         return bounded(lambda: integral_of(form, variables, is_zero)), ""
-    except GivenUpError as trouble:
-        return None, f"its integral is not shown: {trouble}"
+    except SymbolicLimitError as error:
+        return None, f"its integral is not shown: {error}"
 
 
 def _nonlinear(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
@@ -160,27 +177,29 @@ def _acceleration(name: str, expression: Any, symbols: StateSymbols, is_zero: Ze
     rest = graph.replace(expression, dict.fromkeys(symbols.qdd, sp.S.Zero))
     kinked = _kinked(slopes, symbols.qd)
     linear = not kinked and _direction_is_free_of(slopes, symbols.qd, is_zero)
-    still = _free_of_time(expression, (*symbols.qd, *symbols.qdd), symbols, is_zero)
+    time_free = _free_of_time(expression, (*symbols.qd, *symbols.qdd), symbols, is_zero)
     catastatic = _homogeneous(expression, symbols, is_zero)
     undecided = "no first integral ψ(q, q̇, t) was found for it"
-    row = ConstraintKind(name, "acceleration", None, still, catastatic, linear, remark=undecided if linear else CHETAEV)
+    row = ConstraintKind(
+        name, "acceleration", None, time_free, catastatic, linear, remark=undecided if linear else CHETAEV
+    )
     try:
         psi = None if kinked else bounded(lambda: first_integral(slopes, rest, symbols))
-    except GivenUpError as trouble:
-        return Kind(replace(row, remark=f"{undecided}: {trouble}") if linear else row)
+    except SymbolicLimitError as error:
+        return Kind(replace(row, remark=f"{undecided}: {error}") if linear else row)
     if psi is None:
         return Kind(row)
     constant = InternalSymbol("level.c")
     found = _velocity(name, psi - constant, symbols, is_zero).row
-    remark = f"it holds {symbols.readable(psi)} constant, not zero"
+    remark = f"it keeps {symbols.readable(psi)} constant, not zero"
     if found.holonomic is None or not linear:
         return Kind(replace(row, remark=f"{remark}; {CHETAEV}"))
-    # the integral f(q, t) would contain the constant that the start gives to ψ: none is claimed
+    # the integral f(q, t) would contain the initial value of ψ, which is unknown here
     return Kind(replace(row, holonomic=found.holonomic, remark=remark))
 
 
 def _free_of_time(expression: Any, rates: Sequence[Any], symbols: StateSymbols, is_zero: ZeroTest) -> bool:
-    """Whether time occurs at most in a common factor: ∂ₜψ/ψ does not depend on what the equation is about."""
+    """Return True if time occurs at most in a common factor: ∂ₜψ/ψ does not depend on the rates."""
     if symbols.time not in graph.free_symbols(expression):
         return True
     if _jumps_in_time(expression, symbols):
@@ -191,31 +210,31 @@ def _free_of_time(expression: Any, rates: Sequence[Any], symbols: StateSymbols, 
 
 
 def _jumps_in_time(expression: Any, symbols: StateSymbols) -> bool:
-    """Whether time switches between pieces: between the jumps its derivative says nothing of it."""
+    """Return True if the expression is piecewise in time; its derivative between the jumps does not show that."""
     switches = graph.atoms(expression, sp.Piecewise, sp.Heaviside, sp.sign, sp.floor, sp.ceiling, sp.Max, sp.Min)
     return any(symbols.time in graph.free_symbols(switch) for switch in switches)
 
 
-def _still_on_surface(phi: Any, symbols: StateSymbols) -> bool:
-    """Whether ∂φ/∂t vanishes wherever φ = 0, at a few random points of the surface."""
+def _time_free_on_surface(phi: Any, symbols: StateSymbols) -> bool:
+    """Return True if ∂φ/∂t vanishes at a few random points of the surface φ = 0."""
     present = [q for q in symbols.q if q in graph.free_symbols(phi)]
     unknowns = sorted(graph.free_symbols(phi), key=str)
     parts = without_spikes((phi, derivative(phi, symbols.time), *gradient(phi, present)))
     functions = numeric_function(unknowns, parts, "mpmath")
     slots = [unknowns.index(q) for q in present]
     found = [slope for seed in range(8) if (slope := _slope_on_surface(functions, slots, unknowns, seed)) is not None]
-    return bool(found) and max(found) < 1e-12
+    return bool(found) and max(found) < EXACT
 
 
 def _slope_on_surface(functions: Any, slots: list[int], unknowns: Sequence[Any], seed: int) -> Any | None:
-    """|∂φ/∂t| / |∂φ/∂q| at a point reached by Newton's method along the gradient; None where it is not reached."""
-    with mpmath.workdps(30):
+    """Return |∂φ/∂t| / |∂φ/∂q| at a point found by Newton's method along the gradient; None if it does not converge."""
+    with mpmath.workdps(_DIGITS):
         x = random_point(unknowns, seed)
         try:
-            for _ in range(60):
+            for _ in range(_NEWTON_STEPS):
                 phi, slope, *normal = functions(*x)
                 size = sum(a * a for a in normal)
-                if abs(phi) < 1e-25 * mpmath.sqrt(size):
+                if abs(phi) < _ON_SURFACE * mpmath.sqrt(size):
                     return abs(slope) / mpmath.sqrt(size)
                 for slot, a in zip(slots, normal, strict=True):
                     x[slot] -= phi * a / size
@@ -225,34 +244,37 @@ def _slope_on_surface(functions: Any, slots: list[int], unknowns: Sequence[Any],
 
 
 def _homogeneous(expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> bool:
-    """Euler's test, with accelerations counted twice: does slowing everything down only scale the expression?"""
+    """Return True if a change of the time scale only multiplies the expression by a power of it (Euler's theorem).
+
+    Velocities have weight 1 in this test and accelerations weight 2.
+    """
     rates = [(v, 1) for v in symbols.qd] + [(a, 2) for a in symbols.qdd]
-    slowed = sp.Add(
+    weighted = sp.Add(
         *(weight * v * derivative(expression, v) for v, weight in rates if v in graph.free_symbols(expression))
     )
-    euler = without_spikes(slowed)
+    euler = without_spikes(weighted)
     unknowns = sorted(graph.free_symbols(expression), key=str)
-    with mpmath.workdps(30):
+    with mpmath.workdps(_DIGITS):
         try:
             above, below = numeric_function(unknowns, [euler, expression], "mpmath")(*random_point(unknowns, 0))
-            degree = Fraction(str(mpmath.re(above / below))).limit_denominator(12)
+            degree = Fraction(str(mpmath.re(above / below))).limit_denominator(_LARGEST_DENOMINATOR)
         except (ZeroDivisionError, ValueError, TypeError):
             return False
     return is_zero(euler - sp.Rational(degree.numerator, degree.denominator) * expression)
 
 
 def _direction_is_free_of(slopes: Sequence[Any], rates: Sequence[Any], is_zero: ZeroTest) -> bool:
-    """Whether no ratio of the slopes depends on the rates."""
+    """Return True if no ratio of two slopes depends on the rates."""
     present = [v for v in rates if any(v in graph.free_symbols(a) for a in slopes)]
     pairs = list(combinations(slopes, 2))
     return all(is_zero(derivative(a, v) * b - derivative(b, v) * a) for v in present for a, b in pairs)
 
 
 def _linear_factor(psi: Any, symbols: StateSymbols) -> Any | None:
-    """The only factor of ψ that contains velocities, if it is linear in them."""
+    """Return the only factor of ψ that contains velocities if it is linear in them, otherwise None."""
     try:
         factors = bounded(lambda: _factors(psi))
-    except GivenUpError:
+    except SymbolicLimitError:
         return None
     moving = [f for f in factors if graph.free_symbols(f) & set(symbols.qd)]
     if len(moving) != 1 or any(b != 0 for b in _second_derivatives(moving[0], symbols)):
@@ -263,9 +285,9 @@ def _linear_factor(psi: Any, symbols: StateSymbols) -> Any | None:
 
 
 def _factors(psi: Any) -> list[Any]:
-    letters = Letters([psi])
-    found: Any = sp.factor_list(sp.fraction(cancelled(letters.rational(psi)))[0])[1]
-    return [letters.restore(f) for f, _ in found]
+    generators = Generators([psi])
+    found: Any = sp.factor_list(sp.fraction(cancelled(generators.rational(psi)))[0])[1]
+    return [generators.restore(f) for f, _ in found]
 
 
 def _second_derivatives(f: Any, symbols: StateSymbols) -> Iterator[Any]:

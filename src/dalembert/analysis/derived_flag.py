@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much of a set of Pfaffian forms integrates: the derived flag of Frobenius' theorem, at random points.
+"""The derived flag of a Pfaffian system (Frobenius' theorem), computed with power series at random points.
 
 I⁽⁰⁾ is spanned by the forms, I⁽ᵏ⁺¹⁾ = {ω in I⁽ᵏ⁾ : dω ≡ 0 mod I⁽ᵏ⁾}. The flag ends with the completely integrable part;
-its dimension is the number of joint integrals. Position-level constraints cut out the space on which all this is asked:
-the forms are restricted to it, and each of its equations counts as one integral.
+its dimension is the number of joint integrals. Position-level constraints define the manifold on which the flag is
+computed: the forms are restricted to it, and each of its equations counts as one integral.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from dalembert.analysis.pfaffian_elimination import derived_system, echelon
 from dalembert.model import graph
 from dalembert.model.standard_form import gradient
 
-_DIGITS_FIRST = 5
-"""Steps of Newton's method that bring a point in double precision onto the surfaces to ``DIGITS`` digits."""
+_VALUE_STEPS = 5
+"""Steps of Newton's method that bring a point in double precision onto the surfaces to ``DIGITS`` digits: with an
+inverse in double precision, each step gains about a dozen."""
+_POINT_ACCURACY = 8
+"""Digits to which the point satisfies the surfaces: normals that differ by less are dependent."""
 
 
 @dataclass(frozen=True)
 class Pfaffian:
-    """Forms Σ aᵢ dzᵢ in the variables z = (q, t), on the space where the surfaces φ(z) = 0 meet."""
+    """Forms Σ aᵢ dzᵢ in the variables z = (q, t), on the intersection of the surfaces φ(z) = 0."""
 
     variables: tuple[sp.Symbol, ...]
     forms: tuple[tuple[Any, ...], ...]
@@ -38,7 +41,7 @@ class Pfaffian:
 class Flag(NamedTuple):
     """The dimensions of the derived flag at a point.
 
-    stops_time    whether the last system contains dt itself: the constraints leave no motion at all
+    stops_time    whether the last system contains dt itself: the constraints allow no motion
     """
 
     dimensions: tuple[int, ...]
@@ -46,9 +49,9 @@ class Flag(NamedTuple):
 
 
 def derived_flag(pfaffian: Pfaffian, values: Mapping[Any, float]) -> Flag:
-    """The flag at one point, which must be a random one of those on the surfaces.
+    """Compute the flag at one point, which must be a random point on the surfaces.
 
-    Each step of the flag costs one order of the series; orders are added until the flag stands still.
+    Each step of the flag costs one order of the series, so the order is increased until the flag becomes stationary.
     """
     with many_digits():
         order = 1
@@ -58,34 +61,34 @@ def derived_flag(pfaffian: Pfaffian, values: Mapping[Any, float]) -> Flag:
 
 
 def _flag(pfaffian: Pfaffian, values: Mapping[Any, float], order: int) -> Flag | None:
-    """The flag from series of this order; None where it goes on beyond them."""
-    space = _Space(pfaffian, values, order)
-    rows, pivots = echelon(Jets(len(space.active), order), space.forms)
+    """Compute the flag with series of this order; None if it is not stationary within them."""
+    manifold = _Manifold(pfaffian, values, order)
+    rows, pivots = echelon(Jets(len(manifold.active), order), manifold.forms)
     dimensions = [len(rows)]
-    for left in range(order - 1, -1, -1):
-        jets = Jets(len(space.active), left)
-        derived = derived_system(jets, rows, pivots, space.derivative) if rows else []
+    for remaining in range(order - 1, -1, -1):
+        jets = Jets(len(manifold.active), remaining)
+        derived = derived_system(jets, rows, pivots, manifold.derivative) if rows else []
         if len(derived) == len(rows):
-            stops_time = space.time_is_fixed or _contains_last(jets, rows)
-            return Flag(tuple(d + space.fixed for d in dimensions), stops_time)
+            stops_time = manifold.time_is_fixed or _contains_last(jets, rows)
+            return Flag(tuple(d + manifold.fixed for d in dimensions), stops_time)
         rows, pivots = echelon(jets, derived)
         dimensions.append(len(rows))
     return None
 
 
 def _contains_last(jets: Jets, rows: list[list[Jet]]) -> bool:
-    """Whether the differential of the last variable, time, is a combination of the rows."""
+    """Return True if the differential of the last variable, time, is a combination of the rows."""
     if not rows:
         return False
     last = [jets.zero] * (len(rows[0]) - 1) + [jets.one]
     return len(echelon(jets, [*rows, last])[0]) == len(rows)
 
 
-class _Space:
-    """The space on which the surfaces meet, near a point: free variables, and the forms restricted to it.
+class _Manifold:
+    """The intersection of the surfaces near a point: its free variables, and the forms restricted to it.
 
-    active           the free variables on which anything depends: those of the series
-    fixed            how many variables the surfaces determine
+    active           the free variables on which the forms or surfaces depend: those of the series
+    fixed            the number of variables that the surfaces determine
     time_is_fixed    whether time is one of them
     forms            rows of series, one column per free variable, time last
     """
@@ -107,7 +110,7 @@ class _Space:
         self.forms = self._restricted(pfaffian, Jets(len(self.active), order), dependent, at)
 
     def derivative(self, jet: Jet, column: int) -> Jet:
-        """With respect to the free variable of a column; good to one order less."""
+        """Differentiate a series with respect to the free variable of a column; the result is one order shorter."""
         variable = self._free[column]
         if variable not in self.active:
             return {}
@@ -119,7 +122,7 @@ class _Space:
         memory: dict[Any, Jet] = {}
         rows: list[list[Jet]] = []
         for form in pfaffian.forms:
-            # scaled before it is restricted: what is left of a form that follows from the surfaces is rounding error
+            # scale before restricting: the restriction of a form that follows from the surfaces is rounding error
             whole = jets.scaled([jets.evaluate(e, at, memory) for e in form])
             entries = dict(zip(pfaffian.variables, whole, strict=True))
             row = [entries[v] for v in self._free]
@@ -133,13 +136,13 @@ class _Space:
 def _independent(
     surfaces: Sequence[Any], variables: Sequence[sp.Symbol], point: Mapping[Any, Any]
 ) -> tuple[list[int], list[sp.Symbol]]:
-    """Surfaces with independent normals at the point, and as many variables that they determine."""
+    """Return the surfaces with independent normals at the point, by index, and as many dependent variables."""
     jets = Jets(0, 0)
-    jets.tiny = Decimal(10) ** -8  # the point is good to double precision
+    jets.tiny = Decimal(10) ** -_POINT_ACCURACY
     at = {s: jets.constant(x) for s, x in point.items()}
     normals = [jets.scaled([jets.evaluate(e, at, {}) for e in gradient(phi, variables)]) for phi in surfaces]
     _, kept = echelon(jets, list(zip(*normals, strict=True)))
-    # time, the last variable, is determined only if nothing else can be
+    # time, the last variable, is chosen as dependent only if no coordinate can be
     _, pivots = echelon(jets, [normals[k][:-1] for k in kept])
     if len(pivots) < len(kept):
         _, pivots = echelon(jets, [normals[k] for k in kept])
@@ -149,10 +152,10 @@ def _independent(
 def _solved(
     jets: Jets, surfaces: Sequence[Any], dependent: Sequence[sp.Symbol], at: Mapping[Any, Jet]
 ) -> dict[sp.Symbol, Jet]:
-    """The dependent variables as series in the free ones, by Newton's method.
+    """Compute the dependent variables as series in the free ones, by Newton's method.
 
-    Their values come first, to all digits; then each step with the slope there gains one order, and is computed to that
-    order only.
+    Their values are computed first, to all digits. Each further step with the Jacobian at the point gains one order, so
+    it is computed to that order only.
     """
     solution = {v: at[v] for v in dependent}
     if not dependent:
@@ -160,9 +163,9 @@ def _solved(
     numbers = Jets(0, 0)
     here = {s: numbers.constant(jets.value(jet)) for s, jet in at.items()}
     slopes = [gradient(phi, dependent) for phi in surfaces]
-    rough = _inverse(slopes, here, 15)
-    for _ in range(_DIGITS_FIRST):  # each gains a dozen digits
-        here |= _newton_step(numbers, surfaces, here, {v: here[v] for v in dependent}, rough)
+    approximate = _inverse(slopes, here, 15)
+    for _ in range(_VALUE_STEPS):
+        here |= _newton_step(numbers, surfaces, here, {v: here[v] for v in dependent}, approximate)
     inverse = _inverse(slopes, here, DIGITS)
     solution = {v: here[v] for v in dependent}
     for order in range(1, jets.order + 1):
@@ -173,6 +176,7 @@ def _solved(
 def _newton_step(
     jets: Jets, surfaces: Sequence[Any], at: Mapping[Any, Jet], solution: Mapping[Any, Jet], inverse: Any
 ) -> dict[Any, Jet]:
+    """Improve the dependent variables by one step with a fixed inverse of the Jacobian."""
     memory: dict[Any, Jet] = {}
     now = {**at, **solution}
     residuals = [jets.evaluate(phi, now, memory) for phi in surfaces]
@@ -184,7 +188,7 @@ def _newton_step(
 
 
 def _inverse(slopes: Sequence[Sequence[Any]], at: Mapping[Any, Jet], digits: int) -> list[list[Decimal]]:
-    """The inverse of a matrix of expressions at a point, to so many digits."""
+    """Compute the inverse of a matrix of expressions at a point, to the given number of digits."""
     numbers, memory = Jets(0, 0), dict[Any, Jet]()
     values = [[numbers.value(numbers.evaluate(e, at, memory)) for e in row] for row in slopes]
     if digits <= 15:

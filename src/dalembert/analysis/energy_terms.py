@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whose force does what work: the accounts of a run, from its compiled dynamics."""
+"""Computation of the energy ledger of a run: the power and work of every force, from the compiled dynamics."""
 
 from __future__ import annotations
 
@@ -27,15 +27,20 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.linear_algebra import independent_rows
 from dalembert.violation import violated
 
-OPEN = 1e3
-"""From how many tolerances on the books are said not to close."""
+CLOSURE_LIMIT = 1e3
+"""Tolerances by which energy and work may differ before the ledger says so. The errors of single steps add up over a
+run, and an ordinary run stays well below this."""
 
 BATCH = 256
-"""States computed side by side; more would only take more memory."""
+"""States evaluated in one vectorized call; larger batches need more memory and are no faster."""
+
+UNIQUE_MARGIN = 1e-9
+"""A multiplier is unique if its own force returns it to this accuracy: the shortest multipliers are computed from
+states that an integration found, and rounding leaves far less."""
 
 
 class LedgerTerms(NamedTuple):
-    """Everything at one state, e entries: applied forces, m constraints, l laws, and a compromise if there is one.
+    """The terms of the ledger at one state, for e entries: applied forces, m constraints, l laws, perhaps a compromise.
 
     forces (e, n), powers (e,)    generalised force and power of each entry: Q, the actual reaction of each constraint,
                                   C of each law
@@ -54,10 +59,12 @@ class LedgerTerms(NamedTuple):
 
 
 def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs: Sequence[Leg] = ()) -> Ledger:
-    """The ledger of a run that was done in one way, or in ``legs``."""
+    """Compute the ledger of a run, which may consist of several ``legs``."""
     entries = _entries(dynamics, method)
     legs = legs or [whole_run(dynamics, method, p, run, len(entries))]
-    increments = np.zeros((2, len(run.t), len(entries)))  # of the work of the entries, and by the papers' split
+    increments = np.zeros(
+        (2, len(run.t), len(entries))
+    )  # of the work of the entries, and by the split of Udwadia and Kalaba
     turnover, last = 0.0, 0.0
     at: list[Any] = []
     for leg in legs:
@@ -69,12 +76,12 @@ def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs:
         turnover += float(np.abs(np.diff(between.kinetic, prepend=last)).sum())
         for jump in leg.path.jumps:
             place = leg.places[1 : 1 + len(leg.dynamics.constraints)]
-            for total in increments:  # an impulse is ideal
+            for total in increments:  # impulses of the constraints are ideal, so both splits agree
                 np.add.at(total[np.searchsorted(run.t, jump.t)], place, impulse_work(leg.dynamics, jump, leg.p))
         last = between.kinetic[-1]
-        mine = (run.t > leg.start) & (run.t <= leg.end) | (run.t == leg.start) & (leg is legs[0])
-        if mine.any():
-            here = _ledger_terms(leg.dynamics, method, run.q[mine], run.qd[mine], run.t[mine], leg.p)
+        in_leg = (run.t > leg.start) & (run.t <= leg.end) | (run.t == leg.start) & (leg is legs[0])
+        if in_leg.any():
+            here = _ledger_terms(leg.dynamics, method, run.q[in_leg], run.qd[in_leg], run.t[in_leg], leg.p)
             unique = here.unique[:, : len(dynamics.constraints)]
             at.append(_gathered(here, leg, len(entries))._replace(unique=unique))
     forces, powers, split, kinetic, energy, unique = (np.concatenate(parts) for parts in zip(*at, strict=True))
@@ -96,13 +103,13 @@ def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs:
         atol=method.least_atol,
         notes=_notes(dynamics, method, unique),
     )
-    moved = method.drift.projections and not legs[0].path.jumps
-    more = (_start_notes(dynamics, run, p) if moved else []) or _end_notes(ledger)
-    return replace(ledger, notes=(*ledger.notes, *more))
+    projected = method.drift.projections and not legs[0].path.jumps
+    further = (_start_notes(dynamics, run, p) if projected else []) or _end_notes(ledger)
+    return replace(ledger, notes=(*ledger.notes, *further))
 
 
 def _gathered(ledger_source: Any, leg: Leg, entries: int) -> Any:
-    """LedgerTerms by a leg's own entries, added up by the entries of the run."""
+    """Sum the terms of a leg's entries into the entries of the whole run."""
 
     def by_entry(values: Any) -> Any:
         total = np.zeros((len(values), entries, *values.shape[2:]))
@@ -117,21 +124,23 @@ def _gathered(ledger_source: Any, leg: Leg, entries: int) -> Any:
 def _ledger_terms(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p: Any) -> Any:
     """The accounts at k states as NumPy arrays: by machine code where it answers for all of them, else by JAX."""
     if dynamics.machine_code is not None and method.formulation.uses_engine:
-        found = _by_machine_code(dynamics, method, q, qd, t, p)
+        found = _native_terms(dynamics, method, q, qd, t, p)
         if found is not None:
             return found
-    size = BATCH * max(1, 2 ** int(np.ceil(np.log2(len(t) / BATCH))))  # few sizes, so that programs are found again
+    size = BATCH * max(
+        1, 2 ** int(np.ceil(np.log2(len(t) / BATCH)))
+    )  # powers of two: few shapes, so that compiled programs are reused
 
     def padded(x: Any) -> Array:
         return jnp.asarray(np.concatenate([x, np.repeat(x[-1:], size - len(x), axis=0)]))
 
-    how = (method.formulation, method.drift)
-    found = _computed(dynamics, *how, padded(q), padded(qd), padded(t), p)
+    options = (method.formulation, method.drift)
+    found = _jax_terms(dynamics, *options, padded(q), padded(qd), padded(t), p)
     return jax.tree.map(lambda x: np.asarray(x)[: len(t)], found)
 
 
-def _by_machine_code(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p: Any) -> LedgerTerms | None:
-    """The terms, or None where the rows that are independent at the first state are not clearly so throughout."""
+def _native_terms(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p: Any) -> LedgerTerms | None:
+    """Compute the terms with the compiled code; None if the rows independent at the first state do not stay so."""
     count, n = q.shape
     A = np.asarray(terms_at(dynamics, q[0], qd[0], t[0], p).A)
     rows, m = independent_rows(A), len(A)
@@ -147,12 +156,12 @@ def _by_machine_code(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any
     law_components, law_forces = (terms[name].reshape(count, -1, n) for name in ("law_natures", "law_forces"))
     unique = np.ones((count, m), bool)
     if len(rows) < m:
-        pushes = shortest_multipliers(A)
-        multipliers = np.einsum("kmn,kn->km", pushes, terms["ideal_force"])
+        inverses = shortest_multipliers(A)
+        multipliers = np.einsum("kmn,kn->km", inverses, terms["ideal_force"])
         reaction = terms["ideal_force"] + terms["nonideal_force"] - law_components.sum(axis=1)
-        reactions = np.einsum("kmn,kn->km", pushes, reaction)
-        # the shortest multipliers of a row's own force are that row alone only if no others can make it
-        unique = np.einsum("kmn,kmn->km", pushes, A) > 1 - 1e-9
+        reactions = np.einsum("kmn,kn->km", inverses, reaction)
+        # the shortest multipliers of a row's own force are that row alone only if no other rows can replace it
+        unique = np.einsum("kmn,kmn->km", inverses, A) > 1 - UNIQUE_MARGIN
     applied = terms["applied_force"][:, None]
     forces = np.concatenate([applied, reactions[..., None] * A, law_components], axis=1)
     split = np.concatenate([applied, multipliers[..., None] * A, law_forces], axis=1)
@@ -163,7 +172,7 @@ def _by_machine_code(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any
 
 
 @kept_by_dynamics(SOON_READY)
-def _computed(
+def _jax_terms(
     dynamics: Dynamics, formulation: Formulation, drift: Drift, q: Array, qd: Array, t: Array, p: Any
 ) -> LedgerTerms:
     batches = jax.tree.map(lambda x: x.reshape(-1, BATCH, *x.shape[1:]), (q, qd, t))
@@ -193,7 +202,8 @@ def _at(
             return kinetic(q, t)
         return jnp.asarray(dynamics.energy(q, qd, t, p), float)
 
-    # dE/dt is this plus q̇ᵀM q̈, since ∂E/∂q̇ = M q̇: what Q does beyond the potential energy and the change of inertia
+    # Since ∂E/∂q̇ = M q̇, dE/dt is this term plus q̇ᵀM q̈. It is added to the power of Q, so that work done against the
+    # potential energy and changes of inertia are not counted twice
     total, transport = jax.jvp(energy, (q, t), (qd, jnp.ones_like(t)))
     stacked = jnp.concatenate(forces)
     powers, by_split = ((given @ qd).at[0].add(transport) for given in (stacked, jnp.concatenate(split)))
@@ -215,17 +225,17 @@ def _entries(dynamics: Dynamics, method: Method) -> tuple[Entry, ...]:
 
 
 def _end_notes(ledger: Ledger) -> list[str]:
-    """What to say where the books do not close."""
-    if ledger.closure <= OPEN:
+    """Return a note if energy and work differ by more than ``CLOSURE_LIMIT`` tolerances."""
+    if ledger.closure <= CLOSURE_LIMIT:
         return []
     return [
-        f"Energy and work differ by {ledger.closure:.1e} tolerances: the steps did not follow the motion so well, as "
-        f"where it grows without bound or forces jump."
+        f"Energy and work differ by {ledger.closure:.1e} tolerances: the integration is inaccurate, as for "
+        f"motions that grow without bound or forces that jump."
     ]
 
 
 def _start_notes(dynamics: Dynamics, run: Trajectory, p: Any) -> list[str]:
-    """What to say of a start that does not satisfy the constraints."""
+    """Return a note if the initial state does not satisfy the constraints."""
     q, qd = run.q[0], run.qd[0]
     A = np.asarray(terms_at(dynamics, q, qd, run.t[0], p).A)
     off = violated(run.violation[0], A, q) | violated(run.velocity_violation[0], A, qd, q)
@@ -233,7 +243,7 @@ def _start_notes(dynamics: Dynamics, run: Trajectory, p: Any) -> list[str]:
         return []
     names = ", ".join(f"`{name}`" for name, is_off in zip(dynamics.constraints, off, strict=True) if is_off)
     return [
-        f"The start violates {names}: what brings the motion onto the constraints is the work of no force, so that the "
+        f"The initial state violates {names}. The projection onto the constraints is not the work of any force, so the "
         f"audit need not vanish."
     ]
 
@@ -247,7 +257,9 @@ def _notes(dynamics: Dynamics, method: Method, unique: Any) -> tuple[str, ...]:
             f"The split between {names} is not unique, since they are redundant; it is the one of the shortest λ."
         )
     if method.drift.gains() is not None:
-        notes.append("The work of the stabilising terms is part of that of the constraints.")
+        notes.append("The work of the stabilising terms is counted as work of the constraints.")
     if method.formulation.compromises:
-        notes.append("The equations of motion are met only as well as possible; what they miss is the compromise.")
+        notes.append(
+            "The equations of motion hold in the least-squares sense; their residual is the entry `compromise`."
+        )
     return tuple(notes)

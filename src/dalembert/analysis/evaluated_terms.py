@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The terms of a symbolic model as numbers at a point."""
+"""Numerical evaluation of the terms of a symbolic model at a point."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import sympy as sp
 from dalembert.array_types import Floats
 from dalembert.lowering.jax_functions import flat
 from dalembert.model import graph
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.standard_form import StandardForm
 from dalembert.terms import Terms
 from dalembert.tolerances import ROUNDING
@@ -29,17 +29,21 @@ class Point(NamedTuple):
     p: Floats
 
 
+DIFFERENCE_STEP = 1e-6
+"""Relative step of the differences that estimate sizes of terms: only the order of magnitude is needed, and rounding
+leaves ten digits of the change."""
+
 TermsFunction = Callable[[Point], Terms]
 
 
 @dataclass(frozen=True)
 class Model:
-    """A system ready for numbers.
+    """A system whose terms can be evaluated numerically.
 
-    residuals     φ and ψ alone, (m,) each: searches ask for them thousands of times
+    residuals     φ and ψ alone, (m,) each, for searches that evaluate them thousands of times
     parameters    their symbols, in the order of ``Point.p``
-    position      the rows that say something about positions
-    velocity      those that say something about velocities
+    position      indices of the rows that are constraints on positions
+    velocity      indices of the rows that are constraints on velocities
     """
 
     form: StandardForm
@@ -50,13 +54,13 @@ class Model:
     velocity: tuple[int, ...]
 
     def function(self, expressions: Any) -> Callable[[Point], Floats]:
-        """Some more expressions in the letters of the form as a function of a point."""
+        """Return further expressions in the symbols of the form as a function of a point."""
         function = _compiled(self.form, self.parameters, (expressions,))
         return lambda point: function(point)[0]
 
 
 def model_of(form: StandardForm, parameter_names: Sequence[str]) -> Model:
-    """The terms as one function of a point, and which rows speak about what."""
+    """Return the model of a standard form: its terms as functions of a point, and the levels of its rows."""
     parameters = tuple(sp.Symbol(name, real=True) for name in parameter_names)
     position = tuple(i for i, e in enumerate(form.position) if e != 0)
     velocity = tuple(i for i, e in enumerate(form.velocity) if e != 0)
@@ -77,10 +81,11 @@ def _terms_of(form: StandardForm, parameters: Sequence[sp.Symbol]) -> TermsFunct
 
 
 def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) -> Callable[[Point], list[Floats]]:
-    """Blocks of expressions as one function of a point; what is not real there is not a number."""
+    """Compile blocks of expressions to one function of a point; values that are not real become NaN."""
     smooth = without_spikes(blocks)
     arguments = (form.symbols.q, form.symbols.qd, form.symbols.time, parameters)
-    # verdicts at places that are exactly degenerate hang on the order of sums: as SymPy prints them, where it can
+    # at exactly degenerate states the rounding of sums decides the verdict, so their order must not depend on the
+    # common subexpressions: SymPy's printer is used unless the expressions are too large for it
     entries = flat(smooth)
     if any(map(graph.is_large, entries)) or sum(graph.facts(e).size for e in entries) > graph.MOST_PRINTED:
         function = numeric_function(arguments, smooth, ["numpy", "scipy"])
@@ -100,17 +105,17 @@ def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) 
 
 
 def without_spikes(block: Any) -> Any:
-    """|x| has a second derivative that is zero but for a spike at the kink: zero at nearly all states."""
+    """Replace Dirac deltas, which second derivatives of |x| contain, by zero: their value at nearly all states."""
     if isinstance(block, tuple):
         return tuple(map(without_spikes, block))
     return graph.replace(block, dict.fromkeys(graph.atoms(block, sp.DiracDelta), sp.S.Zero))
 
 
 def state_orders(numbers: Terms, point: Point, noise: float = ROUNDING) -> tuple[Floats, Floats]:
-    """The orders of magnitude of coordinates and of velocities.
+    """Return the orders of magnitude of coordinates and of velocities.
 
-    One that is zero, to within ``noise`` relative to it, has the scale of the whole state: at the end of a rod of a
-    picometre y = 0 is as small as x.
+    A value that is zero, to within ``noise`` relative to the scale of the whole state, is given that scale: for a rod
+    of a picometre along x, the coordinate y = 0 has the order of a picometre, too.
     """
     state = np.concatenate([point.q, point.qd])
     usual = state_scales(numbers.M, numbers.Q, point.q, point.qd)
@@ -119,20 +124,20 @@ def state_orders(numbers: Terms, point: Point, noise: float = ROUNDING) -> tuple
 
 
 def sizes(function: Callable[[Point], Floats], point: Point) -> Floats:
-    """The size of the terms that each value is the sum of, although they may cancel.
+    """Return the size of the terms of which each value is the sum, even if they cancel.
 
-    It is how much the value changes when every number of the point does, by its own size: what a value does not depend
-    on has no part in it.
+    It is estimated by the change of the value under a relative change of every number of the point, so that numbers
+    on which the value does not depend do not contribute.
     """
-    value, step = function(point), 1e-6
+    value, step = function(point), DIFFERENCE_STEP
     rng = np.random.default_rng(24)
     total = np.abs(value)
     for _ in range(2):
-        moved = Point(*(_shaken(np.asarray(part, float), step, rng) for part in point))
-        change = np.abs(function(moved) - value) / step
-        total = np.fmax(total, change + np.abs(value))  # off its domain a value says nothing
+        perturbed = Point(*(_perturbed(np.asarray(part, float), step, rng) for part in point))
+        change = np.abs(function(perturbed) - value) / step
+        total = np.fmax(total, change + np.abs(value))  # fmax ignores NaN, which a function returns off its domain
     return total
 
 
-def _shaken(x: Floats, step: float, rng: np.random.Generator) -> Any:
+def _perturbed(x: Floats, step: float, rng: np.random.Generator) -> Any:
     return x + step * own_scale(x) * rng.choice((-1.0, 1.0), x.shape) * rng.uniform(0.5, 1.0, x.shape)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which constraints cannot be met together: at position, velocity and acceleration level, each by itself.
+"""Minimal sets of constraints that cannot be satisfied together, at position, velocity and acceleration level.
 
-A conflict is claimed where the method of Gauss and Newton fails from the state and from several others. At each level
-the levels below it are part of the question: a velocity-level constraint may be met at other positions than those at
-hand, an acceleration-level one at other states. What was found in conflict at one level is left out at the next.
+A conflict is reported if the Gauss–Newton method fails from the given state and from several others. Each level
+includes the levels below it: a velocity-level constraint may be satisfiable at other positions than the given ones, an
+acceleration-level one at other states. Constraints in conflict at one level are left out at the next.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.constraint_states import Fixed, Rows, Yielding, free_values, jointly, moved, settled, yielding
+from dalembert.analysis.constraint_states import (
+    Fixed,
+    RelaxedState,
+    Rows,
+    free_values,
+    project_jointly,
+    project_onto,
+    project_state,
+    relax_parameters,
+)
 from dalembert.analysis.evaluated_terms import Model, Point, sizes
 from dalembert.analysis.minimal_conflicts import minimal_conflicts
 from dalembert.analysis.verdict import Level
@@ -23,6 +32,7 @@ from dalembert.linear_algebra import contradictions
 from dalembert.violation import own_scale, violated
 
 STARTS = 12
+"""Starts of the search for positions or velocities."""
 FEW = 4
 """Starts of the longer search for all unknowns together."""
 
@@ -30,38 +40,42 @@ FEW = 4
 def conflicts(
     model: Model, point: Point, whole: Model, *, random: bool, given: bool, levels: Sequence[Level] = LEVELS
 ) -> list[tuple[Level, tuple[int, ...]]]:
-    """Smallest sets of rows in conflict, by level.
+    """Return the minimal sets of rows in conflict, by level.
 
-    whole     the model with what was found hidden in it as further rows: accelerations are judged where that holds
+    whole     the model with its hidden constraints as further rows: accelerations are tested where these hold
     random    whether the parameters are random and may change
-    levels    those that are asked about, from the first on
-    given     whether the point is the user's: where it satisfies all, accelerations are asked for there alone
+    levels    the levels to examine, from the first on
+    given     whether the user gave the point: if it satisfies all constraints, accelerations are tested there only
     """
-    starts = [point, *_moved_starts(point, random=random)]
+    starts = [point, *_displaced_starts(point, random=random)]
     found: list[tuple[Level, tuple[int, ...]]] = []
 
-    def agreeing(level: Level, rows: Sequence[int], feasible: Callable[[list[int]], bool]) -> list[int]:
-        """The rows of a level, less one of each set in conflict."""
-        cores = [_of(rows, core) for core in minimal_conflicts(len(rows), lambda some: feasible(_of(rows, some)))]
+    def consistent_rows(level: Level, rows: Sequence[int], feasible: Callable[[list[int]], bool]) -> list[int]:
+        """Record the conflicts of a level, and return its rows without one row of each conflict."""
+        cores = [
+            _select(rows, core) for core in minimal_conflicts(len(rows), lambda some: feasible(_select(rows, some)))
+        ]
         found.extend((level, tuple(core)) for core in cores)
         return [i for i in rows if i not in {core[-1] for core in cores}]
 
     def positions(rows: list[int]) -> bool:
-        return any(moved(model, start, rows, "q") is not None for start in starts)
+        return any(project_onto(model, start, rows, "q") is not None for start in starts)
 
-    position = agreeing("position", model.position, positions)
+    position = consistent_rows("position", model.position, positions)
     if "velocity" not in levels:
         return found
-    placed = (moved(model, start, position, "q") for start in starts)
+    placed = (project_onto(model, start, position, "q") for start in starts)
     places = [state.point for state in islice(filter(None, placed), FEW)] or [point]
 
     def velocities(rows: list[int]) -> bool:
-        chosen = Rows(_both(position, rows), rows)
-        return velocities_exist(model, places[0], rows) or any(jointly(model, q, chosen) is not None for q in places)
+        chosen = Rows(_intersection(position, rows), rows)
+        return velocities_exist(model, places[0], rows) or any(
+            project_jointly(model, q, chosen) is not None for q in places
+        )
 
-    velocity = agreeing("velocity", model.velocity, velocities)
-    position = _both(position, velocity)
-    there = settled(whole, places[0]) or settled(model, places[0], Rows(position, velocity))
+    velocity = consistent_rows("velocity", model.velocity, velocities)
+    position = _intersection(position, velocity)
+    there = project_state(whole, places[0]) or project_state(model, places[0], Rows(position, velocity))
     fixed = given and _satisfied(whole, point)
 
     def accelerations(rows: list[int]) -> bool:
@@ -69,34 +83,34 @@ def conflicts(
             return _consistent(model, point, rows)
         if there is not None and _consistent(model, there.point, rows):
             return True
-        chosen = Rows(_both(position, rows), _both(velocity, rows), rows)
-        return any(jointly(model, start, chosen) is not None for start in places)
+        chosen = Rows(_intersection(position, rows), _intersection(velocity, rows), rows)
+        return any(project_jointly(model, start, chosen) is not None for start in places)
 
-    agreeing("acceleration", range(len(model.form.constraint_rhs)), accelerations)
+    consistent_rows("acceleration", range(len(model.form.constraint_rhs)), accelerations)
     return found
 
 
-def exception_to(model: Model, point: Point, level: Level, rows: Sequence[int], fixed: Fixed) -> Yielding | None:
+def exception_to(model: Model, point: Point, level: Level, rows: Sequence[int], fixed: Fixed) -> RelaxedState | None:
     """A point with other parameters or at another time at which constraints in conflict agree, if one is found."""
-    position, velocity = _both(model.position, rows), _both(model.velocity, rows)
+    position, velocity = _intersection(model.position, rows), _intersection(model.velocity, rows)
     chosen = {
         "position": Rows(position),
         "velocity": Rows(position, velocity),
         "acceleration": Rows(position, velocity, rows),
     }[level]
-    starts = (point, *islice(_moved_starts(point, random=fixed.p is None), FEW))
-    found = (yielding(model, start, chosen, fixed) for start in starts)
+    starts = (point, *islice(_displaced_starts(point, random=fixed.p is None), FEW))
+    found = (relax_parameters(model, start, chosen, fixed) for start in starts)
     return next(filter(None, found), None)
 
 
 SOON = (0.01, 0.1)
-"""When it is looked again whether constraints agree, in units of the time or its order of magnitude."""
+"""Delays after which the constraints are tested again, relative to the order of magnitude of the time."""
 
 
 def later_conflicts(model: Model, point: Point, levels: Sequence[Level]) -> list[tuple[Level, tuple[int, ...]]]:
-    """Sets of rows that agree about a state, perhaps, but not soon after, whichever state one looks for then.
+    """Return sets of rows that may be consistent at the given time, but at no state soon after.
 
-    x = t and x = sin t share position, velocity and acceleration at t = 0, and nothing later.
+    x = t and x = sin t agree in position, velocity and acceleration at t = 0, but not later.
     """
     if not free_values(model, range(len(model.form.position)), Fixed(point.p)):
         return []
@@ -106,42 +120,42 @@ def later_conflicts(model: Model, point: Point, levels: Sequence[Level]) -> list
     lasting = {rows for _, rows in second}
     once: dict[tuple[int, ...], Level] = {
         rows: level for level, rows in reversed(first) if rows in lasting
-    }  # the lowest level tells most
+    }  # the lowest level is the most informative
     return [(level, rows) for rows, level in once.items()]
 
 
 def _satisfied(model: Model, point: Point) -> bool:
-    numbers = model.terms(point)
-    if not numbers.is_finite:
+    terms = model.terms(point)
+    if not terms.is_finite:
         return False
-    off = violated(numbers.position, numbers.A, point.q, point.q, numbers.M)
-    return not (off.any() or violated(numbers.velocity, numbers.A, point.qd, point.q, numbers.M).any())
+    off = violated(terms.position, terms.A, point.q, point.q, terms.M)
+    return not (off.any() or violated(terms.velocity, terms.A, point.qd, point.q, terms.M).any())
 
 
 def velocities_exist(model: Model, point: Point, rows: Sequence[int]) -> bool:
-    """Whether some velocities meet some rows at the position of a point."""
-    starts = (point, *(point._replace(qd=other.qd) for other in _moved_starts(point, random=False)))
-    return any(moved(model, start, rows, "qd") is not None for start in starts)
+    """Return True if some velocities satisfy the given rows at the position of a point."""
+    starts = (point, *(point._replace(qd=other.qd) for other in _displaced_starts(point, random=False)))
+    return any(project_onto(model, start, rows, "qd") is not None for start in starts)
 
 
 def _consistent(model: Model, point: Point, rows: Sequence[int]) -> bool:
-    numbers, chosen = model.terms(point), list(rows)
-    if not numbers.is_finite:
+    terms, chosen = model.terms(point), list(rows)
+    if not terms.is_finite:
         return False
     own = sizes(lambda point: model.terms(point).b, point)
-    return not contradictions(numbers.A[chosen], numbers.b[chosen], own[chosen], 1 / numbers.units)
+    return not contradictions(terms.A[chosen], terms.b[chosen], own[chosen], 1 / terms.units)
 
 
-def _of(rows: Sequence[int], chosen: Sequence[int]) -> list[int]:
+def _select(rows: Sequence[int], chosen: Sequence[int]) -> list[int]:
     return [rows[i] for i in chosen]
 
 
-def _both(rows: Sequence[int], others: Sequence[int]) -> list[int]:
+def _intersection(rows: Sequence[int], others: Sequence[int]) -> list[int]:
     return [i for i in rows if i in others]
 
 
-def _moved_starts(point: Point, *, random: bool) -> Iterator[Point]:
-    """The point with its coordinates and velocities moved a little or a lot."""
+def _displaced_starts(point: Point, *, random: bool) -> Iterator[Point]:
+    """Yield the point with its coordinates and velocities displaced, alternately a lot and a little."""
     rng = np.random.default_rng(23)
     for k in range(STARTS):
         reach = 0.1 if k % 2 else 1.0

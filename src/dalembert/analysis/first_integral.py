@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""First integrals of constraints stated at acceleration level: ψ(q, q̇, t) whose rate of change they are."""
+"""First integrals of acceleration-level constraints: functions ψ(q, q̇, t) with dψ/dt equal to the constraint."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.model.symbols import StateSymbols
 
 _SIZE_LIMIT = 300
-"""Operations above which no first integral is looked for."""
+"""Operations in a constraint above which its first integral is not searched."""
 
 
 def first_integral(slopes: Sequence[Any], rest: Any, symbols: StateSymbols) -> Any | None:
-    """ψ with dψ/dt equal to Σ αᵢ q̈ᵢ + β up to a factor; None where none of the factors tried will do.
+    """Return ψ with dψ/dt equal to Σ αᵢ q̈ᵢ + β up to a factor; None if no integrating factor is found.
 
-    The factors tried do not depend on how the constraint was scaled, but for the first, one.
+    After the factor 1, only factors are tried that make the result independent of the scale of the constraint.
     """
     if sum(map(graph.operations, (*slopes, rest))) > _SIZE_LIMIT:
         return None
@@ -34,6 +34,7 @@ def first_integral(slopes: Sequence[Any], rest: Any, symbols: StateSymbols) -> A
 
 
 def _factors(slopes: Sequence[Any], symbols: StateSymbols) -> Iterator[Any]:
+    """Yield integrating factors to try."""
     yield sp.S.One
     pivots = [i for i, a in enumerate(slopes) if not seems_zero(a)]
     for i in pivots:
@@ -49,20 +50,21 @@ def _factors(slopes: Sequence[Any], symbols: StateSymbols) -> Iterator[Any]:
 
 
 def _integrated(slopes: Sequence[Any], rest: Any, symbols: StateSymbols) -> Any | None:
-    """ψ with ∂ψ/∂q̇ᵢ = αᵢ, whose remaining rate of change is β."""
+    """Return ψ with ∂ψ/∂q̇ᵢ = αᵢ whose remaining rate of change is β, or None if there is none."""
     if not is_closed(slopes, symbols.qd):
         return None
     psi = potential(slopes, symbols.qd)
     if psi is None:
         return None
-    left = neat(rest - time_derivative(psi, symbols))
-    rates = gradient(left, symbols.qd)
+    remainder = neat(rest - time_derivative(psi, symbols))
+    # the remainder must be the rate of change of a function of (q, t), hence linear in the velocities
+    rates = gradient(remainder, symbols.qd)
     if not all(seems_zero(b) for a in rates for b in gradient(a, symbols.qd)):
         return None
     at_rest = dict.fromkeys(symbols.qd, sp.S.Zero)
-    form = [graph.replace(a, at_rest) for a in (*rates, left)]
+    form = [graph.replace(a, at_rest) for a in (*rates, remainder)]
     variables = (*symbols.q, symbols.time)
-    more = potential(form, variables) if is_closed(form, variables) else None
-    if more is None or not seems_zero(rest - time_derivative(psi + more, symbols)):
+    addition = potential(form, variables) if is_closed(form, variables) else None
+    if addition is None or not seems_zero(rest - time_derivative(psi + addition, symbols)):
         return None
-    return psi + more
+    return psi + addition

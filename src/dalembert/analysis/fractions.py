@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rational functions multiplied out at a bounded price: one numerator over powers of the denominators as they stand."""
+"""Expansion of rational functions at bounded cost: one numerator over powers of the given denominators."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import sympy as sp
 from dalembert.model import graph
 
 _WORK_LIMIT = 20_000
-"""Products of monomials in one multiplication above which we give up."""
+"""Largest number of products of monomials in one multiplication."""
 
 
 class TooLargeError(Exception):
-    """Multiplying out would take long."""
+    """The expansion would exceed ``_WORK_LIMIT``."""
 
 
 class Expanded:
-    """A rational expression over the rationals as numerator / Π denominatorᵖᵒʷᵉʳ, polynomials in its symbols.
+    """A rational expression as numerator / Π denominatorᵖᵒʷᵉʳ, with polynomials over the rationals in its symbols.
 
-    Nothing is cancelled: whether the expression is zero shows in the numerator, and that needs no common divisors.
+    Common divisors are not cancelled: the expression is zero exactly if its numerator is, and that test is cheaper.
     """
 
     def __init__(self, expression: Any):
@@ -29,7 +29,7 @@ class Expanded:
         self.numerator, self.denominators = self._fraction(expression)
 
     def cancelled(self) -> Any:
-        """The expression with common divisors cancelled, and factored as far as it comes."""
+        """Return the expression with common divisors cancelled and common factors of sums extracted."""
         return sp.factor_terms(sp.cancel(self.numerator.as_expr() / self._product(self.denominators).as_expr()))
 
     def _fraction(self, e: Any) -> tuple[Any, dict[Any, int]]:
@@ -71,6 +71,7 @@ class Expanded:
 
 
 def _times(left: Any, right: Any) -> Any:
+    """Multiply two polynomials, or raise ``TooLargeError``."""
     if len(left) * len(right) > _WORK_LIMIT:
         raise TooLargeError
     return left * right

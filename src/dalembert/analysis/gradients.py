@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constraints that lose their hold: gradients that vanish where the constraints hold, and degenerate places."""
+"""Constraints whose gradients vanish or degenerate on the constraint manifold."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.constraint_states import Fixed, Settled, moved
+from dalembert.analysis.constraint_states import ConsistentState, Fixed, project_onto
 from dalembert.analysis.evaluated_terms import Model, Point, state_orders
 from dalembert.analysis.rational import exact
 from dalembert.analysis.zero_test import ZeroTest
@@ -17,93 +17,122 @@ from dalembert.linear_algebra import dependence_shares, null_space, own_parts, u
 from dalembert.mass import own_units
 from dalembert.model import graph
 from dalembert.terms import Terms
-from dalembert.tolerances import DEGENERATE_RANK_TOLERANCE, NAMED_SHARE
+from dalembert.tolerances import DEGENERATE_RANK_TOLERANCE, NAMED_SHARE, RANK_TOLERANCE
 from dalembert.violation import violated
 
+CONSIDERABLE_CHANGE = 0.1
+"""Relative change of a gradient in the last step of an iteration. Towards a zero of the gradient, it halves with every
+step; towards a regular state, the last step changes it by rounding."""
 
-def zero_gradient(model: Model, states: Sequence[Settled]) -> Any:
-    """Which rows (m,) have no gradient of their own at any of some states on the constraints."""
+ROUNDING_PART = 1e-13
+"""A row has a part of its own if that is a larger fraction of it: orthogonalization leaves about 1e-14."""
+
+PERTURBATION = 1e-8
+"""Relative displacement that makes a vanishing gradient visible: the square root of rounding, so that the error of the
+state and the displacement contribute separately."""
+
+VANISHED = 1e-3
+"""A gradient that a displacement by ``PERTURBATION`` increases a thousandfold is zero at the point itself."""
+
+TANGENT_STEPS = (1e-2, 1e-2, 1e-4, 1e-4)
+"""Relative lengths of the tangent steps, two of each in random directions: large enough for the projection to be
+measured accurately, and of two sizes, since the effect of curvature decreases with the length."""
+
+
+def zero_gradient(model: Model, states: Sequence[ConsistentState]) -> Any:
+    """Return a mask (m,) of the rows that have no gradient of their own at any of the given consistent states."""
     found = [_without_gradient(model, state) for state in states]
     return np.all(found, axis=0) if found else np.zeros(len(model.form.constraint_rhs), bool)
 
 
-def _without_gradient(model: Model, state: Settled) -> Any:
-    """Which rows (m,) of A have nothing of their own where the constraints hold: that of (x − 1)² = 0, or of x = y².
+def _without_gradient(model: Model, state: ConsistentState) -> Any:
+    """Return a mask (m,) of the rows of A without a part of their own at a consistent state, as that of (x − 1)² = 0.
 
-    The way to such a place is slow, and what the row has beside earlier rows changes by a good part with the last step;
-    or other rows led there at once, and a touch gives the row a gradient out of all proportion to that which it has.
+    Either the iteration towards such a state converges slowly, and the part of the row that is orthogonal to the
+    earlier rows changes considerably with the last step. Or other rows determined the state at once, and a tiny
+    perturbation makes the gradient of the row larger by orders of magnitude.
     """
     here = model.terms(state.point)
-    places = (state.point, state.before, _touched(here, state.point))
-    units = own_units(here.M)  # those of one place, for all three
-    A, A_before, A_touched = (model.terms(place).A / units for place in places)
+    points = (state.point, state.before, _perturbed(here, state.point))
+    units = own_units(here.M)  # the same units for all three points
+    A, A_before, A_perturbed = (model.terms(place).A / units for place in points)
     own, own_before = own_parts(A), own_parts(A_before)
     size, length = np.linalg.norm(own, axis=1), np.linalg.norm(A, axis=1)
-    changed = np.linalg.norm(own - own_before, axis=1) >= 0.1 * size
-    # what is less than that is rounding, left of a row that depends on others as it should
-    changing = changed & (size > 1e-13 * length)
-    return (length <= 1e-3 * np.linalg.norm(A_touched, axis=1)) | ~A.any(axis=1) | (changing if state.slow else False)
+    changed = np.linalg.norm(own - own_before, axis=1) >= CONSIDERABLE_CHANGE * size
+    # a smaller part is the rounding error of a row that depends on the others
+    changing = changed & (size > ROUNDING_PART * length)
+    return (
+        (length <= VANISHED * np.linalg.norm(A_perturbed, axis=1))
+        | ~A.any(axis=1)
+        | (changing if state.slow else False)
+    )
 
 
-def _touched(numbers: Terms, point: Point) -> Point:
-    """A point moved by next to nothing."""
+def _perturbed(terms: Terms, point: Point) -> Point:
+    """Displace a point by ``PERTURBATION`` relative to its orders of magnitude."""
     rng = np.random.default_rng(27)
-    orders = zip((point.q, point.qd), state_orders(numbers, point), strict=True)
-    q, qd = (x + 1e-8 * order * rng.uniform(0.5, 1.0, len(x)) for x, order in orders)
+    orders = zip((point.q, point.qd), state_orders(terms, point), strict=True)
+    q, qd = (x + PERTURBATION * order * rng.uniform(0.5, 1.0, len(x)) for x, order in orders)
     return point._replace(q=q, qd=qd)
 
 
 def void_rows(model: Model, fixed: Fixed) -> list[int]:
-    """Constraints that are met by every state, as 0 = 0, or k (x − 1) = 0 where k is zero."""
+    """Return the constraints that every state satisfies, as 0 = 0, or k (x − 1) = 0 if k is zero."""
     form, is_zero = model.form, ZeroTest()
     values = () if fixed.p is None else zip(model.parameters, fixed.p, strict=True)
     given = {symbol: sp.Rational(str(value)) for symbol, value in values}
-    said = zip(form.constraint_matrix, form.constraint_rhs, form.position, form.velocity, strict=True)
-    return [i for i, (A, *rest) in enumerate(said) if all(is_zero(graph.replace(exact(e), given)) for e in (*A, *rest))]
+    expressions = zip(form.constraint_matrix, form.constraint_rhs, form.position, form.velocity, strict=True)
+    return [
+        i
+        for i, (A, *rest) in enumerate(expressions)
+        if all(is_zero(graph.replace(exact(e), given)) for e in (*A, *rest))
+    ]
 
 
-def without_rounding(model: Model, numbers: Terms, around: Sequence[Settled]) -> Terms:
-    """The terms at a point, rows of A that are zero but for rounding made zero, as the states around it show."""
+def without_rounding(model: Model, terms: Terms, around: Sequence[ConsistentState]) -> Terms:
+    """Set the rows of A to zero that are zero up to rounding compared with the states around the point."""
     if not around:
-        return numbers
+        return terms
     usual = np.max([np.linalg.norm(model.terms(state.point).scaled_rows, axis=1) for state in around], axis=0)
-    idle: Any = zero_gradient(model, around) | (np.linalg.norm(numbers.scaled_rows, axis=1) <= 1e-10 * usual)
-    return numbers._replace(A=np.where(idle[:, None], 0.0, numbers.A))
+    vanishing: Any = zero_gradient(model, around) | (
+        np.linalg.norm(terms.scaled_rows, axis=1) <= RANK_TOLERANCE * usual
+    )
+    return terms._replace(A=np.where(vanishing[:, None], 0.0, terms.A))
 
 
-def degenerate_rows(model: Model, places: Sequence[Point]) -> list[int]:
-    """Constraints that leave less freedom than their gradients do at all of some places: those of a taut chain."""
+def degenerate_rows(model: Model, points: Sequence[Point]) -> list[int]:
+    """Return the constraints that leave less freedom than their gradients at all given points, as for a taut chain."""
     for part, rows in (("q", model.position), ("qd", model.velocity)):
-        if places and all(_bound(model, point, rows, part) for point in places):
-            shares = dependence_shares(model.terms(places[0]).scaled_rows[list(rows)], DEGENERATE_RANK_TOLERANCE)
+        if points and all(_is_rigid(model, point, rows, part) for point in points):
+            shares = dependence_shares(model.terms(points[0]).scaled_rows[list(rows)], DEGENERATE_RANK_TOLERANCE)
             return [rows[i] for i in np.flatnonzero(shares > NAMED_SHARE)]
     return []
 
 
-def _bound(model: Model, point: Point, rows: Sequence[int], part: str) -> bool:
-    """Whether steps that the gradients allow are undone, and slowly, when the constraints are enforced.
+def _is_rigid(model: Model, point: Point, rows: Sequence[int], part: str) -> bool:
+    """Return True if projection onto the constraints undoes tangent steps, and converges slowly.
 
-    From a regular place they hardly are: the constraints bend away from their tangents little by little.
+    At a regular point projection hardly changes a tangent step, since the constraints are flat to first order.
     """
-    x, numbers = getattr(point, part), model.terms(point)
-    residual = numbers.position if part == "q" else numbers.velocity
-    if violated(residual, numbers.A, x, point.q, numbers.M).any():
+    x, terms = getattr(point, part), model.terms(point)
+    residual = terms.position if part == "q" else terms.velocity
+    if violated(residual, terms.A, x, point.q, terms.M).any():
         return False
-    # a coordinate that is zero at a degenerate place is so to half the digits only
-    scale = state_orders(numbers, point, DEGENERATE_RANK_TOLERANCE)[("q", "qd").index(part)]
+    # at a degenerate point, a coordinate that is zero is known to half of the digits only
+    scale = state_orders(terms, point, DEGENERATE_RANK_TOLERANCE)[("q", "qd").index(part)]
     rng = np.random.default_rng(28)
-    tangent = null_space(unit_rows(numbers.A[list(rows)] * scale)[0], DEGENERATE_RANK_TOLERANCE)
+    tangent = null_space(unit_rows(terms.A[list(rows)] * scale)[0], DEGENERATE_RANK_TOLERANCE)
     if not len(tangent):
         return False
-    slowly = False
-    for reach in (1e-2, 1e-2, 1e-4, 1e-4):
+    slow = False
+    for reach in TANGENT_STEPS:
         weights = rng.normal(size=len(tangent))
         step = reach * weights / np.linalg.norm(weights)
-        found = moved(model, point._replace(**{part: x + scale * (step @ tangent)}), rows, part)
+        found = project_onto(model, point._replace(**{part: x + scale * (step @ tangent)}), rows, part)
         if found is None:
             continue
-        went = tangent @ ((getattr(found.point, part) - x) / scale)
-        if np.linalg.norm(went - step) <= 0.05 * reach:
+        moved = tangent @ ((getattr(found.point, part) - x) / scale)
+        if np.linalg.norm(moved - step) <= 0.05 * reach:
             return False
-        slowly |= found.slow
-    return slowly
+        slow |= found.slow
+    return slow

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The integral of one Pfaffian form: f with df = μ ω, found by integrating factors and checked by differentiation."""
+"""Integrals of one Pfaffian form: f with df = μ ω, found with integrating factors and verified by differentiation."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from dalembert.analysis.zero_test import seems_zero
 from dalembert.model import graph
 
 _INTEGRAND_LIMIT = 50
-"""Operations above which an integrand is not attempted."""
-_HARD_LIMIT = 20
-"""The same for SymPy's slower methods."""
+"""Operations above which the integration of an integrand is not attempted."""
+_SLOW_INTEGRAND_LIMIT = 20
+"""The same for the slower algorithms of `sympy.integrate`."""
 
 Form = Sequence[Any]
 
 
 def is_integrable(form: Form, variables: Sequence[sp.Symbol], is_zero: Callable[[Any], bool]) -> bool:
-    """Frobenius' test ω ∧ dω = 0, for a form that is not identically zero.
+    """Return True if ω ∧ dω = 0 (Frobenius), for a form that is not identically zero.
 
     Divided by a component that does not vanish, the form is dzᵢ + Σ bⱼ dzⱼ, and it is enough that
     Xⱼ bₖ = Xₖ bⱼ for the directions Xⱼ = ∂ⱼ − bⱼ ∂ᵢ that it annihilates.
@@ -40,11 +40,13 @@ def is_integrable(form: Form, variables: Sequence[sp.Symbol], is_zero: Callable[
 
 
 def integral_of(form: Form, variables: Sequence[sp.Symbol], is_zero: Callable[[Any], bool]) -> Any | None:
-    """A function f with df ∧ ω = 0 for an integrable form; None where none of the methods finds it."""
+    """Return a function f with df ∧ ω = 0 for an integrable form; None if none of the methods finds it."""
     for scaled in _scalings(form, variables):
         f = potential(scaled, variables)
         if f is not None and _is_integral(f, form, variables, seems_zero):
-            _is_integral(f, form, variables, is_zero)  # again, to remember whether numbers had the last word
+            _is_integral(
+                f, form, variables, is_zero
+            )  # once more, so that `is_zero` records a purely numerical decision
             return f
     return None
 
@@ -57,13 +59,13 @@ def _is_integral(f: Any, form: Form, variables: Sequence[sp.Symbol], is_zero: Ca
 
 
 def _scalings(form: Form, variables: Sequence[sp.Symbol]) -> Iterator[list[Any]]:
-    """Multiples of the form that are exact, from the plainest integrating factor to the least plain."""
+    """Yield multiples of the form that are closed, in order of increasing complexity of the integrating factor."""
     present = [i for i, e in enumerate(form) if not seems_zero(e)]
     if len(present) == 1:
         yield [sp.Integer(i == present[0]) for i in range(len(form))]
         return
-    if is_closed(plain := _without_common_factor(form), variables):
-        yield plain
+    if is_closed(reduced := _without_common_factor(form), variables):
+        yield reduced
     form = [neat(e) for e in form]
     if is_closed(form, variables):
         yield form
@@ -76,11 +78,11 @@ def _scalings(form: Form, variables: Sequence[sp.Symbol]) -> Iterator[list[Any]]
             yield [neat(factor * e) for e in b]
     radial = neat(sp.Add(*(v * e for v, e in zip(variables, form, strict=True))))
     if not seems_zero(radial) and is_closed(homogeneous := [neat(e / radial) for e in form], variables):
-        yield homogeneous  # Euler's factor
+        yield homogeneous  # Euler's integrating factor of homogeneous forms
 
 
 def _without_common_factor(form: Form) -> list[Any]:
-    """The form divided by the greatest common divisor of its components, functions counting as further variables."""
+    """Divide the form by the greatest common divisor of its components, with functions as further variables."""
     above, below = zip(*(sp.fraction(sp.together(e)) for e in form), strict=True)
     try:
         return [a / b for a, b in zip(_coprime(above), _coprime(below), strict=True)]
@@ -89,7 +91,7 @@ def _without_common_factor(form: Form) -> list[Any]:
 
 
 def _coprime(expressions: Form) -> list[Any]:
-    """Polynomials in symbols and functions without their common divisor."""
+    """Divide polynomials in symbols and functions by their greatest common divisor."""
     if all(e.is_number for e in expressions):
         return list(expressions)
     polynomials: list[Any] = sp.parallel_poly_from_expr(list(expressions))[0]
@@ -98,7 +100,7 @@ def _coprime(expressions: Form) -> list[Any]:
 
 
 def _factor_slopes(b: list[Any], i: int, variables: Sequence[sp.Symbol]) -> Iterator[list[Any]]:
-    """Gradients L of the logarithm of an integrating factor of ω = dzᵢ + Σ bⱼ dzⱼ.
+    """Yield gradients L of the logarithm of an integrating factor of ω = dzᵢ + Σ bⱼ dzⱼ.
 
     An integrating factor has Lⱼ = Lᵢ bⱼ + ∂ᵢ bⱼ. If it does not depend on zᵢ, Lᵢ = 0. If it is a product of functions
     of one variable each, Lᵢ' bⱼ + Lᵢ ∂ᵢbⱼ + ∂ᵢ²bⱼ = 0, which with its derivative along zⱼ gives Lᵢ.
@@ -110,6 +112,7 @@ def _factor_slopes(b: list[Any], i: int, variables: Sequence[sp.Symbol]) -> Iter
 
 
 def _own_slopes(b: list[Any], i: int, variables: Sequence[sp.Symbol]) -> Iterator[Any]:
+    """Yield candidates for Lᵢ that depend on zᵢ only."""
     zi = variables[i]
     yield sp.S.Zero
     for j, e in enumerate(b):
@@ -126,7 +129,7 @@ def _own_slopes(b: list[Any], i: int, variables: Sequence[sp.Symbol]) -> Iterato
 
 
 def potential(form: Form, variables: Sequence[sp.Symbol]) -> Any | None:
-    """f with df equal to a closed form, one variable after the other; None where an integral is not elementary."""
+    """Integrate a closed form, one variable after the other; None if an antiderivative is not found."""
     f = sp.S.Zero
     for v, e in zip(variables, form, strict=True):
         part = _antiderivative(neat(e - f.diff(v)), v)
@@ -137,13 +140,13 @@ def potential(form: Form, variables: Sequence[sp.Symbol]) -> Any | None:
 
 
 def _antiderivative(e: Any, v: sp.Symbol) -> Any | None:
-    """The integral of the whole, or else of its terms one by one."""
-    long = sp.expand(e)
-    e = long if graph.operations(long) <= 2 * graph.operations(e) + 4 else e
+    """Return an antiderivative, computed for the whole expression or else term by term; None if that fails."""
+    expanded = sp.expand(e)
+    e = expanded if graph.operations(expanded) <= 2 * graph.operations(e) + 4 else e
     if not e.has(v):
         return e * v
     found = _elementary(e, v)
-    terms = sp.Add.make_args(long)
+    terms = sp.Add.make_args(expanded)
     if found is not None or len(terms) == 1:
         return found
     total = sp.S.Zero
@@ -156,13 +159,13 @@ def _antiderivative(e: Any, v: sp.Symbol) -> Any | None:
 
 
 def _elementary(e: Any, v: sp.Symbol) -> Any | None:
-    if graph.operations(e) > _INTEGRAND_LIMIT or _is_hopeless(e, v):
+    if graph.operations(e) > _INTEGRAND_LIMIT or _is_intractable(e, v):
         return None
-    # positive symbols spare us the special cases of special parameters; the result is checked by differentiation
+    # with positive symbols SymPy returns no case distinctions; the result is verified by differentiation later
     positive = {s: sp.Dummy(s.name, positive=True) for s in graph.free_symbols(e)}
     try:
         found = manualintegrate(graph.replace(e, positive), positive[v])
-        if found.has(sp.Integral) and graph.operations(e) <= _HARD_LIMIT:
+        if found.has(sp.Integral) and graph.operations(e) <= _SLOW_INTEGRAND_LIMIT:
             found = sp.integrate(graph.replace(e, positive), positive[v])
     except (NotImplementedError, RecursionError, ValueError, TypeError):
         return None
@@ -171,8 +174,11 @@ def _elementary(e: Any, v: sp.Symbol) -> Any | None:
     return graph.replace(found, {dummy: s for s, dummy in positive.items()})
 
 
-def _is_hopeless(e: Any, v: sp.Symbol) -> bool:
-    """Roots and transcendental functions of the variable in one term: seldom elementary, and a long search."""
+def _is_intractable(e: Any, v: sp.Symbol) -> bool:
+    """Return True if one term contains both roots and transcendental functions of the variable.
+
+    The antiderivatives of such terms are seldom elementary, and the search takes long.
+    """
     for term in sp.Add.make_args(e):
         roots = [p for p in term.atoms(sp.Pow) if p.base.has(v) and not p.exp.is_Integer]
         if roots and any(f.has(v) for f in term.atoms(sp.Function)):
@@ -181,13 +187,13 @@ def _is_hopeless(e: Any, v: sp.Symbol) -> bool:
 
 
 def is_closed(form: Form, variables: Sequence[sp.Symbol]) -> bool:
-    """Whether dω seems to vanish; what rests on it is checked later."""
+    """Return True if dω vanishes at random points; results that use this are verified by differentiation."""
     pairs = combinations(zip(variables, form, strict=True), 2)
     return all(seems_zero(e.diff(w) - d.diff(v)) for (v, e), (w, d) in pairs)
 
 
 def _pivot(form: Form, is_zero: Callable[[Any], bool]) -> int:
-    """The component that is not zero and shortest."""
+    """Return the index of the shortest component that is not zero."""
     candidates = sorted((i for i, e in enumerate(form) if e != 0), key=lambda i: graph.operations(form[i]))
     return next(i for i in candidates if not is_zero(form[i]))
 

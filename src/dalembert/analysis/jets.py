@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Power series in several variables about a point, cut off at some order, with many digits.
+"""Truncated power series in several variables about a point, with coefficients of many digits.
 
 A series is a mapping from powers to coefficients. With series in place of numbers, linear algebra at one point also
-yields the derivatives of its results there, however large the symbolic expressions would have become.
+yields the derivatives of its results there, and avoids the growth of symbolic expressions.
 
 The powers of a product are packed into one integer, its degree in front, so that multiplying two of them is one
-addition; coefficients are Python's own decimal numbers. Both are for speed: nearly all time goes into products.
+addition; coefficients are Python's decimal numbers. Both are for speed, since products dominate the run time.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from dalembert.model import graph
 from dalembert.model.symbols import InternalSymbol
 
 DIGITS = 50
+"""Digits carried, three times those of double precision, so that cancellation cannot hide the rank of a system."""
 TINY = Decimal(10) ** -22
-"""What counts as zero beside numbers of order one."""
+"""Values below this are zero, relative to values of order one: repeated elimination loses up to half of the digits."""
 
 _BITS = 6
 _DEGREE = 2**_BITS - 1
@@ -38,14 +39,14 @@ Jet = dict[int, Decimal]
 
 @contextmanager
 def many_digits() -> Generator[None]:
-    """Within this, series are computed with ``DIGITS`` digits."""
+    """Set the precision of mpmath and decimal numbers to ``DIGITS`` digits in this context."""
     with mpmath.workdps(DIGITS), decimal.localcontext() as context:
         context.prec = DIGITS
         yield
 
 
 def decimal_number(value: Any) -> Decimal:
-    """A real number of mpmath's as a decimal one."""
+    """Convert a real number of mpmath to a decimal number."""
     return Decimal(str(mpmath.nstr(mpmath.re(value), DIGITS + 5)))
 
 
@@ -63,26 +64,26 @@ class Jets:
         return {0: value} if value else {}
 
     def variable(self, index: int, value: Decimal) -> Jet:
-        """The variable itself, about its value at the point."""
+        """Return the series of a variable about its value at the point."""
         return self.constant(value) | ({_step(index): Decimal(1)} if self.order else {})
 
     def derivative(self, jet: Jet, index: int) -> Jet:
-        """With respect to a variable; good to one order less."""
+        """Differentiate with respect to a variable; the result is one order shorter."""
         step, shift = _step(index), _BITS * (index + 1)
         return {
             powers - step: (powers >> shift & _DEGREE) * c for powers, c in jet.items() if powers >> shift & _DEGREE
         }
 
     def weight(self, jet: Jet) -> Any:
-        """The size at the point, by which pivots are chosen."""
+        """Return the absolute value at the point, by which pivots are chosen."""
         return abs(self.value(jet))
 
     def value(self, jet: Jet) -> Decimal:
-        """The value at the point."""
+        """Return the value at the point."""
         return jet.get(0, Decimal(0))
 
     def add(self, left: Jet, right: Jet, factor: Any = 1) -> Jet:
-        """left + factor · right, with a number as factor."""
+        """Return left + factor · right, where the factor is a number."""
         if not right:
             return left
         total = dict(left)
@@ -91,6 +92,7 @@ class Jets:
         return total
 
     def multiply(self, left: Jet, right: Jet) -> Jet:
+        """Return the product, truncated at the order of the series."""
         product: Jet = {}
         by_degree = sorted(right.items(), key=lambda term: term[0] & _DEGREE)
         for one, a in left.items():
@@ -103,7 +105,7 @@ class Jets:
         return product
 
     def inverse(self, jet: Jet) -> Jet:
-        """1/jet = (1/a) Σ (−h/a)ᵏ for jet = a + h."""
+        """Return 1/jet = (1/a) Σ (−h/a)ᵏ for jet = a + h."""
         a = self.value(jet)
         step = {powers: -c / a for powers, c in jet.items() if powers}
         total = term = self.constant(1 / a)
@@ -113,12 +115,12 @@ class Jets:
         return total
 
     def scaled(self, row: Sequence[Jet]) -> list[Jet]:
-        """The row divided by its largest entry at the point, so that a constant factor does not matter."""
+        """Divide a row by its largest entry at the point, so that its scale does not affect tolerances."""
         size = max(map(self.weight, row))
         return [{powers: c / size for powers, c in e.items()} for e in row] if size else list(row)
 
     def evaluate(self, expression: Any, at: Mapping[Any, Jet], memory: dict[Any, Jet]) -> Jet:
-        """The series of an expression; ``at`` gives those of its symbols, ``memory`` those of parts seen before."""
+        """Return the series of an expression; ``at`` holds those of its symbols, ``memory`` caches those of parts."""
         if expression in at:
             return at[expression]
         if expression not in memory:
@@ -150,7 +152,7 @@ class Jets:
         return self._composed(e.func(*(_slot(k) for k in range(len(parts)))), parts)
 
     def _composed(self, function: Any, arguments: Sequence[Jet]) -> Jet:
-        """Taylor's formula: Σ f⁽ᵅ⁾(a) hᵅ/α! over all α up to the order."""
+        """Compose a function with series by Taylor's formula: Σ f⁽ᵅ⁾(a) hᵅ/α! over all α up to the order."""
         point = [mpmath.mpf(str(self.value(jet))) for jet in arguments]
         steps = [{powers: c for powers, c in jet.items() if powers} for jet in arguments]
         total: Jet = {}
@@ -172,12 +174,12 @@ def _partial(function: Any, alpha: tuple[int, ...]) -> Any:
     derivative = function
     for slot, count in zip(slots, alpha, strict=True):
         derivative = derivative.diff(slot, count) if count else derivative
-    derivative = derivative.replace(sp.DiracDelta, lambda *_: sp.S.Zero)  # no random point lies on the kink of |x|
+    derivative = derivative.replace(sp.DiracDelta, lambda *_: sp.S.Zero)  # random points do not lie on the kink of |x|
     return sp.lambdify(slots, derivative, modules="mpmath")
 
 
 def _step(index: int) -> int:
-    """The powers of one variable by itself."""
+    """Return the packed powers of a single variable."""
     return 1 + (1 << _BITS * (index + 1))
 
 

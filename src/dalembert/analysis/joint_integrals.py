@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Integrals that several Pfaffian forms have together, from their exact derived system."""
+"""Joint integrals of several Pfaffian forms, from their exact derived system."""
 
 from __future__ import annotations
 
@@ -17,25 +17,30 @@ from dalembert.analysis.derived_flag import Pfaffian
 from dalembert.analysis.evaluated_terms import without_spikes
 from dalembert.analysis.integrals import Form, integral_of, is_integrable
 from dalembert.analysis.pfaffian_elimination import derived_system, echelon, null_vectors
-from dalembert.analysis.rational import Letters, NotRationalError, neat
+from dalembert.analysis.rational import Generators, NotRationalError, neat
 from dalembert.analysis.zero_test import OFF_DOMAIN, seems_zero
 from dalembert.linear_algebra import dependencies, independent_rows
 from dalembert.model import graph
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.standard_form import gradient
+from dalembert.tolerances import EXACT
 
-_LETTER_LIMIT = 24
+_GENERATOR_LIMIT = 24
+"""Generators of the field above which the flag is not computed symbolically."""
 _TERM_LIMIT = 400
+"""Monomials of a coefficient above which the flag is not computed symbolically."""
+_MOST_VARIABLES = 6
+"""Variables up to which quadratic polynomials are tried as integrals; their number grows with the square."""
 
 
 class ExactFlag:
-    """The derived flag of forms whose coefficients are rational functions of letters.
+    """The derived flag of forms whose coefficients are rational functions of algebraically independent generators.
 
     dimensions    of the systems of the flag, down to the completely integrable part
-    rows          an echelon basis of that part, in the letters of the model
+    rows          an echelon basis of that part, in the symbols of the model
     directions    vectors that annihilate the forms, as field elements
 
-    Raises ``NotRationalError`` where the coefficients do not fit or become too large.
+    Raises ``NotRationalError`` if the coefficients are not of this kind or become too large.
     """
 
     def __init__(self, forms: Sequence[Form], variables: Sequence[sp.Symbol]):
@@ -54,34 +59,34 @@ class ExactFlag:
 
 
 class _Field:
-    """Arithmetic of rational functions of letters; every number is either zero or not, without doubt."""
+    """Arithmetic of rational functions of generators, in which every test for zero is exact."""
 
     def __init__(self, expressions: Sequence[Any], variables: Sequence[sp.Symbol]):
-        self._letters = Letters(expressions)
-        rational = [self._letters.rational(e) for e in expressions]
+        self._generators = Generators(expressions)
+        rational = [self._generators.rational(e) for e in expressions]
         known: set[sp.Symbol] = set(variables)
         fresh = {s for e in rational for s in graph.free_symbols(e)} | known
         slopes: dict[Any, list[Any]] = {}
         while fresh:
-            letter = fresh.pop()
-            known.add(letter)
-            slopes[letter] = [self._letters.slope(letter, v) for v in variables]
-            fresh |= {s for e in slopes[letter] for s in graph.free_symbols(e)} - known
-            if len(known) > _LETTER_LIMIT:
+            generator = fresh.pop()
+            known.add(generator)
+            slopes[generator] = [self._generators.slope(generator, v) for v in variables]
+            fresh |= {s for e in slopes[generator] for s in graph.free_symbols(e)} - known
+            if len(known) > _GENERATOR_LIMIT:
                 raise NotRationalError
-        self.letters = sorted(known, key=str)
-        self._field = sp.QQ.frac_field(*self.letters)
-        self._slopes = [[self._field.from_sympy(e) for e in slopes[letter]] for letter in self.letters]
+        self.generators = sorted(known, key=str)
+        self._field = sp.QQ.frac_field(*self.generators)
+        self._slopes = [[self._field.from_sympy(e) for e in slopes[generator]] for generator in self.generators]
         self.zero, self.one, self.tiny = self._field.zero, self._field.one, 0
 
     def element(self, expression: Any) -> Any:
-        return self._field.from_sympy(self._letters.rational(expression))
+        return self._field.from_sympy(self._generators.rational(expression))
 
     def expression(self, element: Any) -> Any:
-        return self._letters.restore(self._field.to_sympy(element))
+        return self._generators.restore(self._field.to_sympy(element))
 
     def weight(self, e: Any) -> Any:
-        """Short coefficients make good pivots."""
+        """Return the weight of a coefficient as a pivot: short coefficients keep the elimination small."""
         return Fraction(1, len(e.numer) + len(e.denom)) if e else 0
 
     def add(self, left: Any, right: Any, factor: Any = 1) -> Any:
@@ -102,10 +107,10 @@ class _Field:
 
 
 def joint_integrals(flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[Any]:
-    """Functions that the forms hold constant, as many as are found; they may depend on one another.
+    """Return functions that are constant along the directions annihilated by the forms; they may be dependent.
 
-    Each form of the integrable part is tried on its own; on the level of an integral found, one variable is eliminated
-    and the rest tried again; and sums of low powers of the variables are tried.
+    Each form of the integrable part is integrated on its own. On the level set of an integral, one variable is
+    eliminated and the search repeated. Finally, polynomials of low degree in the variables are tried.
     """
     found = [f for row in flag.rows if (f := _own_integral(row, variables)) is not None]
     if len(found) == len(flag.rows):
@@ -113,16 +118,16 @@ def joint_integrals(flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[Any
     reduced = next((answer for f in found if (answer := _on_level(f, flag, variables)) is not None), None)
     if reduced is not None:
         return reduced
-    return [*found, *_sums_of_powers(flag, variables)]
+    return [*found, *_polynomial_integrals(flag, variables)]
 
 
 def independent(functions: Sequence[Any], pfaffian: Pfaffian, point: Mapping[Any, float]) -> list[Any]:
-    """The earliest of some functions whose gradients at a point are independent and combinations of the forms."""
+    """Select functions, in order, whose gradients at a point are independent and are combinations of the forms."""
     variables = pfaffian.variables
-    forms = _numbers([*pfaffian.forms, *(gradient(phi, variables) for phi in pfaffian.surfaces)], point, len(variables))
+    forms = _values([*pfaffian.forms, *(gradient(phi, variables) for phi in pfaffian.surfaces)], point, len(variables))
     kept: list[Any] = []
     rows = np.zeros((0, len(variables)))
-    slopes = _numbers([gradient(f, variables) for f in functions], point, len(variables))
+    slopes = _values([gradient(f, variables) for f in functions], point, len(variables))
     for f, row in zip(functions, slopes, strict=True):
         if not np.isfinite(row).all():
             continue
@@ -133,17 +138,17 @@ def independent(functions: Sequence[Any], pfaffian: Pfaffian, point: Mapping[Any
     return kept
 
 
-def _numbers(rows: Sequence[Sequence[Any]], point: Mapping[Any, float], width: int) -> Any:
+def _values(rows: Sequence[Sequence[Any]], point: Mapping[Any, float], width: int) -> Any:
     return np.array([_row(row, point) for row in rows], float).reshape(len(rows), width)
 
 
 def _row(row: Sequence[Any], point: Mapping[Any, float]) -> list[float]:
-    """Terms at a point; by mpmath, which knows the special functions that integrals are made of."""
+    """Evaluate expressions at a point with mpmath, which has the special functions that occur in integrals."""
     try:
         function = numeric_function([list(point)], without_spikes(tuple(row)), "mpmath")
         values = list(map(mpmath.mpmathify, function([mpmath.mpf(x) for x in point.values()])))
-        return [float(mpmath.re(e)) if abs(mpmath.im(e)) <= 1e-12 * abs(e) else float("nan") for e in values]
-    except (*OFF_DOMAIN, NameError):  # an integral need not be real wherever the constraints are
+        return [float(mpmath.re(e)) if abs(mpmath.im(e)) <= EXACT * abs(e) else float("nan") for e in values]
+    except (*OFF_DOMAIN, NameError):  # an integral need not be real at every point at which the constraints are
         return [float("nan")] * len(row)
 
 
@@ -152,7 +157,7 @@ def _own_integral(row: Form, variables: Sequence[sp.Symbol]) -> Any | None:
 
 
 def _on_level(f: Any, flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[Any] | None:
-    """f, and the integrals of what is left of the forms where f is constant; None where f cannot be solved."""
+    """Return f and the integrals of the forms restricted to its level sets; None if f is not linear in a variable."""
     v = next(
         (v for v in variables if v in graph.free_symbols(f) and seems_zero(f.diff(v, v)) and not seems_zero(f.diff(v))),
         None,
@@ -174,24 +179,26 @@ def _on_level(f: Any, flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[A
     return [f, *(neat(graph.replace(g, {level: f})) for g in below)]
 
 
-def _sums_of_powers(flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[Any]:
-    """Integrals Σ cⱼ mⱼ with numbers cⱼ and powers mⱼ of the variables, from X mⱼ at random points."""
-    degree = 2 if len(variables) <= 6 else 1
-    powers = [sp.Mul(*factors) for d in range(1, degree + 1) for factors in combinations_with_replacement(variables, d)]
+def _polynomial_integrals(flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[Any]:
+    """Find integrals Σ cⱼ mⱼ with rational cⱼ and monomials mⱼ, from the derivatives X mⱼ at random points."""
+    degree = 2 if len(variables) <= _MOST_VARIABLES else 1
+    monomials = [
+        sp.Mul(*factors) for d in range(1, degree + 1) for factors in combinations_with_replacement(variables, d)
+    ]
     field, draw = flag.field, random.Random(2018)
-    slopes = [[m.diff(v) for v in variables] for m in powers]
+    slopes = [[m.diff(v) for v in variables] for m in monomials]
     rates = sp.lambdify(variables, slopes)
     rows: list[list[Any]] = []
-    for _ in range(len(powers) + 2):
-        point = [sp.QQ(draw.randint(300, 1700), 1009) for _ in field.letters]
-        place = [point[field.letters.index(v)] for v in variables]
+    for _ in range(len(monomials) + 2):
+        point = [sp.QQ(draw.randint(300, 1700), 1009) for _ in field.generators]
+        place = [point[field.generators.index(v)] for v in variables]
         gradients = rates(*place)
         for direction in flag.directions:
             numbers = [e.numer(*point) / e.denom(*point) for e in direction]
             rows.append([sum(g * x for g, x in zip(gradient, numbers, strict=True)) for gradient in gradients])
-    vectors = null_vectors(_Rationals(), rows, len(powers))
+    vectors = null_vectors(_Rationals(), rows, len(monomials))
     candidates = [
-        sp.Add(*(sp.QQ.to_sympy(sp.QQ(c)) * m for c, m in zip(vector, powers, strict=True))) for vector in vectors
+        sp.Add(*(sp.QQ.to_sympy(sp.QQ(c)) * m for c, m in zip(vector, monomials, strict=True))) for vector in vectors
     ]
     return [f for f in candidates if _is_constant_along(f, flag, variables)]
 
@@ -202,7 +209,7 @@ def _is_constant_along(f: Any, flag: ExactFlag, variables: Sequence[sp.Symbol]) 
 
 
 class _Rationals:
-    """Fractions, for elimination."""
+    """Arithmetic of rational numbers, for elimination."""
 
     zero, one, tiny = sp.QQ.zero, sp.QQ.one, 0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ledger of work and energy: every force of a run with its power and work, and the audit that they add up."""
+"""The energy ledger of a run: the power and work of every force, and the audit of the energy balance."""
 
 from __future__ import annotations
 
@@ -19,11 +19,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Entry(NamedTuple):
-    """One line of a ledger: its name, what kind of force it is, and whose (empty if no single constraint's).
+PRINTED_ZERO = 1e-13
+"""Values below this fraction of the largest are printed as zero: sums over the steps of a run leave ten times
+``ROUNDING``."""
 
-    kind    "applied", "reaction" of a constraint, "law" for what a nonideal law does, or "compromise" for what
-            contradictory equations leave over
+
+class Entry(NamedTuple):
+    """One entry of a ledger: its name, its kind, and its constraint (empty if it does not belong to a single one).
+
+    kind    "applied", "reaction" of a constraint, "law" for a nonideal force law, or "compromise" for the
+            residual of contradictory equations
     """
 
     name: str
@@ -40,19 +45,20 @@ class Ledger:
     coordinates              names of the n coordinates
     force (T, e, n)          generalised forces as they act: Q; λ ∂φ/∂q of each constraint, with λ its actual reaction
                              (``run.reactions``); C of each law. They add up to M q̈
-    power, work (T, e)       of these, work from the first time on. That of the applied forces is what the potential
-                             energy does not account for. A constraint at rest does none, a drive its force times its
-                             rate
+    power, work (T, e)       power and work of these forces; work is counted from the first time. The work of
+                             conservative applied forces is part of the potential energy and not listed here. A
+                             constraint that does not depend on time does no work; the power of a drive is its force
+                             times its rate
     split_power, split_work (T, e)    the same by the split of Udwadia and Kalaba: λ ∂φ/∂q with λ of the ideal problem
                              (``run.multipliers``), and the nonideal constraint force that follows from each law, which
-                             is C without what the constraints take up
+                             is C without the part balanced by the constraints
     kinetic (T,)             ½ q̇ᵀM q̇
     potential (T,)           the rest of the energy q̇·∂L/∂q̇ − L, or None when no Lagrangian is known
-    audit (T,)               change of energy less all work: zero but for the error of the integration
-    turnover                 how much energy has changed hands: all work without regard to sign, and all rises and falls
-                             of the kinetic energy
+    audit (T,)               change of energy less all work: zero up to the error of the integration
+    turnover                 total energy exchanged: the integral of the absolute powers, and the total variation of the
+                             kinetic energy
     rtol, atol               tolerances of the run
-    notes                    what a reader should know, one sentence each
+    notes                    remarks on the ledger, one sentence each
 
     ``ledger["wire"]`` is the work (T,) of an entry. ``print(ledger)`` shows a table. ``ideal_work``, ``nonideal_work``
     and the like are sums of the split over all constraints and all laws: the work of Qᶜᵢ and Qᶜₙᵢ.
@@ -108,9 +114,9 @@ class Ledger:
 
     @property
     def closure(self) -> float:
-        """The largest entry of the audit over rtol · turnover + atol: how many tolerances the books are off.
+        """The largest entry of the audit divided by rtol · turnover + atol: the energy error in units of the tolerance.
 
-        The tolerances are those of single steps, whose errors add up while energy goes to and fro.
+        The tolerances apply to single steps, whose errors accumulate while energy is exchanged.
         """
         return float(np.abs(self.audit).max() / (self.rtol * self.turnover + self.atol))
 
@@ -121,7 +127,7 @@ class Ledger:
         return self.work[:, self.names.index(name)]
 
     def to_xarray(self) -> xr.Dataset:
-        """The ledger as a labelled dataset with dimensions time, entry and coordinate."""
+        """Return the ledger as a labelled dataset with dimensions time, entry and coordinate."""
         import xarray as xr
 
         variables: dict[str, Any] = {
@@ -141,7 +147,7 @@ class Ledger:
         return xr.Dataset(variables, labels, {"rtol": self.rtol, "atol": self.atol, "notes": json.dumps(self.notes)})
 
     def plot(self, units: Mapping[Any, str] | None = None) -> Figure:
-        """A figure of the powers, stacked above and below zero, with their sum, and of the audit beneath.
+        """Plot the powers, stacked above and below zero, with their sum, and the audit below them.
 
         ``units`` maps ``"t"``, ``"power"`` and ``"energy"`` to units for the labels.
 
@@ -154,13 +160,13 @@ class Ledger:
         return stacked_powers(self, units)
 
     def __str__(self) -> str:
-        """The table: work over the whole run and largest power of each entry, then the energies and the audit.
+        """Return a table: work over the whole run and largest power of each entry, then the energies and the audit.
 
-        Where there are laws, the same by the split into ideal and nonideal constraint force stands below the entries:
-        the two sum up to the reactions and laws.
+        If there are nonideal laws, the work of the ideal and the nonideal constraint force follows the entries; the two
+        add up to the work of reactions and laws.
         """
         scale, largest = max(np.abs(self.work).max(), self.kinetic.max()), np.abs(self.power).max(axis=0)
-        # where no force does work, all powers are rounding: of energies that go to and fro in the time of the run
+        # if no force does work, all powers are rounding errors of the energies exchanged during the run
         power = max(largest.max(), scale / (self.t[-1] - self.t[0]) if self.t[-1] > self.t[0] else 0.0)
         rows = [
             (entry.name, entry.kind, _shown(self.work[-1, i], scale), _shown(largest[i], power))
@@ -184,5 +190,5 @@ class Ledger:
 
 
 def _shown(value: float, scale: float) -> str:
-    """A number, or zero if it is the rounding of numbers of that scale."""
-    return "0" if abs(value) <= 1e-13 * scale else f"{value:.6g}"
+    """Format a number; it is zero if it is a rounding error of numbers of the given scale."""
+    return "0" if abs(value) <= PRINTED_ZERO * scale else f"{value:.6g}"

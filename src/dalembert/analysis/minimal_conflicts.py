@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Smallest sets of equations that cannot be met together."""
+"""Minimal sets of equations that cannot be satisfied together."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Callable
 
 
 def minimal_conflicts(count: int, feasible: Callable[[list[int]], bool]) -> list[tuple[int, ...]]:
-    """Smallest sets of equations that cannot be met together, no two of them sharing all members.
+    """Return minimal sets of equations that cannot be satisfied together, no two of them equal.
 
-    ``feasible`` tells whether some of ``count`` equations can be met together. Each set is found by leaving equations
-    out one by one as long as the rest stays infeasible; its last member is then removed and the search goes on.
+    ``feasible`` returns whether some of the ``count`` equations can be satisfied together. Each set is found by
+    removing equations one by one as long as the rest is infeasible. Its last member is then removed, and the search
+    continues.
     """
     left = list(range(count))
     found: list[tuple[int, ...]] = []
     while not feasible(left):
         core = list(left)
-        for i in reversed(left):  # of equal culprits the one stated first is named
+        for i in reversed(left):  # among equivalent sets, keep the equations stated first
             without = [k for k in core if k != i]
             if not feasible(without):
                 core = without

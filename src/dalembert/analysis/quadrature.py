@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times and states between the outputs of a run, fine enough to integrate along it at the accuracy of its steps."""
+"""Quadrature nodes along a run, fine enough to integrate powers at the accuracy of its steps."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from dalembert.integration.start_states import require_start
 from dalembert.integration.trajectory import Trajectory
 
 NODES = 8
-"""Gauss's nodes on each step: exact to degree 15. The power of a force may change much faster than the state, which
-decides how long the steps are."""
+"""Gauss–Legendre nodes on each step, exact to degree 15. The power of a force may vary much faster than the state, from
+which the step size is chosen."""
 
 
 class Leg(NamedTuple):
-    """A part of a run that was done in one way, from ``start`` to ``end``.
+    """A part of a run that was integrated with the same dynamics, from ``start`` to ``end``.
 
-    places    for each entry of the books of these dynamics, the number of the entry of the run that it belongs to
+    places    for each entry of the ledger of these dynamics, the index of the entry of the run to which it belongs
     """
 
     dynamics: Dynamics
@@ -37,7 +37,7 @@ class Leg(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """States (k, n) at times t (k,) along a leg, with weights, and the number of the output interval of each."""
+    """Quadrature nodes: states (k, n) at times t (k,) along a leg, weights, and the index of the output interval."""
 
     t: Floats
     weight: Floats
@@ -47,7 +47,7 @@ class Nodes(NamedTuple):
 
 
 def whole_run(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, entries: int) -> Leg:
-    """All of a run as one leg; it is integrated once more to find its steps."""
+    """Return the whole run as one leg; it is integrated once more, since a trajectory does not keep its steps."""
     suited = suited_to(dynamics, method.formulation)
     t0, t1 = float(run.t[0]), float(run.t[-1])
     q, qd = run.q[0], run.qd[0]
@@ -59,12 +59,14 @@ def whole_run(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, entri
 
 
 def nodes_along(leg: Leg, method: Method, times: Floats) -> Nodes:
-    """Gauss's nodes on every piece of a leg between neighbouring steps and output times."""
+    """Return the Gauss–Legendre nodes on every interval of a leg between neighbouring steps and output times."""
     inside = [t[(t > leg.start) & (t < leg.end)] for t in (times, leg.path.t)]
     grid = np.unique(np.concatenate([[leg.start, leg.end], *inside]))
     place, weight = np.polynomial.legendre.leggauss(NODES)
     widths = np.diff(grid)[:, None]
     t = (grid[:-1, None] + widths * (1 + place) / 2).ravel()
     found = outputs_along(suited_to(leg.dynamics, method.formulation), method, leg.path, t, leg.p)
-    interval = np.minimum(np.searchsorted(times, t, side="right") - 1, len(times) - 2)  # tiny steps round to the end
+    interval = np.minimum(
+        np.searchsorted(times, t, side="right") - 1, len(times) - 2
+    )  # nodes of tiny steps may round to the end
     return Nodes(t, (widths * weight / 2).ravel(), interval, found["q"], found["qd"])

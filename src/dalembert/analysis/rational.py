@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Expressions as rational functions of independent letters, for which "is it zero?" has an exact answer.
+"""Expressions as rational functions of generators, for which tests for zero are exact.
 
-Sines and cosines of an angle w become rational functions of tan(w/2), exponentials become powers of one letter; roots
-and other functions become letters of their own, whose hidden relations are then the only thing left to numbers.
+Sines and cosines of an angle w become rational functions of tan(w/2), exponentials become powers of one generator, and
+roots and other functions become generators of their own. Algebraic relations between the latter are not detected, so
+that a test may fail to confirm a zero, but never confirms a nonzero expression.
 """
 
 from __future__ import annotations
@@ -19,56 +20,56 @@ from dalembert.model import graph
 from dalembert.model.symbols import InternalSymbol
 
 SIZE_LIMIT = 1500
-"""Operations above which an expression is left alone."""
+"""Operations above which an expression is not converted."""
 
-TERM_LIMIT, LETTER_LIMIT = 300, 12
-"""Monomials and letters above which common factors are not looked for."""
+TERM_LIMIT, GENERATOR_LIMIT = 300, 12
+"""Monomials and generators above which common factors are not cancelled."""
 
 MULTIPLE_LIMIT = 12
-"""Above this multiple of an angle, as 0.53 x has it beside 0.01 x, its sine is not written in that of the unit."""
+"""Largest multiple of an angle whose sine is expanded in that of the unit angle; 0.53 x beside 0.01 x has 53."""
 
 
 class NotRationalError(Exception):
-    """The expression does not fit the letters, or is too large to be worth the time."""
+    """The expression is not a rational function of the generators, or is too large."""
 
 
 def exact(expression: Any) -> Any:
-    """Decimal numbers as the fractions they print as, so that 0.1 is one tenth."""
+    """Replace decimal numbers by the fractions of their decimal representation, so that 0.1 is one tenth."""
     return graph.replace(expression, {number: sp.Rational(str(number)) for number in graph.atoms(expression, sp.Float)})
 
 
-class Letters:
-    """A stock of letters for some expressions.
+class Generators:
+    """Generators of the field that contains some expressions.
 
-    meaning    what each new letter stands for; ordinary symbols stand for themselves
+    meaning    the function for which each new generator stands; ordinary symbols stand for themselves
     """
 
     def __init__(self, expressions: Iterable[Any]):
         prepared = [_prepared(e) for e in expressions]
         self.meaning: dict[sp.Symbol, Any] = {}
-        self._letters: dict[Any, sp.Symbol] = {}
+        self._generators: dict[Any, sp.Symbol] = {}
         self._tangents: dict[sp.Symbol, Any] = {}
         arguments = [f.args[0] for e in prepared for f in graph.atoms(e, sp.sin, sp.cos, sp.exp)]
         self._divisors = _divisors(arguments)
 
     def rational(self, expression: Any) -> Any:
-        """The expression in letters."""
+        """Return the expression as a rational function of the generators."""
         return self._rational(_prepared(expression))
 
     def restore(self, expression: Any) -> Any:
-        """An expression in letters in its old words again, with sines and cosines."""
+        """Return an expression in generators in its original functions, with sines and cosines."""
         for tangent, angle in self._tangents.items():
             if tangent in graph.free_symbols(expression):
                 expression = _with_sines(expression, tangent, angle)
         return graph.replace(expression, self.meaning)
 
-    def slope(self, letter: sp.Symbol, variable: sp.Symbol) -> Any:
-        """The derivative of a letter with respect to a variable, in letters."""
-        if letter not in self.meaning:
-            return sp.S.One if letter == variable else sp.S.Zero
-        if letter in self._tangents:
-            return (1 + letter**2) / 2 * self.rational(self._tangents[letter].diff(variable))
-        return self.rational(self.meaning[letter].diff(variable))
+    def slope(self, generator: sp.Symbol, variable: sp.Symbol) -> Any:
+        """Return the derivative of a generator with respect to a variable, in generators."""
+        if generator not in self.meaning:
+            return sp.S.One if generator == variable else sp.S.Zero
+        if generator in self._tangents:
+            return (1 + generator**2) / 2 * self.rational(self._tangents[generator].diff(variable))
+        return self.rational(self.meaning[generator].diff(variable))
 
     def _rational(self, e: Any) -> Any:
         if isinstance(e, (sp.Symbol, sp.Rational)):
@@ -78,12 +79,12 @@ class Letters:
         if isinstance(e, (sp.sin, sp.cos)):
             return self._trigonometric(e)
         if isinstance(e, sp.exp):
-            return sp.Mul(*(self._letter(sp.exp(unit)) ** n for unit, n in self._multiples(e.args[0])))
+            return sp.Mul(*(self._generator(sp.exp(unit)) ** n for unit, n in self._multiples(e.args[0])))
         if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Integer):
             return self._rational(e.base) ** e.exp
         if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Rational):
-            return self._letter(sp.Pow(e.base, sp.Rational(1, e.exp.q))) ** e.exp.p
-        return self._letter(e)
+            return self._generator(sp.Pow(e.base, sp.Rational(1, e.exp.q))) ** e.exp.p
+        return self._generator(e)
 
     def _trigonometric(self, e: Any) -> Any:
         parts = self._multiples(e.args[0])
@@ -91,13 +92,13 @@ class Letters:
         spread = sp.expand_trig(e.func(sp.Add(*(n * w for w, (_, n) in zip(units, parts, strict=True)))))
         rules: dict[Any, Any] = {}
         for w, (unit, _) in zip(units, parts, strict=True):
-            u = self._letter(sp.tan(unit / 2))
+            u = self._generator(sp.tan(unit / 2))
             self._tangents[u] = unit
             rules |= {sp.sin(w): 2 * u / (1 + u**2), sp.cos(w): (1 - u**2) / (1 + u**2)}
         return graph.replace(spread, rules)
 
     def _multiples(self, argument: Any) -> list[tuple[Any, int]]:
-        """The argument as a sum of whole multiples of units."""
+        """Return an argument as a sum of integer multiples of units."""
         found: list[tuple[Any, int]] = []
         for term in sp.Add.make_args(sp.expand(argument)):
             number, base = term.as_coeff_Mul()
@@ -107,30 +108,30 @@ class Letters:
             found.append((base / divisor, int(number * divisor)))
         return found
 
-    def _letter(self, e: Any) -> sp.Symbol:
-        if e not in self._letters:
-            letter = InternalSymbol(f"letter.{len(self._letters)}")
-            self._letters[e] = letter
-            self.meaning[letter] = e
-        return self._letters[e]
+    def _generator(self, e: Any) -> sp.Symbol:
+        if e not in self._generators:
+            generator = InternalSymbol(f"letter.{len(self._generators)}")
+            self._generators[e] = generator
+            self.meaning[generator] = e
+        return self._generators[e]
 
 
 @lru_cache(maxsize=4096)
 def neat(expression: Any) -> Any:
-    """The expression as one cancelled fraction where that is shorter, itself where not or where it would take long."""
+    """Return the expression as one cancelled fraction if that is shorter and not too expensive, otherwise unchanged."""
     expression = exact(expression)
     if expression.is_Atom:
         return expression
     try:
-        letters = Letters([expression])
-        restored = letters.restore(cancelled(letters.rational(expression)))
+        generators = Generators([expression])
+        restored = generators.restore(cancelled(generators.rational(expression)))
     except NotRationalError:
         return expression
     return min(restored, sp.factor_terms(restored), expression, key=graph.operations)
 
 
 def expanded(rational: Any) -> Expanded:
-    """A rational function of letters, multiplied out."""
+    """Return the expanded form of a rational function of generators."""
     try:
         return Expanded(rational)
     except (TooLargeError, ZeroDivisionError):
@@ -138,14 +139,15 @@ def expanded(rational: Any) -> Expanded:
 
 
 def cancelled(rational: Any) -> Any:
-    """A rational function of letters with common factors cancelled."""
+    """Return a rational function of generators with common factors cancelled."""
     fraction = expanded(rational)
-    if len(fraction.numerator) > TERM_LIMIT or len(graph.free_symbols(rational)) > LETTER_LIMIT:
+    if len(fraction.numerator) > TERM_LIMIT or len(graph.free_symbols(rational)) > GENERATOR_LIMIT:
         raise NotRationalError
     return fraction.cancelled()
 
 
 def _prepared(expression: Any) -> Any:
+    """Rewrite an expression in sines, cosines and exponentials, with exact numbers."""
     if graph.operations(expression) > SIZE_LIMIT:
         raise NotRationalError
     e = expression
@@ -158,7 +160,7 @@ def _prepared(expression: Any) -> Any:
 
 
 def _divisors(arguments: Sequence[Any]) -> dict[Any, int]:
-    """For every angle or exponent the number it must be divided by for all its occurrences to be whole multiples."""
+    """Return for every angle or exponent the divisor that makes all its occurrences integer multiples of one unit."""
     found: dict[Any, list[int]] = {}
     for argument in arguments:
         for term in sp.Add.make_args(sp.expand(argument)):
@@ -169,7 +171,7 @@ def _divisors(arguments: Sequence[Any]) -> dict[Any, int]:
 
 
 def _with_sines(rational: Any, tangent: sp.Symbol, angle: Any) -> Any:
-    """A rational function of tan(w/2) as one of sin w and cos w."""
+    """Convert a rational function of tan(w/2) to one of sin w and cos w."""
     numerator, denominator = (sp.Poly(p, tangent) for p in sp.fraction(sp.together(rational)))
     half = (max(int(p.degree()) for p in (numerator, denominator)) + 1) // 2
     above, below = (_trigonometric_sum(p, half, angle) for p in (numerator, denominator))
@@ -177,7 +179,7 @@ def _with_sines(rational: Any, tangent: sp.Symbol, angle: Any) -> Any:
 
 
 def _trigonometric_sum(polynomial: Any, half: int, angle: Any) -> Any:
-    """Σ cₖ uᵏ times cos(w/2) to the power 2·half, from sin² (w/2) = (1 − cos w)/2 and its companions."""
+    """Return Σ cₖ uᵏ times cos(w/2) to the power 2·half, by half-angle formulas such as sin²(w/2) = (1 − cos w)/2."""
     sine, cosine = sp.sin(angle), sp.cos(angle)
     total = sp.S.Zero
     for (k,), coefficient in polynomial.terms():

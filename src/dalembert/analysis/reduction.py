@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A system with its hidden constraints added, or the reason why it cannot be had."""
+"""`da.reduce`: a system with its hidden constraints added."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dalembert.analysis.constraint_states import Fixed, random_starts
 from dalembert.analysis.evaluated_terms import model_of
 from dalembert.analysis.feasibility import conflicts
 from dalembert.analysis.hidden_constraints import hidden_constraints
-from dalembert.analysis.symbolic_errors import in_words
+from dalembert.analysis.symbolic_errors import report_symbolic_errors
 from dalembert.errors import ConstraintError
 from dalembert.model.input_values import parameter_values
 from dalembert.model.ordering import quoted
@@ -19,14 +19,14 @@ from dalembert.model.standard_form import standard_form
 from dalembert.model.system import System
 
 
-@in_words
+@report_symbolic_errors
 def reduce(system: System, *, parameters: Any = None) -> System:
-    """The system with its hidden constraints added, ready to simulate.
+    """Return the system with its hidden constraints added, ready to simulate.
 
     Parameters
     ----------
-    parameters    a value for every constant of the model, or none: what holds for nearly all values is then meant. A
-                  mass that is zero by its value alone hides more constraints than one that is not.
+    parameters    a value for every constant of the model. If left out, the hidden constraints for generic values are
+                  added; special values, such as a mass of zero, may imply further ones.
 
     Raises
     ------
@@ -47,27 +47,28 @@ def reduce(system: System, *, parameters: Any = None) -> System:
     if found.impossible is not None:
         raise ConstraintError(
             f"the constraints must leave some motion possible; they imply `{found.impossible} = 0`. "
-            f"`da.check(system)` says more."
+            f"See `da.check(system)`."
         )
     if found.data_before is None:
         _refuse_contradiction(system, fixed)
-    if found.given_up:
+    if found.failure:
         raise ConstraintError(
-            f"the hidden constraints must be found to be added; the search was given up: {found.given_up}. "
-            f"`da.check(system)` says what is known."
+            f"the hidden constraints must be found to be added; the search failed: {found.failure}. "
+            f"See `da.check(system)`."
         )
     return found.system
 
 
 def _refuse_contradiction(system: System, fixed: Fixed) -> None:
-    """Raise if constraints contradict one another, naming them."""
+    """Raise an error that names constraints which contradict one another, if there are any."""
     model = model_of(standard_form(system), system.parameter_names)
     start = next(random_starts(model, fixed), None)
     found = [] if start is None else conflicts(model, start, model, random=fixed.p is None, given=False)
     if found:
         level, rows = found[0]
         names = quoted(system.constraint_names[i] for i in rows)
-        said = f"{names} contradict one another" if len(rows) > 1 else f"{names} cannot be met"
+        conflict = f"{names} contradict one another" if len(rows) > 1 else f"{names} cannot be met"
         raise ConstraintError(
-            f"the constraints must leave some motion possible; {said} at {level} level. Remove or correct one of them."
+            f"the constraints must leave some motion possible; {conflict} at {level} level. "
+            f"Remove or correct one of them."
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where in the state space det M = 0: found by numbers, and written as equations where symbols find them in time."""
+"""Zeros of det M in the state space: located numerically, and written as equations if SymPy finds them in time."""
 
 from __future__ import annotations
 
@@ -9,47 +9,59 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.bounded import GivenUpError, bounded, short
+from dalembert.analysis.bounded import SymbolicLimitError, bounded, short
 from dalembert.analysis.evaluated_terms import without_spikes
 from dalembert.mass import own_units
 from dalembert.model import graph
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.standard_form import StandardForm
+from dalembert.tolerances import EXACT
 
 LONGEST, LARGEST = 600, 6
-"""Operations in a mass matrix, and rows, above which its determinant is not looked for in symbols."""
+"""Operations in a mass matrix, and rows, above which its determinant is not computed symbolically."""
 
 STARTS = 12
+"""Random starts of the search for a zero."""
 FARTHEST = 1e3
-"""How far from the origin a zero may lie: a determinant may also vanish towards infinity."""
+"""Largest coordinate of a zero: a determinant that only tends to zero at infinity has none."""
+RELATIVE_ZERO = 1e-8
+"""A minimum of |f| below this fraction of its value at the start is a zero: at a double zero, double precision gives
+half of the digits of the argument and so this value."""
+MINIMIZER_TOLERANCE = 1e-15
+"""Tolerances of the minimization, near rounding: it ends when no further progress is possible."""
+UNDEFINED = 1e9
+"""Value that stands for an undefined determinant, far above those at states of order one, so that minimization turns
+away from it."""
+NEIGHBOURHOOD = 1e-3
+"""Relative distance from a zero at which the signs are sampled."""
 
 
 class Locus(NamedTuple):
-    """Where det M vanishes: an equation, and whether M changes its kind there."""
+    """A set of states at which det M vanishes: its equation, and whether det M changes its sign there."""
 
     equation: str
     changes_sign: bool
 
 
 class SingularPlaces(NamedTuple):
-    """The places where det M vanishes, and why they are not all written as equations, if they are not."""
+    """The sets of states at which det M vanishes, and the reason if equations for them are missing."""
 
     loci: tuple[Locus, ...] = ()
     not_shown: str = ""
 
 
 def singular_places(form: StandardForm) -> SingularPlaces:
-    """Where det M = 0, for positive parameters; factors are looked for only if numbers find a zero."""
+    """Return the zeros of det M for positive parameters; it is factorized only if a numerical search finds a zero."""
     state = _state(form)
     if not state or not any(_signs(_determinant(form, state), len(state))):
         return SingularPlaces()
     try:
         short(LONGEST, sp.Matrix(form.mass_matrix))
         if len(form.mass_matrix) > LARGEST:
-            raise GivenUpError(f"the mass matrix has more than {LARGEST} rows")
+            raise SymbolicLimitError(f"the mass matrix has more than {LARGEST} rows")
         return SingularPlaces(tuple(bounded(lambda: list(_loci(form)))))
-    except GivenUpError as trouble:
-        return SingularPlaces(not_shown=str(trouble))
+    except SymbolicLimitError as error:
+        return SingularPlaces(not_shown=str(error))
 
 
 def _state(form: StandardForm) -> list[Any]:
@@ -59,7 +71,7 @@ def _state(form: StandardForm) -> list[Any]:
 
 
 def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], float]]:
-    """det M as a function of the state, for random values of everything else."""
+    """Return a function that draws random parameters and returns det M as a function of the state."""
     M = without_spikes(form.mass_matrix)
     others = sorted(set().union(*(graph.free_symbols(e) for row in M for e in row)) - set(state), key=str)
     function = numeric_function([*state, *others], M, ["numpy", "scipy"])
@@ -71,7 +83,9 @@ def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Ca
         def determinant(x: Any) -> float:
             nonlocal units
             matrix = _real(function(*x, *values))
-            units = own_units(matrix) if units is None else units  # those of the first place, for all
+            units = (
+                own_units(matrix) if units is None else units
+            )  # one scale for all states, so that the determinant stays continuous
             return float(np.linalg.det(matrix / np.outer(units, units)))
 
         return determinant
@@ -89,14 +103,14 @@ def _loci(form: StandardForm) -> Iterator[Locus]:
 
 
 def _never_zero(base: Any, form: StandardForm) -> bool:
-    """Whether a factor keeps its sign for positive parameters."""
+    """Return True if a factor is known to keep its sign for positive parameters."""
     state = {*form.symbols.q, *form.symbols.qd, form.symbols.time}
     positive = graph.replace(base, {s: sp.Symbol(s.name, positive=True) for s in graph.free_symbols(base) - state})
     return bool(positive.is_positive or positive.is_negative)
 
 
 def _factor(base: Any, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], float]]:
-    """A factor as a function of the state, for random positive parameters."""
+    """Return a function that draws random positive parameters and returns the factor as a function of the state."""
     others = sorted(graph.free_symbols(base) - set(state), key=str)
     function = numeric_function([*state, *others], base, ["numpy", "scipy"])
 
@@ -108,51 +122,48 @@ def _factor(base: Any, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], 
 
 
 def _real(value: Any) -> Any:
-    """A value or a matrix; what is not real is not a number."""
+    """Convert a value or a matrix to real numbers; entries that are not real become NaN."""
     array: Any = np.asarray(value, complex)
     return np.where(array.imag == 0, array.real, np.nan)
 
 
 def _signs(choose: Callable[[Any], Callable[[Any], float]], size: int) -> set[float]:
-    """The signs that a function takes about zeros of its own, looked for from random states; none if it has no zero.
+    """Return the signs of a function around its zeros, which are searched from random states; none if it has no zero.
 
-    Only states move: a function that parameters alone could make vanish is no place.
+    Only the state is varied: a function that vanishes for special parameters only has no zeros in this sense.
     """
     import scipy.optimize
 
     least_squares: Any = scipy.optimize.least_squares
     rng = np.random.default_rng(26)
     signs: set[float] = set()
+    tolerance = MINIMIZER_TOLERANCE
     with np.errstate(all="ignore"):
         for _ in range(STARTS):
             function, start = choose(rng), rng.normal(size=size)
 
             def miss(x: Any, function: Any = function) -> Any:
-                return np.nan_to_num(np.atleast_1d(function(x)), nan=1e9, posinf=1e9, neginf=-1e9)
+                return np.nan_to_num(np.atleast_1d(function(x)), nan=UNDEFINED, posinf=UNDEFINED, neginf=-UNDEFINED)
 
             first = abs(float(miss(start)[0]))
-            if first < LEAST:
+            if first < EXACT:  # a matrix that is singular everywhere has no isolated zeros
                 continue
-            found = least_squares(miss, start, xtol=1e-15, ftol=1e-15, gtol=1e-15)
-            if abs(float(found.fun[0])) <= 1e-8 * first and np.abs(found.x).max() < FARTHEST:
-                near = found.x + 1e-3 * (1 + np.abs(found.x)) * rng.normal(size=(40, size))
+            found = least_squares(miss, start, xtol=tolerance, ftol=tolerance, gtol=tolerance)
+            if abs(float(found.fun[0])) <= RELATIVE_ZERO * first and np.abs(found.x).max() < FARTHEST:
+                near = found.x + NEIGHBOURHOOD * (1 + np.abs(found.x)) * rng.normal(size=(40, size))
                 signs |= {float(np.sign(miss(x)[0])) for x in near}
     return signs
 
 
-LEAST = 1e-12
-"""What counts as zero at a random state: a matrix that is singular everywhere has no places."""
-
-
 def _equation(base: Any, state: Sequence[Any], form: StandardForm) -> str:
-    """`r = k/(c**2*m)` where a coordinate can be solved for, else `... = 0`."""
+    """Return the equation of a factor as text: `r = k/(c**2*m)` if it is linear in a variable, else `... = 0`."""
     for symbol in state:
         if base.is_polynomial(symbol) and sp.degree(base, symbol) == 1:
             solution = sp.factor(sp.solve(base, symbol)[0])
             if solution != 0 or base == symbol:
-                return f"{_said(symbol, form)} = {_said(solution, form)}"
-    return f"{_said(base, form)} = 0"
+                return f"{_text(symbol, form)} = {_text(solution, form)}"
+    return f"{_text(base, form)} = 0"
 
 
-def _said(expression: Any, form: StandardForm) -> str:
+def _text(expression: Any, form: StandardForm) -> str:
     return form.symbols.readable(form.symbols.restore(expression))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The linear equations of velocities, accelerations and forces, and whether they demand something of the state.
+"""The linear equations of velocities, accelerations and forces, and the rows that make them unsolvable.
 
-Notation: P z = r. A row of P that depends on others demands that r depends on them in the same way.
+The equations are P z = r. If a row of P depends on others, they are solvable only if r depends on them in the same way,
+which is a condition on the state.
 """
 
 from __future__ import annotations
@@ -22,90 +23,92 @@ from dalembert.model import graph
 
 @dataclass(frozen=True)
 class Equations:
-    """Linear equations P z = r whose dependent rows may demand something of the state.
+    """Linear equations P z = r that may be solvable only at some states.
 
-    matrix, right    in symbols
-    numbers          the same at a point
-    units            the sizes there of the units of rows and of columns
-    points           where they must hold
+    matrix, right    P and r as symbolic expressions
+    evaluate         P and r at a point
+    units            the scales of rows and of columns at a point
+    points           the points at which they must be solvable
     kinematic        whether they follow from the constraints alone
     """
 
     matrix: Any
     right: Any
-    numbers: Callable[[Point], tuple[Floats, Floats]]
+    evaluate: Callable[[Point], tuple[Floats, Floats]]
     units: Callable[[Point], tuple[Floats, Floats]]
     points: list[Point]
     kinematic: bool
 
-    def of(self, rows: tuple[int, ...]) -> tuple[Any, Any]:
-        """Some of the equations, in symbols."""
+    def select(self, rows: tuple[int, ...]) -> tuple[Any, Any]:
+        """Return some of the equations, as symbolic expressions."""
         chosen = list(rows)
         return self.matrix.extract(chosen, list(range(self.matrix.cols))), self.right.extract(chosen, [0])
 
-    def demands(self) -> list[tuple[int, ...]]:
-        """Rows that depend on one another and disagree about the right side, at one point or another."""
-        return list(dict.fromkeys(rows for point in self.points for rows in self._demands(point)))
+    def unsolvable_rows(self) -> list[tuple[int, ...]]:
+        """Return the sets of dependent rows whose right sides disagree at some point."""
+        return list(dict.fromkeys(rows for point in self.points for rows in self._unsolvable_rows(point)))
 
-    def _demands(self, point: Point) -> list[tuple[int, ...]]:
-        matrix, right = self.numbers(point)
-        # the units of the point itself: where a mass vanishes, that of a point beside it is another world
+    def _unsolvable_rows(self, point: Point) -> list[tuple[int, ...]]:
+        matrix, right = self.evaluate(point)
+        # scales of the point itself: where a mass vanishes, those of neighbouring points differ by orders of magnitude
         rows, columns = self.units(point)
         matrix = matrix / np.outer(rows, columns)
         depends = dependencies(matrix)
-        off = contradictions(matrix, right / rows, sizes(lambda moved: self.numbers(moved)[1], point) / rows)
+        off = contradictions(matrix, right / rows, sizes(lambda near: self.evaluate(near)[1], point) / rows)
         return [tuple(sorted((row, *depends[row]))) for row in off]
 
 
-def demanding(model: Model, forces: int, places: list[Point], points: list[Point]) -> Iterator[Equations]:
-    """The first level at which something is demanded that was not stated: velocities, accelerations, or forces."""
+def unsolvable_systems(model: Model, forces: int, places: list[Point], points: list[Point]) -> Iterator[Equations]:
+    """Yield those of the equations of velocities, accelerations and forces that are not solvable at all points."""
     levels = (
         _velocity_equations(model, places),
         _acceleration_equations(model, points),
         motion_equations(model, forces, points),
     )
-    return (level for level in levels if level.demands())
+    return (level for level in levels if level.unsolvable_rows())
 
 
 def _velocity_equations(model: Model, places: list[Point]) -> Equations:
-    """The constraints linear in the velocities, J q̇ = c, at all positions that the constraints allow."""
+    """Return the constraints linear in the velocities, J q̇ = c, at admissible positions."""
     form = model.form
-    moving = set(form.symbols.qd)
-    linear = [i for i in model.velocity if not any(graph.free_symbols(e) & moving for e in form.constraint_matrix[i])]
+    velocities = set(form.symbols.qd)
+    linear = [
+        i for i in model.velocity if not any(graph.free_symbols(e) & velocities for e in form.constraint_matrix[i])
+    ]
     at_rest = [graph.replace(form.velocity[i], dict.fromkeys(form.symbols.qd, sp.S.Zero)) for i in linear]
 
-    def numbers(point: Point) -> tuple[Floats, Floats]:
+    def evaluate(point: Point) -> tuple[Floats, Floats]:
         found = model.terms(point._replace(qd=np.zeros_like(point.qd)))
         return found.A[linear], -found.velocity[linear]
 
     J = _matrix([form.constraint_matrix[i] for i in linear], len(form.symbols.q))
     units = _units(model, len(linear))
-    return Equations(J, -sp.Matrix(len(linear), 1, at_rest), numbers, units, places, kinematic=True)
+    return Equations(J, -sp.Matrix(len(linear), 1, at_rest), evaluate, units, places, kinematic=True)
 
 
 def _acceleration_equations(model: Model, points: list[Point]) -> Equations:
-    """A q̈ = b."""
+    """Return the equations A q̈ = b."""
     form = model.form
 
-    def numbers(point: Point) -> tuple[Floats, Floats]:
+    def evaluate(point: Point) -> tuple[Floats, Floats]:
         found = model.terms(point)
         return found.A, found.b
 
     A = _matrix(form.constraint_matrix, len(form.symbols.q))
     right = sp.Matrix(A.rows, 1, form.constraint_rhs)
-    return Equations(A, right, numbers, _units(model, A.rows), points, kinematic=True)
+    return Equations(A, right, evaluate, _units(model, A.rows), points, kinematic=True)
 
 
 def _units(model: Model, rows: int) -> Callable[[Point], tuple[Floats, Floats]]:
-    """Rows as they are, each coordinate in a unit of its own relative to the others."""
+    """Return the scales of equations of coordinates: 1 for rows, and the unit of each coordinate for columns."""
     return lambda point: (np.ones(rows), 1 / model.terms(point).units)
 
 
 def motion_equations(model: Model, forces: int, points: list[Point]) -> Equations:
-    """K (q̈, λ) = (Q, b), with a column for each row that has a force."""
+    """Return the equations K (q̈, λ) = (Q, b), with a column for each row that has a force."""
     form = model.form
 
-    def numbers(point: Point) -> tuple[Floats, Floats]:
+    def evaluate(point: Point) -> tuple[Floats, Floats]:
         found = model.terms(point)
         K = np.block([[found.M, -found.A[:forces].T], [found.A, np.zeros((len(found.b), forces))]])
         return K, np.concatenate([found.Q, found.b])
@@ -120,7 +123,7 @@ def motion_equations(model: Model, forces: int, points: list[Point]) -> Equation
     A = _matrix(form.constraint_matrix, len(form.symbols.q))
     K: Any = sp.Matrix(form.mass_matrix).row_join(-A[:forces, :].T).col_join(A.row_join(sp.zeros(A.rows, forces)))
     right = sp.Matrix([*form.applied_force, *form.constraint_rhs])
-    return Equations(K, right, numbers, units, points, kinematic=False)
+    return Equations(K, right, evaluate, units, points, kinematic=False)
 
 
 def _matrix(rows: Any, columns: int) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was found about a question: facts to compute with, and a report to read."""
+"""The verdict of `da.check`: results to compute with, and a report to read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dalembert.levels import Level
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence about one thing; ``trouble`` if the question is ill posed because of it."""
+    """One sentence on one subject; ``trouble`` if it makes the problem ill posed."""
 
     about: str
     message: str
@@ -20,14 +20,14 @@ class Finding:
 
 
 class Conflict(NamedTuple):
-    """Constraints that cannot be met together, though any of them can be met without the rest."""
+    """A minimal set of constraints that cannot be satisfied together: without any one of them, the others can."""
 
     level: Level
     names: tuple[str, ...]
 
 
 class FreeData(NamedTuple):
-    """How many initial data may be chosen: as the constraints were stated, and with the hidden ones."""
+    """Numbers of initial data that may be chosen: under the stated constraints, and under the hidden ones as well."""
 
     stated: int
     actual: int
@@ -35,19 +35,19 @@ class FreeData(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a question of constrained motion is well posed, and all that was found on the way.
+    """The result of `da.check`: whether a problem of constrained motion is well posed, and the findings.
 
-    findings              sentences, those that spoil the question marked as trouble
-    violations            how far the state misses each constraint it violates, by (name, level)
+    findings              sentences; those that make the problem ill posed are marked as trouble
+    violations            residuals of the violated constraints, by (name, level)
     mass_matrix           "positive definite", "indefinite", "singular", "negative definite" or "not symmetric"
     rank, rank_gap        of the constraint rows
     degrees_of_freedom    in velocity: coordinates less rank
-    redundant             for each redundant constraint, of which others it is a combination, with coefficients
-    conflicts             smallest sets of constraints that cannot be met together, at each level
+    redundant             for each redundant constraint, the coefficients of the others of which it is a combination
+    conflicts             minimal sets of constraints that cannot be satisfied together, by level
     unique_multipliers    by constraint name
-    hidden_constraints    SymPy expressions that must vanish although nobody said so
-    free_data             free initial data; None where they were not counted
-    saddle_determinant    det [[0, A], [Aᵀ, M]] in symbols, where it is small; None otherwise
+    hidden_constraints    SymPy expressions that must vanish but were not stated
+    free_data             free initial data; None if they were not computed
+    saddle_determinant    det [[0, A], [Aᵀ, M]] as a SymPy expression if it is small, otherwise None
     """
 
     findings: tuple[Finding, ...]

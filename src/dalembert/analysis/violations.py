@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which constraints a state violates, by how much, and what can be done about it."""
+"""Constraints that a state violates, by how much, and remedies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.constraint_states import moved
+from dalembert.analysis.constraint_states import project_onto
 from dalembert.analysis.evaluated_terms import Model, Point
 from dalembert.analysis.feasibility import velocities_exist
 from dalembert.analysis.minimal_conflicts import minimal_conflicts
@@ -18,54 +18,54 @@ from dalembert.violation import violated
 
 ARGUMENTS: dict[Level, str] = {"position": "q", "velocity": "qd"}
 MOST_AMOUNTS = 3
-"""Constraints violated alike whose amounts are told one by one."""
+"""Largest number of violated constraints whose residuals are listed one by one."""
 
 
 def violations(
     model: Model, point: Point, names: Sequence[str], conflicts: Sequence[Conflict], *, meant: bool
 ) -> tuple[dict[Any, float], list[Finding]]:
-    """The residuals of the constraints violated at a state, by name and level, and sentences about them."""
-    numbers = model.terms(point)
+    """Return the residuals of the constraints violated at a state, by name and level, and findings about them."""
+    terms = model.terms(point)
     found: dict[Any, float] = {}
     remedies: dict[tuple[Level, str], dict[str, float]] = {}
     for level, argument in ARGUMENTS.items():
-        residual = getattr(numbers, level)
-        for k in map(int, np.flatnonzero(violated(residual, numbers.A, getattr(point, argument), point.q, numbers.M))):
+        residual = getattr(terms, level)
+        for k in map(int, np.flatnonzero(violated(residual, terms.A, getattr(point, argument), point.q, terms.M))):
             found[names[k], level] = float(residual[k])
-            remedy = "this is meant" if meant else _remedy(model, point, names, conflicts, k, level)
+            remedy = "this was allowed" if meant else _remedy(model, point, names, conflicts, k, level)
             remedies.setdefault((level, remedy), {})[names[k]] = float(residual[k])
-    told = [Finding("state", _sentence(level, off, remedy), not meant) for (level, remedy), off in remedies.items()]
-    return found, told
+    findings = [Finding("state", _sentence(level, off, remedy), not meant) for (level, remedy), off in remedies.items()]
+    return found, findings
 
 
 def _sentence(level: Level, off: dict[str, float], remedy: str) -> str:
     if len(off) <= MOST_AMOUNTS:
-        who = ", ".join(f"`{name}` is violated by {amount:.1e}" for name, amount in off.items())
+        text = ", ".join(f"`{name}` is violated by {amount:.1e}" for name, amount in off.items())
     else:
-        who = f"{quoted(off)} are violated by up to {max(map(abs, off.values())):.1e}"
-    return f"{who} at `{ARGUMENTS[level]}`; {remedy}."
+        text = f"{quoted(off)} are violated by up to {max(map(abs, off.values())):.1e}"
+    return f"{text} at `{ARGUMENTS[level]}`; {remedy}."
 
 
 def _remedy(
     model: Model, point: Point, names: Sequence[str], conflicts: Sequence[Conflict], row: int, level: Level
 ) -> str:
-    """A nearby state, unless there is none that would do."""
+    """Return the remedy for a violation as text: a consistent state, unless none exists."""
     conflict = next((c.names for c in conflicts if c.level == level and names[row] in c.names), None)
     if conflict is not None:
         others = [name for name in conflict if name != names[row]]
-        return f"it cannot be met together with {quoted(others)}" if others else "no state can meet it"
+        return f"it cannot be satisfied together with {quoted(others)}" if others else "no state satisfies it"
     if level == "velocity":
         core = _velocity_conflict(model, point, row)
         others = [names[i] for i in core if i != row]
         if core:
             together = f" together with {quoted(others)}" if others else ""
-            return f"no velocity meets it{together} at this configuration: move `q`"
+            return f"no velocity satisfies it{together} at this configuration: move `q`"
     return "see `da.consistent_state`"
 
 
 def _velocity_conflict(model: Model, point: Point, row: int) -> list[int]:
-    """The constraints with which one of them cannot be met by any velocity, at the positions nearest to the state."""
-    placed = moved(model, point, model.position, "q")
+    """Return a minimal set of constraints, including ``row``, that no velocity satisfies at the nearest positions."""
+    placed = project_onto(model, point, model.position, "q")
     at = point if placed is None else placed.point
     rows = model.velocity
     cores = minimal_conflicts(len(rows), lambda some: velocities_exist(model, at, [rows[i] for i in some]))

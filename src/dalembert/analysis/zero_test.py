@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is an expression zero? Asked of numbers first, then, if they say yes, of symbols."""
+"""Test whether an expression is identically zero: at random points first, then symbolically."""
 
 from __future__ import annotations
 
@@ -11,28 +11,31 @@ import mpmath
 import sympy as sp
 from mpmath.libmp import NoConvergence
 
-from dalembert.analysis.bounded import GivenUpError, bounded
+from dalembert.analysis.bounded import SymbolicLimitError, bounded
 from dalembert.analysis.evaluated_terms import without_spikes
-from dalembert.analysis.rational import Letters, exact, expanded
+from dalembert.analysis.rational import Generators, exact, expanded
 from dalembert.model import graph
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 
 _POINTS = 4
+"""Random points at which an expression must vanish."""
 _POSITIVE = 2
+"""First points, at which all values are positive, since most functions are defined there."""
 _TRIES = 12
+"""Random points tried; some may lie off the domain of the expression."""
 _DIGITS = (30, 60, 120)
-"""Digits carried, one evaluation after the other: 120 tell zero from what cancels to its 50th digit."""
+"""Digits of successive evaluations: with 120, values that cancel to their 50th digit are distinguished from zero."""
 OFF_DOMAIN = (ArithmeticError, ValueError, TypeError, NotImplementedError, NoConvergence)
-"""What mpmath raises where a function has no value."""
+"""Exceptions that mpmath raises where a function is undefined."""
 _AGREEMENT = 1e-6
-"""Two evaluations that agree to this fraction have found a number, not rounding error."""
+"""Two evaluations that agree to this fraction are a nonzero value; rounding errors of different precision never do."""
 
 
 class ZeroTest:
-    """Decides whether expressions vanish identically, and remembers whether numbers had the last word.
+    """A test whether expressions vanish identically, which records whether a decision was only numerical.
 
-    Terms at a random point can prove that an expression is not zero. That it is zero they only make certain beyond
-    reasonable doubt; ``numerical`` turns true when that is all there is.
+    A value at a random point proves that an expression is not zero. That an expression is zero, values can only make
+    very likely; ``numerical`` becomes true if this was not confirmed symbolically.
     """
 
     def __init__(self) -> None:
@@ -43,10 +46,10 @@ class ZeroTest:
         if expression == 0:
             return True
         if graph.has_kind(expression, sp.Piecewise):
-            # random numbers see some of the pieces only
+            # random points may not reach all pieces
             try:
                 folded: Any = bounded(lambda: sp.piecewise_fold(expression))
-            except GivenUpError:
+            except SymbolicLimitError:
                 self.numerical = True
                 return seems_zero(expression)
             pieces = [piece.args[0] for piece in folded.args] if isinstance(folded, sp.Piecewise) else [folded]
@@ -58,7 +61,7 @@ class ZeroTest:
 
 
 def seems_zero(expression: Any) -> bool:
-    """Whether the value vanishes at every random point tried, as far as ``_DIGITS`` digits tell."""
+    """Return True if the expression vanishes at every random point tried, to the precision of ``_DIGITS``."""
     if isinstance(expression, sp.Mul):
         return any(seems_zero(factor) for factor in expression.args if graph.free_symbols(factor))
     expression = without_spikes(expression)
@@ -76,10 +79,10 @@ def seems_zero(expression: Any) -> bool:
 
 
 def _vanishes(function: Any, unknowns: Sequence[sp.Symbol], seed: int) -> bool | None:
-    """Whether a function is zero at a random point; None off its domain.
+    """Return True if a function is zero at a random point; None off its domain.
 
-    A number other than zero stays the same when more digits are carried. Rounding error does not: it shrinks with the
-    last digit, unless it happens to be zero, so that two evaluations never agree about it.
+    A nonzero value stays the same when more digits are carried. A rounding error decreases with the precision, so that
+    two evaluations do not agree.
     """
     with mpmath.workdps(_DIGITS[-1]):
         before = _value(function, unknowns, seed, _DIGITS[0])
@@ -94,11 +97,11 @@ def _vanishes(function: Any, unknowns: Sequence[sp.Symbol], seed: int) -> bool |
 
 
 def random_point(unknowns: Sequence[sp.Symbol], seed: int) -> list[Any]:
-    """Random numbers, the same ones however many digits are carried.
+    """Return random numbers that do not depend on the precision.
 
-    Parameters and time are positive; those that stand for the state (with a dot in the name) of either sign, save in
-    the first points, where all functions that may occur are most likely defined. Every other point has the opposite
-    signs of the one before, so that |x| is not taken for x.
+    Parameters and time are positive. Symbols of the state (with a dot in their name) have either sign, except in the
+    first points, where most functions are defined. Every other point has the opposite signs of the one before, so that
+    |x| is distinguished from x.
     """
     draw, toss = random.Random(1996 + seed), random.Random(seed // 2)
     turn = 1 if seed % 2 else -1
@@ -108,7 +111,7 @@ def random_point(unknowns: Sequence[sp.Symbol], seed: int) -> list[Any]:
 
 
 def _value(function: Any, unknowns: Sequence[sp.Symbol], seed: int, digits: int) -> Any | None:
-    """The value at a random point with so many digits; None off the domain of the function."""
+    """Return the value at a random point, computed with the given digits; None off the domain of the function."""
     with mpmath.workdps(digits):
         try:
             value = mpmath.mpmathify(function(*random_point(unknowns, seed)))
@@ -120,12 +123,12 @@ def _value(function: Any, unknowns: Sequence[sp.Symbol], seed: int, digits: int)
 
 
 def _cancels(expression: Any) -> bool:
-    """Whether symbols alone show that the expression is zero."""
+    """Return True if expansion shows symbolically that the expression is zero."""
 
     def numerator() -> Any:
-        return expanded(Letters([expression]).rational(expression)).numerator
+        return expanded(Generators([expression]).rational(expression)).numerator
 
     try:
         return not bounded(numerator, seconds=0.5)
-    except GivenUpError:
+    except SymbolicLimitError:
         return False

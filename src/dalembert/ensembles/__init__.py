@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many motions of one system: different starts, different parameters."""
+"""Ensembles: many motions of one system, with different initial states or parameters."""

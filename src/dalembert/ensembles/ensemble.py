@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many motions of one system at once."""
+"""Simulation of ensembles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dalembert.ensembles.bifurcations import Bifurcations
+from dalembert.ensembles.ensemble_bifurcations import Bifurcations
 from dalembert.ensembles.members import members_of
 from dalembert.ensembles.runner import EnsembleRunner
 from dalembert.ensembles.summary import Summary
@@ -42,12 +42,12 @@ def simulate_ensemble(
     device: Literal["cpu", "gpu"] = "cpu",
     progress: bool | None = None,
 ) -> xr.Dataset:
-    """The motions of many members: one system from many starts, or with many parameters, on all cores or a GPU.
+    """Simulate an ensemble: one system with many initial states or parameters, on all cores or on a GPU.
 
-    Each member takes its own adaptive steps and is put back on the constraints after each, as by ``da.simulate``. A
-    member that fails is marked with its reason and does not spoil the others. A member whose surfaces under dry
-    friction come to rest, or turn round, is simulated by itself, as by ``da.simulate``; the others slide on in machine
-    code.
+    Each ensemble member takes its own adaptive steps and is projected onto the constraints after each step, as by
+    ``da.simulate``. A member that fails is marked with the reason and does not affect the others. A member whose
+    contacts under dry friction come to rest, or reverse, is simulated separately, as by ``da.simulate``; all others are
+    integrated in compiled code.
 
     Parameters
     ----------
@@ -55,27 +55,29 @@ def simulate_ensemble(
     parameters    numbers for all members or arrays (N,), by name
     times         increasing times, the same for all
     rtol, atol, drift, max_step, max_steps    as for ``da.simulate``
-    step          a fixed step instead, by Runge and Kutta's method of order 4: each span between two times is divided
-                  into equal steps no longer than this. What machine code declines takes this step from the start on
+    step          a fixed step instead, with the Runge–Kutta method of order 4: each span between two times is divided
+                  into equal steps no longer than this. If the compiled integrator hands a member over to the general
+                  one, that one uses this step from the start
     keep          "times": states at all times; "end": at the last one; "summary": mean, variance and quantiles over the
-                  members, at all times, in a memory that does not grow with their number
-    quantiles     for a summary: exact up to 10 000 members, from a random sample of so many beyond
-    device        "gpu": one thread for each member on an NVIDIA GPU, by the same machine code and so with the
-                  same numbers
-    progress      True or False to force the progress bar; by itself it appears on a terminal after two seconds
+                  members, at all times, with memory that does not grow with their number
+    quantiles     for a summary: exact for up to 10 000 members, from a random sample of this size otherwise
+    device        "gpu": one thread for each member on an NVIDIA GPU, with the same compiled code and therefore the same
+                  results
+    progress      True or False to force the progress bar; by default it appears on a terminal after two seconds
 
     Returns
     -------
     Dataset       ``q`` and ``qd`` by member, time and coordinate, NaN where a member failed, and ``reason`` by member,
                   empty where it did not; or ``mean``, ``variance`` and ``quantile`` of both, and ``failed``, how many.
-                  ``attrs["seconds"]`` is the time in machine code, ``attrs["declined"]`` the number of members that it
-                  declined: each of them takes as long as a run of its own; ``attrs["notes"]`` tells if the constraints
-                  lose rank on the way of members, of which up to 32 are examined from output to output
+                  ``attrs["seconds"]`` is the time in compiled code, ``attrs["declined"]`` the number of members that
+                  the compiled integrator handed over to the general one: each of them takes as long as a single run;
+                  ``attrs["notes"]`` reports if the constraints lose rank along the motions of members, of which up to
+                  32 are examined from output to output
 
     Raises
     ------
-    InputError    missing, unknown, misshapen numbers; arrays of different lengths; no array of members at all; no
-                  GPU, or a system that has no machine code, with "gpu"
+    InputError    missing or unknown names, wrong shapes, arrays of different lengths, no array of members; with
+                  "gpu", no GPU, or a system that cannot be compiled
 
     Examples
     --------
@@ -94,30 +96,30 @@ def simulate_ensemble(
         raise InputError(f'`keep` must be "times", "end" or "summary"; got {keep!r}.')
     if device not in ("cpu", "gpu"):
         raise InputError(f'`device` must be "cpu" or "gpu"; got {device!r}.')
-    asked = _shares(quantiles)
+    levels = _quantile_levels(quantiles)
     times = time_values(times, "times", increasing=True)
     method = method_of(None, drift, None, rtol, atol, step, max_steps, max_step)
     dynamics = build(system)
     members = members_of(dynamics.coordinates, dynamics.parameters, q0, qd0, parameters)
-    summary = Summary(asked) if keep == "summary" else None
+    summary = Summary(levels) if keep == "summary" else None
     states: list[Any] = []
     reasons: list[Any] = []
     runner = EnsembleRunner(system, method, times, every=keep != "end", on_gpu=device == "gpu")
     bifurcations = Bifurcations(dynamics, method, times, 0 if runner.contacts else len(members))
     with Progress(0, len(members), progress, "members") as bar:
-        for first in range(0, len(members), runner.most):
-            mine = slice(first, first + runner.most)
-            moved = runner(members.some(mine))
-            reasons.append(moved.reasons)
-            bifurcations.look(first, members.some(mine), moved.y, moved.reasons != "")
+        for first in range(0, len(members), runner.chunk_size):
+            selection = slice(first, first + runner.chunk_size)
+            chunk = runner(members.subset(selection))
+            reasons.append(chunk.reasons)
+            bifurcations.examine(first, members.subset(selection), chunk.y, chunk.reasons != "")
             if summary is None:
-                states.append(moved.y)
+                states.append(chunk.y)
             else:
-                summary.add(moved.y[moved.reasons == ""])
-            bar.show(min(first + runner.most, len(members)))
+                summary.add(chunk.y[chunk.reasons == ""])
+            bar.show(min(first + runner.chunk_size, len(members)))
     kept = times if keep != "end" else times[-1:]
     if summary is not None:
-        found = _summarised(summary, dynamics.coordinates, kept, np.concatenate(reasons))
+        found = _summary_dataset(summary, dynamics.coordinates, kept, np.concatenate(reasons))
     else:
         found = _dataset(_joined(states), dynamics.coordinates, kept, _joined(reasons))
     return found.assign_attrs(device=device, seconds=runner.seconds, declined=runner.declined, notes=bifurcations.note)
@@ -127,14 +129,14 @@ def _joined(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _shares(quantiles: Any) -> tuple[float, ...]:
+def _quantile_levels(quantiles: Any) -> tuple[float, ...]:
     try:
-        shares = tuple(float(q) for q in quantiles)
+        levels = tuple(float(q) for q in quantiles)
     except (TypeError, ValueError):
-        shares = (np.nan,)
-    if not all(0 <= share <= 1 for share in shares):
+        levels = (np.nan,)
+    if not all(0 <= level <= 1 for level in levels):
         raise InputError(f"`quantiles` must be numbers from 0 to 1; got {quantiles!r}.")
-    return shares
+    return levels
 
 
 def _dataset(y: Any, coordinates: tuple[str, ...], times: Any, reasons: Any) -> xr.Dataset:
@@ -147,18 +149,18 @@ def _dataset(y: Any, coordinates: tuple[str, ...], times: Any, reasons: Any) -> 
     )
 
 
-def _summarised(summary: Summary, coordinates: tuple[str, ...], times: Any, reasons: Any) -> xr.Dataset:
+def _summary_dataset(summary: Summary, coordinates: tuple[str, ...], times: Any, reasons: Any) -> xr.Dataset:
     import xarray as xr
 
     n, about = len(coordinates), ("time", "coordinate")
     if not summary.count:
-        raise InputError(f"no member could be simulated, so that there is nothing to sum up; the first: {reasons[0]}")
+        raise InputError(f"no member could be simulated, so there is no summary; the first failed because {reasons[0]}")
     parts: dict[str, Any] = {}
-    for name, mine in (("q", slice(0, n)), ("qd", slice(n, 2 * n))):
-        parts[f"mean_{name}"] = (about, summary.mean[:, mine])
-        parts[f"variance_{name}"] = (about, summary.variance[:, mine])
+    for name, selection in (("q", slice(0, n)), ("qd", slice(n, 2 * n))):
+        parts[f"mean_{name}"] = (about, summary.mean[:, selection])
+        parts[f"variance_{name}"] = (about, summary.variance[:, selection])
         if summary.quantiles:
-            parts[f"quantile_{name}"] = (("quantile", *about), summary.of_quantiles()[:, :, mine])
+            parts[f"quantile_{name}"] = (("quantile", *about), summary.quantile_values()[:, :, selection])
     labels: dict[str, Any] = {"time": times, "coordinate": list(coordinates)}
     if summary.quantiles:
         labels["quantile"] = list(summary.quantiles)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the members of an ensemble start from: numbers for all of them, or one for each."""
+"""Initial states and parameters of ensemble members: one value for all of them, or one for each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dalembert.model.ordering import by_name, name_problems, quoted
 
 @dataclass(frozen=True)
 class Members:
-    """The states (2n, N) and parameters (k, N) of N members, a row for each number."""
+    """The states (2n, N) and parameters (k, N) of N ensemble members, one row per quantity."""
 
     y: Floats
     p: Floats
@@ -26,17 +26,17 @@ class Members:
     def __len__(self) -> int:
         return self.y.shape[1]
 
-    def some(self, mine: slice) -> Members:
-        return Members(self.y[:, mine], self.p[:, mine])
+    def subset(self, selection: slice) -> Members:
+        return Members(self.y[:, selection], self.p[:, selection])
 
     @property
     def finite(self) -> NDArray[np.bool_]:
-        """Whose numbers are all finite."""
+        """A mask of the members with finite values only."""
         return np.asarray(np.isfinite(self.y).all(axis=0) & np.isfinite(self.p).all(axis=0))
 
 
 def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, qd0: Any, given: Any) -> Members:
-    """The members that numbers with or without a leading axis of members describe."""
+    """Return the members described by values with or without a leading axis of members."""
     columns = [*_columns(coordinates, q0, "q0", "coordinate"), *_columns(coordinates, qd0, "qd0", "coordinate")]
     n = len(columns)
     given = {} if given is None else given
@@ -61,7 +61,7 @@ def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, q
 
 
 def _columns(names: Sequence[str], given: Any, argument: str, noun: str) -> list[Floats]:
-    """For each name its values, one for all members () or one for each (N,)."""
+    """Return for each name its values, one for all members () or one for each (N,)."""
     named, problems = by_name(given, argument, noun)
     if named is not None:
         problems += name_problems(names, named, argument, noun)

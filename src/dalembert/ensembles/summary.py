@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is kept of many motions while they come: all of them, their ends, or mean, variance and quantiles."""
+"""Results that are kept of an ensemble: all states, the final states, or mean, variance and quantiles."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import numpy as np
 from dalembert.array_types import Floats
 
 SAMPLE = 10_000
-"""Members that quantiles are taken from; of more than that, so many chosen at random."""
+"""Largest number of members from which quantiles are computed; a random sample of this size otherwise."""
 
 
 @dataclass
 class Summary:
-    """Mean, variance and quantiles of states (N, T, 2n) that come in parts; those that failed are left out.
+    """Mean, variance and quantiles of states (N, T, 2n) that arrive in chunks; failed members are left out.
 
-    Mean and variance are added up by Welford's and Chan's formulas, which lose no digits; quantiles are exact up to
-    10 000 members and those of a random sample of so many beyond.
+    Mean and variance are accumulated by the formulas of Welford and Chan, which are numerically stable. Quantiles are
+    exact for up to 10 000 members and those of a random sample of this size otherwise.
     """
 
     quantiles: Sequence[float]
@@ -37,24 +37,24 @@ class Summary:
         mean = y.mean(axis=0)
         squares = ((y - mean) ** 2).sum(axis=0)
         total = self.count + len(y)
-        apart = mean - self.mean
-        self.squares = self.squares + squares + apart**2 * (self.count * len(y) / total)
-        self.mean = self.mean + apart * (len(y) / total)
+        difference = mean - self.mean
+        self.squares = self.squares + squares + difference**2 * (self.count * len(y) / total)
+        self.mean = self.mean + difference * (len(y) / total)
         if self.quantiles:
-            self._draw(y)
+            self._update_sample(y)
         self.count = total
 
     @property
     def variance(self) -> Any:
-        """Of the population that the members are drawn from."""
+        """The variance of the population from which the members are drawn."""
         return self.squares / (self.count - 1) if self.count > 1 else np.full_like(self.mean, np.nan)
 
-    def of_quantiles(self) -> Floats:
-        """(k, T, 2n)."""
+    def quantile_values(self) -> Floats:
+        """The quantiles (k, T, 2n)."""
         return np.quantile(self._sample, list(self.quantiles), axis=0) if self._sample is not None else np.empty(0)
 
-    def _draw(self, y: Floats) -> None:
-        """Keep a sample in which every member so far is equally likely to be."""
+    def _update_sample(self, y: Floats) -> None:
+        """Update the random sample, which contains every member so far with equal probability."""
         room = SAMPLE if self._sample is None else SAMPLE - len(self._sample)
         first = y[: max(room, 0)]
         self._sample = first.copy() if self._sample is None else np.concatenate([self._sample, first])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The answer at one state, or at a batch of them."""
+"""The result of the fundamental equation at one state, or at a batch of states."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ import numpy as np
 from dalembert.equation.reaction import Normals
 from dalembert.errors import InputError
 from dalembert.lazy_jax import jnp
+from dalembert.tolerances import START_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array
+
+
+VIRTUAL_TOLERANCE = START_TOLERANCE
+"""Largest |A v| of a virtual displacement v, relative to the lengths of the row and of v: displacements are given with
+as many digits as states."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +31,15 @@ class ConstrainedMotion:
     acceleration, free_acceleration (n,)    q̈, and a = M⁻¹Q; the latter is None where M is singular
     ideal_force, nonideal_force (n,)        the two parts of the constraint force
     multipliers (m,)                        λ with Aᵀλ the ideal force; the shortest such λ if rows are redundant
-    reactions (m,)                          the same with what nonideal laws add to them: Aᵀλ = Qᶜ − C
-    unique_multipliers (m,)                 which of them are determined all the same
+    reactions (m,)                          λ including the effect of nonideal laws: Aᵀλ = Qᶜ − C
+    unique_multipliers (m,)                 whether each multiplier is determined despite redundant rows
     rank, rank_gap                          number of independent rows; size of the last row kept over the largest
                                             dropped (inf if none was)
     inconsistency                           part of b − A a that no acceleration can meet, relative to all of it, rows
                                             scaled to equal length; zero for consistent constraints
-    residual                                by how much M q̈ = Q + Qᶜ, A q̈ = b and vᵀQᶜ = vᵀC are missed, relative to
-                                            the numbers in them, all scaled to their own units: 1e-15 or so of a good
-                                            answer, infinite where there is none. More than 1e-10 is refused, unless
-                                            ``throw=False``: then look here
+    residual                                residual of M q̈ = Q + Qᶜ, A q̈ = b and vᵀQᶜ = vᵀC relative to their terms,
+                                            in scaled units: about 1e-15 for an accurate answer, infinite if there is
+                                            none. Residuals above 1e-10 raise an error unless ``throw=False``
     gauss                                   Gauss's function (q̈ − a')ᵀM(q̈ − a') with a' = M⁻¹(Q + C), least among all
                                             accelerations with A q̈ = b; None where M is singular
     mass_matrix, applied_force, constraint_matrix, constraint_rhs, nonideal    M, Q, A, b and C
@@ -78,9 +83,9 @@ class ConstrainedMotion:
         return self.ideal_force + self.nonideal_force
 
     def virtual_work(self, displacement: Any, of: str | None = None) -> Array:
-        """Work vᵀQᶜ of the constraint force on a virtual displacement v, one with A v = 0; it equals vᵀC.
+        """Return the work vᵀQᶜ of the constraint force on a virtual displacement v, with A v = 0; it equals vᵀC.
 
-        ``of`` names one constraint: then it is the work of that constraint's force alone, by its own laws.
+        If ``of`` names a constraint, the result is the work of the nonideal force of that constraint alone.
 
         Raises
         ------
@@ -92,7 +97,8 @@ class ConstrainedMotion:
         if v.shape[-1:] != (n,):
             raise InputError(f"`displacement` must have {n} components; got shape {v.shape}.")
         moved = np.abs(np.einsum("...ij,...j->...i", self.constraint_matrix, v))
-        limit = 1e-8 * np.linalg.norm(self.constraint_matrix, axis=-1) * np.linalg.norm(v, axis=-1)[..., None]
+        lengths = np.linalg.norm(self.constraint_matrix, axis=-1)
+        limit = VIRTUAL_TOLERANCE * lengths * np.linalg.norm(v, axis=-1)[..., None]
         if (moved > limit).any():
             row = int(np.argmax(np.max(moved - limit, axis=tuple(range(moved.ndim - 1)))))
             raise InputError(
@@ -102,6 +108,7 @@ class ConstrainedMotion:
         return jnp.sum(force * v, axis=-1)
 
     def _laws_of(self, constraint: str) -> list[int]:
+        """Return the numbers of the nonideal laws of a constraint; raise an error if it has none."""
         found = [i for i, (name, _) in enumerate(self.laws) if name == constraint]
         if not found:
             names = ", ".join(f"`{name}`" for name in dict.fromkeys(name for name, _ in self.laws if name)) or "none"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether an answer is sound, and if not, what to say."""
+"""Checks of a constrained motion, and the errors they raise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dalembert.tolerances import CONSISTENCY_TOLERANCE, NAMED_SHARE, RANK_TOLERA
 
 
 def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: Sequence[str] | None) -> None:
-    """Raise if the numbers in an answer do not mean what they say; ``names`` are those of the constraints."""
+    """Raise an error if an answer is not valid; ``names`` are the names of the constraints."""
     require_finite({name: getattr(answer, name) for name in TERMS})
     M, A = np.asarray(answer.mass_matrix), np.asarray(answer.constraint_matrix)
     require_symmetric(M)
@@ -41,10 +41,11 @@ def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: S
 
 
 TERMS = ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs", "nonideal")
+"""Fields of ``ConstrainedMotion`` that are given, not computed."""
 
 
 def require_finite(terms: Mapping[str, Any]) -> None:
-    """Raise unless all terms of a problem are numbers."""
+    """Raise an error unless all terms of a problem are finite."""
     for name, array in terms.items():
         if not np.isfinite(np.asarray(array)).all():
             raise InputError(
@@ -54,13 +55,13 @@ def require_finite(terms: Mapping[str, Any]) -> None:
 
 
 def require_symmetric(M: Any) -> None:
-    """Raise unless every mass matrix in a batch is symmetric."""
+    """Raise an error unless every mass matrix in a batch is symmetric."""
     if not is_symmetric(M):
         raise InputError(f"`mass_matrix` must be symmetric; got {M}.")
 
 
 def require_positive(M: Any) -> None:
-    """Raise unless every mass matrix in a batch is positive definite."""
+    """Raise an error unless every mass matrix in a batch is positive definite."""
     smallest, largest = _extreme_eigenvalues(M)
     if (smallest <= SINGULAR_MASS * largest).any():
         where = np.unravel_index(int(np.argmin(smallest / largest)), smallest.shape)
@@ -77,7 +78,7 @@ def require_positive(M: Any) -> None:
 
 
 def _extreme_eigenvalues(M: Any) -> tuple[Any, Any]:
-    """The smallest and the largest absolute eigenvalue of mass matrices in the coordinates' own units."""
+    """Return the smallest and the largest absolute eigenvalue of mass matrices in the coordinates' own units."""
     values = np.linalg.eigvalsh(in_units(M, own_units(np.asarray(M, float))))
     return values.min(axis=-1), np.abs(values).max(axis=-1)
 
@@ -87,6 +88,7 @@ def _listed(vector: Any) -> str:
 
 
 def _require_semidefinite(M: Any, formulation: Formulation) -> None:
+    """Raise an error if a mass matrix in a batch has a negative eigenvalue."""
     smallest, largest = _extreme_eigenvalues(M)
     if (smallest < -SINGULAR_MASS * largest).any():
         raise MassMatrixError(
@@ -96,7 +98,7 @@ def _require_semidefinite(M: Any, formulation: Formulation) -> None:
 
 
 def require_small_residual(answer: ConstrainedMotion, formulation: Formulation) -> None:
-    """Raise unless an answer solves its equations."""
+    """Raise an error unless an answer solves its equations."""
     worst = float(np.asarray(answer.residual).max(initial=0.0))
     if worst > RESIDUAL_TOLERANCE:
         raise ConstraintError(
@@ -107,17 +109,18 @@ def require_small_residual(answer: ConstrainedMotion, formulation: Formulation) 
 
 
 OR_WEIGH_THEM = ", or, if they were measured, weigh them with `formulation=da.StackedLeastSquares(weight=...)`"
-"""Advice for verbs that take a formulation."""
+"""Advice for functions that take a formulation."""
 
 
 def contradiction(answer: ConstrainedMotion, names: Sequence[str] | None) -> str:
-    """Which constraints cannot be met together, in words."""
+    """Return the message that names the constraints that contradict one another."""
     worst = np.asarray(answer.inconsistency)
     where = np.unravel_index(int(np.argmax(worst)), worst.shape)
     A, b = np.asarray(answer.constraint_matrix)[where], np.asarray(answer.constraint_rhs)[where]
     unit, right = unit_rows(A, b)
-    among = null_space(unit.T)
-    outside = among.T @ (among @ right)
+    # the part of b outside the range of A is a combination of the dependencies between the rows
+    dependencies = null_space(unit.T)
+    outside = dependencies.T @ (dependencies @ right)
     involved = np.flatnonzero(np.abs(outside) > NAMED_SHARE * np.abs(outside).max())
     labels = [f"`{names[int(i)]}`" if names else f"row {i}" for i in involved]
     which = f"{', '.join(labels)} contradict one another" if len(labels) > 1 else f"{labels[0]} has no gradient there"
@@ -129,7 +132,7 @@ def contradiction(answer: ConstrainedMotion, names: Sequence[str] | None) -> str
 
 
 def _require_regular(M: Any, A: Any, formulation: Formulation) -> None:
-    """Raise unless the acceleration is unique: a regular saddle matrix, or [M; A] of full column rank."""
+    """Raise an error unless the acceleration is unique: a regular saddle matrix, or [M; A] of full column rank."""
     n, m = M.shape[-1], A.shape[-2]
     units = coordinate_units(M, A)
     M, A = in_units(M, units), A / units[..., None, :]
@@ -151,9 +154,9 @@ def _require_regular(M: Any, A: Any, formulation: Formulation) -> None:
 
 
 def require_fit(formulation: Formulation, n: int, m: int) -> None:
-    """Raise unless a weight, if the formulation has one, fits n equations of motion and m constraints.
+    """Raise an error unless the weight of a formulation, if any, fits n equations of motion and m constraints.
 
-    A weight that depends on time is checked where it is called.
+    A weight that depends on time is checked when it is evaluated.
     """
     if isinstance(formulation, StackedLeastSquares) and not callable(formulation.weight):
         checked_weight(formulation.weight, n + m)

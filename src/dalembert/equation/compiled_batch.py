@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many problems at once, compiled by JAX, to which answers are made known here: others need not import it."""
+"""The solution of batches of problems, compiled by JAX; ``ConstrainedMotion`` is registered as a pytree here.
+
+Other modules do not import this one at their top, so that JAX is loaded only when it is needed.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ jax.tree_util.register_dataclass(
 def solve_batch(
     formulation: Formulation, law_given: bool, depth: int, M: Array, Q: Array, A: Array, b: Array, C: Array
 ) -> ConstrainedMotion:
-    """The answers to a batch of problems with ``depth`` leading axes."""
+    """Solve a batch of problems with ``depth`` leading axes."""
 
     def one(M: Array, Q: Array, A: Array, b: Array, C: Array) -> ConstrainedMotion:
         return answer_of(formulation, M, Q, A, b, (lambda _: NonidealForces(C[None], None)) if law_given else None)

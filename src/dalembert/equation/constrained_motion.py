@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fundamental equation as one function of arrays."""
+"""The function ``constrained_motion``: the fundamental equation for given arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dalembert.extras import require
 from dalembert.lazy_jax import jnp, refuse_forked_process
 
 FEW = 256
-"""Problems in a batch that NumPy solves one by one in less time than JAX takes to compile."""
+"""Largest batch that NumPy solves: one by one, it takes less time than a compilation by JAX."""
 
 
 def constrained_motion(
@@ -35,7 +35,7 @@ def constrained_motion(
     formulation: Formulation | None = None,
     throw: bool = True,
 ) -> ConstrainedMotion:
-    """Acceleration and constraint forces of a system under constraints, ideal or not.
+    """Compute the acceleration and the constraint forces of a system under ideal or nonideal constraints.
 
     Solves  M q̈ = Q + Qᶜ,  A q̈ = b,  vᵀQᶜ = vᵀC for all v with A v = 0.
     Notation: M, Q, A, b, C as in Udwadia & Kalaba 2001.
@@ -46,13 +46,14 @@ def constrained_motion(
     applied_force : (..., n)
     constraint_matrix : (..., m, n)    of any rank
     constraint_rhs : (..., m)
-    C : (..., n)                       nature of the nonideal constraint force; zero when left out
+    C : (..., n)                       the vector C of the nonideal constraint force, which does the work vᵀC under a
+                                       virtual displacement v; zero when left out
     formulation                        ``da.Factored()`` when left out; all formulations give the same answer
-    throw                              whether to raise when there is no sound answer; inside ``jax.jit`` or
-                                       ``jax.grad`` nothing can be raised: read ``rank``, ``inconsistency`` and
+    throw                              whether to raise an error when there is no valid answer. Inside ``jax.jit`` or
+                                       ``jax.grad`` no error can be raised: check ``rank``, ``inconsistency`` and
                                        ``residual``
 
-    Arrays of JAX, and batches of more than 256 problems, are solved by JAX and give arrays of JAX; all others by NumPy.
+    JAX arrays, and batches of more than 256 problems, are solved by JAX and return JAX arrays; all others use NumPy.
 
     Raises
     ------
@@ -70,8 +71,8 @@ def constrained_motion(
     [ 5. -5.] [5. 5.]
     """
     formulation = checked_formulation(formulation)
-    given = (mass_matrix, applied_force, constraint_matrix, constraint_rhs, C)
-    if any(type(array).__module__.startswith("jax") for array in given):
+    arguments = (mass_matrix, applied_force, constraint_matrix, constraint_rhs, C)
+    if any(type(array).__module__.startswith("jax") for array in arguments):
         refuse_forked_process()
     arrays = _checked_shapes(mass_matrix, applied_force, constraint_matrix, constraint_rhs, C)
     if isinstance(formulation, StackedLeastSquares) and callable(formulation.weight):
@@ -85,7 +86,7 @@ def constrained_motion(
         answer = _solve_each(formulation, C is not None, *arrays)
     else:
         require("jax")
-        from dalembert.equation.compiled_batch import solve_batch  # which imports JAX
+        from dalembert.equation.compiled_batch import solve_batch  # imported here: it imports JAX
 
         refuse_forked_process()
         answer = solve_batch(formulation, C is not None, len(batch), *arrays)
@@ -93,11 +94,11 @@ def constrained_motion(
 
 
 def _solve_each(formulation: Formulation, law_given: bool, M: Any, Q: Any, A: Any, b: Any, C: Any) -> ConstrainedMotion:
-    """The answers to a batch of problems one by one, by NumPy."""
+    """Solve a batch of problems one by one, by NumPy."""
     batch = M.shape[:-2]
-    with np.errstate(all="ignore"):  # what is not finite is judged by whoever asks
+    with np.errstate(all="ignore"):  # values that are not finite are checked afterwards
         found = [
-            answer_of(formulation, M[k], Q[k], A[k], b[k], _given(C[k]) if law_given else None)
+            answer_of(formulation, M[k], Q[k], A[k], b[k], _constant_law(C[k]) if law_given else None)
             for k in np.ndindex(batch)
         ]
     if not batch:
@@ -111,12 +112,13 @@ def _solve_each(formulation: Formulation, law_given: bool, M: Any, Q: Any, A: An
     return ConstrainedMotion(**together)
 
 
-def _given(C: Any) -> Law:
+def _constant_law(C: Any) -> Law:
+    """Return a law with a given C, whatever the ideal forces are."""
     return lambda _: NonidealForces(C[None], None)
 
 
 def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Any]:
-    """The five arrays as floats with common batch axes."""
+    """Return the five arrays as floats with common batch axes; raise an error if their shapes do not fit."""
     try:
         xp = _namespace(M, Q, A, b, C)
         M, Q, A, b = (xp.asarray(array, float) for array in (M, Q, A, b))
@@ -125,9 +127,9 @@ def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Any]:
         raise InputError("the arguments must be arrays of numbers; got something else among them.") from None
     n = Q.shape[-1] if Q.ndim else 0
     m = b.shape[-1] if b.ndim else 0
-    wanted = {"mass_matrix": (M, (n, n)), "constraint_matrix": (A, (m, n)), "C": (C, (n,))}
-    wanted |= {"applied_force": (Q, (n,)), "constraint_rhs": (b, (m,))}
-    for name, (array, core) in wanted.items():
+    expected = {"mass_matrix": (M, (n, n)), "constraint_matrix": (A, (m, n)), "C": (C, (n,))}
+    expected |= {"applied_force": (Q, (n,)), "constraint_rhs": (b, (m,))}
+    for name, (array, core) in expected.items():
         if array.ndim < len(core) or array.shape[array.ndim - len(core) :] != core:
             raise InputError(
                 f"`{name}` must have shape (..., {', '.join(map(str, core))}), n = {n} being the length of "
@@ -148,7 +150,7 @@ def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Any]:
 
 
 def _namespace(*arguments: Any) -> Any:
-    """``jax.numpy`` if any array among the arguments, or in nested sequences, is JAX's."""
+    """Return ``jax.numpy`` if any array among the arguments, or in nested sequences, is a JAX array, else NumPy."""
     for argument in arguments:
         inner = argument if isinstance(argument, (list, tuple)) else ()
         if (inner and _namespace(*inner) is not np) or type(argument).__module__.startswith("jax"):

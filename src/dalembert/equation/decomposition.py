@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A rank-revealing decomposition of constraint rows, in arrays.
+"""A rank-revealing decomposition of constraint rows.
 
 Notation: B (m, n) holds the constraint rows in the metric of the inverse mass matrix; B̂ is B with its rows scaled to
-unit length, so that the scale in which a constraint was written cannot matter; B̂ = Uᵀ S E with orthonormal rows in E
+unit length, so that the scale in which a constraint is written does not matter; B̂ = Uᵀ S E with orthonormal rows in E
 (the row space) and U (the range), S small and regular. Only orthogonal vectors are used, never BBᵀ, which would lose
 half the digits near a singular configuration.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Decomposition(NamedTuple):
-    """B̂ = Uᵀ S E and what follows from it.
+    """The decomposition B̂ = Uᵀ S E.
 
     scale (m,)        lengths of the given rows
     rows, range       bases E (k, n) and U (k, m)
@@ -36,37 +36,37 @@ class Decomposition(NamedTuple):
     gap: Array
 
     def solve(self, e: Array) -> Array:
-        """The shortest y with B y = e (least squares in the scaled rows if there is none)."""
+        """Return the shortest y with B y = e (least squares in the scaled rows if there is none)."""
         return self.rows.T @ lu_solve(self.core, self.range @ (e / self.scale))
 
     def project(self, y: Array) -> Array:
-        """The part of y in the row space of B: B⁺B y."""
+        """Return the part of y in the row space of B: B⁺B y."""
         return self.rows.T @ (self.rows @ y)
 
     def reachable(self, e: Array) -> Array:
-        """The other part of ê, which some y gives the scaled rows."""
+        """Return the part of ê in the range of the scaled rows: B̂B̂⁺ ê."""
         return self.range.T @ (self.range @ (e / self.scale))
 
     def outside(self, e: Array) -> Array:
-        """What no y can reach: (I − B̂B̂⁺) ê."""
+        """Return the part of ê outside the range of the scaled rows: (I − B̂B̂⁺) ê."""
         return e / self.scale - self.reachable(e)
 
     def multipliers(self, y: Array) -> Array:
-        """The shortest λ with Bᵀλ = y, for y in the row space."""
+        """Return the shortest λ with Bᵀλ = y, for y in the row space."""
         lam = (self.range.T @ lu_solve(self.core, self.rows @ y, transposed=True)) / self.scale
-        # Shortest in the scaled rows is not yet shortest in λ: take off the part that exerts no force at all.
-        idle = orthonormal_basis(self._idle_space() / self.scale).vectors
-        return namespace_of(lam).where(self.rank < len(lam), lam - idle.T @ (idle @ lam), lam)
+        # the shortest solution for scaled rows is not the shortest λ: remove the part that exerts no force
+        null = orthonormal_basis(self._left_null_space() / self.scale).vectors
+        return namespace_of(lam).where(self.rank < len(lam), lam - null.T @ (null @ lam), lam)
 
-    def _idle_space(self) -> Array:
-        """Multipliers of the scaled rows that exert no force, as rows; zero where there are none."""
+    def _left_null_space(self) -> Array:
+        """Return multipliers of the scaled rows that exert no force, as rows; zero if there are none."""
         xp = namespace_of(self.range)
         outside = xp.eye(len(self.scale)) - self.range.T @ self.range
         return xp.where(row_norms(outside)[:, None] > RANK_TOLERANCE**0.5, outside, 0.0)
 
     @property
     def unique(self) -> Array:
-        """Which multipliers are determined: those with a unit diagonal in the projector onto the range."""
+        """Mask of the multipliers that are determined: those with a unit diagonal in the projector onto the range."""
         return (self.range**2).sum(axis=0) > 1 - RANK_TOLERANCE
 
 
@@ -80,6 +80,7 @@ def decompose(B: Array) -> Decomposition:
     image = basis.vectors @ unit.T
     columns = orthonormal_basis(image).vectors
     core = columns @ image.T
+    # ones on the diagonal beyond the rank keep the core regular at a fixed shape, which tracing needs
     rank = xp.sum(basis.keep)
     beyond = xp.diag(xp.where(xp.arange(len(core)) < rank, 0.0, 1.0))
     gap = xp.where(

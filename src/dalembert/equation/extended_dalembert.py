@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The extended D'Alembert principle: no pseudo-inverse, one regular matrix instead."""
+"""The formulation by the extended D'Alembert principle, with one regular matrix in place of the pseudo-inverse."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ class ExtendedDAlembert(Formulation):
 
     def nonideal(self, factored: Any, C: Array) -> Part:
         _, _, E, J, root, inverse_root = factored
-        working = J @ (E @ (inverse_root @ C))
-        return Part(inverse_root @ working, root @ working)
+        scaled = J @ (E @ (inverse_root @ C))
+        return Part(inverse_root @ scaled, root @ scaled)

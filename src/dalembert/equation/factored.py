@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The default formulation: factor the mass matrix, orthogonalise the constraint rows."""
+"""The default formulation: a Cholesky factor of the mass matrix and orthogonalised constraint rows."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class Factored(Formulation):
     """Cholesky factor of M, then a rank-revealing orthogonalisation of the constraint rows; dependent rows drop out.
 
-    Notation: M = LLᵀ, B = A L⁻ᵀ. The fundamental equation does not depend on which square root of M is taken, so the
-    Cholesky factor serves; no eigenvalues, no singular values. Differentiable at constant rank, even with redundant
-    rows.
+    Notation: M = LLᵀ, B = A L⁻ᵀ. The fundamental equation holds for any square root of M, so the Cholesky factor can be
+    used and no eigenvalues or singular values are needed. The result is differentiable at constant rank, even with
+    redundant rows.
 
-    A row is dependent when less than ``RANK_TOLERANCE`` (1e-10) of its length is left after the others are taken off.
+    A row is dependent when less than ``RANK_TOLERANCE`` (1e-10) of its length is left after orthogonalisation.
     """
 
     uses_engine = True
@@ -39,13 +39,13 @@ class Factored(Formulation):
     def nonideal(self, factored: Any, C: Array) -> Part:
         half, _, rows = factored
         c = lower_solve(half, C)
-        working = c - rows.project(c)
-        return Part(upper_solve(half, working), half @ working)
+        scaled = c - rows.project(c)
+        return Part(upper_solve(half, scaled), half @ scaled)
 
 
-def checked_formulation(given: Any) -> Formulation:
-    """The formulation, the default one when None is given."""
-    formulation = Factored() if given is None else given
+def checked_formulation(formulation: Any) -> Formulation:
+    """Return the formulation, by default ``Factored()``; raise an error if it is none."""
+    formulation = Factored() if formulation is None else formulation
     if not isinstance(formulation, Formulation):
         raise InputError(f"`formulation` must be an object such as `da.Factored()`; got {formulation!r}.")
     return formulation

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every formulation of the constrained equation of motion offers, and the answer it leads to."""
+"""The interface of all formulations of constrained motion, and the solution of a problem by any of them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """A share of the motion: acceleration (n,) and the constraint force (n,) that goes with it."""
+    """A part of the motion: an acceleration (n,) and the constraint force (n,) that belongs to it."""
 
     acceleration: Array
     force: Array
 
 
 class Quality(NamedTuple):
-    """How well contradictory equations are met, in the units of the user.
+    """Residuals and covariances of a least-squares solution, in the user's units.
 
     residuals (n + m,)                                    of the equations of motion and of the constraints
-    acceleration_covariance, force_covariance (n, n)      as the weight implies them
-    optimality                                            slope of the weighted sum of squares relative to its steepest
+    acceleration_covariance, force_covariance (n, n)      implied by the weight
+    optimality                                            gradient of the weighted sum of squares, relative to its
+                                                          upper bound
     """
 
     residuals: Array
@@ -40,11 +41,11 @@ class Quality(NamedTuple):
 
 
 class Formulation(ABC):
-    """One way to solve M q̈ = Q + Qᶜ, A q̈ = b with vᵀQᶜ = vᵀC; frozen, with no state of its own.
+    """A method for M q̈ = Q + Qᶜ, A q̈ = b with vᵀQᶜ = vᵀC; frozen, without state.
 
-    ``factor`` sees only M and A and is done once; the two solves are linear in what they are given. All see the problem
-    in scaled units, coordinates by their masses and constraints by their lengths (``solve``): a formulation need not
-    care for the units of its user.
+    ``factor`` depends only on M and A and is called once; ``ideal`` and ``nonideal`` are linear in their vectors. All
+    receive the problem in scaled units (``solve``), coordinates by their masses and constraints by their lengths, so
+    that a formulation does not depend on the user's units.
     """
 
     positive_mass: bool = True
@@ -54,32 +55,32 @@ class Formulation(ABC):
     independent_rows: bool = False
     """Whether A must have full row rank."""
     refinements: int = 1
-    """How many times what a solution misses is solved for in turn and added to it: the digits that its method loses."""
+    """Number of steps of iterative refinement, which restore the digits that the method loses."""
     compromises: bool = False
-    """Whether contradictory constraints are meant to be given, and met as well as possible."""
+    """Whether contradictory constraints are accepted, and satisfied as well as possible."""
     uses_engine: bool = False
     """Whether accelerations along a run are those of the engines, of machine code and of JAX, which solve the equation
     as ``Factored`` does; a formulation that says so must have the same solution, redundant rows included."""
 
     @abstractmethod
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
-        """Whatever depends on M (n, n) and A (m, n) alone; ``geometry`` has been found from them already."""
+        """Return the factors that depend on M (n, n) and A (m, n) only; ``geometry`` is computed from the same."""
 
     @abstractmethod
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
-        """The motion and constraint force under Q (n,) and b (m,) when the constraints do no virtual work."""
+        """Return the motion and constraint force under Q (n,) and b (m,) when the constraints do no virtual work."""
 
     @abstractmethod
     def nonideal(self, factored: Any, C: Array) -> Part:
-        """What C (n,) adds to the motion, and the nonideal constraint force."""
+        """Return the acceleration caused by C (n,) and the nonideal constraint force."""
 
     def quality(self, factored: Any, Q: Array, b: Array, geometry: Geometry) -> Quality | None:
-        """What a formulation that compromises says of its compromise; None from all others."""
+        """Return the quality of a least-squares solution; None for exact formulations."""
         return None
 
 
 class Kernel(NamedTuple):
-    """The arrays of an answer, before a person looks at it; shapes as in ``ConstrainedMotion``."""
+    """The arrays of an answer before any checks; shapes as in ``ConstrainedMotion``."""
 
     acceleration: Array
     free_acceleration: Array
@@ -101,11 +102,11 @@ class Kernel(NamedTuple):
 
 
 Law = Callable[[Reaction], NonidealForces]
-"""C, by its laws, as a function of the ideal constraint forces."""
+"""The nonideal forces C of all laws as a function of the ideal constraint forces."""
 
 
 class _Refined(NamedTuple):
-    """A formulation at one scaled problem, with iterative refinement: what a part misses is solved for and added."""
+    """A formulation applied to one scaled problem, with iterative refinement: the residual is solved for and added."""
 
     formulation: Formulation
     factored: Any
@@ -121,7 +122,7 @@ class _Refined(NamedTuple):
         return self._refined(part, 0.0, 0.0)
 
     def _refined(self, part: Part, Q: Any, with_b: float) -> Part:
-        """The part such that M q̈ = Q + Qᶜ and A q̈ = b, or zero."""
+        """Refine a part so that M q̈ = Q + Qᶜ and A q̈ = b, where b counts ``with_b`` times."""
         for _ in range(self.formulation.refinements):
             force = Q + part.force - self.problem.M @ part.acceleration
             target = with_b * self.problem.b - self.problem.A @ part.acceleration
@@ -134,7 +135,7 @@ def _sum(one: Part, other: Part) -> Part:
 
 
 def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law: Law | None) -> Kernel:
-    """Solve one problem with any formulation and describe its constraint rows; pure, so it can be traced and mapped."""
+    """Solve one problem with any formulation; the function is pure, so that JAX can trace and map it."""
     scaled, rows = scaled_problem(M, Q, A, b, positive_mass=formulation.positive_mass)
     xp, u, half = namespace_of(M, A), scaled.geometry.units, scaled.geometry.half
     method = _Refined(formulation, formulation.factor(scaled.M, scaled.A, scaled.geometry), scaled)
@@ -144,21 +145,21 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
         return rows.multipliers(lower_solve(half, F / u - method.nonideal(F / u).force))
 
     lam = rows.multipliers(lower_solve(half, ideal.force))
-    nature = NonidealForces(xp.zeros((0, len(Q))), None)
-    parts = Part(nature.shares, nature.shares)
+    law_forces = NonidealForces(xp.zeros((0, len(Q))), None)
+    parts = Part(law_forces.shares, law_forces.shares)
     if law is not None:
-        nature = law(Reaction(u * ideal.force, lam, multipliers_of))
-        parts = map_rows(method.nonideal, nature.shares / u)
-    C = xp.sum(nature.shares, axis=0)
+        law_forces = law(Reaction(u * ideal.force, lam, multipliers_of))
+        parts = map_rows(method.nonideal, law_forces.shares / u)
+    C = xp.sum(law_forces.shares, axis=0)
     nonideal = Part(xp.sum(parts.acceleration, axis=0), xp.sum(parts.force, axis=0))
     total = Part(ideal.acceleration + nonideal.acceleration, ideal.force + nonideal.force)
-    # without a positive mass matrix there need not be a free acceleration
+    # without a positive definite mass matrix the free acceleration need not exist
     invert = partial(cholesky_solve, half) if formulation.positive_mass else partial(solve_matrix, scaled.M)
     a = invert(scaled.Q)
     inconsistency = inconsistency_of(scaled, a if formulation.positive_mass else None, total.acceleration)
     residual = residual_of(scaled, total.acceleration, total.force, C / u)
     quality = formulation.quality(method.factored, scaled.Q, scaled.b, scaled.geometry)
-    if quality is not None:  # of a compromise, not A q̈ = b is to be checked but that none is better
+    if quality is not None:  # contradictory equations have a residual: check that the least squares are optimal instead
         residual = xp.where(inconsistency > CONSISTENCY_TOLERANCE, quality.optimality, residual)
     unprescribed = total.force - C / u
     return Kernel(
@@ -176,7 +177,7 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
         gauss=unprescribed @ invert(unprescribed),
         nonideal=C,
         law_forces=u * parts.force,
-        law_natures=nature.shares,
-        normals=nature.normals,
+        law_natures=law_forces.shares,
+        normals=law_forces.normals,
         quality=quality,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lagrange's multipliers: one saddle-point system."""
+"""The formulation by Lagrange multipliers: one saddle-point system."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Multipliers(Formulation):
 
     positive_mass = False
     independent_rows = True
-    refinements = 2  # large multipliers of nearly dependent rows take digits from the acceleration
+    refinements = 2  # large multipliers of nearly dependent rows cost digits of the acceleration
 
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
         xp, m = namespace_of(M, A), len(A)
@@ -32,15 +32,16 @@ class Multipliers(Formulation):
 
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
         A, lu = factored
-        acceleration, pushes = _solved(lu, Q, b)
-        return Part(acceleration, -A.T @ pushes)
+        acceleration, multipliers = _solve(lu, Q, b)
+        return Part(acceleration, -A.T @ multipliers)
 
     def nonideal(self, factored: Any, C: Array) -> Part:
         A, lu = factored
-        acceleration, pushes = _solved(lu, C, namespace_of(C).zeros(len(A)))
-        return Part(acceleration, C - A.T @ pushes)
+        acceleration, multipliers = _solve(lu, C, namespace_of(C).zeros(len(A)))
+        return Part(acceleration, C - A.T @ multipliers)
 
 
-def _solved(lu: Any, force: Array, target: Array) -> tuple[Array, Array]:
+def _solve(lu: Any, force: Array, target: Array) -> tuple[Array, Array]:
+    """Return q̈ and −λ."""
     solution = lu_solve(lu, namespace_of(force, target).concatenate([force, target]))
     return solution[: len(force)], solution[len(force) :]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The answer to one problem, on NumPy's arrays or JAX's."""
+"""The solution of one problem as a ``ConstrainedMotion``, on NumPy or JAX arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def answer_of(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law: Law | None) -> ConstrainedMotion:
-    """The answer to one problem, unchecked; pure."""
+    """Solve one problem without checks; the function is pure."""
     found = solve(formulation, M, Q, A, b, law)._asdict()
     quality = found.pop("quality")
     if quality is not None:
@@ -29,7 +29,7 @@ def answer_of(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, 
 def finished(
     answer: ConstrainedMotion, formulation: Formulation, *, throw: bool, names: Any = None
 ) -> ConstrainedMotion:
-    """The answer as a person gets it: checked if it can be, and without what has no meaning for a singular mass."""
+    """Check an answer, unless it is traced, and set the fields that a singular mass matrix leaves undefined to None."""
     if is_traced(answer.acceleration):
         return answer
     if throw:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether laws that depend on normal forces have an answer, and if not, what to say.
+"""Existence and uniqueness of the normal forces under friction (Painlevé's paradox), and the errors raised.
 
 Notation: u − G |u| = u₀ for the normal forces u of the contacts whose friction depends on the actual reaction. Column j
 of G is proportional to the coefficient of friction of contact j.
@@ -16,10 +16,14 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.reaction import MOST_SIGNED, UNCERTAIN, Normals, signs
 from dalembert.errors import ConstraintError, PainleveError, undetermined
+from dalembert.tolerances import EXACT
+
+REAL_EIGENVALUE = EXACT
+"""Eigenvalues with a smaller imaginary part are real; those of a critical matrix are of order one."""
 
 
 def refuse_undetermined(dynamics: Dynamics, answer: ConstrainedMotion) -> None:
-    """Raise if a law uses a multiplier that redundant constraints leave open."""
+    """Raise an error if a law uses a multiplier that redundant constraints leave undetermined."""
     unique = np.asarray(answer.unique_multipliers)
     off = [dynamics.constraints[k] for k in dynamics.law_multipliers if not unique[k]]
     if off:
@@ -36,7 +40,8 @@ def refuse_paradox(
     margin: float = 0.0,
     trajectory: Any = None,
 ) -> None:
-    """Raise if the normal forces have no solution or several, or if friction is critical within a relative margin."""
+    """Raise an error if the normal forces have no solution or several, or if friction is within a relative margin of
+    the critical coefficient."""
     if answer.normals is None or not np.isfinite(np.asarray(answer.normals.coupling)).all():
         return
     normals: Any = answer.normals._replace(mu=np.asarray(answer.normals.mu))
@@ -50,12 +55,12 @@ def refuse_paradox(
     name = constraint or law
     state = dict(zip(dynamics.coordinates, map(float, q), strict=True))
     where = ", ".join(f"{key} = {value:.6g}" for key, value in state.items())
-    said = {
+    descriptions = {
         0: "there is none",
         1: "it is about to be lost",
         UNCERTAIN: "it cannot be guaranteed that there is one only",
     }
-    found = said.get(int(normals.solutions), f"there are {normals.solutions}")
+    found = descriptions.get(int(normals.solutions), f"there are {normals.solutions}")
     raise PainleveError(
         f"friction must leave one reaction possible; at t = {float(t):.6g}, where {where}, {found} (Painlevé's "
         f"paradox): the coefficient of `{name}` is {normals.mu[worst]:.6g}, critical there is {critical[worst]:.6g}. "
@@ -68,10 +73,11 @@ def refuse_paradox(
 
 
 def critical_coefficients(normals: Normals) -> Floats:
-    """The coefficient of each contact, the others as they are, at which a reaction stops being certain and unique.
+    """Return the critical coefficient of each contact, at which the reaction ceases to exist or to be unique.
 
-    With column j of G times s, det(I − G diag σ) is linear in s; the smallest root over all signs σ is the critical s.
-    Where no single contact is to blame, or contacts are many, all coefficients are scaled together.
+    The other coefficients are fixed. With column j of G multiplied by s, det(I − G diag σ) is linear in s; the smallest
+    root over all signs σ is the critical s. If no single contact is responsible, or there are many contacts, all
+    coefficients are scaled together.
     """
     G = np.asarray(normals.coupling)
     if len(G) > MOST_SIGNED:
@@ -83,21 +89,23 @@ def critical_coefficients(normals: Normals) -> Floats:
 
 
 def _critical_factor(G: Floats, j: int) -> float:
+    """Return the factor of coefficient j, with the others fixed, at which a determinant vanishes."""
     without = G.copy()
     without[:, j] = 0
     factors = [np.inf]
     for sigma in signs(len(G)):
         before, now = (float(np.linalg.det(np.eye(len(G)) - matrix * sigma)) for matrix in (without, G))
         if before <= 0:
-            return np.inf  # the others alone are past the limit
+            return np.inf  # the other contacts alone are beyond the limit
         if before > now:
             factors.append(before / (before - now))
     return min(factors)
 
 
 def _common_factor(G: Floats) -> float:
-    # of a matrix without negative entries, as that of many contacts is, no signs are worse than all positive
+    """Return the common factor of all coefficients at which a determinant vanishes."""
+    # the coupling of many contacts has no negative entries, so that positive signs have the largest eigenvalue
     sigmas = signs(len(G)) if len(G) <= MOST_SIGNED else np.ones((1, len(G)))
     values: Any = np.concatenate([np.linalg.eigvals(G * sigma) for sigma in sigmas])
-    real = values.real[(np.abs(values.imag) < 1e-12) & (values.real > 0)]
+    real = values.real[(np.abs(values.imag) < REAL_EIGENVALUE) & (values.real > 0)]
     return float(1 / real.max()) if len(real) else np.inf

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fundamental equation as Udwadia and Kalaba write it."""
+"""The formulation by the Moore–Penrose inverse, as Udwadia and Kalaba write it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class PseudoInverse(Formulation):
     """Qᶜᵢ = M^(1/2) B⁺ (b − A a),  Qᶜₙᵢ = M^(1/2) (I − B⁺B) M^(-1/2) C,  with B = A M^(-1/2).
 
-    The square root is the symmetric one, the Moore–Penrose inverse comes from singular values; values below
-    ``RANK_TOLERANCE`` (1e-10) times the largest count as zero. Slow and literal: for checking and for teaching.
+    The square root is symmetric, and the Moore–Penrose inverse is computed from singular values; those below
+    ``RANK_TOLERANCE`` (1e-10) times the largest count as zero. It is slow and literal, for checks and for teaching.
 
     The equation is the same in any units of the coordinates, so it may be solved in scaled ones. With M' = DMD,
     A' = AD, Q' = DQ and C' = DC, D regular and diagonal: M^(1/2)D is a square root of M', hence
@@ -44,12 +44,12 @@ class PseudoInverse(Formulation):
     def nonideal(self, factored: Any, C: Array) -> Part:
         _, B, B_plus, root, inverse_root = factored
         z = inverse_root @ C
-        working = z - B_plus @ (B @ z)
-        return Part(inverse_root @ working, root @ working)
+        scaled = z - B_plus @ (B @ z)
+        return Part(inverse_root @ scaled, root @ scaled)
 
 
 def square_roots(M: Array) -> tuple[Array, Array]:
-    """M^(1/2) and M^(-1/2), both symmetric."""
+    """Return M^(1/2) and M^(-1/2), both symmetric."""
     values, vectors = eigh(M)
     root = namespace_of(M).sqrt(values)
     return (vectors * root) @ vectors.T, (vectors / root) @ vectors.T

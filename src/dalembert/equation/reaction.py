@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What nonideal laws are told of the constraint forces, and friction by the reaction that friction itself changes.
+"""The constraint forces on which nonideal laws depend, and the normal forces that friction itself changes.
 
-Notation: λ are multipliers, N = nᵀλ the normal force of a contact, C = C₀ + Σⱼ |Nⱼ| pⱼ the nature of the constraint
-force, with pⱼ the friction of contact j for a unit normal force. The reaction is Aᵀλ with S λ = b − A M⁻¹(Q + C),
+Notation: λ are multipliers, N = nᵀλ the normal force of a contact, C = C₀ + Σⱼ |Nⱼ| pⱼ the nonideal force of all laws,
+with pⱼ the friction of contact j for a unit normal force. The reaction is Aᵀλ with S λ = b − A M⁻¹(Q + C),
 S = A M⁻¹Aᵀ, that is S λ − D |λ| = r. For the k normal forces alone it reads u − G |u| = u₀. A normal force may be a
 vector, as in a pin: then uᵢ, u₀ᵢ and Gᵢⱼ are vectors, and |uᵢ| is a length.
 """
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 
 
 MOST_SIGNED = 10
-"""Scalar normal forces for which all combinations of signs are tried, 2¹⁰ of them at most."""
+"""Largest number of scalar normal forces for which all combinations of signs are tried, at most 2¹⁰."""
 
 UNCERTAIN = -1
-"""The number of solutions where it cannot be told: friction is too strong for iteration to be a contraction."""
+"""The number of solutions if it is unknown: friction is too strong for the iteration to be a contraction."""
 
 MOST_ITERATIONS = 100_000
-"""Iterations for normal forces before they are given up."""
+"""Largest number of iterations for the normal forces."""
+
+CONVERGED = 1e-15
+"""Change of the normal forces in one iteration, relative to the largest, that is rounding."""
 
 
 class Reaction(NamedTuple):
@@ -49,7 +52,7 @@ class Normals(NamedTuple):
     """Normal forces of the k contacts whose friction depends on the actual reaction.
 
     forces (k,)        N, of vectors the length; NaN unless there is exactly one solution
-    solutions          how many there are; UNCERTAIN where that is not known
+    solutions          the number of solutions; UNCERTAIN if it is unknown
     coupling (k, k)    G of u − G |u| = u₀; the lengths |Gᵢⱼ| where normal forces are vectors or more than MOST_SIGNED
     offset (k,)        u₀, the normal forces without this friction, of vectors the length
     mu (k,)            present coefficients of friction
@@ -63,10 +66,10 @@ class Normals(NamedTuple):
 
 
 class NonidealForces(NamedTuple):
-    """C by its l laws.
+    """The nonideal forces of l laws.
 
     shares (l, n)    the force C of each law
-    normals          of the laws that depend on the actual reaction; None if there are none
+    normals          normal forces of the laws that depend on the actual reaction; None if there are no such laws
     """
 
     shares: Array
@@ -74,21 +77,21 @@ class NonidealForces(NamedTuple):
 
 
 def signs(k: int) -> Any:
-    """All 2ᵏ combinations of signs (2ᵏ, k)."""
+    """Return all combinations of k signs, (2ᵏ, k)."""
     return np.array(list(product((1.0, -1.0), repeat=k)))
 
 
 def solve_absolute(G: Array, u0: Array) -> tuple[Array, Array]:
-    """The solution u (k,) of u − G |u| = u₀, and the number of solutions; NaN unless there is exactly one.
+    """Solve u − G |u| = u₀ for u (k,); return u, NaN unless the solution is unique, and the number of solutions.
 
-    For each combination σ of signs, (I − G diag σ) u = u₀ is linear, and its solution counts if it has these signs.
-    If all determinants are positive there is one solution whatever u₀ is: the determinant is linear in each sign, so
-    that no matrix with −1 ≤ σ ≤ 1 is singular. Then rounding in a u that is nearly zero cannot matter.
+    For each combination σ of signs, (I − G diag σ) u = u₀ is linear, and its solution is valid if it has these signs.
+    If all determinants are positive, there is exactly one solution for every u₀: the determinant is linear in each
+    sign, so that no matrix with −1 ≤ σ ≤ 1 is singular. Rounding of a u close to zero then does not matter.
     """
     xp, k = namespace_of(G, u0), len(u0)
     sigma = signs(k)
     matrices = xp.eye(k) - G * sigma[:, None, :]
-    if k == 1:  # no need to call LAPACK
+    if k == 1:  # the usual case, without LAPACK
         determinants, u = matrices[:, 0, 0], u0 / matrices[:, 0]
     else:
         determinants = xp.linalg.det(matrices)
@@ -103,17 +106,18 @@ def solve_absolute(G: Array, u0: Array) -> tuple[Array, Array]:
 
 
 def solve_lengths(G: Array, u0: Array) -> tuple[Array, Array]:
-    """The lengths s (k,) with sᵢ = |u₀ᵢ + Σⱼ Gᵢⱼ sⱼ|, and the number of solutions; NaN unless that is one for certain.
+    """Solve sᵢ = |u₀ᵢ + Σⱼ Gᵢⱼ sⱼ| for the lengths s (k,); return s, NaN unless it is unique, and the number of
+    solutions.
 
-    G is (k, c, k), u₀ (k, c). The right-hand side changes by at most B = |Gᵢⱼ| times the change of s: where the
-    spectral radius of B is below one, iteration converges to the only solution.
+    G is (k, c, k), u₀ (k, c). The right side changes by at most B = |Gᵢⱼ| times the change of s: if the spectral radius
+    of B is below one, the iteration is a contraction and converges to the only solution.
     """
     xp = namespace_of(G, u0)
     fixed = (lambda x: x) if xp is np else lax.stop_gradient
     certain = _contracts(_length(G, axis=1))
     start = xp.where(certain, 1.0, xp.nan) * _length(u0)
-    s = fixed(_iterated(fixed(G), fixed(u0), fixed(start)))
-    for _ in range(2):  # Newton's method: the last digits, and the derivatives, which iteration was not asked for
+    s = fixed(_iterate(fixed(G), fixed(u0), fixed(start)))
+    for _ in range(2):  # Newton steps give the last digits, and the derivatives, since the iteration has none
         u = u0 + G @ s
         length = _length(u)
         along = u / xp.where(length > 0, length, 1.0)[:, None]
@@ -122,8 +126,8 @@ def solve_lengths(G: Array, u0: Array) -> tuple[Array, Array]:
     return xp.abs(s), xp.where(certain, 1, UNCERTAIN)
 
 
-def _iterated(G: Array, u0: Array, start: Array) -> Array:
-    """Jacobi's iteration, each length by its own quadratic equation with the others as they were."""
+def _iterate(G: Array, u0: Array, start: Array) -> Array:
+    """Iterate by Jacobi's method: each length solves its own quadratic equation with the others fixed."""
     xp = namespace_of(G, u0, start)
     k = np.arange(len(start))
     own = G[k, :, k]
@@ -131,9 +135,9 @@ def _iterated(G: Array, u0: Array, start: Array) -> Array:
     def better(s: Array) -> Array:
         return one_length(own, u0 + G @ s - own * s[:, None])
 
-    def go_on(state: tuple[Any, Array, Any]) -> Any:
+    def is_unfinished(state: tuple[Any, Array, Any]) -> Any:
         count, s, change = state
-        return (change > 1e-15 * xp.max(s)) & (count < MOST_ITERATIONS)
+        return (change > CONVERGED * xp.max(s)) & (count < MOST_ITERATIONS)
 
     def step(state: tuple[Any, Array, Any]) -> tuple[Any, Array, Any]:
         count, s, _ = state
@@ -142,27 +146,28 @@ def _iterated(G: Array, u0: Array, start: Array) -> Array:
 
     state = (xp.array(0), better(start), xp.array(xp.inf))
     if xp is not np:
-        return lax.while_loop(go_on, step, state)[1]
-    while go_on(state):
+        return lax.while_loop(is_unfinished, step, state)[1]
+    while is_unfinished(state):
         state = step(state)
     return state[1]
 
 
 def one_length(G: Array, u0: Array) -> Array:
-    """The s ≥ 0 with s = |u₀ + G s| for vectors (…, c), |G| < 1: a quadratic equation with one such root."""
+    """Return the s ≥ 0 with s = |u₀ + G s| for vectors (…, c), |G| < 1: a quadratic equation with one such root."""
     xp = namespace_of(G, u0)
     rest, half = 1 - xp.sum(G * G, axis=-1), xp.sum(u0 * G, axis=-1)
     square = xp.sum(u0 * u0, axis=-1)
     root = xp.sqrt(half * half + rest * square)
-    # in the form in which nothing cancels
+    # of the two forms of the root, the one without cancellation
     ahead = half >= 0
     return xp.where(ahead, (half + root) / rest, square / xp.where(ahead, 1.0, root - half))
 
 
 def _contracts(B: Array) -> Array:
-    """Whether the spectral radius of a matrix of no negative entries is below one: B x < x for some positive x."""
+    """Return whether the spectral radius of a nonnegative matrix is below one: B x < x for some positive x."""
     xp = namespace_of(B)
     power = xp.eye(len(B)) + B
+    # x is close to the Perron eigenvector, for which the test is sharp
     for _ in range(6):
         power = power @ power
         power = power / xp.max(power)
@@ -171,7 +176,7 @@ def _contracts(B: Array) -> Array:
 
 
 def _length(u: Array, axis: int = -1) -> Array:
-    """|u|, with a derivative of zero where u vanishes."""
+    """Return |u|, with derivative zero where u vanishes."""
     xp = namespace_of(u)
     square = xp.sum(u * u, axis=axis)
     return xp.where(square > 0, xp.sqrt(xp.where(square > 0, square, 1.0)), 0.0)
@@ -180,9 +185,10 @@ def _length(u: Array, axis: int = -1) -> Array:
 def with_normals(
     given: Array, actual: tuple[int, ...], normals: Array, mu: Array, reaction: Reaction
 ) -> NonidealForces:
-    """The shares of all laws, those in ``actual`` given for a unit normal force, with their normal forces found.
+    """Solve for the normal forces of the laws in ``actual`` and return the nonideal forces of all laws.
 
-    normals (k, c, m + 1)    for each component of N the row n of nᵀλ, and what is added to that
+    given (l, n)             the force C of each law; for those in ``actual`` that of a unit normal force
+    normals (k, c, m + 1)    for each component of N the row n of nᵀλ, and a constant added to it
     """
     if not actual:
         return NonidealForces(given, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How well an answer solves its equations, and whether the constraints contradict one another."""
+"""The residual of an answer, and the inconsistency of the constraints."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def residual_of(of: Scaled, acceleration: Array, force: Array, C: Array) -> Array:
-    """By how much M q̈ = Q + Qᶜ, A q̈ = b and vᵀQᶜ = vᵀC for virtual v are missed, the worst of the three.
+    """Return the largest relative residual of M q̈ = Q + Qᶜ, A q̈ = b and vᵀQᶜ = vᵀC for virtual v.
 
-    Relative to all the forces and accelerations together: in scaled units they are of one kind. The part of b that no
-    acceleration can meet is none of this; it is the inconsistency.
+    It is relative to all forces and accelerations together, which in scaled units have the same dimension. The part of
+    b that no acceleration can satisfy is not included: it is the inconsistency.
     """
     xp = namespace_of(of.M, of.A)
     norm, half, rows = xp.linalg.norm, of.geometry.half, of.geometry.rows
@@ -32,11 +32,11 @@ def residual_of(of: Scaled, acceleration: Array, force: Array, C: Array) -> Arra
 
 
 def inconsistency_of(of: Scaled, free: Array | None, acceleration: Array) -> Array:
-    """The part of b − A a that no acceleration can meet, relative to all of it; of b without a free acceleration a."""
+    """Return the part of b − A a that no acceleration can satisfy, relative to all of it; of b if there is no a."""
     xp = namespace_of(of.M, of.A)
     norm = xp.linalg.norm
     e = of.b if free is None else of.b - of.A @ free
-    # e is a difference: its rounding is that of the numbers it came from, however small it is itself
+    # e is a difference: its rounding error is that of its terms, however small e itself is
     size = norm(of.A) * norm(acceleration if free is None else free)
     outside, whole = norm(of.geometry.rows.outside(e)), norm(e)
     rounding = 10 * ROUNDING * (norm(of.b) + size) + ROUNDING * whole

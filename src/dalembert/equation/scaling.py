@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Units in which a problem is solved: every coordinate measured by its own mass, every constraint by its own length.
+"""Scaling of a problem: every coordinate by its own mass, every constraint by its own length.
 
 Notation: u (n,) are the units of the coordinates. With q = x / u the equation M q̈ = Q + Qᶜ, A q̈ = b reads the same in x
 with M / uuᵀ, Q / u, Qᶜ / u, C / u, A / u and b: kinetic energy, virtual work and the constraints do not depend on the
@@ -25,8 +25,8 @@ class Geometry(NamedTuple):
 
     half (n, n)              lower triangle L of M = LLᵀ; the identity if M need not be positive definite
     rows                     decomposition of A L⁻ᵀ, rows of unit length
-    units (n,), scale (m,)   by which coordinates and constraint rows were scaled: M was uuᵀ times and A was suᵀ times
-                             what is given here
+    units (n,), scale (m,)   scales of the coordinates and constraint rows: the original M is uuᵀ times the scaled one,
+                             the original A is suᵀ times the scaled one
     """
 
     half: Array
@@ -46,7 +46,7 @@ class Scaled(NamedTuple):
 
 
 def scaled_problem(M: Array, Q: Array, A: Array, b: Array, *, positive_mass: bool) -> tuple[Scaled, Decomposition]:
-    """A problem in scaled units, and the decomposition of its rows as they were written, for their multipliers."""
+    """Return a problem in scaled units, and the decomposition of its unscaled rows, for their multipliers."""
     xp = namespace_of(M, A)
     u = mass_units(M) if positive_mass else coordinate_units(M, A)
     M = in_units(M, u)
@@ -58,19 +58,19 @@ def scaled_problem(M: Array, Q: Array, A: Array, b: Array, *, positive_mass: boo
 
 
 def mass_units(M: Array) -> Array:
-    """√Mᵢᵢ (..., n); of a definite matrix, else some may be zero or NaN."""
+    """Return √Mᵢᵢ (..., n); unless M is positive definite, some may be zero or NaN."""
     xp = namespace_of(M)
     return constant(xp.sqrt(xp.diagonal(M, axis1=-2, axis2=-1)))
 
 
 def coordinate_units(M: Array, A: Array) -> Array:
-    """Units (n,) of the coordinates for any symmetric M; those of ``dalembert.mass``, but not to be differentiated."""
+    """Return the units (n,) of the coordinates for any symmetric M, as ``dalembert.mass``, without derivatives."""
     M, A = constant(M), constant(A)
     return mass.coordinate_units(M, A, namespace_of(M, A), repeat)
 
 
 def is_positive(M: Array) -> Array:
-    """Whether one mass matrix is positive definite by the rule of ``dalembert.mass``; can be traced."""
+    """Return whether one mass matrix is positive definite by the rule of ``dalembert.mass``; it can be traced."""
     xp = namespace_of(M)
     values, _ = eigh(in_units(M, mass_units(M)))
     return xp.all(xp.diagonal(M) > 0) & (values[0] > SINGULAR_MASS * values[-1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constrained motion when the mass matrix is singular."""
+"""The formulation for singular mass matrices."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class SingularMass(Formulation):
     """q̈ = [[(I − A⁺A) M], [A]]⁺ (Q + C, b): M may be singular, as with massless coordinates.
 
     The acceleration is unique exactly when [M; A] has full column rank, that is when no direction is both massless and
-    unconstrained. This needs M without negative eigenvalues: else ``da.Multipliers`` is the one to take. The constraint
-    force is M q̈ − Q; its ideal part is the one for C = 0.
+    unconstrained. M must have no negative eigenvalues; otherwise use ``da.Multipliers``. The constraint force is
+    M q̈ − Q; its ideal part is that for C = 0.
 
     Reference: Udwadia & Phohomsiri 2006.
     """
@@ -35,7 +35,7 @@ class SingularMass(Formulation):
 
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
         M, free, stacked_plus = factored
-        # (I − A⁺A) Q in place of Q: the rest of it is orthogonal to all columns of the stack, and costs only digits
+        # (I − A⁺A) Q in place of Q: the rest is orthogonal to all columns of the stack and would only cost digits
         acceleration = stacked_plus @ namespace_of(Q, b).concatenate([free @ Q, b])
         return Part(acceleration, M @ acceleration - Q)
 

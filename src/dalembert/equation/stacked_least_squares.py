@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dynamics, constraints and D'Alembert's principle as one stack of equations, weighted if they were measured."""
+"""The formulation by weighted least squares of the equations of motion, constraints and D'Alembert's principle."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Stack(NamedTuple):
-    """L and L⁺ of scaled equations, V, and H T with HᵀH = W and T from their residuals to those of the paper's."""
+    """L and L⁺ of the scaled equations, V, H with HᵀH = W, and T, which maps their residuals to unscaled ones."""
 
     L: Array
     L_plus: Array
@@ -32,12 +32,12 @@ class _Stack(NamedTuple):
     inverse_root: Array
 
     def solve(self, s: Array) -> Array:
-        """r: what solves the equations if they agree, and what the weight makes of their contradiction if not."""
+        """Return r: the solution of consistent equations, or the weighted least-squares solution of others."""
         xp = namespace_of(self.L, s)
         r = self.L_plus @ s
         left = s - self.L @ r
         size = xp.linalg.norm(s) + xp.linalg.norm(self.L) * xp.linalg.norm(r)
-        # a weight may be large or small beyond all digits: it must not be applied to rounding
+        # weights may differ by more than sixteen digits: they must not be applied to rounding errors
         left = xp.where(xp.linalg.norm(left) > 10 * ROUNDING * size, left, 0.0)
         return r + least_squares(self.H @ self.T @ self.L, self.H @ self.T @ left)
 
@@ -48,15 +48,15 @@ class StackedLeastSquares(Formulation):
 
     Notation: r = (q̈ₛ, Fₛᶜ), L = [[I, −I], [B, 0], [0, Vᵀ]], s = (aₛ, b, VᵀM^(-1/2)C); V spans the null space of B.
 
-    Consistent equations are met exactly and the weight cannot matter. When measured dynamics and constraints contradict
-    one another the weight says what to trust, and the answer carries the residual of each equation and the covariance
-    of acceleration and constraint force that the measurement covariance W⁻¹ implies.
+    Consistent equations are satisfied exactly, whatever the weight. When measured dynamics and constraints contradict
+    one another, the weight expresses the accuracy of each equation. The answer then has the residual of each equation
+    and the covariances of acceleration and constraint force that the measurement covariance W⁻¹ implies.
 
     Parameters
     ----------
     weight : (n + m,) or (n + m, n + m)    positive definite: weights of the n equations of motion (in scaled form,
                                            q̈ₛ − Fₛᶜ = aₛ) and of the m constraints; the identity when left out.
-                                           D'Alembert's principle itself needs no weight: it can always be met.
+                                           D'Alembert's principle needs no weight: it can always be satisfied.
                                            Or a function of time that returns one of these, for ``da.motion`` and
                                            ``da.simulate``; for the latter written with ``jax.numpy``.
 
@@ -67,7 +67,7 @@ class StackedLeastSquares(Formulation):
     weight: Any = None
 
     def at(self, t: Any, n: int, m: int) -> StackedLeastSquares:
-        """The same with the weight at time t, for n equations of motion and m constraints."""
+        """Return the formulation with the weight at time t, for n equations of motion and m constraints."""
         if not callable(self.weight):
             return self
         try:
@@ -85,14 +85,14 @@ class StackedLeastSquares(Formulation):
         B = A @ inverse_root
         V = padded_null_space(B)
         L = xp.block([[xp.eye(n), -xp.eye(n)], [B, xp.zeros((m, n))], [xp.zeros((n, n)), V.T]])
-        # The weight is that of the constraints as they were written and of q̈ₛ − Fₛᶜ = aₛ by the root of the mass matrix
-        # as it was given. Scaled, the latter is M_s^(1/2) u and differs from that root by a rotation O.
+        # The weight refers to the unscaled constraints and to q̈ₛ − Fₛᶜ = aₛ with the root of the unscaled mass matrix.
+        # In scaled units that root is M_s^(1/2) u up to a rotation O.
         T = _blocks(self._rotation(root * geometry.units), xp.diag(geometry.scale), xp.eye(n))
         return _Stack(L, pinv(L, 0.0), V, self._weight_root(n, m), T, root, inverse_root)
 
     def _rotation(self, other: Array) -> Array:
-        """O with O G = M^(1/2), symmetric, for any G with GᵀG = M: O = Y Xᵀ of the singular vectors of G = X S Yᵀ."""
-        if self.weight is None:  # the equations of motion weigh the same in all directions
+        """Return O with O G = M^(1/2), symmetric, for any G with GᵀG = M: O = Y Xᵀ with G = X S Yᵀ."""
+        if self.weight is None:  # without a weight the rotation does not matter
             return namespace_of(other).eye(len(other))
         X, _, Yt = svd(other, full_matrices=True)
         return Yt.T @ X.T
@@ -101,30 +101,30 @@ class StackedLeastSquares(Formulation):
         return _split(factored, factored.solve(_right_side(factored, Q, b)))
 
     def nonideal(self, factored: _Stack, C: Array) -> Part:
-        # D'Alembert's principle can always be met, whatever the weight
+        # D'Alembert's principle can always be satisfied, whatever the weight
         return _split(factored, factored.L_plus[:, -len(C) :] @ (factored.V.T @ (factored.inverse_root @ C)))
 
     def quality(self, factored: _Stack, Q: Array, b: Array, geometry: Geometry) -> Quality:
-        """Residuals L r − s of the n equations of motion and m constraints as given, and the covariances (n, n)."""
+        """Return the residuals L r − s of the unscaled equations of motion and constraints, and the covariances."""
         xp, n, size = namespace_of(Q, b), len(Q), len(Q) + len(b)
         weighted = factored.H @ factored.T
         s = _right_side(factored, Q, b)
-        missed = factored.L @ factored.solve(s) - s
-        # W = HᵀH, so W⁻¹ = H⁻¹H⁻ᵀ; the rows of D'Alembert's principle are exact and carry no covariance.
+        residual = factored.L @ factored.solve(s) - s
+        # W = HᵀH, so W⁻¹ = H⁻¹H⁻ᵀ; the rows of D'Alembert's principle are exact and have no covariance
         spread = least_squares(weighted @ factored.L, xp.eye(size + n)[:, :size])
         acceleration = factored.inverse_root @ spread[:n] / geometry.units[:, None]
         force = geometry.units[:, None] * (factored.root @ spread[n:])
-        slope = (weighted @ factored.L).T @ (weighted @ missed)
-        steepest = xp.linalg.norm(weighted @ factored.L) * xp.linalg.norm(weighted @ missed)
+        slope = (weighted @ factored.L).T @ (weighted @ residual)
+        steepest = xp.linalg.norm(weighted @ factored.L) * xp.linalg.norm(weighted @ residual)
         return Quality(
-            residuals=(factored.T @ missed)[:size],
+            residuals=(factored.T @ residual)[:size],
             acceleration_covariance=acceleration @ acceleration.T,
             force_covariance=force @ force.T,
             optimality=xp.linalg.norm(slope) / xp.where(steepest > 0, steepest, 1.0),
         )
 
     def _weight_root(self, n: int, m: int) -> Array:
-        """H with HᵀH = W, padded with ones for D'Alembert's principle."""
+        """Return H with HᵀH = W, padded with ones for D'Alembert's principle."""
         if self.weight is None:
             return np.eye(2 * n + m)  # pyright: ignore
         W = checked_weight(self.weight, n + m)
@@ -134,16 +134,16 @@ class StackedLeastSquares(Formulation):
 
 
 def at_time(formulation: Formulation, t: Any, m: int, n: int) -> Formulation:
-    """A formulation at time t: one whose weight depends on time gets its weight there."""
+    """Return a formulation at time t, with its weight evaluated there if it depends on time."""
     return formulation.at(t, n, m) if isinstance(formulation, StackedLeastSquares) else formulation
 
 
 def checked_weight(weight: Any, size: int) -> Any:
-    """A weight as an array (size,) or (size, size), positive definite as far as that can be told while tracing."""
+    """Return a weight as an array (size,) or (size, size); raise an error unless it is positive definite or traced."""
     if weight is None:
         return None
     try:
-        W = jnp.asarray(weight, float) if _traced(weight) else np.asarray(weight, float)
+        W = jnp.asarray(weight, float) if _is_traced(weight) else np.asarray(weight, float)
     except (TypeError, ValueError):
         raise InputError(f"`weight` must be an array of numbers or a function of time; got {weight!r}.") from None
     if W.shape not in ((size,), (size, size)):
@@ -158,9 +158,9 @@ def checked_weight(weight: Any, size: int) -> Any:
     return W
 
 
-def _traced(weight: Any) -> bool:
-    """Whether an array, or a number in nested sequences, is known only while tracing."""
-    return any(map(_traced, weight)) if isinstance(weight, (list, tuple)) else is_traced(weight)
+def _is_traced(weight: Any) -> bool:
+    """Return whether an array, or a number in nested sequences, is traced by JAX."""
+    return any(map(_is_traced, weight)) if isinstance(weight, (list, tuple)) else is_traced(weight)
 
 
 def _right_side(factored: _Stack, Q: Array, b: Array) -> Array:
@@ -173,7 +173,7 @@ def _split(factored: _Stack, r: Array) -> Part:
 
 
 def _blocks(*blocks: Array) -> Array:
-    """A block diagonal matrix."""
+    """Return a block diagonal matrix."""
     xp = namespace_of(*blocks)
     sizes = [len(block) for block in blocks]
     return xp.block(

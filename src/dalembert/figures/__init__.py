@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures, animations and the HTML player. Nothing is shown on a screen; matplotlib is imported when one is drawn."""
+"""Figures, animations and the HTML player. No window is opened; matplotlib is imported when a figure is drawn."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Animations of a trajectory: points that move in a plane, links between them, and the paths they leave behind."""
+"""Animations of a trajectory: points in a plane, links between them, and their traces."""
 
 from __future__ import annotations
 
@@ -30,12 +30,15 @@ if TYPE_CHECKING:
 
 Points = Mapping[str, tuple[Any, Any]]
 Links = tuple[tuple[str, str], ...]
-Places = dict[str, Floats]
+Positions = dict[str, Floats]
 Show = Callable[[float], None]
 
 MOST_FRAMES = 300
-LONG_SIDE, SHORTEST = 4.6, 0.25  # inches; shortest side of the picture over the longest
+"""Largest number of frames, to limit the size of the file."""
+LONG_SIDE, SHORTEST = 4.6, 0.25
+"""Longest side of the picture in inches, and the smallest ratio of its sides."""
 PAIRS = ("xy", "xz", "yz")
+"""Pairs of coordinate names that are drawn as horizontal and vertical."""
 
 
 STAGE = '<img id="picture" alt="{title}" width="{width}" height="{height}">'
@@ -55,34 +58,34 @@ def write_animation(
     trace: float | None,
     bare: frozenset[str] = frozenset(),
 ) -> Path:
-    """Write an animation, return its path; see ``Trajectory.animate``. Points that are ``bare`` show only as links."""
+    """Write an animation and return its path; see ``Trajectory.animate``. Points in ``bare`` get no marker."""
     check_path(path)
-    delay, stretch = _delay(_number(fps, "fps", above=True)), math.inf if trace is None else _number(trace, "trace")
+    delay, trace_time = _delay(_number(fps, "fps", above=True)), math.inf if trace is None else _number(trace, "trace")
     if len(run) < 2:
         raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
     points = guessed_points(run.coordinates) if points is None else points
-    places = _places(run, points)
-    joined = _checked_links(links, places)
+    positions = _positions(run, points)
+    checked = _checked_links(links, positions)
     times = frame_times(run.t, 1000 / delay)
-    axis = _stage(np.concatenate(list(places.values())), points, run.mark)
-    frames = _in_few_colours(list(_frames(axis, run.t, places, times, joined, stretch, bare)))
+    axis = _stage(np.concatenate(list(positions.values())), points, run.mark)
+    frames = _quantized(list(_frames(axis, run.t, positions, times, checked, trace_time, bare)))
     {".gif": _write_gif, ".html": _write_page}[path.suffix.lower()](frames, path, delay)
     return path
 
 
 def _delay(fps: float) -> int:
-    """Milliseconds that a frame is shown: a GIF counts them by tens, and browsers slow down what is below 20."""
+    """Return the milliseconds per frame: GIF uses units of ten, and browsers slow down frames shorter than 20."""
     return max(20, 10 * round(100 / fps))
 
 
 def frame_times(t: Floats, fps: float) -> Floats:
-    """Equal times from the first to the last of ``t``, so many that they last as long as the motion, or 300."""
+    """Return equidistant times over the range of ``t`` for playback in real time, at most ``MOST_FRAMES``."""
     count = min(max(2, round(fps * float(t[-1] - t[0]))), MOST_FRAMES)
     return np.linspace(t[0], t[-1], count)
 
 
 def guessed_points(coordinates: tuple[str, ...]) -> dict[str, tuple[str, str]]:
-    """Particles whose coordinates pair up by name: (x, y), (x1, y1), (a_x, a_y), or (x, z) where there is no y."""
+    """Return the particles whose coordinates pair up by name: (x, y), (x1, y1), (a_x, a_y), or (x, z) without y."""
     found: dict[str, tuple[str, str]] = {}
     for name in coordinates:
         if not (match := re.fullmatch(r"([xy])(_?\w*)|(\w+_)([xy])", name)):
@@ -100,39 +103,40 @@ def guessed_points(coordinates: tuple[str, ...]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _places(run: Trajectory, points: Points) -> Places:
+def _positions(run: Trajectory, points: Points) -> Positions:
     if not isinstance(points, Mapping) or not points:
         raise InputError(f"`points` must map at least one name to a pair (horizontal, vertical); got {points!r}.")
-    return {name: _place(run, name, pair) for name, pair in points.items()}
+    return {name: _position(run, name, pair) for name, pair in points.items()}
 
 
-def _place(run: Trajectory, name: str, pair: Any) -> Floats:
+def _position(run: Trajectory, name: str, pair: Any) -> Floats:
     """Return the positions of a point over time (T, 2)."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise InputError(f"point `{name}` must be a pair (horizontal, vertical); got {pair!r}.")
     columns: list[Floats] = []
     for role, value in zip(("horizontal", "vertical"), pair, strict=True):
-        what = f"the {role} place of point `{name}`"
-        columns.append(np.full(len(run), float(value)) if isinstance(value, Real) else history(run, value, what))
+        label = f"the {role} position of point `{name}`"
+        columns.append(np.full(len(run), float(value)) if isinstance(value, Real) else history(run, value, label))
         if not np.isfinite(columns[-1]).all():
-            raise InputError(f"{what} must be finite at all times of the run.")
+            raise InputError(f"{label} must be finite at all times of the run.")
     return np.stack(columns, axis=1)
 
 
 def check_path(path: Path) -> None:
+    """Raise if the format is unknown or the folder does not exist."""
     if path.suffix.lower() not in (".gif", ".html"):
         raise InputError(f"`path` must end in `.gif` or `.html`; got {path.name!r}.")
     if not path.parent.is_dir():
         raise InputError(f"`path` must lie in a folder that exists; there is no {path.parent}.")
 
 
-def _checked_links(links: Any, places: Places) -> Links:
+def _checked_links(links: Any, positions: Positions) -> Links:
     for link in links if isinstance(links, tuple | list) else (links,):
         if not isinstance(link, tuple | list) or len(link) != 2:
             raise InputError(f"`links` must hold pairs of names of points; got {link!r}.")
         for end in link:
-            if end not in places:
-                raise InputError(f"`links` must join points ({quoted(places)}); `{end}` is none of them.")
+            if end not in positions:
+                raise InputError(f"`links` must join points ({quoted(positions)}); `{end}` is none of them.")
     return tuple((start, end) for start, end in links)
 
 
@@ -142,9 +146,9 @@ def _number(value: Any, name: str, above: bool = False) -> float:
     return float(value)
 
 
-def _stage(everywhere: Floats, points: Points, mark: str) -> Any:
-    """An empty axis whose limits hold the whole motion, on a figure of its proportions, with a mark at its head."""
-    lowest, highest = everywhere.min(axis=0), everywhere.max(axis=0)
+def _stage(all_positions: Floats, points: Points, mark: str) -> Any:
+    """Return an empty axis whose limits contain the whole motion, with equal scales and a title."""
+    lowest, highest = all_positions.min(axis=0), all_positions.max(axis=0)
     longest = float((highest - lowest).max()) or 1.0
     half = np.maximum(highest - lowest, SHORTEST * longest) / 2 + 0.08 * longest
     width, height = LONG_SIDE * half / half.max() + (0.7, 0.8)
@@ -158,7 +162,7 @@ def _stage(everywhere: Floats, points: Points, mark: str) -> Any:
 
 
 def _axis_name(points: Points, side: int) -> str:
-    """The coordinates along an axis, where they are few."""
+    """Return the names of the coordinates along an axis, or an empty string if there are more than four."""
     given = [pair[side] for pair in points.values()]
     names = dict.fromkeys(
         pretty(name_of(value)) for value in given if not isinstance(value, Real) and not is_array(value)
@@ -167,15 +171,15 @@ def _axis_name(points: Points, side: int) -> str:
 
 
 def _frames(
-    axis: Any, t: Floats, places: Places, times: Floats, links: Links, trace: float, bare: frozenset[str]
+    axis: Any, t: Floats, positions: Positions, times: Floats, links: Links, trace: float, bare: frozenset[str]
 ) -> Iterator[Image]:
-    """The pictures, one for each of ``times``. Axis and grid are drawn once: they would be most of the work."""
+    """Yield the pictures, one for each of ``times``. Axis and grid are drawn once, since they take most of the time."""
     from PIL.Image import fromarray
 
     canvas = axis.figure.canvas
     canvas.draw()
     empty = canvas.copy_from_bbox(axis.figure.bbox)
-    artists, show = _scene(axis, t, places, links, trace, bare)
+    artists, show = _scene(axis, t, positions, links, trace, bare)
     digits = max(0, math.ceil(-math.log10(times[1] - times[0])))
     clock = axis.text(1, 1.02, "", ha="right", transform=axis.transAxes)
     for now in times:
@@ -188,11 +192,11 @@ def _frames(
 
 
 def _scene(
-    axis: Any, t: Floats, places: Places, links: Links, trace: float, bare: frozenset[str]
+    axis: Any, t: Floats, positions: Positions, links: Links, trace: float, bare: frozenset[str]
 ) -> tuple[list[Any], Show]:
-    """All that moves, from back to front, and what puts it where it is at a time."""
-    marked = [name for name in places if name not in bare]
-    moving = [name for name in marked if np.ptp(places[name], axis=0).any()]
+    """Return the moving artists, from back to front, and a function that moves them to their positions at a time."""
+    marked = [name for name in positions if name not in bare]
+    moving = [name for name in marked if np.ptp(positions[name], axis=0).any()]
     colours = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(moving)}
     traces = {name: axis.plot([], [], color=colours[name], linewidth=1, alpha=0.5)[0] for name in moving}
     bars = {link: axis.plot([], [], color="0.35", linewidth=1.8)[0] for link in links}
@@ -200,9 +204,11 @@ def _scene(
 
     def show(now: float) -> None:
         first, last = np.searchsorted(t, (now - trace, now))
-        here = {name: np.array([np.interp(now, t, column) for column in place.T]) for name, place in places.items()}
+        here = {
+            name: np.array([np.interp(now, t, column) for column in position.T]) for name, position in positions.items()
+        }
         for name, line in traces.items():
-            line.set_data(*np.vstack([places[name][first:last], here[name]]).T)
+            line.set_data(*np.vstack([positions[name][first:last], here[name]]).T)
         for (start, end), bar in bars.items():
             bar.set_data(*np.stack([here[start], here[end]], axis=1))
         for name, mark in marks.items():
@@ -212,20 +218,20 @@ def _scene(
 
 
 def _mark(colour: str | None) -> dict[str, Any]:
-    """A square for a point that stays, a disc for one that moves."""
+    """Return the style of a marker: a square for a fixed point, a disc for a moving one."""
     if colour is None:
         return {"color": "black", "marker": "s", "markersize": 5}
     return {"color": colour, "marker": "o", "markersize": 8, "markeredgecolor": "white"}
 
 
-def _in_few_colours(frames: list[Image]) -> list[Image]:
-    """The same pictures with one palette for all, taken from four of them: small files, quickly written."""
+def _quantized(frames: list[Image]) -> list[Image]:
+    """Quantize the pictures to one common palette, computed from four of them, to keep files small."""
     from PIL.Image import Dither, fromarray
 
     some = [np.asarray(frames[k]) for k in np.linspace(0, len(frames) - 1, 4).astype(int)]
     palette = fromarray(np.concatenate(some)).quantize(128)
     colours = np.array(palette.getpalette()).reshape(-1, 3)
-    colours[colours.min(axis=1) > 240] = 255  # paper stays white
+    colours[colours.min(axis=1) > 240] = 255  # keep the background pure white
     palette.putpalette(colours.ravel().tolist())
     return [frame.quantize(palette=palette, dither=Dither.NONE) for frame in frames]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The geometry of constrained motion, drawn to scale: figure 1 of Udwadia & Kalaba 2001 for a motion of one's own."""
+"""`da.plot_geometry`: the geometry of constrained motion, as in figure 1 of Udwadia & Kalaba 2001."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dalembert.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.errors import InputError
 from dalembert.figures.style import canvas_figure, with_unit
+from dalembert.tolerances import EXACT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,6 +22,10 @@ INK, BLUE, GREEN, GREY = "#000000", "#0072B2", "#009E73", "#777777"
 PALE_BLUE, PALE_ORANGE = "#99C7E0", "#EEBF99"
 LONG_SIDE = 5.4  # inches
 CLEARANCE = 7.0  # pixels between a label and its arrow
+OVERLAP_PENALTY = 1000.0  # pixels; more than a label can cover
+EQUATION_TOLERANCE = 1e-6
+"""Relative error above which an acceleration does not satisfy the equation of the figure: far above rounding, for
+ill-conditioned mass matrices, and far below what is visible."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class ScaledVectors:
     free, nonideal                  aₛ and cₛ
     along_null, along_range         N(aₛ + cₛ), in null(B), and B⁺b, in range(Bᵀ)
     acceleration                    q̈ₛ
-    null_direction, range_direction unit vectors, chosen so that the two parts point along them, not against
+    null_direction, range_direction unit vectors, oriented so that the two parts have nonnegative components
     """
 
     free: Floats
@@ -57,21 +62,21 @@ class Arrow:
 
     @property
     def length(self) -> float:
-        """Its length; zero where rounding alone would make it longer."""
+        """The length of the arrow."""
         return float(np.linalg.norm(self.end - self.start))
 
 
 def plot_geometry(point: ConstrainedMotion, unit: str | None = None) -> Figure:
-    """A figure of how the constraints make the acceleration, to scale: q̈ₛ = N(aₛ + cₛ) + B⁺b.
+    """Plot the decomposition of the acceleration under constraints, to scale: q̈ₛ = N(aₛ + cₛ) + B⁺b.
 
     The plane is that of the scaled accelerations M^(1/2) q̈, turned so that null(B) is horizontal and range(Bᵀ)
-    vertical. The motion without constraints, aₛ, and what makes them nonideal, cₛ, count only by their projection on
-    null(B); the constraints add B⁺b at a right angle to it. Δq̈ₛ is the scaled constraint force. Vectors that vanish are
-    listed above the figure, ``unit`` is that of the scaled accelerations.
+    vertical. Only the projections on null(B) of the unconstrained acceleration aₛ and of the nonideal term cₛ
+    contribute; the constraints add B⁺b, which is orthogonal to them. Δq̈ₛ is the scaled constraint force. Vectors that
+    vanish are listed above the figure. ``unit`` is the unit of the scaled accelerations.
 
     Parameters
     ----------
-    point    the answer of ``da.motion`` or ``da.constrained_motion`` at one state, with n = 2 and rank 1
+    point    the result of ``da.motion`` or ``da.constrained_motion`` at one state, with n = 2 and rank 1
 
     Raises
     ------
@@ -87,7 +92,7 @@ def plot_geometry(point: ConstrainedMotion, unit: str | None = None) -> Figure:
     axis: Any = figure.subplots()
     axis.set(xlim=(lowest[0], highest[0]), ylim=(lowest[1], highest[1]), aspect="equal")
     _describe(axis, arrows, unit)
-    figure.draw_without_rendering()  # labels can be placed only once the scales are settled
+    figure.draw_without_rendering()  # the layout must be final before labels are placed
     figure.set_layout_engine("none")
     shown, dashes = [arrow for arrow in arrows if arrow.length], _construction(arrows)
     _draw(axis, shown, dashes)
@@ -96,55 +101,56 @@ def plot_geometry(point: ConstrainedMotion, unit: str | None = None) -> Figure:
 
 
 def scaled_vectors(point: ConstrainedMotion) -> ScaledVectors:
-    """The vectors of the figure; each is computed by itself, the acceleration taken from the answer."""
+    """Compute the vectors of the figure independently of the acceleration, which is taken from the result."""
     _check(point)
     given = (point.mass_matrix, point.applied_force, point.constraint_matrix, point.constraint_rhs)
     M, Q, A, b = (np.asarray(array, float) for array in given)
     root, inverse = _square_roots(M)
     free, nonideal = inverse @ Q, inverse @ np.asarray(point.nonideal, float)
-    r, pull = _range_part(A @ inverse, b)
+    r, length = _range_part(A @ inverse, b)
     n = np.array([-r[1], r[0]])
     acceleration = root @ np.asarray(point.acceleration, float)
     n *= np.copysign(1, n @ acceleration)
-    vectors = ScaledVectors(free, nonideal, n * (n @ (free + nonideal)), pull * r, acceleration, n, r)
+    vectors = ScaledVectors(free, nonideal, n * (n @ (free + nonideal)), length * r, acceleration, n, r)
     off = np.linalg.norm(vectors.along_null + vectors.along_range - acceleration)
-    if off > 1e-6 * np.linalg.norm([free, nonideal, acceleration]):
+    if off > EQUATION_TOLERANCE * np.linalg.norm([free, nonideal, acceleration]):
         raise InputError(
             f"`point` must satisfy q̈ₛ = N(aₛ + cₛ) + B⁺b; it is off by {off:.1e}. "
-            f"Its constraints contradict one another, or its formulation weighs them: the figure holds for neither."
+            f"Its constraints contradict one another, or its formulation weights them; the figure covers neither case."
         )
     return vectors
 
 
 def _check(point: Any) -> None:
     if not isinstance(point, ConstrainedMotion):
-        raise InputError(f"`point` must be an answer of `da.motion` or `da.constrained_motion`; got {point!r}.")
+        raise InputError(f"`point` must be a result of `da.motion` or `da.constrained_motion`; got {point!r}.")
     shape = point.acceleration.shape
     if len(shape) != 1:
         raise InputError(
-            f"`point` must be the answer at one state; got a batch of shape {shape[:-1]}. Take one of them."
+            f"`point` must be the result at one state; got a batch of shape {shape[:-1]}. Take one of them."
         )
     n, rank = shape[0], int(point.rank)
     if n != 2 or rank != 1:
         raise InputError(
-            f"`point` must have 2 coordinates and constraints of rank 1; got {n} and rank {rank}. The figure is flat, "
-            f"and null(B) and range(Bᵀ) are two lines in it only then."
+            f"`point` must have 2 coordinates and constraints of rank 1; got {n} and rank {rank}. Only then "
+            f"are null(B) and range(Bᵀ) two lines in a plane."
         )
     least = float(np.linalg.eigvalsh(np.asarray(point.mass_matrix, float))[0])
     if least <= 0:
         raise InputError(
-            f"`point` must have a positive definite mass matrix; its smallest eigenvalue is {least:.3g}, and without "
-            f"M^(1/2) there are no scaled accelerations."
+            f"`point` must have a positive definite mass matrix; its smallest eigenvalue is {least:.3g}. Scaled "
+            f"accelerations need M^(1/2)."
         )
 
 
 def _square_roots(M: Floats) -> tuple[Floats, Floats]:
+    """Return M^(1/2) and M^(-1/2)."""
     values, vectors = np.linalg.eigh(M)
     return (vectors * np.sqrt(values)) @ vectors.T, (vectors / np.sqrt(values)) @ vectors.T
 
 
 def _range_part(B: Floats, b: Floats) -> tuple[Floats, float]:
-    """The unit vector r of range(Bᵀ) and the length of B⁺b = length · r, never negative, for B of rank 1."""
+    """Return the unit vector r of range(Bᵀ) and the length of B⁺b = length · r, never negative, for B of rank 1."""
     scale = np.linalg.norm(B, axis=1)
     kept = scale > 0
     U, values, V = np.linalg.svd(B[kept] / scale[kept, None])
@@ -154,13 +160,13 @@ def _range_part(B: Floats, b: Floats) -> tuple[Floats, float]:
 
 
 def _arrows(vectors: ScaledVectors) -> list[Arrow]:
-    """The vectors in the plane of the figure, in the order in which they are drawn."""
+    """Return the vectors in the plane of the figure, in drawing order; rounding errors are set to zero."""
     turn = np.stack([vectors.null_direction, vectors.range_direction])
     a, c, along, across, total = (
         turn @ v
         for v in (vectors.free, vectors.nonideal, vectors.along_null, vectors.along_range, vectors.acceleration)
     )
-    tiny = 1e-12 * max(np.linalg.norm(v) for v in (a, c, along, across, total))
+    tiny = EXACT * max(np.linalg.norm(v) for v in (a, c, along, across, total))
     origin = np.zeros(2)
     arrows = (
         Arrow("$N(a_s + c_s)$", origin, along, PALE_BLUE, 4.5),
@@ -174,7 +180,7 @@ def _arrows(vectors: ScaledVectors) -> list[Arrow]:
 
 
 def _limits(arrows: list[Arrow]) -> tuple[Floats, Floats]:
-    """Lower left and upper right corner, with room for labels; no side is less than half the other."""
+    """Return the lower left and upper right corner, with room for labels; the ratio of sides is at most two."""
     ends = np.concatenate([[arrow.start, arrow.end] for arrow in arrows])
     lowest, highest = ends.min(axis=0), ends.max(axis=0)
     longest = float((highest - lowest).max()) or 1.0
@@ -183,18 +189,18 @@ def _limits(arrows: list[Arrow]) -> tuple[Floats, Floats]:
 
 
 def _describe(axis: Any, arrows: list[Arrow], unit: str | None) -> None:
-    """The two subspaces as lines through the origin, the axes by name, what vanishes as a note."""
+    """Draw the two subspaces as lines through the origin, and label the axes and the vectors that vanish."""
     axis.axhline(0, color="0.6", linewidth=0.8, zorder=0)
     axis.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     axis.set_xlabel(with_unit("scaled acceleration in null$(B)$", unit))
     axis.set_ylabel(with_unit("scaled acceleration in range$(B^T)$", unit))
     axis.spines[["top", "right"]].set_visible(False)
-    nothing = [f"{arrow.label} $= 0$" for arrow in arrows if not arrow.length]
-    axis.set_title(",  ".join(nothing), loc="right", fontsize="medium")
+    vanishing = [f"{arrow.label} $= 0$" for arrow in arrows if not arrow.length]
+    axis.set_title(",  ".join(vanishing), loc="right", fontsize="medium")
 
 
 def _construction(arrows: list[Arrow]) -> list[Floats]:
-    """The dashed lines: from aₛ + cₛ to its projection, and from q̈ₛ to its two parts."""
+    """Return the dashed lines: from aₛ + cₛ to its projection, and from q̈ₛ to its two parts."""
     along, across, _, _, nonideal, total = (arrow.end for arrow in arrows)
     pairs = ((nonideal, along), (total, along), (total, across))
     return [np.stack(pair) for pair in pairs if not np.allclose(*pair)]
@@ -206,23 +212,23 @@ def _draw(axis: Any, arrows: list[Arrow], dashes: list[Floats]) -> None:
     side = 0.03 * float(np.ptp(axis.get_xlim()))
     axis.plot([side, side, 0], [0, side, side], color="0.4", linewidth=0.9, zorder=1)  # the right angle
     for arrow in arrows:
-        look = {"color": arrow.colour, "linewidth": arrow.width, "linestyle": ":" if arrow.dotted else "-"}
+        style = {"color": arrow.colour, "linewidth": arrow.width, "linestyle": ":" if arrow.dotted else "-"}
         head = {"arrowstyle": "-|>", "mutation_scale": 9 + 3 * arrow.width, "shrinkA": 0, "shrinkB": 0}
-        axis.annotate("", arrow.end, arrow.start, arrowprops=look | head)
+        axis.annotate("", arrow.end, arrow.start, arrowprops=style | head)
 
 
 def _place_labels(axis: Any, arrows: list[Arrow], dashes: list[Floats]) -> None:
-    """Put each label beside its arrow, where it covers least of all that is drawn; short arrows choose first."""
+    """Place each label beside its arrow where it covers the fewest lines; labels of short arrows are placed first."""
     pixels, window = axis.transData, axis.get_window_extent()
     lines = [np.stack([arrow.start, arrow.end]) for arrow in arrows] + dashes + _subspaces(axis)
-    ink = np.concatenate([_samples(pixels.transform(line)) for line in lines])
+    line_pixels = np.concatenate([_samples(pixels.transform(line)) for line in lines])
     taken = [np.array([window.min, window.max])]
     for arrow in sorted(arrows, key=lambda arrow: arrow.length):
         text = axis.text(0, 0, arrow.label, fontsize=13, ha="center", va="center")
         extent = text.get_window_extent()
         half = np.array([extent.width, extent.height]) / 2
-        places = _beside(pixels.transform([arrow.start, arrow.end]), half)
-        best = min(places, key=lambda place: _covered(place, half, ink, taken))
+        places = _label_positions(pixels.transform([arrow.start, arrow.end]), half)
+        best = min(places, key=lambda place: _overlap(place, half, line_pixels, taken))
         text.set_position(pixels.inverted().transform(best))
         taken.append(np.array([best - half, best + half]))
 
@@ -237,8 +243,8 @@ def _samples(line: Floats) -> Floats:
     return np.linspace(line[0], line[1], count)
 
 
-def _beside(arrow: Floats, half: Floats) -> list[Floats]:
-    """Middles of a label on either side of an arrow, the most natural first; in pixels."""
+def _label_positions(arrow: Floats, half: Floats) -> list[Floats]:
+    """Return candidate centres of a label on either side of an arrow, in pixels, in order of preference."""
     along = (arrow[1] - arrow[0]) / np.linalg.norm(arrow[1] - arrow[0])
     across = np.array([-along[1], along[0]])
     away, aside = np.abs(across) @ half + CLEARANCE, np.abs(along) @ half
@@ -249,11 +255,11 @@ def _beside(arrow: Floats, half: Floats) -> list[Floats]:
     ]
 
 
-def _covered(middle: Floats, half: Floats, ink: Floats, taken: list[Floats]) -> float:
-    """Pixels of line under a label, and many more where it meets another label or leaves the window."""
+def _overlap(middle: Floats, half: Floats, line_pixels: Floats, taken: list[Floats]) -> float:
+    """Return the pixels of lines under a label, plus a penalty if it meets another label or leaves the window."""
     window, *labels = taken
     low, high = middle - half, middle + half
-    lines = np.sum(np.all((ink > low - 2) & (ink < high + 2), axis=1))
+    lines = np.sum(np.all((line_pixels > low - 2) & (line_pixels < high + 2), axis=1))
     others = sum(bool(np.all((low < box[1]) & (high > box[0]))) for box in labels)
     outside = bool(np.any(low < window[0]) or np.any(high > window[1]))
-    return float(lines) + 1000.0 * (others + outside)
+    return float(lines) + OVERLAP_PENALTY * (others + outside)

@@ -18,23 +18,26 @@ if TYPE_CHECKING:
 
 HATCHES = ("", "///", "...", "xxx")
 KNOWN = ("t", "power", "energy")
+VISIBLE_POWER = 1e-9
+"""Entries with a power below this fraction of the largest are omitted: they would not be visible, and powers of ideal
+constraints are of the order of the integration error."""
 
 
 def stacked_powers(ledger: Ledger, units: Mapping[Any, str] | None) -> Figure:
-    """Powers that are never more than rounding are left out."""
+    """Return the figure of a ledger; powers that never exceed rounding errors are left out."""
     unit = _checked(units)
     figure = blank_figure(7.2, 5.0)
     powers, audit = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
-    shown = _worth_showing(ledger)
+    shown = _visible_entries(ledger)
     above = np.zeros_like(ledger.t)
     below = np.zeros_like(ledger.t)
     for k, i in enumerate(shown):
         part = ledger.power[:, i]
-        look = {"facecolor": COLOURS[k % len(COLOURS)], "alpha": 0.75, "linewidth": 0}
-        look |= {"hatch": HATCHES[k // len(COLOURS) % len(HATCHES)]}
+        style = {"facecolor": COLOURS[k % len(COLOURS)], "alpha": 0.75, "linewidth": 0}
+        style |= {"hatch": HATCHES[k // len(COLOURS) % len(HATCHES)]}
         up, down = np.maximum(part, 0), np.minimum(part, 0)
-        powers.fill_between(ledger.t, above, above + up, label=_label(ledger, i), **look)
-        powers.fill_between(ledger.t, below, below + down, **look)
+        powers.fill_between(ledger.t, above, above + up, label=_label(ledger, i), **style)
+        powers.fill_between(ledger.t, below, below + down, **style)
         above, below = above + up, below + down
     powers.plot(ledger.t, ledger.power.sum(axis=1), color="black", linewidth=1.4, label="rate of energy")
     powers.axhline(0, color="0.4", linewidth=0.6)
@@ -52,15 +55,16 @@ def stacked_powers(ledger: Ledger, units: Mapping[Any, str] | None) -> Figure:
 
 def _checked(units: Mapping[Any, str] | None) -> dict[str, str]:
     given = {str(key): str(value) for key, value in (units or {}).items()}
-    strange = [name for name in given if name not in KNOWN]
-    if strange:
-        raise InputError(f"`units` must name `t`, `power` or `energy`; got `{strange[0]}`.")
+    unknown = [name for name in given if name not in KNOWN]
+    if unknown:
+        raise InputError(f"`units` must name `t`, `power` or `energy`; got `{unknown[0]}`.")
     return given
 
 
-def _worth_showing(ledger: Ledger) -> list[int]:
+def _visible_entries(ledger: Ledger) -> list[int]:
+    """Return the indices of entries with a visible power."""
     largest = np.abs(ledger.power).max(axis=0)
-    return [i for i, size in enumerate(largest) if size > 1e-9 * largest.max()]
+    return [i for i, size in enumerate(largest) if size > VISIBLE_POWER * largest.max()]
 
 
 def _label(ledger: Ledger, i: int) -> str:

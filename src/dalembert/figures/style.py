@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The look that all figures share: colours, line styles, axes, labels with units."""
+"""Common style of all figures: colours, line styles, axes, labels with units."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 # Dark enough for print, distinct for colour-blind readers (Okabe and Ito).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-# Their number has no factor in common with the number of colours: 28 pairs before one comes again.
+# The numbers of styles and colours are coprime, so that 28 pairs differ before one repeats.
 STYLES = ("-", "--", "-.", ":")
 
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def blank_figure(width: float, height: float) -> Figure:
-    """Return an empty figure, made without pyplot: no window knows of it, and no global state is touched."""
+    """Return an empty figure, made without pyplot, so that no window is opened and no global state changed."""
     require("matplotlib")
     from matplotlib.figure import Figure
 
@@ -29,7 +29,7 @@ def blank_figure(width: float, height: float) -> Figure:
 
 
 def canvas_figure(width: float, height: float) -> Figure:
-    """Return an empty figure with a canvas of pixels, 100 to the inch, for what has to be measured or copied."""
+    """Return an empty figure with a pixel canvas of 100 dpi, on which text can be measured and frames copied."""
     require("matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

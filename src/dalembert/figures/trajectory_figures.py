@@ -27,6 +27,10 @@ UnitOf = Callable[[str], str | None]
 
 MOST_LINES = len(COLOURS) * len(STYLES)
 LEGEND_ROWS = 10
+SHOWN_ZERO = 1e-18
+"""Value at which an exact zero is drawn on a logarithmic axis: well below rounding."""
+ROUNDING_TOP = 1e-12
+"""Smallest upper limit of a logarithmic axis of violations, so that mere rounding errors look small."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Panel:
 
 
 def overview(run: Trajectory, units: Units | None = None) -> Figure:
-    """Coordinates, constraint forces and violations against time; one axis holds one unit."""
+    """Plot coordinates, constraint forces and violations against time, with one unit per axis."""
     unit = unit_table(run, units)
     panels = [*_coordinate_panels(run, unit), *(_constraint_panels(run, unit) if run.constraints else ())]
     columns = max(math.ceil(min(len(panel.columns), MOST_LINES) / LEGEND_ROWS) for panel in panels)
@@ -57,7 +61,7 @@ def overview(run: Trajectory, units: Units | None = None) -> Figure:
 
 
 def phase(run: Trajectory, names: Iterable[Any], units: Units | None = None) -> Figure:
-    """Velocity against coordinate, one axis for each of the named coordinates; a circle marks the start."""
+    """Plot velocity against coordinate, on one axis for each of the named coordinates; a circle marks the start."""
     unit = unit_table(run, units)
     chosen = [_coordinate(run, name) for name in names] or list(run.coordinates)
     columns = min(len(chosen), 2 if len(chosen) <= 4 else 4)
@@ -74,7 +78,7 @@ def phase(run: Trajectory, names: Iterable[Any], units: Units | None = None) -> 
 
 
 def path(run: Trajectory, horizontal: Any, vertical: Any, units: Units | None = None) -> Figure:
-    """One history against another with equal scales; a circle marks the start."""
+    """Plot one time series against another with equal scales; a circle marks the start."""
     given = {"horizontal": horizontal, "vertical": vertical}
     values = {role: history(run, value, f"`{role}`") for role, value in given.items()}
     unit = unit_table(run, units, ("horizontal", "vertical"))
@@ -89,7 +93,7 @@ def path(run: Trajectory, horizontal: Any, vertical: Any, units: Units | None = 
 
 
 def history(run: Trajectory, value: Any, role: str) -> Floats:
-    """The history (T,) that a coordinate's name or an array stands for; ``role`` is what messages call it."""
+    """Return the time series (T,) of a coordinate or array; ``role`` names the argument in messages."""
     if is_array(value):
         return _array(run, value, role)
     name = name_of(value)
@@ -102,7 +106,7 @@ def history(run: Trajectory, value: Any, role: str) -> Floats:
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is a history rather than the name of one."""
+    """Return True if a value is a time series rather than the name of a coordinate."""
     return isinstance(value, list | tuple) or np.ndim(value) > 0
 
 
@@ -117,11 +121,11 @@ def _array(run: Trajectory, value: Any, role: str) -> Floats:
 
 
 def unit_table(run: Trajectory, units: Units | None, more: tuple[str, ...] = ()) -> UnitOf:
-    """The unit of each name, None where none was given.
+    """Return a function from names to units, None for names without one.
 
     Raises
     ------
-    InputError    if ``units`` is no mapping, or names something that the figure does not show
+    InputError    if ``units`` is not a mapping, or has names that the figure does not show
     """
     if units is None:
         return lambda name: None
@@ -141,6 +145,7 @@ def unit_table(run: Trajectory, units: Units | None, more: tuple[str, ...] = ())
 
 
 def _rate(name: str) -> str:
+    """Return the name of a velocity: a dot above a single letter, or words."""
     shown = pretty(name)
     if shown[:2].isalpha() and len(shown) > 1:
         return f"rate of {shown}"
@@ -162,7 +167,7 @@ def _coordinate_panels(run: Trajectory, unit: UnitOf) -> list[Panel]:
 
 
 def _constraint_panels(run: Trajectory, unit: UnitOf) -> list[Panel]:
-    """Each part of the constraint force on axes of its own, then the violations on a logarithmic one."""
+    """Return panels for each part of the constraint force, and a logarithmic one for the violations."""
     parts = {"constraint": run.ideal_force}
     if np.any(run.nonideal_force):
         parts = {"ideal": run.ideal_force, "nonideal": run.nonideal_force}
@@ -177,7 +182,7 @@ def _force_unit(unit: UnitOf) -> UnitOf:
 
 
 def _by_unit(several: str, single: str, values: Floats, names: tuple[str, ...], unit: UnitOf) -> list[Panel]:
-    """One panel for each unit, since metres and radians have no common scale."""
+    """Return one panel for each unit, since metres and radians have no common scale."""
     panels: list[Panel] = []
     for kind in dict.fromkeys(unit(name) for name in names):
         columns = tuple(k for k, name in enumerate(names) if unit(name) == kind)
@@ -190,8 +195,7 @@ def _violation_panel(run: Trajectory, unit: UnitOf) -> Panel:
     kinds = {unit(name) for name in run.constraints}
     shared = kinds.pop() if len(kinds) == 1 else None
     names = tuple(name if shared else with_unit(name, unit(name)) for name in run.constraints)
-    # On a logarithmic axis an exact zero has no place: show it at the bottom, well below rounding.
-    values = np.maximum(np.abs(run.violation), 1e-18)
+    values = np.maximum(np.abs(run.violation), SHOWN_ZERO)
     columns = tuple(range(len(names)))
     return Panel(with_unit("violation", shared), values, names, columns, height=1.7, logarithmic=True)
 
@@ -199,14 +203,14 @@ def _violation_panel(run: Trajectory, unit: UnitOf) -> Panel:
 def _draw(axis: Any, t: Floats, panel: Panel) -> None:
     width = 1.4 if len(panel.columns) <= 8 else 1.0
     for k in panel.columns[:MOST_LINES]:
-        look = {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k % len(STYLES)]}
-        axis.plot(t, panel.values[:, k], linewidth=width, label=panel.names[k], **look)
+        style = {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k % len(STYLES)]}
+        axis.plot(t, panel.values[:, k], linewidth=width, label=panel.names[k], **style)
     if rest := panel.columns[MOST_LINES:]:
         axis.plot(t, panel.values[:, rest], color="0.8", linewidth=0.7, zorder=0)
         axis.plot([], [], color="0.8", label=f"{len(rest)} more")
     if panel.logarithmic:
         axis.set_yscale("log")
-        axis.set_ylim(top=max(1e-12, axis.get_ylim()[1]))  # mere rounding shall look small
+        axis.set_ylim(top=max(ROUNDING_TOP, axis.get_ylim()[1]))
     axis.set_ylabel(panel.title)
     axis.margins(x=0)
     plain_axis(axis)
@@ -215,7 +219,7 @@ def _draw(axis: Any, t: Floats, panel: Panel) -> None:
 
 
 def _legend(axis: Any) -> None:
-    """Beside the axis, where no curve can be covered."""
+    """Add a legend beside the axis, where it covers no curve."""
     lines, _ = axis.get_legend_handles_labels()
     axis.legend(
         loc="center left",

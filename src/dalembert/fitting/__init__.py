@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From measurements to numbers: parameters of a system, and which law an experiment supports."""
+"""Estimation of parameters from measured motions, and comparison of force laws by information criteria."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parameters of a system from measurements of its motion, by least squares."""
+"""`da.fit`: least-squares estimation of the parameters of a system from measured motions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,24 @@ from dalembert.fitting.problem import Problem
 from dalembert.fitting.result import Fit
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
+from dalembert.tolerances import TINY
 
-INDISTINCT = 1e-6
-"""Smallest singular value of the scaled derivatives, over the largest, below which unknowns cannot be told apart:
-differences of runs show no less."""
+IDENTIFIABILITY = 1e-6
+"""Ratio of the smallest to the largest singular value of the scaled Jacobian below which the unknowns are not
+identifiable: the Jacobian, computed by differences of runs, is accurate to about 1e-7."""
+
+RTOL, ATOL = 1e-11, 1e-13
+"""Default tolerances of the simulations, near rounding, since differences of runs are used as derivatives."""
+
+SEARCH_TOLERANCE = 1e-12
+"""Tolerances of the minimization, below the accuracy of the runs: it ends when no further progress is possible."""
+
+BOUND_MARGIN = 1e-6
+"""A Gauss–Newton step must leave the bounds by more than this fraction of its length for the bound to be active: the
+step is accurate to about this fraction."""
+
+CORRELATED_SHARE = 0.1
+"""Unknowns with a larger component in the direction that the data do not determine are named in the note."""
 
 
 def fit(
@@ -32,32 +46,31 @@ def fit(
     known: Mapping[Any, float] | None = None,
     bounds: Mapping[Any, tuple[float, float]] | None = None,
     noise: Mapping[Any, float] | None = None,
-    rtol: float = 1e-11,
-    atol: float = 1e-13,
+    rtol: float = RTOL,
+    atol: float = ATOL,
     max_steps: int = 100_000,
 ) -> Fit:
-    """Find parameters of a system from one or several measured motions, by least squares.
+    """Estimate parameters of a system from one or several measured motions, by least squares.
 
-    The motions are simulated with numbers on trial; their derivatives are central differences of such runs, which
-    take microseconds, so that laws that jump, stick and slip can be fitted like all others. Numbers on trial that allow
-    no motion are passed over: the search turns back from them, takes derivatives beside them from one side, and says so
-    in a note.
+    The motions are simulated for trial values of the unknowns, and derivatives are central differences of such runs.
+    Laws with discontinuities, such as dry friction, can therefore be fitted like all others. If no motion exists for
+    some trial values, they are given a large residual, derivatives next to them are one-sided, and a note reports it.
 
     Parameters
     ----------
-    observations    what was seen, of one motion or of several
-    parameters      names of what is to be found
-    guess           a first value for each of them
-    known           values of all other parameters, but those that an observation has for itself
-    bounds          by name: least and greatest value
-    noise           by coordinate: standard deviation of the measurements, where it is known. Left out, it is taken to
-                    be the same for all that was seen, and estimated
+    observations    the measurements, of one motion or of several
+    parameters      names of the parameters to estimate
+    guess           an initial value for each of them
+    known           values of all other parameters, except those given by an observation
+    bounds          by name: lower and upper bound
+    noise           by coordinate: standard deviation of the measurements, if it is known. By default it is assumed to
+                    be the same for all measurements, and estimated
     rtol, atol      tolerances of the simulations
-    max_steps       most steps of one simulation
+    max_steps       largest number of steps of one simulation
 
     Raises
     ------
-    InputError      if numbers are missing or do not fit, or there is less to see than to find
+    InputError      if values are missing or inconsistent, or there are too few measurements
 
     Examples
     --------
@@ -78,77 +91,79 @@ def fit(
     start = problem.start()
     low, high = bounds_of(bounds, problem.names, problem.guess, len(start))
     _require_enough(problem, noise is not None)
-    problem.residuals(start)  # what is wrong with the guess is said in the words of the simulation
+    problem.residuals(start)  # raises the error of the simulation if the guess allows no motion
     import scipy.optimize
 
     least_squares: Any = scipy.optimize.least_squares  # its stubs take only strings for the Jacobian
-    found = least_squares(
-        problem.on_trial,
+    solution = least_squares(
+        problem.penalised_residuals,
         start,
         problem.jacobian,
         bounds=(low, high),
         x_scale="jac",
-        xtol=1e-12,
-        ftol=1e-12,
-        gtol=1e-12,
+        xtol=SEARCH_TOLERANCE,
+        ftol=SEARCH_TOLERANCE,
+        gtol=SEARCH_TOLERANCE,
     )
-    jacobian = problem.jacobian(found.x)
-    bound = _on_bounds(found.x, found.fun, jacobian, low, high)
+    jacobian = problem.jacobian(solution.x)
+    bound = _on_bounds(solution.x, solution.fun, jacobian, low, high)
     return Fit.of(
         names=problem.names,
-        unknowns=found.x,
-        residuals=found.fun,
+        unknowns=solution.x,
+        residuals=solution.fun,
         jacobian=jacobian,
         bound=bound,
         known_noise=None if noise is None else problem.noise,
-        indistinct=INDISTINCT,
-        runs=problem.runs(found.x),
+        rank_tolerance=IDENTIFIABILITY,
+        runs=problem.runs(solution.x),
         observations=problem.observations,
-        notes=_notes(problem, found, jacobian, bound),
+        notes=_notes(problem, solution, jacobian, bound),
     )
 
 
 def _require_enough(problem: Problem, noise_is_known: bool) -> None:
-    """Raise unless there is something to find, and enough to find it, and the noise, from."""
-    wanted = len(problem.start())
-    if not wanted:
-        raise InputError("`parameters` must name something to be found; it is empty, and so is every start known.")
-    if problem.count < wanted + (not noise_is_known):
+    """Raise unless there are unknowns, and enough measurements to estimate them and the noise."""
+    unknowns = len(problem.start())
+    if not unknowns:
         raise InputError(
-            f"`observations` must hold {'at least as many' if noise_is_known else 'more'} numbers "
-            f"{'as' if noise_is_known else 'than'} there are to find ({wanted}); got {problem.count}."
+            "`parameters` must name a parameter to estimate, or an observation have a free start; there is neither."
+        )
+    if problem.count < unknowns + (not noise_is_known):
+        raise InputError(
+            f"`observations` must hold {'at least as many' if noise_is_known else 'more'} values "
+            f"{'as' if noise_is_known else 'than'} there are unknowns ({unknowns}); got {problem.count}."
         )
 
 
 def _on_bounds(unknowns: Floats, residuals: Floats, jacobian: Floats, low: Floats, high: Floats) -> NDArray[np.bool_]:
-    """Which unknowns only their bounds keep from going on."""
-    onwards = unknowns - np.linalg.lstsq(jacobian, residuals, rcond=INDISTINCT)[0]
-    width = 1e-6 * np.abs(onwards - unknowns)
-    return (onwards + width < low) | (onwards - width > high)
+    """Return a mask of the unknowns whose bounds are active: the Gauss–Newton step leads beyond them."""
+    target = unknowns - np.linalg.lstsq(jacobian, residuals, rcond=IDENTIFIABILITY)[0]
+    margin = BOUND_MARGIN * np.abs(target - unknowns)
+    return (target + margin < low) | (target - margin > high)
 
 
-def _notes(problem: Problem, found: Any, jacobian: Floats, bound: NDArray[np.bool_]) -> tuple[str, ...]:
+def _notes(problem: Problem, solution: Any, jacobian: Floats, bound: NDArray[np.bool_]) -> tuple[str, ...]:
     notes: list[str] = []
     if problem.failures:
         notes.append(
-            f"{len(problem.failures)} numbers on trial allowed no motion and were passed over, which may have led the "
-            f"search astray; the last one was refused with: {problem.failures[-1]}"
+            f"No motion exists for {len(problem.failures)} of the trial values, which may have misled the search. The "
+            f"last error was: {problem.failures[-1]}"
         )
-    if found.status <= 0:
-        notes.append("The search was given up before it had settled; the numbers are where it had come to.")
-    held = [name for name, on in zip(problem.labels, bound, strict=True) if on]
-    if held:
+    if solution.status <= 0:
+        notes.append("The search did not converge; the estimates are those of its last iteration.")
+    at_bound = [name for name, on in zip(problem.labels, bound, strict=True) if on]
+    if at_bound:
         notes.append(
-            f"{quoted(held)} would go on beyond the bound: there is no standard error for it, and those of others hold "
-            f"for it as it is."
+            f"{quoted(at_bound)} is at its bound: no standard error is reported for it, and those of the others are "
+            f"conditional on its value."
         )
-    scaled = jacobian / np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
+    scaled = jacobian / np.maximum(np.linalg.norm(jacobian, axis=0), TINY)
     _, values, directions = np.linalg.svd(scaled, full_matrices=False)
     names = problem.labels
-    if values[-1] < INDISTINCT * values[0]:
-        mixed = [name for name, share in zip(names, directions[-1], strict=True) if abs(share) > 0.1]
-        notes.append(f"What was seen cannot tell {quoted(mixed)} apart: their errors are not to be trusted.")
-    unmoved = [name for name, column in zip(names, jacobian.T, strict=True) if not column.any()]
-    if unmoved:
-        notes.append(f"Nothing that was seen depends on {quoted(unmoved)}.")
+    if values[-1] < IDENTIFIABILITY * values[0]:
+        mixed = [name for name, share in zip(names, directions[-1], strict=True) if abs(share) > CORRELATED_SHARE]
+        notes.append(f"The data do not determine {quoted(mixed)} separately: their standard errors are not valid.")
+    without_effect = [name for name, column in zip(names, jacobian.T, strict=True) if not column.any()]
+    if without_effect:
+        notes.append(f"No measured value depends on {quoted(without_effect)}.")
     return tuple(notes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a fit is given, checked and put in order; each function returns the checked value."""
+"""Validation of the arguments of `da.fit`; each function returns the checked value."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from dalembert.model.system import System
 
 
 def observations_of(system: System, given: Any) -> tuple[Observation, ...]:
-    """One observation or several, of coordinates and parameters that the system has."""
-    seen = (given,) if isinstance(given, Observation) or not isinstance(given, Iterable) else tuple(given)
-    if not seen or not all(isinstance(one, Observation) for one in seen):
+    """Return the observations as a tuple; their coordinates and parameters must belong to the system."""
+    observations = (given,) if isinstance(given, Observation) or not isinstance(given, Iterable) else tuple(given)
+    if not observations or not all(isinstance(one, Observation) for one in observations):
         raise InputError(f"`observations` must be a `da.Observation`, or several of them; got {given!r}.")
-    for one in seen:
+    for one in observations:
         one.require_known(system.coordinate_names, system.parameter_names)
-    return seen
+    return observations
 
 
 def names_of(given: Any) -> tuple[str, ...]:
-    """The names of what is to be found, each of them once."""
+    """Return the names of the parameters to estimate; each must occur once."""
     listed = [given] if isinstance(given, str) or not isinstance(given, Iterable) else given
     names = tuple(name_of(name) for name in listed)
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -37,37 +37,37 @@ def names_of(given: Any) -> tuple[str, ...]:
 
 
 def values_for(given: Any, names: Sequence[str], argument: str) -> dict[str, float]:
-    """A value for each of some names, and for no others."""
+    """Return a value for each of the names; there must be no others."""
     values = named_values(given, argument)
     missing = [name for name in names if name not in values]
     unknown = [name for name in values if name not in names]
     if missing or unknown:
-        said = [f"missing: {quoted(missing)}"] if missing else []
-        said += [f"unknown: {quoted(unknown)}"] if unknown else []
-        raise InputError(f"`{argument}` must have a value for each of {quoted(names)}; {', '.join(said)}.")
+        problems = [f"missing: {quoted(missing)}"] if missing else []
+        problems += [f"unknown: {quoted(unknown)}"] if unknown else []
+        raise InputError(f"`{argument}` must have a value for each of {quoted(names)}; {', '.join(problems)}.")
     return values
 
 
-def known_of(given: Any, system: System, names: Sequence[str], seen: Sequence[Observation]) -> dict[str, float]:
-    """Values of what is known; every parameter of the system must be known or to be found, and none both."""
+def known_of(given: Any, system: System, names: Sequence[str], observations: Sequence[Observation]) -> dict[str, float]:
+    """Return the known values; every parameter of the system must be either known or to be estimated."""
     known = named_values({} if given is None else given, "known")
     wanted = system.parameter_names
     foreign = [name for name in (*names, *known) if name not in wanted]
     if foreign:
         raise InputError(f"`parameters` and `known` must be of the system ({quoted(wanted)}); got {quoted(foreign)}.")
-    twice = [name for name in names if name in known or any(name in one.parameters for one in seen)]
+    twice = [name for name in names if name in known or any(name in one.parameters for one in observations)]
     if twice:
-        raise InputError(f"a parameter must be either known or to be found; {quoted(twice)} is both.")
-    for number, one in enumerate(seen, start=1):
+        raise InputError(f"a parameter must be either known or to be estimated; {quoted(twice)} is both.")
+    for number, one in enumerate(observations, start=1):
         missing = [name for name in wanted if name not in (*names, *known, *one.parameters)]
         if missing:
             raise InputError(f"`known` must have a value for {quoted(missing)}, which observation {number} needs.")
     return known
 
 
-def noise_of(given: Any, seen: Sequence[Observation]) -> dict[str, float]:
-    """The standard deviation of each coordinate that was seen; ones where it is not known."""
-    names = tuple(dict.fromkeys(name for one in seen for name in one.values))
+def noise_of(given: Any, observations: Sequence[Observation]) -> dict[str, float]:
+    """Return the standard deviation of each measured coordinate, or ones if it is not known."""
+    names = tuple(dict.fromkeys(name for one in observations for name in one.values))
     if given is None:
         return dict.fromkeys(names, 1.0)
     noise = values_for(given, names, "noise")
@@ -78,14 +78,14 @@ def noise_of(given: Any, seen: Sequence[Observation]) -> dict[str, float]:
 
 
 def bounds_of(given: Any, names: Sequence[str], guess: Floats, size: int) -> tuple[Floats, Floats]:
-    """Least and greatest values of all unknowns, the parameters being the first of them."""
+    """Return lower and upper bounds of all unknowns; the parameters are the first of them."""
     low, high = np.full(size, -np.inf), np.full(size, np.inf)
     if given is not None and not isinstance(given, Mapping):
         raise InputError(f"`bounds` must be a mapping from names to pairs; got {given!r}.")
     for key, pair in dict(given or {}).items():
         name = name_of(key)
         if name not in names:
-            raise InputError(f"`bounds` must be of what is to be found ({quoted(names)}); got `{name}`.")
+            raise InputError(f"`bounds` must be of the parameters to estimate ({quoted(names)}); got `{name}`.")
         i = names.index(name)
         low[i], high[i] = _pair(name, pair)
         if not low[i] < guess[i] < high[i]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starts that are to be found: as many numbers as a state on the constraints has freedom."""
+"""Initial states to be estimated, parametrized by as many numbers as the constraints leave free."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
 @dataclass(frozen=True, eq=False)
 class FreeStart:
-    """A start as a function of its own free numbers, zero at the first guess.
+    """An initial state as a function of its free parameters, which are zero at the guess.
 
-    directions_q, directions_qd    columns: the ways that q and qd can change on the constraints
+    directions_q, directions_qd    columns: bases of the tangent spaces of the constraints for q and qd
     """
 
     q: Floats
@@ -30,6 +30,7 @@ class FreeStart:
 
     @classmethod
     def at(cls, dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any, *, free: bool) -> FreeStart:
+        """Return the start at a guess, which is projected onto the constraints if it is free."""
         n = len(q)
         if not free:
             return cls(q, qd, np.zeros((n, 0)), np.zeros((n, 0)))
@@ -44,6 +45,7 @@ class FreeStart:
     def count(self) -> int:
         return self.directions_q.shape[1] + self.directions_qd.shape[1]
 
-    def state(self, numbers: Floats) -> tuple[Floats, Floats]:
+    def state(self, parameters: Floats) -> tuple[Floats, Floats]:
+        """Return q and qd for values of the free parameters."""
         k = self.directions_q.shape[1]
-        return self.q + self.directions_q @ numbers[:k], self.qd + self.directions_qd @ numbers[k:]
+        return self.q + self.directions_q @ parameters[:k], self.qd + self.directions_qd @ parameters[k:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was measured of one motion."""
+"""`da.Observation`: the measurements of one motion."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from dalembert.model.ordering import name_of, quoted
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """Some coordinates of one motion, measured at some times.
+    """Measurements of some coordinates of one motion.
 
     Parameters
     ----------
-    times         increasing, the first one being the time of the start
-    values        by coordinate: one number per time, NaN where nothing was seen
-    q0, qd0       the state at the first time, known or roughly known; it need not satisfy the constraints exactly
-    parameters    values that hold for this motion alone
-    free_start    whether the start is to be found as well; ``q0`` and ``qd0`` are then a first guess
+    times         increasing; the first one is the time of the initial state
+    values        by coordinate: one value per time, NaN where there is no measurement
+    q0, qd0       the state at the first time; it need not satisfy the constraints exactly
+    parameters    parameters of this motion only
+    free_start    whether the initial state is estimated as well; ``q0`` and ``qd0`` are then a guess
 
     Raises
     ------
-    InputError    if the numbers do not fit, or nothing was seen at all
+    InputError    if the shapes do not match, or there is no measurement at all
 
     Examples
     --------
@@ -49,31 +49,32 @@ class Observation:
     def __post_init__(self) -> None:
         times = time_values(self.times, "times", increasing=True)
         if not isinstance(self.values, Mapping) or not self.values:
-            raise InputError(f"`values` must map coordinates to what was seen of them; got {self.values!r}.")
+            raise InputError(f"`values` must map coordinates to their measurements; got {self.values!r}.")
         values = {name_of(key): column_values(column, f"values[{name_of(key)}]") for key, column in self.values.items()}
         for name, column in values.items():
             if column.shape != times.shape:
                 raise InputError(
                     f"`values` must hold one number per time ({len(times)}); `{name}` has shape {column.shape}. "
-                    f"Put NaN where nothing was seen."
+                    f"Put NaN where there is no measurement."
                 )
         if not any(np.isfinite(column).any() for column in values.values()):
-            raise InputError("`values` must hold something that was seen; all of it is NaN.")
+            raise InputError("`values` must hold at least one measurement; all of it is NaN.")
         parameters = named_values(self.parameters, "parameters")
         for name, value in (("times", times), ("values", values), ("parameters", parameters)):
             object.__setattr__(self, name, value)
 
     @property
     def seen(self) -> dict[str, NDArray[np.bool_]]:
+        """Masks of the measured values, by coordinate."""
         return {name: np.isfinite(column) for name, column in self.values.items()}
 
     @property
     def count(self) -> int:
-        """How many numbers were seen."""
+        """The number of measured values."""
         return int(sum(mask.sum() for mask in self.seen.values()))
 
     def require_known(self, coordinates: tuple[str, ...], parameters: tuple[str, ...]) -> None:
-        """Raise if something was seen, or is known of it, that the system does not have."""
+        """Raise if the observation has coordinates or parameters that the system does not have."""
         foreign = [name for name in self.parameters if name not in parameters]
         if foreign:
             raise InputError(

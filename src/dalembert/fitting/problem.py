@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a search for parameters sees: residuals and their derivatives, from simulated motions."""
+"""The least-squares problem of a fit: residuals and their Jacobian, from simulated motions."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ from dalembert.model.system import System, kind_of_object
 from dalembert.verbs import simulate
 
 STEP = 1e-4
-"""Relative step of the central differences: a run is good to about 1e-11, so that they are to about 1e-7."""
+"""Relative step of the central differences: a run is accurate to about 1e-11, so the differences are to about 1e-7."""
 
-UNREACHABLE = 1e8
-"""Residual, in units of the data, where numbers on trial allow no motion: the search turns back."""
+NO_MOTION_RESIDUAL = 1e8
+"""Residual, relative to the data, for trial values without a motion: so large that the search rejects the step."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Residuals as a function of the unknowns: the parameters, then the free numbers of each start."""
+    """Residuals as a function of the unknowns: the parameters, then the free parameters of each initial state.
+
+    failures    messages of simulations that failed; the list grows during the search
+    """
 
     system: System
     observations: tuple[Observation, ...]
@@ -52,18 +55,19 @@ class Problem:
         noise: Any,
         settings: dict[str, Any],
     ) -> Problem:
+        """Validate the arguments of `da.fit` and return the problem."""
         if not isinstance(system, System):
             raise InputError(f"`system` must be a `da.System`; got {kind_of_object(system)}.")
-        seen = observations_of(system, observations)
+        checked = observations_of(system, observations)
         names = names_of(parameters)
         values = values_for(guess, names, "guess")
         problem = cls(
             system=system,
-            observations=seen,
+            observations=checked,
             names=names,
             guess=np.array([values[name] for name in names]),
-            known=known_of(known, system, names, seen),
-            noise=noise_of(noise, seen),
+            known=known_of(known, system, names, checked),
+            noise=noise_of(noise, checked),
             starts=(),
             settings=settings,
             failures=[],
@@ -71,11 +75,12 @@ class Problem:
         return problem.with_starts()
 
     def with_starts(self) -> Problem:
+        """Return the problem with the initial states of its observations."""
         dynamics, names = build(self.system), self.system.coordinate_names
         starts: list[FreeStart] = []
         for one in self.observations:
             q, qd = state_values(names, one.q0, "q0"), state_values(names, one.qd0, "qd0")
-            p = self._numbers(self.guess, one)
+            p = self._parameter_values(self.guess, one)
             p = tuple(p[name] for name in dynamics.parameters)
             starts.append(FreeStart.at(dynamics, q, qd, float(one.times[0]), p, free=one.free_start))
         return replace(self, starts=tuple(starts))
@@ -86,27 +91,28 @@ class Problem:
 
     @property
     def labels(self) -> list[str]:
-        """What each unknown is called."""
+        """Names of the unknowns for messages."""
         labels = list(self.names)
         for number, start in enumerate(self.starts, start=1):
             labels += [f"start {number}" if len(self.starts) > 1 else "start"] * start.count
         return labels
 
     def start(self) -> Floats:
+        """Return the initial values of the unknowns."""
         return np.concatenate([self.guess, *(np.zeros(start.count) for start in self.starts)])
 
-    def _numbers(self, unknowns: Floats, one: Observation) -> dict[str, float]:
+    def _parameter_values(self, unknowns: Floats, one: Observation) -> dict[str, float]:
         found = dict(zip(self.names, map(float, unknowns), strict=False))
         return {**self.known, **one.parameters, **found}
 
     def runs(self, unknowns: Floats) -> tuple[Trajectory, ...]:
-        """The motions for some values of the unknowns."""
+        """Simulate the motions for some values of the unknowns."""
         found: list[Trajectory] = []
         used = len(self.names)
         dynamics = build(self.system)
         for one, start in zip(self.observations, self.starts, strict=True):
-            numbers = self._numbers(unknowns, one)
-            p = tuple(numbers[name] for name in dynamics.parameters)
+            values = self._parameter_values(unknowns, one)
+            p = tuple(values[name] for name in dynamics.parameters)
             q, qd = start.state(unknowns[used : used + start.count])
             q, qd = onto_constraints(dynamics, q, qd, float(one.times[0]), p)
             used += start.count
@@ -122,7 +128,7 @@ class Problem:
         return tuple(found)
 
     def residuals(self, unknowns: Floats) -> Floats:
-        """Motion less measurement, in units of the noise where that is known."""
+        """Return simulated less measured values, divided by the noise if it is known."""
         parts = [
             (run[name] - column)[mask] / self.noise[name]
             for run, one in zip(self.runs(unknowns), self.observations, strict=True)
@@ -130,21 +136,21 @@ class Problem:
         ]
         return np.concatenate(parts)
 
-    def on_trial(self, unknowns: Floats) -> Floats:
-        """The residuals, or very large ones where there is no motion, so that a search turns back."""
-        found = self._if_any(unknowns)
-        return np.full(self.count, UNREACHABLE * self._scale()) if found is None else found
+    def penalised_residuals(self, unknowns: Floats) -> Floats:
+        """Return the residuals, or very large ones if no motion exists, so that the search rejects the step."""
+        found = self._try_residuals(unknowns)
+        return np.full(self.count, NO_MOTION_RESIDUAL * self._scale()) if found is None else found
 
-    def _if_any(self, unknowns: Floats) -> Floats | None:
-        """The residuals, or None where there is no motion, which is remembered."""
+    def _try_residuals(self, unknowns: Floats) -> Floats | None:
+        """Return the residuals, or None if no motion exists; the failure is recorded."""
         try:
             return self.residuals(unknowns)
-        except DalembertError as refusal:
-            self.failures.append(str(refusal))
+        except DalembertError as error:
+            self.failures.append(str(error))
             return None
 
     def _scale(self) -> float:
-        """The largest number that was seen, in units of the least noise."""
+        """Return the largest measured value divided by the smallest noise."""
         largest = max(
             float(np.nanmax(np.abs(c)))
             for one in self.observations
@@ -154,7 +160,7 @@ class Problem:
         return (largest or 1.0) / min(self.noise.values())
 
     def jacobian(self, unknowns: Floats) -> Floats:
-        """Derivatives of the residuals (count, k): central differences, one-sided at the edge of what can move."""
+        """Return the Jacobian (count, k) of the residuals: central differences, one-sided next to missing motions."""
         columns: list[Floats] = []
         for i, value in enumerate(unknowns):
             step = np.zeros_like(unknowns)
@@ -163,9 +169,10 @@ class Problem:
         return np.stack(columns, axis=1)
 
     def _difference(self, at: Floats, step: Floats) -> Floats:
-        ahead, behind = self._if_any(at + step), self._if_any(at - step)
+        """Return a difference quotient from those of the three points at which a motion exists."""
+        ahead, behind = self._try_residuals(at + step), self._try_residuals(at - step)
         if ahead is None and behind is None:
             return np.zeros(self.count)
         width = float(step.sum()) * (1 + (ahead is not None and behind is not None))
-        here = self.on_trial(at) if ahead is None or behind is None else np.zeros(0)
+        here = self.penalised_residuals(at) if ahead is None or behind is None else np.zeros(0)
         return ((here if ahead is None else ahead) - (here if behind is None else behind)) / width

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a fit has found, how well, and which of several fits the data support."""
+"""The result of a fit with its uncertainties, and the comparison of several fits."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dalembert.fitting.observation import Observation
 from dalembert.integration.trajectory import Trajectory
 from dalembert.model.ordering import name_of, quoted
 from dalembert.table import aligned
+from dalembert.tolerances import NAMED_SHARE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,19 +24,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Parameters found from measurements.
+    """Parameters estimated from measurements.
 
-    estimates, standard_errors    by name; an error is NaN where a bound holds the estimate, infinite where nothing
-                                  that was seen determines it
+    estimates, standard_errors    by name; an error is NaN if the estimate is at its bound, and infinite if the data do
+                                  not determine it
     covariance (k, k)             of the parameters, in the order of ``estimates``
-    noise                         estimated standard deviation of a measurement; one where it was known, in its units
-    residuals                     for each observation, by coordinate: motion less measurement, NaN where not seen
+    noise                         estimated standard deviation of a measurement; 1 if the noise was given
+    residuals                     for each observation, by coordinate: simulated less measured values, NaN where missing
     runs                          the motions with these parameters
-    observations                  what they were found from
-    count, unknowns               numbers that were seen, and that were found, free starts included
-    known_noise                   by coordinate, as it was given; None where it was estimated
-    aic, bic                      Akaike's criterion, corrected for few data, and the Bayesian one: lower is better
-    notes                         what a reader should know, one sentence each
+    observations                  the measurements
+    count, unknowns               numbers of measured values and of unknowns, free initial states included
+    known_noise                   by coordinate, as it was given; None if it was estimated
+    aic, bic                      Akaike's criterion, corrected for small samples, and the Bayesian one: lower is better
+    notes                         remarks, one sentence each
 
     ``fit["mu"]`` is an estimate; ``print(fit)`` shows a table.
     """
@@ -63,26 +64,26 @@ class Fit:
         jacobian: Floats,
         bound: NDArray[np.bool_],
         known_noise: dict[str, float] | None,
-        indistinct: float,
+        rank_tolerance: float,
         runs: tuple[Trajectory, ...],
         observations: tuple[Observation, ...],
         notes: tuple[str, ...],
     ) -> Fit:
-        """From the unknowns found, residuals and derivatives in units of the noise.
+        """Return the fit from the unknowns, and the residuals and their Jacobian in units of the noise.
 
-        ``bound`` are the unknowns that their bounds hold, for which there are no errors. ``indistinct`` is the smallest
-        singular value, over the largest, at which unknowns can be told apart.
+        ``bound`` is a mask of the unknowns at their bounds, which have no standard errors. ``rank_tolerance`` is the
+        ratio of singular values below which the data do not determine a direction.
         """
         count, k = jacobian.shape
         squares = float(residuals @ residuals)
         noise = float(np.sqrt(squares / (count - k))) if known_noise is None else 1.0
-        covariance = _covariance(jacobian, bound, indistinct, noise)[: len(names), : len(names)]
-        found = k + (known_noise is None)
+        covariance = _covariance(jacobian, bound, rank_tolerance, noise)[: len(names), : len(names)]
+        estimated = k + (known_noise is None)
         if known_noise is None:
             misfit = count * np.log(squares / count) if squares > 0 else -np.inf
-            few = 2 * found * (found + 1) / (count - found - 1) if count > found + 1 else np.inf
+            correction = 2 * estimated * (estimated + 1) / (count - estimated - 1) if count > estimated + 1 else np.inf
         else:
-            misfit, few = squares, 0.0  # Akaike's own criterion needs no correction where the noise is known
+            misfit, correction = squares, 0.0  # the small-sample correction assumes an estimated noise
         return cls(
             estimates=dict(zip(names, map(float, unknowns), strict=False)),
             standard_errors=dict(zip(names, map(float, np.sqrt(np.diag(covariance))), strict=True)),
@@ -96,8 +97,8 @@ class Fit:
             observations=observations,
             count=count,
             unknowns=k,
-            aic=float(misfit + 2 * found + few),
-            bic=float(misfit + found * np.log(count)),
+            aic=float(misfit + 2 * estimated + correction),
+            bic=float(misfit + estimated * np.log(count)),
             known_noise=known_noise,
             notes=notes,
         )
@@ -105,11 +106,11 @@ class Fit:
     def __getitem__(self, name: Any) -> float:
         key = name_of(name)
         if key not in self.estimates:
-            raise InputError(f"`{key}` must be one of the parameters found ({quoted(self.estimates)}).")
+            raise InputError(f"`{key}` must be one of the estimated parameters ({quoted(self.estimates)}).")
         return self.estimates[key]
 
     def interval(self, name: Any, level: float = 0.95) -> tuple[float, float]:
-        """The confidence interval of a parameter, by Student's distribution, or the normal one for known noise."""
+        """Return the confidence interval of a parameter: Student's t distribution, or normal for known noise."""
         from scipy.stats import norm
         from scipy.stats import t as student
 
@@ -121,10 +122,10 @@ class Fit:
         return value - float(times) * error, value + float(times) * error
 
     def plot(self, units: Mapping[str, str] | None = None) -> Figure:
-        """A figure of what was seen beside the motions found, with the residuals beneath."""
-        from dalembert.figures.fit_figure import seen_and_found
+        """Plot the measurements and the fitted motions, with the residuals below them."""
+        from dalembert.figures.fit_figure import plot_fit
 
-        return seen_and_found(self, units or {})
+        return plot_fit(self, units or {})
 
     def __str__(self) -> str:
         rows = [("", "estimate", "standard error", "95 % interval")]
@@ -132,18 +133,19 @@ class Fit:
             low, high = self.interval(name)
             rows.append((name, f"{value:.6g}", f"{self.standard_errors[name]:.2g}", f"{low:.6g} to {high:.6g}"))
         table = aligned(rows)
-        told = f"{self.count} numbers seen, {self.unknowns} found; noise {self.noise:.3g}, AIC {self.aic:.5g}"
-        return "\n".join([*table, told, *self.notes])
+        unknowns = f"{self.unknowns} unknown{'s' * (self.unknowns != 1)}"
+        summary = f"{self.count} measured values, {unknowns}; noise {self.noise:.3g}, AIC {self.aic:.5g}"
+        return "\n".join([*table, summary, *self.notes])
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Several fits to the same data, the best first.
+    """Several fits to the same data, ordered by an information criterion, the best first.
 
     fits          by name, in the order of the criterion
     criterion     "aic" or "bic"
-    differences   by name: how much worse than the best
-    weights       by name: how the data share their support among them, in all one
+    differences   by name: difference of the criterion to the best
+    weights       by name: Akaike weights, which sum to one
 
     ``comparison.best`` is the name of the best; ``print(comparison)`` shows a table.
     """
@@ -158,7 +160,7 @@ class Comparison:
         return next(iter(self.fits))
 
     def __str__(self) -> str:
-        rows = [("", "unknowns", "noise", self.criterion.upper(), "behind the best", "support")]
+        rows = [("", "unknowns", "noise", self.criterion.upper(), "difference", "weight")]
         for name, fit in self.fits.items():
             value = getattr(fit, self.criterion)
             rows.append(
@@ -175,33 +177,33 @@ class Comparison:
 
 
 def compare(fits: Mapping[str, Fit], criterion: str = "aic") -> Comparison:
-    """Which of several fits to the same data is supported best, by an information criterion.
+    """Compare several fits to the same data by an information criterion.
 
     Parameters
     ----------
-    fits         by a name of your own, such as that of the law
-    criterion    "aic", Akaike's, corrected for few data, or "bic", the Bayesian one
+    fits         by any name, such as that of the force law
+    criterion    "aic", Akaike's, corrected for small samples, or "bic", the Bayesian one
 
     Raises
     ------
-    InputError   if there are fewer than two, or they are not of the same data
+    InputError   if there are fewer than two fits, or they are not to the same data
     """
     if criterion not in ("aic", "bic"):
         raise InputError(f'`criterion` must be "aic" or "bic"; got {criterion!r}.')
     if len(fits) < 2:
-        raise InputError(f"`fits` must hold two or more to compare; got {len(fits)}.")
+        raise InputError(f"`fits` must hold at least two fits; got {len(fits)}.")
     first = next(iter(fits.values()))
     off = [name for name, fit in fits.items() if fit.count != first.count or not _same_data(fit, first)]
     if off:
         raise InputError(f"`fits` must be to the same data; {quoted(off)} is not.")
     if any(fit.known_noise != first.known_noise for fit in fits.values()):
-        raise InputError("`fits` must take the noise for known in the same way, or none of them; these do not.")
+        raise InputError("`fits` must all use the same known noise, or all estimate it; these do not.")
     values = {name: float(getattr(fit, criterion)) for name, fit in fits.items()}
     off = [name for name, value in values.items() if not np.isfinite(value)]
     if off:
         raise InputError(
-            f"`fits` must leave something to compare by; the {criterion.upper()} of {quoted(off)} is not finite: the "
-            f"data are too few, or met exactly."
+            f"`fits` must have a finite criterion; the {criterion.upper()} of {quoted(off)} is not finite: there "
+            f"are too few data, or they are fitted exactly."
         )
     order = sorted(fits, key=lambda name: values[name])
     differences = {name: values[name] - values[order[0]] for name in order}
@@ -215,26 +217,26 @@ def compare(fits: Mapping[str, Fit], criterion: str = "aic") -> Comparison:
     )
 
 
-def _covariance(jacobian: Floats, bound: NDArray[np.bool_], indistinct: float, noise: float) -> Floats:
-    """Of the unknowns (k, k), those at a bound taken as they are; NaN for these themselves."""
+def _covariance(jacobian: Floats, bound: NDArray[np.bool_], rank_tolerance: float, noise: float) -> Floats:
+    """Return the covariance (k, k) of the unknowns, with those at a bound fixed; NaN for these."""
     k = len(bound)
     covariance = np.full((k, k), np.nan)
-    inverse = _inverse(jacobian[:, ~bound], indistinct)
-    # what is open stays open, even where no noise is left
+    inverse = _inverse(jacobian[:, ~bound], rank_tolerance)
+    # undetermined unknowns have an infinite variance even if the estimated noise is zero
     covariance[np.ix_(~bound, ~bound)] = np.where(np.isinf(inverse), np.inf, noise**2 * np.nan_to_num(inverse))
     return covariance
 
 
-def _inverse(jacobian: Floats, indistinct: float) -> Any:
-    """(JᵀJ)⁻¹, infinite along what the data do not determine."""
+def _inverse(jacobian: Floats, rank_tolerance: float) -> Any:
+    """Return (JᵀJ)⁻¹, infinite for unknowns that the data do not determine."""
     scale = np.linalg.norm(jacobian, axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     _, values, rows = np.linalg.svd(jacobian / scale, full_matrices=False)
-    open_ = values <= indistinct * values.max(initial=0.0)
-    inside = rows[~open_].T / values[~open_]
-    covariance = inside @ inside.T
-    lost = (np.abs(rows[open_]) > 1e-3).any(axis=0)
-    covariance[np.ix_(lost, lost)] = np.inf
+    undetermined = values <= rank_tolerance * values.max(initial=0.0)
+    factor = rows[~undetermined].T / values[~undetermined]
+    covariance = factor @ factor.T
+    affected = (np.abs(rows[undetermined]) > NAMED_SHARE).any(axis=0)
+    covariance[np.ix_(affected, affected)] = np.inf
     return covariance / np.outer(scale, scale)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dalembert.gallery.definition import Case as Case
 
 # Title and builder of each case: those of the papers in their order, then published problems. A builder is imported
-# when its case is asked for: building some of them takes seconds.
+# when its case is requested, because building some of them takes seconds.
 _CASES = {
     "projectile": ("Projectile in Cartesian coordinates", "projectile.cartesian"),
     "projectile-polar": ("Projectile in polar coordinates", "projectile.polar"),
@@ -34,16 +34,16 @@ _CASES = {
     "block-quadratic": ("Block on a rough plane, quadratic law", "block.quadratic"),
     "block-proportional": ("Block on a rough plane, proportional law", "block.proportional"),
     "bead": ("Bead on a wire with sliding friction", "nonideal.bead"),
-    "circular-wire": ("Bead on a horizontal circular wire with Coulomb friction", "friction.circular_wire"),
-    "hoop": ("Bead on a vertical hoop with Coulomb friction", "friction.hoop"),
-    "pin-friction": ("Pendulum with friction in its pin", "friction.pin"),
-    "rotating-rod": ("Bead on a rotating rod with Coulomb friction", "friction.rotating_rod"),
-    "incline": ("Block on a rough incline that comes to rest and stays", "sticking.incline"),
-    "belt": ("Stick and slip on a moving belt", "sticking.belt"),
-    "painleve-rod": ("Painlevé's rod: friction by the actual reaction", "friction.painleve_rod"),
+    "circular-wire": ("Bead on a horizontal circular wire with Coulomb friction", "friction_cases.circular_wire"),
+    "hoop": ("Bead on a vertical hoop with Coulomb friction", "friction_cases.hoop"),
+    "pin-friction": ("Pendulum with friction in its pin", "friction_cases.pin"),
+    "rotating-rod": ("Bead on a rotating rod with Coulomb friction", "friction_cases.rotating_rod"),
+    "incline": ("Block on a rough incline that comes to rest and stays", "stick_slip_cases.incline"),
+    "belt": ("Stick and slip on a moving belt", "stick_slip_cases.belt"),
+    "painleve-rod": ("Painlevé's rod: friction by the actual reaction", "friction_cases.painleve_rod"),
     "hidden-constraint": ("A hidden constraint, found and added", "ill_posed.hidden_constraint"),
     "indefinite-mass": ("An indefinite mass matrix", "ill_posed.indefinite_mass"),
-    "rolling-coin": ("Upright rolling coin", "rolling.coin"),
+    "rolling-coin": ("Upright rolling coin", "coin_and_skate.coin"),
     "weber": ("Weber's electrodynamics", "ill_posed.weber"),
     "rigid-body": ("Rigid body about an arbitrary point", "rigid_body.about_a_point"),
     "pendulum": ("Pendulum over 1000 s", "pendulum.single"),
@@ -53,7 +53,7 @@ _CASES = {
     "appell-hamel": ("Appell and Hamel's machine", "nonlinear.appell_hamel"),
     "perpendicular": ("Two particles with perpendicular velocities", "nonlinear.perpendicular"),
     "measured": ("Two sensors that disagree", "weighted.measured"),
-    "skate": ("Skate on an incline", "rolling.skate"),
+    "skate": ("Skate on an incline", "coin_and_skate.skate"),
     "andrews": ("Andrews' squeezing mechanism", "ivp_test_set.andrews"),
     "car-axis": ("Car axis on a bumpy road", "ivp_test_set.car_axis"),
     "iftomm-pendulum": ("Pendulum in the plane", "iftomm.pendulum"),
@@ -75,21 +75,21 @@ _CASES = {
 
 
 def names() -> tuple[str, ...]:
-    """The names of all cases: those of the papers in their order, then published problems."""
+    """Return the names of all cases: those of the papers in their order, then published problems."""
     return tuple(_CASES)
 
 
 def titles() -> dict[str, str]:
-    """What each case is, by name."""
+    """Return the title of each case, by name."""
     return {name: title for name, (title, _) in _CASES.items()}
 
 
 def case(name: str) -> Case:
-    """One case by its name.
+    """Return a case by its name.
 
     Raises
     ------
-    InputError    if there is none of that name; the nearest one is suggested
+    InputError    if there is no case of that name; the most similar name is suggested
     """
     if name not in _CASES:
         nearest = difflib.get_close_matches(str(name), _CASES, n=1)

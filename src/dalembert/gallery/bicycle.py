@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whipple's bicycle with the numbers of its benchmark: four rigid bodies, three hinges, two rolling discs."""
+"""Whipple's bicycle with the parameters of its benchmark: four rigid bodies, three hinges, two rolling discs."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ K2 = ((0, 76.59734589573222), (0, 2.65431523794604))
 WEAVE_SPEED, CAPSIZE_SPEED = 4.29238253634111, 6.02426201538837
 BIFURCATION_SPEED, BIFURCATION_EIGENVALUE = 0.68428307889246, 3.78290405129320
 WEAVE_FREQUENCY = 3.43503384866144
-"""At the weave speed."""
+"""Imaginary part of the weave eigenvalue at the weave speed."""
 
-# at 0, 1, … 10 m/s; of a pair of complex ones, the one with positive imaginary part
+# at 0, 1, … 10 m/s; for a complex pair, the eigenvalue with positive imaginary part
 EIGENVALUES = (
     (-3.13164324790656, 3.13164324790656, -5.53094371765393, 5.53094371765393),
     (-3.13423125066578, 3.52696170990070 + 0.8077402751993j, -7.11008014637442),
@@ -52,14 +52,14 @@ EIGENVALUES = (
 
 
 def published_matrix(speed: float) -> Any:
-    """ż = matrix · z for roll, steer and their rates, from the published M, C₁, K₀ and K₂."""
+    """Return the matrix of ż = matrix · z for roll, steer and their rates, from the published M, C₁, K₀ and K₂."""
     stiffness = G * np.array(K0) + speed**2 * np.array(K2)
     below = -np.linalg.solve(M, np.hstack([stiffness, speed * np.array(C1)]))
     return np.vstack([np.eye(4)[2:], below])
 
 
 def sympy_rows(speed: float) -> Any:
-    """The two lower rows of the same matrix, as SymPy's test_kane3 prints them."""
+    """Return the two lower rows of the same matrix, as printed in SymPy's test_kane3."""
     constant = [digits("9.48977444677355 -0.571523173729245 0 0"), digits("11.7194768719633 30.9087533932407 0 0")]
     linear = [digits("0 0 -0.105522449805691 -0.330515398992311"), digits("0 0 3.67680523332152 -3.08486552743311")]
     square = [digits("0 -0.891197738059089 0 0"), digits("0 -1.97171508499972 0 0")]
@@ -67,7 +67,7 @@ def sympy_rows(speed: float) -> Any:
 
 
 def bicycle_mechanism(speed: float = 1.0, lean: float = 0.0) -> Mechanism:
-    """x forward, y to the right, z down; all of it turned about the line of contact by the lean, and moving ahead."""
+    """Return the bicycle with x forward, y right, z down, rotated by the lean about the contact line, moving ahead."""
     turn = quaternion((1, 0, 0), lean)
     R = np.array(rotation(turn))
 
@@ -96,7 +96,7 @@ def bicycle_mechanism(speed: float = 1.0, lean: float = 0.0) -> Mechanism:
 
 
 def roll_and_steer(mechanism: Mechanism) -> dict[str, Any]:
-    """Roll and steer and their rates as expressions: the outputs that the published matrices are about."""
+    """Return roll, steer and their rates as expressions: the outputs to which the published matrices refer."""
     frame, steering = mechanism.bodies[0], mechanism.joints[2]
     roll = sp.asin(frame.turn(sp.Matrix([0, 1, 0]))[2])
     rate = sp.Add(*(roll.diff(x) * x.diff(t) for x in frame.coordinates))
@@ -104,20 +104,20 @@ def roll_and_steer(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def both_of_each_pair(values: Any) -> Any:
-    """Eigenvalues in order, each complex one with its conjugate."""
+    """Return eigenvalues in order, each complex one with its conjugate."""
     every = {complex(value) for value in (*values, *np.conj(values))}
     return np.array(sorted(every, key=lambda z: (round(z.real, 9), z.imag)))
 
 
 def weave(matrix: Any) -> complex:
-    """The eigenvalue of the weave mode: the one that swings fastest."""
+    """Return the eigenvalue of the weave mode, which has the largest imaginary part."""
     return max(np.linalg.eigvals(matrix), key=lambda z: z.imag)
 
 
 def meeting(matrix: Any) -> tuple[float, float]:
-    """Of the two eigenvalues farthest to the right: the square of half their difference, and their mean.
+    """Return the squared half difference, and the mean, of the two eigenvalues with the largest real parts.
 
-    The first changes its sign where two real ones meet and become a pair.
+    The first changes its sign where two real eigenvalues meet and become a complex pair.
     """
     one, other = sorted(np.linalg.eigvals(matrix), key=lambda z: z.real)[2:]
     return float(((one - other) ** 2).real / 4), float((one + other).real / 2)
@@ -139,8 +139,8 @@ def leaning(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "A bicycle without a rider's help at 5 m/s, between weave and capsize speed: it steers into the fall and "
-            "rights itself. The whole nonlinear mechanism is run; small as the lean is, it moves as linear theory says."
+            "An uncontrolled bicycle at 5 m/s, between weave and capsize speed: it steers into the fall and "
+            "rights itself. The full nonlinear mechanism is simulated; for a small lean it follows linear theory."
         ),
         source=f"{SOURCE}, the benchmark bicycle",
         system=mechanism.system,
@@ -185,6 +185,6 @@ def _roll(mechanism: Mechanism, run: Trajectory) -> Any:
 def _roll_and_steer(mechanism: Mechanism, run: Trajectory) -> Any:
     frame, fork = (mechanism.bodies[k].axes_along(run.q[:, 7 * k : 7 * k + 7]) for k in (0, 1))
     relative = np.swapaxes(frame, 1, 2) @ fork
-    # of a turn about a known axis: sin from the part that is not symmetric
+    # rotation about a known axis: sin from the antisymmetric part
     steer = np.arcsin((relative[:, 1, 0] - relative[:, 0, 1]) / 2 / np.cos(TILT))
     return np.stack([_roll(mechanism, run), steer], axis=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What cases made of bodies share: where they start, turns, angular velocities along a run."""
+"""Common functions of cases made of bodies: initial states, rotations, angular velocities along a trajectory."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dalembert.mechanisms.vectors import half_turning, quaternion, rotation
 
 
 def start_of(mechanism: Mechanism) -> tuple[list[float], list[float]]:
-    """The poses and velocities that the bodies are given with, for mechanisms whose joints they close exactly."""
+    """Return the given poses and velocities of the bodies, for mechanisms whose joints they satisfy exactly."""
     starts = [body.start for body in mechanism.bodies]
     return [x for q, _ in starts for x in q], [x for _, qd in starts for x in qd]
 
 
 def turned(*turns: Any) -> tuple[Any, Any]:
-    """The rotation (3, 3) and the quaternion of turns (axis, angle), each about axes that the ones before it turned."""
+    """Return rotation (3, 3) and quaternion of successive rotations (axis, angle), each about rotated axes."""
     e = np.array([1.0, 0, 0, 0])
     for axis, angle in turns:
         a, b = e, np.array(quaternion(axis, float(angle)))
@@ -28,17 +28,17 @@ def turned(*turns: Any) -> tuple[Any, Any]:
 
 
 def own_spin(run: Trajectory, first: int = 0) -> Any:
-    """ω (T, 3) in the axes of the body whose coordinates begin at ``first``."""
+    """Return ω (T, 3) in the axes of the body whose coordinates begin at ``first``."""
     return _turning(run, run.qd, first)
 
 
 def own_spin_rate(run: Trajectory, first: int = 0) -> Any:
-    """The rates of ω's components (T, 3) in the axes of the body: 2 H ë, since Ḣ ė vanishes."""
+    """Return the rates of ω's components (T, 3) in body axes: 2 H ë, because Ḣ ė vanishes."""
     return _turning(run, run.acceleration, first)
 
 
 def world_spin(run: Trajectory, first: int = 0) -> Any:
-    """ω (T, 3) in world axes."""
+    """Return ω (T, 3) in world axes."""
     axes = np.moveaxis(np.array(rotation(tuple(run.q[:, first + 3 : first + 7].T))), 2, 0)
     return np.einsum("tij,tj->ti", axes, own_spin(run, first))
 

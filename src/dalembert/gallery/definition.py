@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A case: a system with numbers, ready to run, and what is known about its motion."""
+"""Cases of the gallery: a system with parameter values, ready to run, and known properties of its motion."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from dalembert.model.system import System
 from dalembert.verbs import simulate
 
 Measure = Callable[[Trajectory], Any]
-"""A number, or an array of them, that a trajectory shows."""
+"""A number, or an array of numbers, computed from a trajectory."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """Something known about the motion: a value that ``measure`` must give to within ``tolerance``.
+    """A known property of the motion: a value that ``measure`` must return to within ``tolerance``.
 
-    Values may be arrays; the entry that is farthest off counts.
+    Values may be arrays; the entry with the largest error counts.
     """
 
     what: str
@@ -36,7 +36,7 @@ class Check:
     source: str
 
     def outcome(self, run: Trajectory) -> Outcome:
-        """What a run gives for it."""
+        """Return the outcome of the check for a trajectory."""
         got = np.asarray(self.measure(run), float)
         off = float(np.max(np.abs(got - np.asarray(self.expected, float))))
         return Outcome(self, got, off, bool(off <= self.tolerance))
@@ -44,7 +44,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A check, what came out, how far that is from the expected value, and whether that is near enough."""
+    """A check, the computed value, its error, and whether the error is within the tolerance."""
 
     check: Check
     got: Any
@@ -54,7 +54,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of a picture: ``y`` against ``x``."""
+    """One line of a figure: ``y`` against ``x``."""
 
     label: str
     x: Measure
@@ -63,7 +63,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure worth drawing of a run, as curves on one pair of axes.
+    """A figure of a trajectory, as curves on one pair of axes.
 
     equal    same scale on both axes, as for a path in space; a dot marks where each curve starts
     """
@@ -79,16 +79,16 @@ class Picture:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One system of the papers with its numbers, its start, and its checks.
+    """One system of the gallery with its parameters, its initial state, and its checks.
 
-    about              what to look at
-    source             where it comes from
+    about              description of the case
+    source             its origin
     drift, formulation, rtol, atol, allow_violation    as for ``da.simulate``
-    units              by coordinate name, and "t"; what is not there has none
-    histories          whether a figure of all histories makes sense; not if they swing too often to be seen
-    no_closed_form     why its equations have none, as a sentence; empty if they do
-    readable           whether the closed form of its equations is worth writing down; not if it fills pages
-    points, links      for animations: positions by name, from a run, and pairs of names to join
+    units              by coordinate name, and "t"; quantities that are not listed have none
+    histories          whether to plot all histories; false if they oscillate too fast to be seen
+    no_closed_form     the reason why its equations have no closed form, as a sentence; empty if they have one
+    readable           whether to print the closed form of its equations; false if it fills pages
+    points, links      for animations: positions by name, from a trajectory, and pairs of names to connect
     """
 
     name: str
@@ -115,11 +115,11 @@ class Case:
     links: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        # cases share numbers: a change to one must not reach another
+        # cases share parameters: a change to one must not affect another
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
 
     def simulate(self, *, parameters: Any = None, times: Any = None, progress: bool | None = None) -> Trajectory:
-        """The motion of the case, with some of its parameters or its times changed if they are given.
+        """Return the motion of the case, optionally with other parameter values or times.
 
         >>> import dalembert as da
         >>> run = da.gallery.case("bead").simulate(times=[0, 0.5])
@@ -144,7 +144,7 @@ class Case:
         )
 
     def verify(self, run: Trajectory) -> tuple[Outcome, ...]:
-        """The outcome of every check, for a run with the case's own numbers."""
+        """Return the outcome of every check, for a trajectory with the case's own parameters."""
         return tuple(check.outcome(run) for check in self.checks)
 
 
@@ -153,39 +153,39 @@ def time(run: Trajectory) -> Any:
 
 
 def coordinate(name: str) -> Measure:
-    """The history of a coordinate."""
+    """Return a measure: the history of a coordinate."""
     return lambda run: run[name]
 
 
 def velocity(name: str) -> Measure:
-    """The history of a velocity."""
+    """Return a measure: the history of a velocity."""
     return lambda run: run.qd[:, run.coordinates.index(name)]
 
 
 def gained_energy(run: Trajectory) -> Any:
-    """The energy less that at the start."""
+    """Return the energy minus its initial value."""
     assert run.energy is not None
     return run.energy - run.energy[0]
 
 
 def digits(text: str) -> tuple[float, ...]:
-    """Numbers as they are printed."""
+    """Return the numbers in a text."""
     return tuple(float(number) for number in text.split())
 
 
 def histories(labels: Mapping[str, Measure]) -> tuple[Curve, ...]:
-    """Curves against time, by label."""
+    """Return curves against time, by label."""
     return tuple(Curve(label, time, y) for label, y in labels.items())
 
 
 def path(caption: str, horizontal: str = "x", vertical: str = "y") -> Picture:
-    """The path in the plane of two coordinates in metres."""
+    """Return the path in the plane of two coordinates, in metres."""
     curve = Curve("", coordinate(horizontal), coordinate(vertical))
     return Picture("path", caption, f"{horizontal} / m", f"{vertical} / m", (curve,), equal=True)
 
 
 def si(*, metres: str = "", radians: str = "") -> dict[str, str]:
-    """Units of time, of the named coordinates, and of the forces along them."""
+    """Return the units of time, of the named coordinates, and of the forces along them."""
     units = {"t": "s"}
     for unit, force, names in (("m", "N", metres), ("rad", "N m", radians)):
         units |= dict.fromkeys(names.split(), unit) | {f"force {name}": force for name in names.split()}

@@ -28,8 +28,8 @@ def flyball(name: str, title: str) -> Case:
         title=title,
         about=(
             "Watt's governor with springs and dampers so stiff that they settle in a fraction of a millisecond, while "
-            "slider and balls rise over seconds. Described in the plane that turns with the shaft by φ: the height of "
-            "the slider, and place and angle of each rod, which hinges hold."
+            "slider and balls rise over seconds. The coordinates, in the plane that rotates with the shaft by φ, are "
+            "the height of the slider, and the position and angle of each rod; hinges connect them."
         ),
         source=f"{LIBRARY}, A05",
         system=_governor(),

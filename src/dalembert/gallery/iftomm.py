@@ -32,7 +32,7 @@ PENDULUM_ANALYTIC = (
     (-0.31643646991303229, -0.94861370457577652),
     (-0.27508746257611686, -0.96141920509912506),
 )
-# x, y, ẋ, ẏ of B₀ at t = 10; Exudyn's converge to ours as its step goes to zero
+# x, y, ẋ, ẏ of B₀ at t = 10; Exudyn's results converge to these as its step goes to zero
 FOUR_BARS_COMPUTED = (0.3284581115328, 0.9445185381814, 1.4230514701895, -0.4948688454675)
 FOUR_BARS_PUBLISHED = (0.3284573768, 0.9445187937, 1.423050003, -0.4948670827)
 # the point P₃ at t = 1, 2, 5 and 10
@@ -65,7 +65,7 @@ def pendulum(name: str, title: str) -> Case:
                 1e-9,
                 "closed form in 30 digits",
             ),
-            Check("x, y − elliptic functions", lambda run: run.q - _swung(run.t), 0, 1e-9, "closed form"),
+            Check("x, y − elliptic functions", lambda run: run.q - _elliptic_solution(run.t), 0, 1e-9, "closed form"),
             Check("energy", lambda run: run.energy, 0, 1e-9, "conservation"),
         ),
         units=si(metres="x_bob y_bob"),
@@ -75,8 +75,8 @@ def pendulum(name: str, title: str) -> Case:
     )
 
 
-def _swung(t: Any) -> Any:
-    """sin(θ/2) = k sn(K − √g t, k) with k² = ½, θ from the downward vertical."""
+def _elliptic_solution(t: Any) -> Any:
+    """Return x, y from sin(θ/2) = k sn(K − √g t, k) with k² = ½, θ from the downward vertical."""
     half = np.arcsin(np.sqrt(0.5) * ellipj(ellipk(0.5) - np.sqrt(G) * t, 0.5)[0])
     return np.stack([-np.sin(2 * half), -np.cos(2 * half)], axis=1)
 
@@ -102,7 +102,11 @@ def four_bars(name: str, title: str, loops: int = 2) -> Case:
                 * (loops == 2)
             ),
             Check(
-                "x₀, y₀ − one angle's motion", lambda run: run.q[:, :2] - _one_angle(loops, run.t), 0, 1e-6, "minimal"
+                "x₀, y₀ − one angle's motion",
+                lambda run: run.q[:, :2] - _reduced_motion(loops, run.t),
+                0,
+                1e-6,
+                "minimal",
             ),
             Check("energy", lambda run: run.qd[:, 0] * 0 + _window_energy(loops, run), 0, 1e-5, "conservation"),
         ),
@@ -127,7 +131,7 @@ def _at_the_end(values: Any, tolerance: float, source: str) -> Check:
 
 
 def _windows(loops: int) -> System:
-    """Uniform bars, by the coordinates of their ends: M = m/6 [[2, 1], [1, 2]] for each."""
+    """Return uniform bars, described by the coordinates of their ends: M = m/6 [[2, 1], [1, 2]] for each."""
     q = coordinates([f"{axis}{i}" for i in range(loops + 1) for axis in "xy"])
     places = [sp.Matrix(q[2 * i : 2 * i + 2]) for i in range(loops + 1)]
     mass, weights = sp.zeros(len(q)), [0.0] * len(q)
@@ -147,13 +151,13 @@ def _windows(loops: int) -> System:
 
 
 def _window_energy(loops: int, run: Trajectory) -> Any:
-    """Kinetic and potential energy less those at the start, by the one speed and the one height that there are."""
+    """Return the change of kinetic and potential energy, from the common speed and the common height."""
     swung, raised = (loops + 1) / 3 + loops, (loops + 1) / 2 + loops
     energy = swung * (run.qd[:, 0] ** 2 + run.qd[:, 1] ** 2) / 2 + raised * G * run.q[:, 1]
     return energy - energy[0]
 
 
-def _one_angle(loops: int, t: Any) -> Any:
+def _reduced_motion(loops: int, t: Any) -> Any:
     swung, raised = (loops + 1) / 3 + loops, (loops + 1) / 2 + loops
     found = solve_ivp(
         lambda _, y: [y[1], -G * raised / swung * np.cos(y[0])],
@@ -171,7 +175,7 @@ CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0
 
 
 def bricard_mechanism() -> Mechanism:
-    """Five rods along the edges of a cube, six revolute joints."""
+    """Return five rods along the edges of a cube, connected by six revolute joints."""
     along, square, middles = 0.02 / 12, 1.01 / 12, (CORNERS[:-1] + CORNERS[1:]) / 2
     rods = [
         Body(f"rod{k}", 1, [along if edge else square for edge in CORNERS[k + 1] - CORNERS[k]], position=middles[k])
@@ -202,7 +206,7 @@ def bricard(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "Six revolute joints in a loop of six links should leave nothing free, yet this loop moves: one of the 35 "
+            "A loop of six links and six revolute joints should be rigid, yet this loop moves: one of the 35 "
             "equations always follows from the others."
         ),
         source=f"{LIBRARY}, A04",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When the Hessian of the Lagrangian is no metric: the examples of Lemos et al., and Weber's electrodynamics."""
+"""Systems whose mass matrix is not a metric: the examples of Lemos et al., and Weber's electrodynamics."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def hidden_constraint(name: str, title: str) -> Case:
         title=title,
         about=(
             "The saddle matrix of the problem as stated is singular: q̇₃ + q₃ = 0 is hidden in it, and initial data "
-            "that violate it have no motion. With it added the question is well posed. Three constants, not four."
+            "that violate it have no motion. With it added, the problem is well posed: three constants, not four."
         ),
         source=f"{SOURCE}, example 1",
         system=stated.constrain(Constraint(v3 + q3, name="hidden")),
@@ -75,7 +75,7 @@ def indefinite_mass(name: str, title: str) -> Case:
         title=title,
         about=(
             "Well posed although the Hessian is indefinite: the saddle matrix has determinant 1 + q₃². Formulations "
-            "that take a square root of M cannot do this one; the multiplier form can."
+            "that take a square root of M do not apply here; the multiplier form does."
         ),
         source=f"{SOURCE}, example 2",
         system=System.from_lagrangian(L, q, constraints=Constraint(v1 + q3 * v2, name="pfaff")),
@@ -107,7 +107,7 @@ def weber(name: str, title: str) -> Case:
         about=(
             "Two like charges: the velocity-dependent potential makes the Hessian lose its positive sign at "
             "r ≤ k/(mc²), here 0.5. Outside it the motion conserves energy and angular momentum; inside it the default "
-            "formulation refuses."
+            "formulation raises an error."
         ),
         source=f"{SOURCE}, Weber's Lagrangian",
         system=system,

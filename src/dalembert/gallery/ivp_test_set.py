@@ -35,7 +35,7 @@ ANDREWS_START = digits(
     "-0.0617138900142764496 0 0.45527981916307038025 0.22266839016588588467 0.48736497954384255022 "
     "-0.2226683901658858846 1.23054744454982119249"
 )
-# q, q̇, q̈ and λ at t = 0.03. What is published, by PSIDE, is the motion 1e-12 s later.
+# q, q̇, q̈ and λ at t = 0.03. The published values, by PSIDE, are those of the motion 1e-12 s later.
 ANDREWS_PUBLISHED = (
     digits(
         "0.1581077119629904e+2 -0.1575637105984298e+2 0.4082224013073101e-1 -0.5347301163226948e+0 "
@@ -73,7 +73,7 @@ ANDREWS_COMPUTED = (
     ),
 )
 CAR_NUMBERS = {"eps": 1e-2, "M": 10.0, "L": 1.0, "L0": 0.5, "r": 0.1, "w": 10.0, "g": 1.0}
-# positions, velocities and multipliers at t = 3; of the 21 published digits about 12 hold
+# positions, velocities and multipliers at t = 3; about 12 of the 21 published digits are correct
 CAR_PUBLISHED = (
     digits("0.493455784275402809122e-1 0.496989460230171153861 0.104174252488542151681e1 0.373911027265361256927"),
     digits("-0.770583684040972357970e-1 0.744686658723778553466e-2 0.175568157537232222276e-1 0.770341043779251976443"),
@@ -97,7 +97,7 @@ def andrews(name: str, title: str) -> Case:
         title=title,
         about=(
             "Seven bodies in the plane with one degree of freedom, squeezed by a motor: three loops, closed by six "
-            "equations. It goes fast: the crank turns two and a half times in 0.03 s."
+            "equations. The motion is fast: the crank turns two and a half times in 0.03 s."
         ),
         source=f"{TEST_SET}, problem andrews",
         system=_squeezer(),
@@ -138,7 +138,7 @@ def andrews(name: str, title: str) -> Case:
 
 
 def _apart(what: str, measure: Measure, values: Any, tolerance: float, source: str) -> Check:
-    """How far each entry is from its reference, as a part of that."""
+    """Return the relative error of each entry."""
     wanted = np.asarray(values)
     return Check(what, lambda run: np.asarray(measure(run)) / wanted, np.ones(len(wanted)), tolerance, source)
 

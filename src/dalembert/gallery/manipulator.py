@@ -20,16 +20,16 @@ from dalembert.model.system import System
 
 SOURCE = "Zhao et al. 2018, section 8.3"
 P = 0.4
-"""Not printed; "no more than 2 s" to meet the constraint fits it."""
+"""Not printed in the paper; consistent with its "no more than 2 s" to satisfy the constraint."""
 NUMBERS = {"m1": 1.0, "m2": 1.0, "l1": 1.0, "lc1": 0.5, "lc2": 0.5, "I1": 1.0, "I2": 1.0, "K": 1.0, "g": 9.81, "P": P}
 PRINTED = {name: sp.nsimplify(NUMBERS[name]) for name in ("m1", "m2", "l1", "lc1", "lc2", "I1", "I2")}
-"""Set beforehand in the whole plant, whose constraint is differentiated three times: with letters it fills pages."""
+"""Values substituted in the whole plant, whose constraint is differentiated three times: in symbols it fills pages."""
 SPEEDS = (1.0, -0.1)
-"""Of the links at the start: the constraint is missed by 0.9."""
+"""Initial velocities of the links, which violate the constraint by 0.9."""
 
 
 def links(name: str, title: str) -> Case:
-    """The links alone: the spring torque K·(motor angle) is the control, as equation 72 has it."""
+    """Return the links alone: the spring torque K·(motor angle) is the control, as in equation 72."""
     q = q2, q4 = coordinates("q2 q4")
     D, forces, K = _links(q)
     p = parameters("P")
@@ -54,7 +54,7 @@ def links(name: str, title: str) -> Case:
 
 
 def plant(name: str, title: str) -> Case:
-    """Links and motors: the constraint is differentiated until the motor torque appears."""
+    """Return links and motors: the constraint is differentiated until the motor torque appears."""
     q = q2, q4, q1, q3 = coordinates("q2 q4 q1 q3")
     J, rate = parameters("J c")
     D, forces, K = (part.subs(PRINTED) for part in _links((q2, q4)))
@@ -68,9 +68,10 @@ def plant(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "The torque must come from the motors, two integrations away from the links: β̇ + β/P is a function φ of "
-            "links and motor angles, and φ̈ + 2cφ̇ + c²φ = 0 contains the motors' accelerations. The constraint force "
-            "then is the motor torque u, and acts on nothing else. Motor angles and speeds start where φ = φ̇ = 0."
+            "The torque must come from the motors, which act on the links through two integrations: β̇ + β/P is a "
+            "function φ of links and motor angles, and φ̈ + 2cφ̇ + c²φ = 0 contains the motors' accelerations. The "
+            "constraint force is then the motor torque u, and acts only on the motors. Motor angles and speeds start "
+            "where φ = φ̇ = 0."
         ),
         system=System(q, mass, force, Constraint(servo, name="servo")),
         parameters=numbers,
@@ -85,7 +86,7 @@ def plant(name: str, title: str) -> Case:
 
 
 def _links(q: tuple[Any, Any]) -> tuple[Any, Any, Any]:
-    """D, −(C q̇ + G) and K of the links [equations 67 and 68, with m₂ in c₁₁]."""
+    """Return D, −(C q̇ + G) and K of the links [equations 67 and 68, with m₂ in c₁₁]."""
     q2, q4 = q
     v2, v4 = q2.diff(t), q4.diff(t)
     m1, m2, l1, lc1, lc2, i1, i2, k, g = parameters("m1 m2 l1 lc1 lc2 I1 I2 K g")
@@ -100,10 +101,10 @@ def _links(q: tuple[Any, Any]) -> tuple[Any, Any, Any]:
 
 
 def _cascade(q: tuple[Any, ...], link_acceleration: Any, rate: Any) -> tuple[Any, Any, Any]:
-    """φ = β̇ + β/P by the links' own equation, χ = φ̇ + cφ, and the constraint χ̇ + cχ = 0.
+    """Return φ = β̇ + β/P by the links' own equation, χ = φ̇ + cφ, and the constraint χ̇ + cχ = 0.
 
-    The links' accelerations are replaced by what their equation gives, so that the row of the constraint, and with it
-    its force, has no part in the links.
+    The links' accelerations are replaced using their equation of motion, so that the row of the constraint, and with it
+    its force, has no component in the links.
     """
     symbols = StateSymbols(q)
     known = dict(zip(symbols.qdd[:2], [symbols.plain(a) for a in link_acceleration], strict=True))
@@ -121,7 +122,7 @@ def _cascade(q: tuple[Any, ...], link_acceleration: Any, rate: Any) -> tuple[Any
 
 
 def _matched_start(q: tuple[Any, ...], phi: Any, chi: Any, numbers: dict[str, float]) -> tuple[Any, Any]:
-    """Motor angles and speeds, equal for both motors, at which φ = 0 and χ = 0; both are linear in them."""
+    """Return motor angles and speeds, equal for both motors, with φ = 0 and χ = 0; both are linear in them."""
     symbols = StateSymbols(q)
     names = sp.symbols(list(numbers), real=True)
     function = sp.lambdify((symbols.q, symbols.qd, names), [symbols.plain(phi), symbols.plain(chi)])
@@ -156,7 +157,7 @@ def _common(*, torque: bool = False) -> dict[str, Any]:
         "pictures": (
             Picture(
                 "figure 10",
-                "Figure 10 of the review: how far the servo constraint is missed",
+                "Figure 10 of the review: violation of the servo constraint",
                 "time t / s",
                 "β / (rad/s)",
                 histories({"": _error}),
@@ -176,7 +177,7 @@ def _common(*, torque: bool = False) -> dict[str, Any]:
 
 
 def _points(run: Trajectory) -> dict[str, tuple[Any, Any]]:
-    """Angles are measured from the downward vertical; the second link is as long as the first."""
+    """Return the points of the arm; angles are measured from the downward vertical, and both links are equally long."""
     length, both = run.parameters.get("l1", 1.0), run["q2"] + run["q4"]
     elbow = length * np.sin(run["q2"]), -length * np.cos(run["q2"])
     return {

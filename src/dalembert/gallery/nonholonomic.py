@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nonholonomic classics of the plane: Chaplygin's sleigh, a disc on an incline, the snakeboard."""
+"""Nonholonomic systems in the plane: Chaplygin's sleigh, a disc on an incline, the snakeboard."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def sleigh(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "A rigid body on a blade, its centre of mass ahead of it. Nothing dissipates, and yet the sleigh stops "
-            "turning: it ends up running straight, blade last."
+            "A rigid body on a blade, its centre of mass ahead of it. Energy is conserved, and yet the sleigh stops "
+            "turning: in the limit it moves straight, with the blade behind."
         ),
         source=CLASSIC,
         system=mechanism.system,
@@ -65,7 +65,7 @@ def sleigh(name: str, title: str) -> Case:
             path("The path of the blade", "x_sleigh", "y_sleigh"),
             Picture(
                 "speeds",
-                "Spin turns into speed",
+                "Rotation is converted to translation",
                 "time t / s",
                 "forward speed / (m/s), spin / (rad/s)",
                 histories({"forward": lambda run: speeds(run)[:, 0], "spin": lambda run: speeds(run)[:, 1]}),
@@ -75,7 +75,7 @@ def sleigh(name: str, title: str) -> Case:
 
 
 def _sleigh_course(time: Any) -> tuple[Any, Any, Any]:
-    """u, ω and θ for a = m = I = 1: κ² = 2, V² = u² + κ²ω²."""
+    """Return u, ω and θ for a = m = I = 1: κ² = 2, V² = u² + κ²ω²."""
     kappa, start = np.sqrt(2), 0.1
     V = np.sqrt(start**2 + 2 * 0.2**2)
     s0 = np.arctanh(start / V)
@@ -113,7 +113,7 @@ def incline(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="x points down the slope. While it turns about the vertical the disc does not roll down but aside.",
+        about="x points down the slope. While it turns about the vertical, the disc does not roll down but sideways.",
         source=source,
         system=System(
             q,
@@ -142,7 +142,7 @@ GAIT = {"swing": 0.8, "steer": 0.4, "rate": 2.0}
 
 
 def snakeboard_mechanism() -> Mechanism:
-    """A board, a rotor on it, and two trucks with a wheel each, turned opposite ways; all three are driven."""
+    """Return a board with a rotor and two trucks with a wheel each, steered in opposite directions; all are driven."""
     half, rate = BOARD["half"], GAIT["rate"]
     board = PlanarBody("board", BOARD["board"], BOARD["J"])
     rotor = PlanarBody("rotor", BOARD["truck"], BOARD["rotor"], spin=GAIT["swing"] * rate)
@@ -171,7 +171,7 @@ def snakeboard(name: str, title: str) -> Case:
         title=title,
         about=(
             "Swinging the rotor and steering both trucks against one another in step drives the board forward from "
-            "rest, although nothing pushes it along: the wheels turn swinging into moving."
+            "rest, although no external force pushes it: the wheels convert the oscillation into translation."
         ),
         source="Lewis, Ostrowski, Burdick and Murray 1994; against an integration of the reduced equation",
         system=mechanism.system,
@@ -212,7 +212,7 @@ def _sideways(run: Trajectory) -> Any:
 
 
 def _reduced(times: Any) -> Any:
-    """x, y, θ from the forward speed v alone, since θ̇ = v tan φ / l: m v̇ + (tan φ / l)(J θ̈ + Jᵣ ψ̈) = 0."""
+    """Return x, y, θ from the forward speed v, since θ̇ = v tan φ / l: m v̇ + (tan φ / l)(J θ̈ + Jᵣ ψ̈) = 0."""
     half, rate, rotor = BOARD["half"], GAIT["rate"], BOARD["rotor"]
     mass = BOARD["board"] + 3 * BOARD["truck"]
     J = BOARD["J"] + rotor + 2 * BOARD["wheels"] + 2 * BOARD["truck"] * half**2

@@ -35,7 +35,7 @@ def particle(name: str, title: str) -> Case:
         qd0=(1, 1, 0),
         times=np.linspace(0, 2, 201),
         checks=(
-            # to half a unit of the last digit that is known of each number
+            # to half a unit of the last known digit of each number
             Check("x at t = 2", lambda run: run["x"][-1], 0.882333427, 5e-10, "reference solution"),
             Check("y at t = 2", lambda run: run["y"][-1], 1.25524666, 5e-9, "reference solution"),
             Check("z at t = 2", lambda run: run["z"][-1], -12.0145652, 5e-8, "reference solution"),
@@ -87,7 +87,7 @@ def bead(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="A law that depends on the size of the ideal constraint force: C = −μ |N| q̇/|q̇| on the wire z = x².",
+        about="A law that depends on the magnitude of the ideal constraint force: C = −μ |N| q̇/|q̇| on the wire z = x².",
         source="Udwadia & Kalaba 2001, their reference 10",
         system=System(
             (x, z), sp.eye(2), (0, -g), Constraint(z - x**2, name="wire", nonideal=Coulomb(mu, normal="ideal"))

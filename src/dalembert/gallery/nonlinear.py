@@ -26,7 +26,7 @@ def constant_speed(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="ẋ² + ẏ² + ż² = v²: the particle turns towards the fall but cannot gain speed. The force does work.",
+        about="ẋ² + ẏ² + ż² = v²: the particle turns downwards but cannot gain speed. The constraint force does work.",
         source="closed form: sin θ = sech s, s = gt/v + s₀, θ the angle to the vertical",
         system=System(q, sp.eye(3), (0, 0, -g), Constraint(size, name="speed")),
         parameters={"g": G, "v": v},
@@ -110,7 +110,7 @@ def perpendicular(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="v₁·v₂ = 0 is homogeneous of degree two in the velocities, so its force does no work and energy is kept.",
+        about="v₁·v₂ = 0 is homogeneous of degree two in q̇, so its force does no work and energy is conserved.",
         source="against an integration of the equation derived by hand",
         system=System(q, sp.diag(m1, m1, m2, m2), (0, -m1 * g, 0, -m2 * g), square),
         parameters={"m1": 1.0, "m2": 2.0, "g": G},
@@ -144,7 +144,7 @@ def perpendicular(name: str, title: str) -> Case:
 
 
 def _gd(s: Any) -> Any:
-    """Gudermann's function."""
+    """Return Gudermann's function."""
     return 2 * np.arctan(np.tanh(s / 2))
 
 

@@ -22,7 +22,7 @@ def single(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="Projection keeps the rod's length to rounding at a loose tolerance; the figure shows other cures too.",
+        about="Projection keeps the rod's length to rounding at a loose tolerance; a figure compares corrections.",
         system=_pendulum(1),
         times=np.append(0, np.geomspace(0.1, 1000, 801)),
         rtol=1e-6,

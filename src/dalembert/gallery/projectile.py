@@ -74,8 +74,8 @@ def spiral(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "Two constraints, one of them in time, fix the motion: θ = 30 − t and r = e^(0.1θ). Integrated without a "
-            "drift cure, as in the paper, so that the errors ε₁ and ε₂ show what the bare equation does."
+            "Two constraints, one of them in time, determine the motion: θ = 30 − t and r = e^(0.1θ). It is integrated "
+            "without drift correction, as in the paper, so the errors ε₁ and ε₂ show the drift of the equation."
         ),
         source=f"{REVIEW}, section 8.1",
         system=system,
@@ -124,7 +124,7 @@ def spiral(name: str, title: str) -> Case:
             ),
             Picture(
                 "figure 5",
-                "Figure 5 of the review: errors without a drift cure",
+                "Figure 5 of the review: errors without drift correction",
                 "time t / s",
                 "ε₁ / m, ε₂ / (m/s)",
                 histories({"ε₁": _position_error, "ε₂": _velocity_error}),
@@ -143,9 +143,9 @@ def _polar_system() -> System:
 
 
 def _force_ratios(run: Trajectory) -> Any:
-    """The constraint force of the paper's equations, with mass matrix diag(m, m), over ours, at the end.
+    """Return the constraint force of the paper's equations, with M = diag(m, m), divided by ours, at the end.
 
-    Both accelerations are the same because two constraints on two coordinates leave nothing to the metric.
+    Both accelerations are the same, because two constraints on two coordinates determine the motion for any metric.
     """
     (r, theta), (rd, thetad) = run.q[-1], run.qd[-1]
     free = [r * thetad**2 - GRAVITY * np.sin(theta), (-2 * rd * thetad - GRAVITY * np.cos(theta)) / r]

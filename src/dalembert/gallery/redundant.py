@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A four-bar in space whose revolute joints are redundant where, and only where, they hold."""
+"""A four-bar in space whose revolute joints are redundant only where they are satisfied."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _spatial() -> System:
 
 
 def _pose(angle: Any) -> Any:
-    """B and C of the planar mechanism, C on the upper branch, from the angle of the crank."""
+    """Return B and C of the planar mechanism, C on the upper branch, from the angle of the crank."""
     B = CRANK * sp.Matrix([sp.cos(angle), sp.sin(angle)])
     to_D = sp.Matrix([BASE, 0]) - B
     far = sp.sqrt(to_D.dot(to_D))
@@ -88,14 +88,14 @@ def _pose(angle: Any) -> Any:
 
 
 def _start() -> tuple[list[float], list[float]]:
-    """B and C at the start, and their velocities."""
+    """Return B and C at the start, and their velocities."""
     angle = sp.Symbol("angle")
     place = _pose(angle)
     return [float(x) for x in place.subs(angle, ANGLE)], [float(x) * RATE for x in place.diff(angle).subs(angle, ANGLE)]
 
 
 def _difference(run: Trajectory) -> Any:
-    """B and C less those of the mechanism described by its crank's angle alone, a Lagrangian of one coordinate."""
+    """Return B and C minus those of the mechanism described by the angle of its crank alone."""
     theta = coordinates("theta")
     place = _pose(theta)
     speed = place.diff(t)

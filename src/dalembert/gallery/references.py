@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mechanisms whose numbers other programs publish: a heavy top (Exudyn), a four-bar linkage (SymPy)."""
+"""Mechanisms with results published by other programs: a heavy top (Exudyn), a four-bar linkage (SymPy)."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def heavy_top(name: str, title: str) -> Case:
     samples = (40, 400)
 
     def quaternions(run: Trajectory) -> Any:
-        """At both times; of the two signs that each may have, that of the reference."""
+        """Return the quaternion at both times, with the sign of the reference."""
         found = run.q[[*samples], 3:7]
         return found * np.sign(found[:, :1] * np.array(TOP_QUATERNIONS)[:, :1])
 
     return Case(
         name=name,
         title=title,
-        about="A fast top with the six freedoms of a body in space, held by its point. No Euler angles are needed.",
+        about="A fast top with the six degrees of freedom of a free body, held at a point. No Euler angles are needed.",
         source=HEAVY_TOP,
         system=mechanism.system,
         q0=q0,
@@ -103,13 +103,13 @@ def linkage(name: str, title: str) -> Case:
     q0, qd0 = start_of(mechanism)
 
     def bending(run: Trajectory) -> Any:
-        """Accelerations of the angles between the bars."""
+        """Return the accelerations of the angles between the bars."""
         return np.diff(run.acceleration[0, [2, 5, 8]], prepend=0)
 
     return Case(
         name=name,
         title=title,
-        about="Three uniform bars between two fixed pins, without weight: the speed of the crank changes all the same.",
+        about="Three uniform bars between two fixed pins, without gravity; the speed of the crank changes anyway.",
         source=LINKAGE,
         system=mechanism.system,
         q0=q0,
@@ -149,7 +149,7 @@ def _rate(column: int) -> Any:
 
 
 def linkage_mechanism() -> Mechanism:
-    """A chain from (l₁, 0) back to the origin."""
+    """Return a chain of bars from (l₁, 0) back to the origin."""
     base, *lengths = LINKAGE_LENGTHS
     pin, drift = np.array([base, 0.0]), np.zeros(2)
     bars: list[PlanarBody] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A rigid body described about a point P that is not its centre of mass, and held there."""
+"""A rigid body described about a fixed point P that is not its centre of mass."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def about_a_point(name: str, title: str) -> Case:
 
 
 def _rotation(angles: Any) -> Any:
-    """From body to world: about z by yaw, then y by pitch, then x by roll."""
+    """Return the rotation from body to world axes: about z by yaw, then y by pitch, then x by roll."""
     yaw, pitch, roll = angles
     return sp.rot_ccw_axis3(yaw) * sp.rot_ccw_axis2(pitch) * sp.rot_ccw_axis1(roll)
 
 
 def _spin(angles: Any) -> Any:
-    """Angular velocity in body axes."""
+    """Return the angular velocity in body axes."""
     _, pitch, roll = angles
     yawing, pitching, rolling = (angle.diff(t) for angle in angles)
     return sp.Matrix(
@@ -85,7 +85,7 @@ def _spin(angles: Any) -> Any:
 
 
 def _numbers_of(run: Trajectory) -> tuple[Any, Any, Any, Any]:
-    """Along a run: R (T, 3, 3), ω and its derivative α in body axes (T, 3), slopes of ω in the rates (T, 3, 3)."""
+    """Return R (T, 3, 3), ω and its derivative α in body axes (T, 3), and ∂ω/∂q̇ (T, 3, 3) along a trajectory."""
     angles = coordinates("psi theta phi")
     symbols = StateSymbols(angles)
     spin = _spin(angles)
@@ -106,7 +106,7 @@ def _spatial_mass() -> Any:
 
 
 def _mass_difference(run: Trajectory) -> Any:
-    """The mass matrix of the Lagrangian less that of (Rᵀ v_P, ω) = J q̇, at all times."""
+    """Return the mass matrix of the Lagrangian minus that of (Rᵀ v_P, ω) = J q̇, at all times."""
     system = about_a_point("", "").system
     entries = sp.lambdify(
         (system.symbols.q, sp.symbols(system.parameter_names, real=True)), system.symbols.plain(system.mass_matrix)
@@ -121,14 +121,14 @@ def _mass_difference(run: Trajectory) -> Any:
 
 
 def _reaction_difference(run: Trajectory) -> Any:
-    """The constraint force at P less Newton's m(a_P + α × c + ω × (ω × c)) − weight, with a_P = 0, in world axes."""
+    """Return the constraint force at P minus Newton's m(α × c + ω × (ω × c)) − weight, in world axes."""
     R, omega, alpha, _ = _numbers_of(run)
     body = MASS * (np.cross(alpha, CENTRE) + np.cross(omega, np.cross(omega, CENTRE)))
     return run.ideal_force[:, :3] - np.einsum("tij,tj->ti", R, body) - np.array([0, 0, MASS * G])
 
 
 def _moment_difference(run: Trajectory) -> Any:
-    """I_P α + ω × I_P ω less the moment of the weight about P, in body axes."""
+    """Return I_P α + ω × I_P ω minus the moment of the weight about P, in body axes."""
     R, omega, alpha, _ = _numbers_of(run)
     I_P = INERTIA - MASS * _cross(CENTRE) @ _cross(CENTRE)
     weight = np.einsum("tij,i->tj", R, np.array([0, 0, -MASS * G]))
@@ -152,6 +152,6 @@ def _reaction(k: int) -> Any:
 
 
 def _centre(run: Trajectory) -> tuple[Any, Any]:
-    """The centre of mass seen from the side: x and z."""
+    """Return the path of the centre of mass in the plane of x and z."""
     places = _numbers_of(run)[0] @ np.array([run.parameters[name] for name in ("c1", "c2", "c3")])
     return places[:, 0], places[:, 2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rigid bodies that roll on a plane, against published numbers: a disc, a coin, a ball on a turntable."""
+"""Rigid bodies that roll on a plane, compared with published results: a disc, a coin, a ball on a turntable."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TURNTABLE_ANALYTIC = (-0.14729368344833021, 0.5540236657005156, -0.2165849518288
 
 
 def disc_mechanism(angles: Any = (0, 0, 0), spin: Any = (0, 0, 0), gravity: Any = G) -> Mechanism:
-    """A uniform thin disc on a plane: yaw about z, lean about x, turn about its axle y; ω in its own axes."""
+    """Return a thin disc on a plane: yaw about z, lean about x, turn about its axle y; ω in body axes."""
     m, r = DISC["mass"], DISC["radius"]
     yaw, lean, _ = angles
     R, e = turned(*zip((Z, X, Y), angles, strict=True))
@@ -99,11 +99,11 @@ def disc(name: str, title: str) -> Case:
 
 
 def kane_rates(run: Trajectory, angles: Any) -> Any:
-    """q̇₁ to q̇₅ and u̇₁ to u̇₅ at the start of a run from given yaw, lean and turn of the disc."""
+    """Return q̇₁ to q̇₅ and u̇₁ to u̇₅ at the start of a trajectory, for given yaw, lean and turn of the disc."""
     u, du = own_spin(run)[0], own_spin_rate(run)[0]
 
     def rates(q: Any, u: Any) -> Any:
-        """Of yaw, lean, turn, and of the contact point."""
+        """Return the rates of yaw, lean and turn, and of the contact point."""
         s, c = np.sin(q[2]), np.cos(q[2])
         ahead, up = c * u[0] + s * u[2], c * u[2] - s * u[0]
         turn = u[1] - up * np.tan(q[1])
@@ -112,13 +112,13 @@ def kane_rates(run: Trajectory, angles: Any) -> Any:
 
     q = np.asarray(angles, float)
     first = rates(q, u)
-    tiny = 1e-30  # a complex step: exact
+    tiny = 1e-30  # complex-step derivative, exact to rounding
     second = rates(q + 1j * tiny * first[:3], u + 1j * tiny * du).imag / tiny
     return np.concatenate([first, du, second[3:]])
 
 
 def lean_frame(run: Trajectory) -> tuple[Any, Any, Any]:
-    """Lean (T,), and ω and its components' rates (T, 3), in axes that yaw and lean with the disc but do not turn."""
+    """Return lean (T,), ω and its components' rates (T, 3), in axes that yaw and lean with the disc but do not turn."""
     body = disc_mechanism().bodies[0]
     axes = body.axes_along(run.q)
     axle = axes[:, :, 1]
@@ -128,13 +128,13 @@ def lean_frame(run: Trajectory) -> tuple[Any, Any, Any]:
     spin = np.einsum("tij,tj->ti", axes, own_spin(run))
     rate = np.einsum("tij,tj->ti", axes, own_spin_rate(run))
     u = np.einsum("tij,tj->ti", own, spin)
-    # the axes turn with ω less the turn about the axle: what they see changes by that much
+    # the axes rotate with ω minus the rotation about the axle, which changes the components accordingly
     turning = np.stack([u[:, 0], u[:, 2] * np.tan(lean), u[:, 2]], axis=1)
     return lean, u, np.einsum("tij,tj->ti", own, rate) - np.cross(turning, u)
 
 
 def disc_imbalance(run: Trajectory, gravity: float = G) -> Any:
-    """ω̇ in the leaning axes less its closed form."""
+    """Return ω̇ in the leaning axes minus its closed form."""
     lean, (u1, u2, u3), rate = (part.T for part in lean_frame(run))
     r = DISC["radius"]
     first = (6 * u2 * u3 - u3**2 * np.tan(lean)) / 5 + 4 * gravity / (5 * r) * np.sin(lean)
@@ -164,7 +164,7 @@ def coin(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="A coin spun on its edge, one degree off the vertical: it soon leans over and runs about.",
+        about="A coin spun on its edge, one degree off the vertical, which soon leans over and rolls in curves.",
         source=EXUDYN,
         system=mechanism.system,
         q0=q0,
@@ -202,7 +202,7 @@ def coin(name: str, title: str) -> Case:
 def turntable(name: str, title: str) -> Case:
     r, rate, v = 0.05, 2.0, np.array([0.1, 0.2, 0])
     place = np.array([0.3, 0, 0])
-    slip = v - np.cross([0, 0, rate], place)  # ω × (−r z) makes up for it
+    slip = v - np.cross([0, 0, rate], place)  # compensated by ω × (−r z)
     table = Body("table", 1, (0.1, 0.1, 0.2), spin=(0, 0, rate))
     ball = Body(
         *("ball", 1, (0.4 * r**2,) * 3),
@@ -220,7 +220,7 @@ def turntable(name: str, title: str) -> Case:
     source = "closed form: Weckesser 1997; Morin, Harvard's problem of the week 21"
 
     def circled(time: Any) -> Any:
-        """v turns at 2Ω/7."""
+        """Return x and y; v rotates at 2Ω/7."""
         w = 2 * rate / 7
         s, c = np.sin(w * time), np.cos(w * time)
         return np.stack(
@@ -230,7 +230,7 @@ def turntable(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="The ball does not fly off: it goes round in a circle at two sevenths of the table's rate, wherever.",
+        about="The ball does not fly off: it circles at two sevenths of the table's rate, wherever it starts.",
         source=source,
         system=mechanism.system,
         q0=q0,

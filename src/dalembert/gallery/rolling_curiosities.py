@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rolling bodies that surprise: a rattleback, and a ball in an upright cylinder, which does not fall."""
+"""Rolling bodies with unexpected motions: a rattleback, and a ball in an upright cylinder, which does not fall."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dalembert.model.constraint import Constraint
 
 G = 9.81
 STONE_MASS, STONE_AXES = 1.0, np.array([0.2, 0.03, 0.02])
-# principal axes of inertia are not those of the ellipsoid: that makes it prefer one way round
+# the principal axes of inertia are not those of the ellipsoid, so one direction of rotation is preferred
 STONE_INERTIA = np.array([[2e-4, -5e-5, 0], [-5e-5, 1.6e-3, 0], [0, 0, 1.7e-3]])
 STONE_SPIN = np.array([0.01, -0.02, -5.0])
 
@@ -38,8 +38,8 @@ def rattleback(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "Half an ellipsoid would do: a stone whose mass does not lie along its axes. Spun the wrong way it begins "
-            "to rattle, stops, and turns round, although nothing but the ground touches it."
+            "An ellipsoidal stone whose principal axes of inertia are not its geometric axes. Spun the wrong way "
+            "it begins to rattle, stops, and reverses, although nothing but the ground touches it."
         ),
         source="Walker 1896; against Euler's equations about the centre of mass, in body axes",
         system=mechanism.system,
@@ -76,7 +76,7 @@ def stone_mechanism() -> Mechanism:
 
 
 def _euler(times: Any) -> Any:
-    """ω in body axes by Newton's and Euler's laws for the centre of mass, the contact force eliminated.
+    """Return ω in body axes by Newton's and Euler's laws for the centre of mass, the contact force eliminated.
 
     Notation: γ the vertical and ρ the contact point in body axes, v = −ω × ρ the velocity of the centre.
     """
@@ -100,7 +100,7 @@ def _euler(times: Any) -> Any:
 
 
 def _cross(a: Any, b: Any) -> Any:
-    """As NumPy's for two vectors, and ten times as quick."""
+    """Return the cross product, as NumPy's for two vectors, but ten times as fast."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
@@ -133,8 +133,8 @@ def cylinder(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "A ball that rolls round the inside of an upright tube does not spiral down: it bobs up and down √(2/7) "
-            "times per turn. This is why golf balls come out of the hole again."
+            "A ball that rolls round the inside of an upright tube does not spiral down: it oscillates vertically "
+            "√(2/7) times per turn. This is why golf balls come out of the hole again."
         ),
         source=source,
         system=mechanism.system,

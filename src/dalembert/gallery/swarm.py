@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Five robots that must follow an interaction law from a start that does not: with and without a stabilising term."""
+"""Five robots that follow an interaction law from inconsistent initial data, with and without a stabilising term."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def as_printed(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "The initial velocities violate the constraint. Equation 64 alone keeps β̇ = 0: the error stays where it "
-            "is, and the figure in the paper, where it falls below 0.01, cannot come from it."
+            "The initial velocities violate the constraint. Equation 64 alone keeps β̇ = 0: the error remains "
+            "constant, so the figure in the paper, where it falls below 0.01, cannot result from it."
         ),
         drift=None,
         checks=(Check("‖β‖ at all times", error, START, 1e-9, "β̇ = 0"),),
@@ -95,16 +95,16 @@ def _common() -> dict[str, Any]:
 
 
 def _gradient(d: Any) -> Any:
-    """∇G of one pair: attraction d, repulsion 0.5 d/‖d‖."""
+    """Return ∇G of one pair: attraction d, repulsion 0.5 d/‖d‖."""
     return d * (1 - sp.Rational(1, 2) / sp.sqrt(d.dot(d)))
 
 
 def _distances(run: Trajectory) -> Any:
-    """Between all pairs of robots, at all times."""
+    """Return the distances of all pairs of robots, at all times."""
     places = run.q.reshape(len(run), 5, 2)
     return np.stack([np.linalg.norm(places[:, i] - places[:, j], axis=1) for i in range(5) for j in range(i)])
 
 
 def error(run: Trajectory) -> Any:
-    """‖β‖, the constraints' residual at velocity level."""
+    """Return ‖β‖, the residual of the constraints at velocity level."""
     return np.linalg.norm(run.violation, axis=1)

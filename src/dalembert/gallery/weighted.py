@@ -17,7 +17,7 @@ from dalembert.verbs import motion
 
 FIRST, SECOND = 1.0, 1.1
 WEIGHTS = 1 / 0.1**2, 1 / 0.05**2
-"""Two readings of one acceleration, and the inverse squares of their standard deviations."""
+"""Two measurements of one acceleration, and the inverse squares of their standard deviations."""
 MEAN = (WEIGHTS[0] * FIRST + WEIGHTS[1] * SECOND) / sum(WEIGHTS)
 
 
@@ -40,8 +40,8 @@ def measured(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "ẍ was measured twice, as 1.00 ± 0.10 and 1.10 ± 0.05. No motion meets both; weighted least squares takes "
-            "the mean by the inverse variances, and says what is left over and how sure the answer is."
+            "ẍ was measured twice, as 1.00 ± 0.10 and 1.10 ± 0.05. No motion satisfies both; weighted least squares "
+            "weights them by the inverse variances, and reports the residuals and the covariance of the result."
         ),
         source="Udwadia, Kalaba & Eun 1997, equations 37 and 38",
         system=system,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constraints that change abruptly: velocities can follow, by an impulse; positions cannot."""
+"""Jumps and kinks of the constraints: their detection, and the impulse by which velocities follow a jump."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from dalembert.levels import STATE_LEVELS
 from dalembert.tolerances import RANK_TOLERANCE
 
 FARTHEST = 1e-10
-"""Distance ahead of where steps have shrunk to nothing at which a jump is looked for, as a part of the time left."""
+"""Longest time ahead of a stalled integration that is searched for a jump, relative to the time left. Smooth terms do
+not change visibly over such a time, and sixteen digits of time still resolve it."""
 
 
 class Jump(NamedTuple):
@@ -39,9 +40,10 @@ def impulse_work(dynamics: Dynamics, jump: Jump, p: Any) -> Floats:
 
 
 def across(dynamics: Dynamics, y: Floats, before: float, after: float, p: Any) -> tuple[Floats, list[str], str]:
-    """The state after a jump between two neighbouring times, what to note, and why there is none, if so.
+    """Return the state after a jump between two neighbouring times, notes, and the reason if there is no such state.
 
-    Velocities change by the smallest amount in the mass metric, which is what an ideal impulse of the constraints does.
+    Velocities change by the smallest amount in the mass metric, which is the effect of an ideal impulse of the
+    constraints. No impulse can make positions jump.
     """
     q, qd = np.split(y, 2)
     jumped = {level: _jumped(dynamics, q, qd, before, after, p, level) for level in STATE_LEVELS}
@@ -69,7 +71,7 @@ def across(dynamics: Dynamics, y: Floats, before: float, after: float, p: Any) -
 def _jumped(
     dynamics: Dynamics, q: Floats, qd: Floats, before: float, after: float, p: Any, level: str
 ) -> dict[str, float]:
-    """By how much each constraint jumps that is violated afterwards and was not before, by name."""
+    """Return the jumps of the constraints that are satisfied before and violated afterwards, by name."""
     terms = [terms_at(dynamics, q, qd, np.asarray(t), p) for t in (before, after)]
     was, is_ = (violated_rows(one, q, qd)[level] for one in terms)
     residuals = [np.asarray(getattr(one, level)) for one in terms]
@@ -78,13 +80,14 @@ def _jumped(
 
 
 def contradiction_at(dynamics: Dynamics, y: Floats, t: float, p: Any) -> str:
-    """Which redundant constraint does not hold any more where a motion has ended, in words; empty if all do."""
+    """Return a message that names a redundant constraint violated at the end of a motion; empty if there is none."""
     if dynamics.machine_code is None or not np.isfinite(y).all():
         return ""
     q, qd = np.split(y, 2)
     used = rows_for(dynamics, y, t, np.array([float(value) for value in p]))
     terms = terms_at(dynamics, q, qd, np.asarray(t), p)
     off = violated_rows(terms, q, qd)
+    # if a row in use is violated as well, drift is the cause, and no contradiction follows
     rows = [k for k in np.flatnonzero(off["position"] | off["velocity"]) if k not in used]
     if not rows or (off["position"] | off["velocity"])[list(used)].any():
         return ""
@@ -97,9 +100,10 @@ def contradiction_at(dynamics: Dynamics, y: Floats, t: float, p: Any) -> str:
 
 
 def kink_ahead(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> str:
-    """Which constraint has a kink just ahead of where steps have shrunk to nothing, in words; empty if none has.
+    """Return a message that names a constraint with a kink just ahead of a stalled integration; empty if there is none.
 
-    Along a straight path the residual of a smooth constraint grows like a power of time, that of a kink at once.
+    Along a straight path the residual of a smooth constraint grows at least linearly in time. Beyond a jump or kink it
+    is large at once, so it is nearly the same at two different times ahead.
     """
     q, qd = np.split(y, 2)
     if not np.isfinite(y).all():
@@ -126,22 +130,23 @@ def _kinked(dynamics: Dynamics, rows: NDArray[np.bool_]) -> str:
 
 
 BESIDE = 4.0
-"""How far beside the last states a kink is looked for, in how far these are apart."""
+"""Distance from the last state at which a kink is searched for, relative to the spread of the last states."""
 
 SUDDEN = 1e-3
-"""Change of a row, relative to its length, over such a distance that is none of a smooth constraint."""
+"""Change of a row over that distance, relative to its length, that a smooth constraint does not show."""
 
 
 def kink_beside(dynamics: Dynamics, states: Floats, t: float, p: Any) -> str:
-    """Which constraint has a jump or a kink next to states (k, 2n) that lead nowhere, in words; empty if none has.
+    """Return a message that names a constraint with a jump or kink near stalled states (k, 2n); empty if there is none.
 
-    Where a motion is pressed into a kink, steps keep to one side of it: it is found by going a little to both sides.
-    What is smooth changes four times as much over four times the distance, a kink as much.
+    When the forces press a motion into a kink, the steps stay on one side of it, so both sides are sampled. Over four
+    times the distance a smooth term changes four times as much; across a kink the change is the same.
     """
     q, qd = np.split(states[-1], 2)
     if not dynamics.constraints or not np.isfinite(states).all():
         return ""
     sides = BESIDE * np.ptp(states[:, : len(q)], axis=0)
+    # states that agree to rounding have no spread: then the distance is a few units in the last place
     sides = np.maximum(sides, 16 * np.spacing(np.maximum(np.abs(q), np.abs(q).max(initial=0.0) * 1e-3)))
     kinked = np.zeros(len(dynamics.constraints), bool)
     for i in np.flatnonzero(sides):
@@ -161,13 +166,13 @@ def _change(name: str, one: Terms, other: Terms) -> Floats:
 
 
 def find_abrupt_change(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> float | None:
-    """A time just after t, where steps have shrunk to nothing, by which time has changed a constraint; None if none."""
+    """Return a time just after t, where integration has stalled, at which a constraint has jumped; None if none has."""
     q, qd = np.split(y, 2)
     ahead = 16 * np.spacing(max(abs(t), abs(end - t)))
     while np.isfinite(y).all() and ahead <= FARTHEST * (end - t):
         for level in STATE_LEVELS:
             near, far = (_jumped(dynamics, q, qd, t, t + part * ahead, p, level) for part in (0.25, 1.0))
-            # what changes smoothly changes four times as much in four times the time
+            # a smooth residual changes four times as much in four times the time
             if any(near.get(name, 0.0) > size / 2 for name, size in far.items()):
                 return t + ahead
         ahead *= 4

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bifurcations that a run has stepped across: places where the constraints lose rank between two steps.
+"""Detection of bifurcations inside steps: configurations where the constraints lose rank between two steps.
 
-Where steps are long enough to lie on both sides, nothing shows at either end. But the rows change their orientation:
-det(A(t) A(t')ᵀ) is positive for states close to one another, and negative across a place where rank is lost, however
-close to it they are. Rows that only turn, by more than a right angle during a step, do not pass that test.
+A step that crosses such a configuration may look regular at both ends. But the rows change their orientation:
+det(A(t) A(t')ᵀ) is positive for neighbouring states, and negative across a loss of rank, however close the two states
+are. Rows that merely rotate by more than a right angle during a step are told apart by refining the interval.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from dalembert.integration.native_steps import NativeSteps, native_of
 from dalembert.integration.step_monitor import DoubtfulStep, turned
 
 PARTS = 33
-"""Times looked at within a step, and again between the two of them where the orientation changes."""
+"""Samples of the orientation within a step, and within each interval in which it changes."""
 
 REFINEMENTS = 4
-"""How often: the place is then known to a millionth of a step."""
+"""Levels of that subdivision, which locate a bifurcation to a millionth of a step."""
 
 MOST_TIMES = 5
-"""Bifurcations that are named one by one."""
+"""Largest number of bifurcations whose times are listed in a note."""
 
 
 def crossing_notes(dynamics: Dynamics, method: Method, path: Path, p: Any) -> list[str]:
-    """That the motion went through bifurcations of the constraints, if it did."""
+    """Return a note if the motion crossed bifurcations of the constraints."""
     times = crossings(dynamics, method, path, p)
     if not times:
         return []
@@ -59,24 +59,24 @@ def crossings(dynamics: Dynamics, method: Method, path: Path, p: Any) -> list[fl
 
 
 def _native_steps(dynamics: Dynamics, method: Method, p: Floats) -> NativeSteps:
-    """Compiled steps that retrace those of another integrator between their ends."""
+    """Return a compiled integrator that repeats the steps of another one."""
     drift = method.drift if method.drift.in_machine_code else Projection()
     return NativeSteps(dynamics, drift, p, method.rtol, method.atol)
 
 
 def _within_step(steps: NativeSteps, step: DoubtfulStep) -> list[float]:
-    """When rank is lost within a step; never if the rows only turn."""
+    """Return the times at which rank is lost within a step; there are none if the rows merely rotate."""
     steps.begin(step.y, step.start)
     settings = steps.settings(step.start, step.end, len(step.y))
 
     def changes(first: float, last: float) -> list[tuple[float, float]]:
-        """Between which times the orientation changes."""
+        """Return the intervals in which the orientation changes."""
         times = np.linspace(first, last, PARTS)
         states, *_ = steps.engine.sample(
             np.full(PARTS, step.start), np.tile(step.y, (PARTS, 1)), times, steps.p, settings
         )
         if not np.isfinite(states).all():
-            return [(first, last)]
+            return [(first, last)]  # the equations break down inside: the whole interval counts
         found = np.flatnonzero(turned(native_of(steps.dynamics).rows_of_many(states, times, steps.p)[:, step.rows]))
         return [(float(times[k]), float(times[k + 1])) for k in found]
 
@@ -84,7 +84,7 @@ def _within_step(steps: NativeSteps, step: DoubtfulStep) -> list[float]:
 
 
 def _refined(changes: Callable[[float, float], list[tuple[float, float]]], begin: float, end: float) -> list[float]:
-    """The middles of the shortest spans in which something changes."""
+    """Return the midpoints of the intervals with a change, after all refinements."""
     spans = changes(begin, end)
     for _ in range(REFINEMENTS - 1):
         spans = [finer for span in spans for finer in changes(*span)]

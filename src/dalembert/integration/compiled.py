@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions of a system compiled by JAX, each kept by the system and gone with it."""
+"""JAX-compiled functions of a system, cached on the system so that they are freed together with it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from dalembert.lazy_jax import refuse_forked_process
 from dalembert.stabilisation import Gains
 
 SOON_READY = {"xla_backend_optimization_level": 0}
-"""For what runs once or a few times, so that compiling is nearly all that it costs: it is ready in half the time."""
+"""Compiler options for programs that run only a few times: without optimisation they compile in half the time."""
 
 
 def kept_by_dynamics(options: dict[str, Any] | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile functions whose first argument is ``Dynamics``; arrays among the others are traced, the rest is fixed.
+    """Compile functions whose first argument is ``Dynamics``; array arguments are traced, all others are static.
 
-    JAX keeps the programs of a function as long as that function lives. A function of the module would keep those of
-    every system that ever was, until the process runs out of memory maps; so it is made anew for each system.
+    JAX keeps the programs of a function for the lifetime of that function. A module-level function would keep the
+    programs of every system, until the process runs out of memory maps; so each system gets a function of its own.
     """
 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,12 +47,12 @@ def kept_by_dynamics(options: dict[str, Any] | None = None) -> Callable[[Callabl
 def _for_one_system(
     function: Callable[..., Any], dynamics: Dynamics, tree: Any, traced: tuple[bool, ...], fixed: tuple[Any, ...]
 ) -> Callable[..., Any]:
-    """The function of arrays alone; it does not keep the system alive, which keeps it."""
+    """Return a function of the array arguments; a weak reference avoids a cycle with the system that caches it."""
     system = weakref.ref(dynamics)
 
     def program(*arrays: Any) -> Any:
-        given = iter(arrays)
-        leaves = [next(given) if is_traced else leaf for leaf, is_traced in zip(fixed, traced, strict=True)]
+        remaining = iter(arrays)
+        leaves = [next(remaining) if is_traced else leaf for leaf, is_traced in zip(fixed, traced, strict=True)]
         return function(system(), *jax.tree.unflatten(tree, leaves))
 
     return program
@@ -60,7 +60,7 @@ def _for_one_system(
 
 @kept_by_dynamics()
 def compiled_terms(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
-    """The terms at one state."""
+    """Return the terms of the equation of motion at one state."""
     return dynamics.terms(q, qd, t, p)
 
 
@@ -68,5 +68,5 @@ def compiled_terms(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms
 def compiled_answer(
     dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation, gains: Gains | None = None
 ) -> ConstrainedMotion:
-    """The answer at one state."""
+    """Return the constrained motion at one state."""
     return dynamics.answer(q, qd, t, p, formulation, gains)

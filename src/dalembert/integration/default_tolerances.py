@@ -22,7 +22,7 @@ COARSE = 1e3
 
 
 def with_tolerances(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> Method:
-    """The method with an absolute tolerance for every component of the state, if it has none."""
+    """Return the method with an absolute tolerance for every component of the state, unless the user set one."""
     if method.atol is not None:
         return method
     native = dynamics.native

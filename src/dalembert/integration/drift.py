@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Drift(ABC):
-    """A cure works through the accelerations (``gains``), by a projection after each step, by both, or not at all.
+    """A drift cure: it acts on the accelerations (``gains``), by a projection after each step, by both, or not at all.
 
-    A cure that needs another correction after each step overrides ``correct``; machine code is not used for it.
+    A cure that needs another correction after each step overrides ``correct``; the general integrator is used for it.
     """
 
     @abstractmethod
     def gains(self) -> Gains | None:
-        """Stabilising rates for the constraint equations, if any."""
+        """Return the stabilising gains of the constraint equations, or None."""
 
     @property
     def projections(self) -> int:
@@ -39,23 +39,23 @@ class Drift(ABC):
         return type(self).correct is Drift.correct
 
     def correct(self, dynamics: Dynamics, q: Array, qd: Array, t: Any, p: Any, rows: Any) -> tuple[Array, Array]:
-        """The state after a step, projected onto the constraints if the cure does that."""
+        """Return the state after a step, projected onto the constraints if the cure does so."""
         if not self.projections:
             return q, qd
         engine, levels = dynamics.engine, dynamics.levels
-        # loops rather than repetition: each step is compiled once
+        # a loop rather than repeated calls, so that the Gauss–Newton step is compiled once
         if "position" in levels:
             q = lax.fori_loop(0, self.projections, lambda _, x: x + engine.position_step(x, qd, t, p, rows), q)
-        if "velocity" in levels:  # ψ need not be linear in the velocities
+        if "velocity" in levels:  # ψ need not be linear in the velocities: iterate
             qd = lax.fori_loop(0, self.projections, lambda _, v: v + engine.velocity_step(q, v, t, p, rows), qd)
-        elif "position" in levels:  # φ̇ is: one step is exact
+        elif "position" in levels:  # φ̇ is linear in the velocities: one step is exact
             qd = qd + engine.velocity_step(q, qd, t, p, rows)
         return q, qd
 
 
 @dataclass(frozen=True)
 class NoCure(Drift):
-    """Leave the drift alone; what ``drift=None`` means."""
+    """No drift cure; this is the meaning of ``drift=None``."""
 
     def gains(self) -> Gains | None:
         return None
@@ -65,8 +65,8 @@ class NoCure(Drift):
 class Baumgarte(Drift):
     """Make violations decay: φ̈ + 2α φ̇ + β² φ = 0 at position level, ψ̇ + α ψ = 0 at velocity level.
 
-    With β = α a violation decays like e^(−αt) at both levels. Large rates make the equations stiff. What a run reports
-    of accelerations and forces is that of this equation, stabilising terms included.
+    With β = α a violation decays like e^(−αt) at both levels. Large gains make the equations stiff. The accelerations
+    and forces of a run are those of this equation, stabilising terms included.
     """
 
     alpha: float
@@ -84,10 +84,10 @@ class Baumgarte(Drift):
 
 @dataclass(frozen=True)
 class Projection(Drift):
-    """After every step, move to the constraints along the shortest way in the mass metric: positions, then velocities.
+    """Project the state onto the constraints after every step, in the mass metric: positions, then velocities.
 
-    Each iteration is one Gauss–Newton step and squares the violation, so that two of them take anything an adaptive
-    step leaves behind to rounding level. Works with every solver.
+    Each iteration is one Gauss–Newton step and squares the violation, so that two iterations reduce the violation left
+    by an adaptive step to rounding. Projection works with every solver.
     """
 
     iterations: int = 2
@@ -105,14 +105,14 @@ class Projection(Drift):
 
 
 def drift_notes(drift: Drift) -> tuple[str, ...]:
-    """What a reader of a run's forces should know about its drift cure."""
+    """Return notes on how a drift cure affects the reported forces."""
     if drift.gains() is None:
         return ()
     return ("Accelerations, constraint forces and multipliers include Baumgarte's stabilising terms.",)
 
 
-def _require_number(given: Any, argument: str) -> None:
-    """Raise unless it is one real number."""
-    real = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
-    if not (real and np.isfinite(given)):
-        raise InputError(f"`{argument}` must be one finite number, the same for all constraints; got {given!r}.")
+def _require_number(value: Any, argument: str) -> None:
+    """Raise an error unless the value is one finite real number."""
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not (real and np.isfinite(value)):
+        raise InputError(f"`{argument}` must be one finite number, the same for all constraints; got {value!r}.")

@@ -15,11 +15,11 @@ from dalembert.integration.method import Method, split_state
 from dalembert.integration.state_answer import answer_at, trouble_at
 
 SO_FAR = " The motion so far is in `error.trajectory`."
-"""Where to look after a single run; the members of an ensemble have no such object."""
+"""Pointer to the partial result of a single run; ensemble members have no such object."""
 
 
 def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> str:
-    """The message for a run that ended before t1."""
+    """Return the error message for a run that ended before t1."""
     t = float(path.t[-1])
     if path.refusal:
         return f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}: {path.refusal}{SO_FAR}"
@@ -33,7 +33,7 @@ def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> st
 
 
 IMPLICIT = "pass an implicit solver, `solver=diffrax.Kvaerno5()`"
-"""Advice for a single run; the members of an ensemble have no such argument."""
+"""Advice for a single run; ensembles have no such argument."""
 
 
 def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q: Any, qd: Any) -> str:

@@ -29,13 +29,17 @@ from dalembert.integration.method import (
 from dalembert.integration.time_segments import Segment
 from dalembert.lazy_jax import refuse_forked_process
 from dalembert.native.dormand_prince import DORMAND_PRINCE
+from dalembert.tolerances import ROUNDING
 
 BATCH_STEPS = 512
-"""Steps in one stretch; a longer run goes on with the next one, showing progress in between."""
+"""Steps in one batch; a longer run continues with the next batch and updates the progress bar in between."""
+
+LEAST_STEP = ROUNDING
+"""Shortest step, relative to the span: below it, rounding of the time itself dominates the step."""
 
 
 def solver_of(method: Method) -> diffrax.AbstractSolver[Any]:
-    """The solver asked for, or else the method that machine code takes its steps by."""
+    """Return the requested solver, by default the method of the compiled integrator for adaptive or fixed steps."""
     tableau = method.tableau
     if tableau is None:
         return _with_tolerances(method.solver, method)
@@ -43,12 +47,12 @@ def solver_of(method: Method) -> diffrax.AbstractSolver[Any]:
 
 
 def _with_tolerances(solver: Any, method: Method) -> Any:
-    """The solver with its root finder's tolerances filled in, which ``diffeqsolve`` does only for adaptive steps."""
+    """Return the solver with its root finder's tolerances set, which ``diffeqsolve`` does only for adaptive steps."""
     if isinstance(solver, diffrax.AbstractWrappedSolver):
         return eqx.tree_at(lambda s: s.solver, solver, _with_tolerances(solver.solver, method))
     if not isinstance(solver, diffrax.AbstractImplicitSolver):
         return solver
-    # one number for all components: root finders take no more
+    # root finders accept only one tolerance for all components
     controller = diffrax.PIDController(rtol=method.rtol, atol=jnp.min(jnp.asarray(method.atol)))
     for attribute in ("rtol", "atol", "norm"):
         value = getattr(solver.root_finder, attribute)
@@ -62,12 +66,12 @@ def _with_tolerances(solver: Any, method: Method) -> Any:
 
 
 def general_batch(dynamics: Dynamics, method: Method, y: Floats, t: float, segment: Segment, p: Any) -> StepBatch:
-    """Up to ``BATCH_STEPS`` steps from a state towards the end of a segment."""
+    """Take up to ``BATCH_STEPS`` steps from a state towards the end of a segment."""
     refuse_forked_process()
     method = replace(method, max_step=min(method.max_step, segment.max_step))
     numbers = (jnp.asarray(x) for x in (y, t, segment.end))
     found = jax.tree.map(np.asarray, _solve(dynamics, *strip_tolerances(method, BATCH_STEPS), *numbers, p))
-    # diffrax keeps the step at which it gives up, whatever its error
+    # diffrax records the step at which it stops, however large its error
     accepted = max(int(found.accepted) - int(found.shrunk | found.record.moved_far), 0)
     record, changed_at = found.record, float(found.record.changed_at)
     return StepBatch(
@@ -98,7 +102,7 @@ class _Solved(NamedTuple):
 
 
 def guarded(dynamics: Dynamics, method: Method) -> GuardedSolver:
-    """The solver of a method, made to watch the constraints."""
+    """Return the solver of a method, wrapped to check the constraints at each step."""
     tolerances = None if method.step is not None else (jnp.asarray(method.rtol), jnp.asarray(method.atol))
     strict = not method.formulation.compromises
     fixed = method.step is not None
@@ -108,8 +112,8 @@ def guarded(dynamics: Dynamics, method: Method) -> GuardedSolver:
 @kept_by_dynamics()
 def _solve(dynamics: Dynamics, shape: Method, numbers: Tolerances, y0: Array, t0: Any, t1: Any, p: Any) -> _Solved:
     method = restore_tolerances(shape, numbers)
-    watch: Watch = dynamics.engine.watch(*split_state(y0), t0, p)
-    # the function that `diffeqsolve` compiles, since that would keep the system for as long as the process lives
+    selection: Watch = dynamics.engine.watch(*split_state(y0), t0, p)
+    # the undecorated function: the compiled `diffeqsolve` would keep the system alive until the process ends
     solution = diffrax.diffeqsolve.__wrapped__(  # pyright: ignore
         vector_field(dynamics, method.formulation, method.drift),
         guarded(dynamics, method),
@@ -117,7 +121,7 @@ def _solve(dynamics: Dynamics, shape: Method, numbers: Tolerances, y0: Array, t0
         t1=t1,
         dt0=method.step,
         y0=y0,
-        args=(p, watch),
+        args=(p, selection),
         stepsize_controller=_controller(method, t1 - t0),
         saveat=diffrax.SaveAt(steps=True, solver_state=True),
         max_steps=method.max_steps,
@@ -132,7 +136,7 @@ def _solve(dynamics: Dynamics, shape: Method, numbers: Tolerances, y0: Array, t0
         solution.result == ended.successful,
         solution.result == ended.max_steps_reached,
         solution.result == ended.dt_min_reached,
-        watch.valid,
+        selection.valid,
         solution.solver_state[1],
     )
 
@@ -140,7 +144,7 @@ def _solve(dynamics: Dynamics, shape: Method, numbers: Tolerances, y0: Array, t0
 def _controller(method: Method, span: Any) -> diffrax.AbstractStepSizeController[Any, Any]:
     if method.step is not None:
         return diffrax.ConstantStepSize()
-    # Below this step time itself no longer resolves the motion: better to stop and say so.
+    # `force_dtmin=False` ends the integration at the shortest step, so that the cause can be reported
     return diffrax.PIDController(
-        rtol=method.rtol, atol=method.atol, dtmin=1e-14 * span, dtmax=method.max_step, force_dtmin=False
+        rtol=method.rtol, atol=method.atol, dtmin=LEAST_STEP * span, dtmax=method.max_step, force_dtmin=False
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the general integrator can go on where the compiled one takes no step.
+"""Decisions on handing over to the general integrator when the compiled one takes no step.
 
-It is there for singular configurations, where it keeps more digits. Everywhere else it could only fail in turn, after
-seconds of compiling. So what it would find is found here, by NumPy at the state itself.
+The general integrator keeps more digits at singular configurations. Everywhere else it would fail as well, after
+seconds of compilation. These functions find the cause of such a failure beforehand, with NumPy at a single state.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from dalembert.native.elimination import CLEARLY_INDEPENDENT, CLEARLY_POSITIVE
 from dalembert.violation import START_TOLERANCE, own_size
 
 MARGIN = 10.0
-"""Factor by which a state must exceed the limits of the compiled integrator not to be close to them."""
-
+"""Factor by which the pivots at a state must exceed the limits of the compiled integrator to be well conditioned."""
 
 AHEAD = (1e-12, 1e-9, 1e-6)
-"""How far ahead it is looked, as parts of the time so far."""
+"""Times ahead at which the equations are examined, relative to the time integrated so far."""
 
 
 def is_stuck(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, so_far: float) -> bool:
-    """Whether no step is short enough although the equations are well conditioned: nobody can take one then.
+    """Return whether no integrator can take a step: no step is short enough although M and A are well conditioned.
 
-    Just ahead they must be so as well, or have no solution at all; a row that is about to vanish still has a direction.
+    The equations are examined just ahead of the state too, since a row that is about to vanish still has a direction.
+    There they must be well conditioned as well, or have no solution at all.
     """
     q, qd = np.split(y, 2)
     for ahead in (0.0, *(part * so_far for part in AHEAD)):
@@ -50,19 +50,19 @@ def is_stuck(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, so_fa
 
 
 def trouble_ahead(dynamics: Dynamics, y: Floats, t: float, so_far: float, p: Any) -> str:
-    """What is wrong with the equations just ahead of a state, in words; empty if nothing is."""
+    """Return a message on what invalidates the equations just ahead of a state; empty if nothing does."""
     q, qd = np.split(y, 2)
     if not answers_by_numpy(dynamics) or not np.isfinite(y).all():
         return ""
     for ahead in (part * so_far for part in AHEAD):
-        found = _without_solution(terms_at(dynamics, q + ahead * qd, qd, t + ahead, p))
-        if found:
-            return f"just ahead {found}"
+        reason = _without_solution(terms_at(dynamics, q + ahead * qd, qd, t + ahead, p))
+        if reason:
+            return f"just ahead {reason}"
     return ""
 
 
 def _without_solution(terms: Terms) -> str:
-    """Why the equations have no solution whatever the constraints are, in words; empty if they have one."""
+    """Return why the equations have no solution whatever the constraints are; empty if they have one."""
     for name, values in zip(
         ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs"), terms, strict=False
     ):
@@ -76,7 +76,7 @@ def _without_solution(terms: Terms) -> str:
 
 
 def has_no_answer(dynamics: Dynamics, method: Method, y: Floats, t: float, p: Any) -> bool:
-    """Whether there is no valid acceleration at a state, so that nobody can take a step from there."""
+    """Return whether a state has no valid acceleration, so that no integrator can take a step from it."""
     if not answers_by_numpy(dynamics) or not np.isfinite(y).all():
         return False
     q, qd = np.split(y, 2)
@@ -87,7 +87,7 @@ def has_no_answer(dynamics: Dynamics, method: Method, y: Floats, t: float, p: An
 
 
 def _well_conditioned(native: NativeSteps, terms: Terms) -> bool:
-    """Whether M and the rows in use are far from singular."""
+    """Return whether M and the rows in use are far from singular."""
     M, A = np.asarray(terms.M), np.asarray(terms.A)[list(native.rows)]
     if np.linalg.eigvalsh(in_units(M, own_units(M)))[0] < MARGIN * CLEARLY_POSITIVE:
         return False
@@ -95,33 +95,33 @@ def _well_conditioned(native: NativeSteps, terms: Terms) -> bool:
     lengths = np.linalg.norm(B, axis=1)
     if not len(B) or not (lengths > 0).all():
         return not len(B)
-    # the square of the smallest singular value is a lower bound of the pivots that the compiled integrator looks at
+    # the square of the smallest singular value is a lower bound of the pivots that the compiled integrator checks
     smallest = np.linalg.svd(B / lengths[:, None], compute_uv=False)[-1]
     return bool(smallest**2 > MARGIN * CLEARLY_INDEPENDENT)
 
 
-LOOKS = 10.0 ** np.arange(-6, 1)
-"""How far ahead it is asked whether the constraints can still hold, in usual steps."""
+DISTANCES_AHEAD = 10.0 ** np.arange(-6, 1)
+"""Times ahead at which the constraints are tested for a common solution, in units of the usual step."""
 
 BISECTIONS = 16
-"""How often the time from which they cannot is halved."""
+"""Bisections that locate the last time with a common solution: to five digits of the interval."""
 
 ITERATIONS, DAMPING = 200, 1e-3
-"""Of Levenberg and Marquardt's method, and the damping it starts with, relative to the squared Jacobian."""
+"""Most iterations of the Levenberg–Marquardt method, and its initial damping relative to the trace of JᵀJ."""
 
 SMALL_GAIN = 1e-3
-"""Relative decrease of the residuals by a step below which they count as smallest, if they are stationary too."""
+"""Relative decrease of the residuals per iteration below which a stationary point counts as the minimum."""
 
 STATIONARY = 1e-3
-"""Where residuals are as small as they can be, their gradient is this part of what it would be elsewhere."""
+"""A point is stationary when the gradient is less than this fraction of |J| |r|, its size at a general point."""
 
-
-PART = 1e-2
-"""Residuals larger than this part of the largest one belong to constraints that exclude each other."""
+NAMED_RESIDUAL = 1e-2
+"""Constraints whose residual exceeds this fraction of the largest one are named as excluding each other."""
 
 
 class _Compromise(NamedTuple):
-    """Coordinates (n,) at which the residuals (k,) of the constraints are smallest; whether they vanish there."""
+    """Coordinates (n,) with the smallest residuals (k,) of the constraints, and whether they solve the constraints or
+    are a stationary point of the residuals."""
 
     q: Floats
     residual: Floats
@@ -130,18 +130,19 @@ class _Compromise(NamedTuple):
 
 
 def excluded_ahead(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, usual: float, end: float) -> str:
-    """Which constraints exclude each other just ahead of a state, in words; empty if none do.
+    """Return a message that names constraints without a common solution just ahead of a state; empty if there are none.
 
-    Prescribed motions can lead out of the reach of a mechanism: then no coordinates satisfy all constraints any more.
-    ``usual`` is the length of the steps before.
+    A prescribed motion can leave the reach of a mechanism: then no coordinates satisfy all constraints any more.
+    ``usual`` is the length of the previous steps.
     """
     rows, p = [k for k in native.rows if dynamics.levels[k] == "position"], native.p
     q, qd = np.split(y, 2)
     now, later = (np.asarray(terms_at(dynamics, q, qd, s, p).position) for s in (t, t + usual))
+    # only constraints that depend on time explicitly can lose their common solution
     if len(rows) < 2 or not np.isfinite(y).all() or np.array_equal(now, later):
         return ""
     possible = t
-    for ahead in LOOKS * usual:
+    for ahead in DISTANCES_AHEAD * usual:
         if t + ahead > end:
             break
         found = _compromise(dynamics, q, qd, t + ahead, p, rows)
@@ -149,9 +150,9 @@ def excluded_ahead(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float,
             possible, q = t + ahead, found.q
             continue
         if not found.is_stationary:
-            break
+            continue  # close to the limit the search converges slowly; farther ahead it tells
         limit = _last_possible(dynamics, q, qd, (possible, t + ahead), p, rows)
-        large = np.abs(found.residual) > PART * np.abs(found.residual).max()
+        large = np.abs(found.residual) > NAMED_RESIDUAL * np.abs(found.residual).max()
         names = [f"`{dynamics.constraints[rows[k]]}`" for k in np.flatnonzero(large)]
         return (
             f"{' and '.join(names)} must be possible together; beyond t = {limit:.6g} they exclude each other: no "
@@ -164,6 +165,7 @@ def excluded_ahead(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float,
 def _last_possible(
     dynamics: Dynamics, q: Floats, qd: Floats, between: tuple[float, float], p: Any, rows: list[int]
 ) -> float:
+    """Return the last time in an interval at which the constraints have a common solution, by bisection."""
     early, late = between
     for _ in range(BISECTIONS):
         middle = (early + late) / 2
@@ -173,7 +175,7 @@ def _last_possible(
 
 
 def _compromise(dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any, rows: list[int]) -> _Compromise:
-    """The smallest residuals at position level near given coordinates, by Levenberg and Marquardt's method."""
+    """Minimise the residuals at position level from given coordinates by the Levenberg–Marquardt method."""
 
     def at(q: Floats) -> tuple[Floats, Floats]:
         terms = terms_at(dynamics, q, qd, t, p)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Integrate compiled dynamics in time, batch by batch, so that nothing is lost when a run fails or is interrupted."""
+"""Integration of a system in time, batch by batch, so that all steps are kept when a run fails or is interrupted."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from dalembert.integration.step_monitor import StepMonitor
 from dalembert.integration.time_segments import MOST_EVENTS, Segment, segments_of, with_stops
 
 NATIVE_BATCH = 16384
-"""Steps of machine code between two looks at the clock."""
+"""Compiled steps per batch; between batches the progress bar is updated and the steps are examined."""
 
 FIRST_BATCH = 256
-"""The same at first, since most runs need no more: room for steps is not free."""
+"""Steps of the first batch: most runs need no more, and memory for steps takes time to allocate."""
 
 WATCHED_BATCH = 64
-"""The same where somebody watches for the step to stop at: those beyond it are wasted."""
+"""Steps per batch when a watch may stop the run: the steps beyond the stop are wasted."""
 
 RECENT = 1024
-"""Steps that are kept in any case: what continues a motion through a singular position looks back at them."""
+"""Last steps that are always kept: the crossing of a singular position is extrapolated from them."""
 
 LAST_STEPS = (64, 256, 1024)
-"""Steps at the end of a batch at whose pace it must be possible to finish; else a kink is looked for where they are."""
+"""Numbers of last steps whose pace is examined: if the run cannot finish at that pace, a kink is searched for."""
 
 KINK_STEPS = (1e-7, 1e-9, 1e-11, 1e-13)
 """Lengths of steps across a kink of the forces, as parts of the run: the longest that stays within a tolerance."""
@@ -51,7 +51,7 @@ MOST_KINKS = 100
 """Kinks of the forces that are crossed in one run; a force that jumps at every step is not resolved by any."""
 
 STAGNANT = 1e-9
-"""The part of the run that a full batch of steps must cover."""
+"""The fraction of the run that a full batch of steps must cover: at a slower pace no limit on steps is ever reached."""
 
 MOVED_FAR = (
     "projection would move the state farther than the next step does: a constraint jumps or has a kink there. Adaptive "
@@ -59,25 +59,26 @@ MOVED_FAR = (
 )
 
 NO_STEPS = StepBatch(np.empty(0), np.empty((0, 0)), 0, False, False, True, [], [])
-"""No step could be taken, and none can be by other means."""
+"""An empty batch: no integrator can take a step."""
 
 Watch = Callable[[Floats, Floats, NativeSteps | None], int | None]
-"""From times (k,) and states (k, 2n) of steps, and machine code if that took them, the one to stop at, if any."""
+"""A function of times (k,) and states (k, 2n) of steps, and of the compiled integrator if it took them, that returns
+the index of the step at which to stop, or None."""
 
 
 @dataclass
 class Path:
     """The accepted steps of a run: times (k,) and states (k, 2n), from the start to where it ended.
 
-    native        the compiled integrator that all of it was done with, or None
-    handed_over   when the compiled integrator handed over to the general one, or None
-    stopped       whether a watch ended it
-    crossings     of singular positions
-    jumps         of velocities, by impulses
+    native        the compiled integrator if it took all steps, or None
+    handed_over   the time at which the compiled integrator handed over to the general one, or None
+    stopped       whether a watch stopped the run
+    crossings     crossings of singular positions
+    jumps         jumps of the velocities, by impulses
     forgotten     whether steps of a long run were not kept
-    refusal       why no motion can follow, if that is known: a constraint whose position jumps
-    notes         what happened on the way, in sentences
-    monitor       what the constraints did from step to step
+    refusal       the reason why the motion cannot continue, if known: for example a constraint whose position jumps
+    notes         sentences about events during the run
+    monitor       observations of the constraints from step to step
     """
 
     t: Any
@@ -114,12 +115,14 @@ def integrate(
     outputs: Floats | None = None,
     corrected: Floats | None = None,
 ) -> Path:
-    """Step from t0 to t1, or as far as it goes: compiled, and by the general integrator where that hands over.
+    """Integrate from t0 to t1, or as far as possible, and return the steps.
 
-    A ``watch`` sees the steps as they come, each time with the one before, and may stop there: see ``Path.stopped``.
-    At ``stops`` steps end and begin anew, as at the events of explicit functions of time. Where only the motion at some
-    ``outputs`` is wanted, of a long run only the steps before these are kept. A start that is not on the constraints,
-    where projection is to keep it there, comes with the ``corrected`` state to go on from.
+    The compiled integrator hands over to the general one where it cannot take a step.
+
+    watch        sees every batch of steps together with the step before it, and may stop the run: see ``Path.stopped``
+    stops        times at which integration ends and restarts, as at the events of explicit functions of time
+    outputs      the times at which the motion is needed; of a long run only the steps before these are kept
+    corrected    the projected start, if the start is off the constraints; integration continues from it
     """
     began = time.perf_counter()
     integration = _Integration(dynamics, method, p, progress, watch, outputs, y0, t0, t1)
@@ -134,7 +137,7 @@ def integrate(
 
 
 class _Integration:
-    """An integration under way: ``ts`` and ``ys`` hold the steps so far, batch by batch."""
+    """The state of an integration; ``ts`` and ``ys`` hold the steps so far, batch by batch."""
 
     def __init__(
         self,
@@ -160,12 +163,13 @@ class _Integration:
         self.room = FIRST_BATCH if watch is None else WATCHED_BATCH
 
     @property
-    def here(self) -> tuple[Floats, float]:
+    def last(self) -> tuple[Floats, float]:
+        """The last state and its time."""
         return self.ys[-1][-1], float(self.ts[-1][-1])
 
     def follow(self, segment: Segment) -> bool:
-        """Integrate over a segment; whether there is more to do."""
-        path, (_, t) = self.path, self.here
+        """Integrate over a segment and return whether integration continues after it."""
+        path, (_, t) = self.path, self.last
         if segment.start > t and not self._cross(segment.start):
             return False
         if segment.start == segment.end:
@@ -191,19 +195,19 @@ class _Integration:
                 if batch.moved_far and not path.refusal:
                     path.refusal = MOVED_FAR
                 return False
-            if self.here[1] >= segment.end:
+            if self.last[1] >= segment.end:
                 return segment.end < self.t1
         return False
 
     def _cross_abrupt_change(self) -> bool:
-        """Whether steps have shrunk before a jump in time that was not known beforehand, and that can be crossed."""
+        """Cross a jump in time at which integration has stalled; return whether there was one and it was crossed."""
         after = self._abrupt_change()
         self.crossed += 1
         return after is not None and self.crossed <= MOST_EVENTS and self._cross(after)
 
     def _abrupt_change(self) -> float | None:
-        """The time just after a jump that is ahead; None if there is none, or if what is ahead cannot be crossed."""
-        y, t = self.here
+        """Return the time just after a jump ahead; None if there is none, or if it cannot be crossed."""
+        y, t = self.last
         after = find_abrupt_change(self.dynamics, y, t, self.t1, self.p)
         if after is None:
             found = contradiction_at(self.dynamics, y, t, self.p)
@@ -211,15 +215,20 @@ class _Integration:
         return after
 
     def _batch(self, segment: Segment) -> StepBatch:
-        """Some steps towards the end of a segment, by the first of three ways that has an answer."""
-        (y, t), native, path = self.here, self.native, self.path
+        """Take steps towards the end of a segment: compiled, else across a singularity, else by the general integrator.
+
+        The checks in between are ordered by cost: each one avoids the seconds that compiling the next would take.
+        """
+        (y, t), native, path = self.last, self.native, self.path
         batch = None
         if native is not None:
             batch = native.step_batch(y, t, segment.end, min(self.method.max_steps - path.steps, self.room))
-            if batch is None and native.fixed is None:
+            excluded = batch is None and self._constraints_exclude_motion(native, segment.end)
+            stuck = batch is None and not excluded and self._is_stuck(native)
+            if stuck and native.fixed is None:
                 batch = self._cross_force_kink(native, segment.end)
-            if batch is None and self._cannot_go_on(native, segment.end):
-                # a fixed step from a state like that is refused only where its projection moves it far
+            if batch is None and (stuck or excluded):
+                # at a well conditioned state, a fixed step is refused only if its projection moves it far
                 return NO_STEPS._replace(valid=path.steps > 0, moved_far=native.fixed is not None)
             if batch is None and path.native is not None and native.fixed is None:
                 batch = self._cross_singularity(native, segment.end)
@@ -228,7 +237,7 @@ class _Integration:
             if batch is None and has_no_answer(self.dynamics, self.method, y, t, self.p):
                 return NO_STEPS._replace(valid=path.steps > 0)
         if batch is None:
-            # diffrax takes long to import, and most runs do without it
+            # diffrax is slow to import, and most runs do not need it
             require("diffrax")
             from dalembert.integration.general_steps import general_batch
 
@@ -243,7 +252,7 @@ class _Integration:
         Its end is known to the tolerance, however the forces change within it. Where the motion itself changes
         abruptly, by a blow-up or a constraint that jumps, there is no such step.
         """
-        y, t = self.here
+        y, t = self.last
         if self.kinks >= MOST_KINKS or not native.accepts(y, t):
             return None
         for part in KINK_STEPS:
@@ -261,21 +270,21 @@ class _Integration:
                 return StepBatch(np.array([t + h]), found, 0, t + h == end, t + h != end, True, [len(native.rows)], [])
         return None
 
-    def _cannot_go_on(self, native: NativeSteps, end: float) -> bool:
-        """Whether nothing can be done where the compiled integrator takes no step; if constraints are why, it is said.
+    def _is_stuck(self, native: NativeSteps) -> bool:
+        """Whether no step is short enough although the equations are well conditioned."""
+        y, t = self.last
+        return is_stuck(self.dynamics, native, y, t, (t if self.path.steps else self.t1) - self.t0)
 
-        Asked first, since all other ways take longer to find that out.
-        """
-        (y, t), path = self.here, self.path
-        if is_stuck(self.dynamics, native, y, t, (t if path.steps else self.t1) - self.t0):
-            return True
+    def _constraints_exclude_motion(self, native: NativeSteps, end: float) -> bool:
+        """Whether constraints exclude one another just ahead; this is then why no motion can follow."""
+        (y, t), path = self.last, self.path
         if path.steps:
             recent = np.concatenate(self.ts)[-RECENT:]
             path.refusal = excluded_ahead(self.dynamics, native, y, t, float(np.diff(recent).max()), end)
         return bool(path.refusal)
 
     def _stagnates(self, batch: StepBatch) -> bool:
-        """Whether the last steps have led nowhere; this is then why no motion can follow."""
+        """Return whether the last steps made no progress, and set ``Path.refusal`` if so."""
         path, end = self.path, float(batch.t[-1])
         for count in LAST_STEPS:
             last = slice(-min(count, len(batch.t)), None)
@@ -292,15 +301,16 @@ class _Integration:
         return bool(path.refusal)
 
     def _watched(self, batch: StepBatch) -> StepBatch:
-        """The steps of a batch up to the one to stop at, if there is one."""
+        """Return the steps of a batch up to the one at which the watch stops, or all of them."""
         assert self.watch is not None
-        y, t = self.here
+        y, t = self.last
         last = self.watch(np.append(t, batch.t), np.vstack([y, batch.y]), self.path.native)
         self.path.stopped = last is not None
         return batch if last is None else batch._replace(t=batch.t[:last], y=batch.y[:last], finished=False)
 
     def _keep(self, batch: StepBatch) -> None:
-        path, (y, t) = self.path, self.here
+        """Append a batch of steps to the path."""
+        path, (y, t) = self.path, self.last
         path.valid_start &= path.steps > 0 or batch.valid
         path.steps += len(batch.t)
         path.rejected += batch.rejected
@@ -317,7 +327,7 @@ class _Integration:
             self._forget()
 
     def _forget(self) -> None:
-        """Keep only what is still needed of a long run: the steps before outputs, and the last ones."""
+        """Drop the steps of a long run that are no longer needed: all but those before outputs and the last ones."""
         if self.outputs is None or sum(map(len, self.ts)) < 2 * RECENT + len(self.outputs):
             return
         t, y = np.concatenate(self.ts), np.concatenate(self.ys)
@@ -327,14 +337,14 @@ class _Integration:
         self.path.forgotten = True
 
     def _cross(self, start: float) -> bool:
-        """Go on from the next number after a jump; whether that is possible."""
-        y, t = self.here
-        state, said, refused = across(self.dynamics, y, t, start, self.p)
-        self.path.notes += said
-        self.path.refusal = refused
-        if refused:
+        """Continue at the next number after a jump; return whether that is possible."""
+        y, t = self.last
+        state, notes, refusal = across(self.dynamics, y, t, start, self.p)
+        self.path.notes += notes
+        self.path.refusal = refusal
+        if refusal:
             return False
-        if said:
+        if notes:
             self.path.jumps.append(Jump(start, y, state))
         self.go_on_from(state, start)
         return True
@@ -345,7 +355,7 @@ class _Integration:
         self.ys.append(y[None])
 
     def _cross_singularity(self, native: NativeSteps, end: float) -> StepBatch | None:
-        """Across a singular position, as one step."""
+        """Return the crossing of a singular position as a batch of one step, or None if there is none."""
         found = cross_singularity(native, np.concatenate(self.ts), np.concatenate(self.ys), end)
         if found is None:
             return None
@@ -358,6 +368,7 @@ class _Integration:
         return StepBatch(np.array([found.end]), landed[None], 0, finished, not finished, True, [len(native.rows)], [])
 
     def path_so_far(self) -> Path:
+        """Return the path up to the last step."""
         path, most = self.path, self.method.max_steps
         beyond = max(path.steps - most, 0)  # a batch may have gone beyond the limit
         t, y = np.concatenate(self.ts), np.concatenate(self.ys)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How to integrate, and what comes out of a batch of steps."""
+"""The integration method as data, its tolerances, and the result of a batch of steps."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from dalembert.native.tableau import Tableau
 
 @dataclass(frozen=True)
 class Method:
-    """How to integrate: everything but the system and the numbers.
+    """The integration method: formulation, drift cure, solver, tolerances and step sizes.
 
-    solver      a diffrax solver, a tableau for machine code, or None for Dormand and Prince's method of order 8, with a
-                fixed ``step`` for Runge and Kutta's of order 4
+    solver      a diffrax solver, a ``Tableau`` for the compiled integrator, or None for the Dormand–Prince method of
+                order 8, with a fixed ``step`` for the classical Runge–Kutta method of order 4
     atol        absolute tolerance of all components of the state, or one for each; None until the start is known: see
-                ``scales.with_tolerances``
+                ``default_tolerances.with_tolerances``
     step        a fixed step size, or None for an adaptive one
     max_step    the longest adaptive step
     """
@@ -39,7 +39,7 @@ class Method:
 
     @property
     def least_atol(self) -> float:
-        """The smallest absolute tolerance, where one number must stand for all."""
+        """The smallest absolute tolerance of all components."""
         return float(np.min(self.atol))
 
     @property
@@ -58,7 +58,7 @@ class Method:
 
 
 class Tolerances(NamedTuple):
-    """What of a method may change without anything being compiled anew."""
+    """The numbers of a method, which may change without recompilation."""
 
     rtol: Any
     atol: Any
@@ -67,22 +67,23 @@ class Tolerances(NamedTuple):
 
 
 def strip_tolerances(method: Method, max_steps: int = 0) -> tuple[Method, Tolerances]:
-    """A method without its numbers, which compiled programs are kept by, and these; ``restore_tolerances`` undoes it.
+    """Separate a method into its static part, the key of compiled programs, and its numbers.
 
-    How many steps are left must not decide what is compiled either: ``max_steps`` of a program takes their place.
+    The number of steps left must not be part of the key either: ``max_steps`` of a compiled program replaces it.
     """
-    given = (method.rtol, method.atol, method.step, method.max_step)
-    numbers = Tolerances(*(None if x is None else np.asarray(x, float) for x in given))
+    values = (method.rtol, method.atol, method.step, method.max_step)
+    numbers = Tolerances(*(None if x is None else np.asarray(x, float) for x in values))
     fixed = None if method.step is None else 0.0
     return replace(method, rtol=0.0, atol=0.0, step=fixed, max_steps=max_steps, max_step=0.0), numbers
 
 
 def restore_tolerances(method: Method, numbers: Tolerances) -> Method:
+    """Return the method with its numbers; the inverse of ``strip_tolerances``."""
     return replace(method, **numbers._asdict())
 
 
 class StepBatch(NamedTuple):
-    """Some steps: times (k,) and states (k, 2n), how it ended, if the start was sound, and the ranks that were seen."""
+    """Steps with times (k,) and states (k, 2n), how the batch ended, whether the start was valid, and the ranks."""
 
     t: Floats
     y: Floats
@@ -96,6 +97,6 @@ class StepBatch(NamedTuple):
 
 
 def split_state(y: Any) -> tuple[Any, Any]:
-    """q and qd."""
+    """Return q and qd, the two halves of a state."""
     n = y.shape[-1] // 2
     return y[..., :n], y[..., n:]

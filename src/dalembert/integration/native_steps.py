@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quick way through a run: machine code, wherever the constraints are clearly independent."""
+"""Steps of the compiled integrator, which is used wherever the constraints are clearly independent."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from dalembert.tolerances import RANK_TOLERANCE
 
 @dataclass
 class NativeSteps:
-    """Machine code for the rows now in use; other rows are chosen where those will not do.
+    """The compiled integrator for the constraint rows in use; it selects other rows where these become dependent.
 
-    Where no choice will do, near a singular configuration or where the equations break down, it declines: the general
-    integrator takes over there, which is slower, keeps more digits, and knows what to say when it fails.
+    Where no selection is well conditioned, near a singular configuration or where the equations break down, the
+    compiled integrator hands over to the general one, which is slower but keeps more digits and explains its failures.
     """
 
     dynamics: Dynamics
@@ -42,13 +42,13 @@ class NativeSteps:
     tableau: Tableau = DORMAND_PRINCE
     engine: Any = None
     rows: tuple[int, ...] = ()
-    step: float = 0.0  # to try next; zero where nothing is known of it
+    step: float = 0.0  # the step to try next; zero if it must be estimated
 
     def begin(self, y: Floats, t: float) -> None:
-        """Choose rows where none are in use yet."""
+        """Select rows if none are in use yet."""
         if self.engine is None:
             native = native_of(self.dynamics)
-            # where some are left out, which of them depends on the state and the numbers: not on what came before
+            # among redundant rows the selection depends on state and parameters, so one of an earlier run is not reused
             if native.usual_rows is None or len(native.usual_rows) < len(self.dynamics.levels):
                 native.usual_rows = rows_for(self.dynamics, y, t, self.p)
             self._use(native.usual_rows, y, t)
@@ -62,18 +62,18 @@ class NativeSteps:
         )
 
     def step_batch(self, y: Floats, t: float, end: float, room: int) -> StepBatch | None:
-        """Up to ``room`` steps, or None if not even one can be taken."""
+        """Take up to ``room`` steps; return None if not even one can be taken."""
         self.begin(y, t)
         found = self._step_batch(y, t, end, room)
-        if not len(found.t) and self._chosen_anew(y, t):
+        if not len(found.t) and self._select_other_rows(y, t):
             found = self._step_batch(y, t, end, room)
         if not len(found.t):
             return None
         finished = found.ending == FINISHED
         return StepBatch(found.t, found.y, found.rejected, finished, not finished, True, [len(self.rows)], [])
 
-    def _chosen_anew(self, y: Floats, t: float) -> bool:
-        """Whether there are other rows that will do better at a state; they are then in use."""
+    def _select_other_rows(self, y: Floats, t: float) -> bool:
+        """Switch to the independent rows at a state; return whether they differ from those in use."""
         rows = rows_for(self.dynamics, y, t, self.p, self.rows)
         if rows == self.rows:
             return False
@@ -88,45 +88,46 @@ class NativeSteps:
         return found
 
     def settings(self, t: float, end: float, size: int) -> Floats:
-        """Tolerances and bounds of the step, as machine code reads them."""
+        """Return tolerances and bounds of the step in the layout of the compiled code."""
         return settings_of(t, end, self.rtol, self.atol, self.max_step, size)
 
     def is_well_conditioned(self, y: Floats, t: float) -> bool:
-        """Whether it answers for the acceleration at a state."""
+        """Return whether the compiled acceleration at a state is well conditioned."""
         return self.engine.slope(y, t, self.p)[-1] == 1.0
 
     def accepts(self, y: Floats, t: float) -> bool:
-        """Whether it would take a step from a state, if only a short one: the rows that are left out agree as well."""
+        """Return whether a step from a state is possible, however short: the rows left out must agree as well."""
         return self.is_well_conditioned(y, t) and self.engine.agrees(y, t, self.p)
 
     def sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
-        """States and all that follows from them at times reached by one step each, by the names of ``Trajectory``.
+        """Return all outputs at times reached by one step each, by the names of ``Trajectory``, and which are valid.
 
-        And which of them the machine code answers for. Among the names is "accurate": whether that step was.
+        The entry "accurate" holds whether the error estimate of each step met the tolerance.
         """
         self.begin(y0[0], float(t0[0]))
         found, well_conditioned = self._sample(t0, y0, times)
-        if not well_conditioned.all() and self._chosen_anew(y0[0], float(t0[0])):
+        if not well_conditioned.all() and self._select_other_rows(y0[0], float(t0[0])):
             return self._sample(t0, y0, times)
         return found, well_conditioned
 
     def _sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
-        y, outputs, trust = self.engine.sample(t0, y0, times, self.p, self.settings(0.0, 0.0, y0.shape[1]))
-        well_conditioned = trust > 0
+        y, outputs, validity = self.engine.sample(t0, y0, times, self.p, self.settings(0.0, 0.0, y0.shape[1]))
+        well_conditioned = validity > 0
         if not np.isfinite(y).all():
             well_conditioned &= np.isfinite(y).all(axis=1)
         if not well_conditioned.all():
             solved = {name: values for name, values in outputs.items() if name != "energy"}
             outputs |= {name: np.where(well_conditioned[:, None], values, 0.0) for name, values in solved.items()}
         n, count = y.shape[1] // 2, len(times)
-        kept = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
-        found: dict[str, Any] = {name: outputs[name] for name in kept}
+        solved_names = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
+        found: dict[str, Any] = {name: outputs[name] for name in solved_names}
+        # redundant rows: the compiled code knows multipliers of the rows in use only, the shortest ones use all
         if len(self.rows) < len(self.dynamics.levels):
             A = outputs["constraint_matrix"].reshape(count, -1, n)
-            pushes = shortest_multipliers(A)
-            found["multipliers"] = np.einsum("kmn,kn->km", pushes, outputs["ideal_force"])
-            reaction = outputs["ideal_force"] + outputs["nonideal_force"] - outputs["nature"]
-            found["reactions"] = np.einsum("kmn,kn->km", pushes, reaction)
+            pseudo_inverse = shortest_multipliers(A)
+            found["multipliers"] = np.einsum("kmn,kn->km", pseudo_inverse, outputs["ideal_force"])
+            reaction = outputs["ideal_force"] + outputs["nonideal_force"] - outputs["nonideal_c"]
+            found["reactions"] = np.einsum("kmn,kn->km", pseudo_inverse, reaction)
         if outputs["energy"].size:
             found["energy"] = outputs["energy"][:, 0]
         found |= {
@@ -138,24 +139,24 @@ class NativeSteps:
                 self.dynamics.levels, outputs["position"], outputs["velocity"], outputs["residual"]
             ),
             "velocity_violation": outputs["velocity"],
-            "accurate": trust != UNRELIABLE,
+            "accurate": validity != UNRELIABLE,
         }
         return found, well_conditioned
 
 
 def native_of(dynamics: Dynamics) -> NativeDynamics:
-    """The system in machine code, for those that know that it has one."""
+    """Return the natively compiled system; the caller knows that there is one."""
     assert dynamics.native is not None
     return dynamics.native
 
 
 def cure_of(drift: Drift, levels: tuple[str, ...]) -> tuple[int | None, Rates]:
-    """Iterations of a projection and stabilising rates, None where a drift cure has none."""
+    """Return the iterations of a projection and the stabilising rates, None where a drift cure has none."""
     return drift.projections or None, damping_rates(levels, drift.gains())
 
 
 def is_refined(dynamics: Dynamics, rows: tuple[int, ...], y: Floats, t: float, p: Floats) -> bool:
-    """Whether the compiled equations need refinement with these rows, by the masses at a state."""
+    """Return whether the compiled solution for these rows needs refinement, judged by the masses at a state."""
     native = native_of(dynamics)
     if not rows or not native.masses_differ:
         return False
@@ -167,9 +168,9 @@ def is_refined(dynamics: Dynamics, rows: tuple[int, ...], y: Floats, t: float, p
 def rows_for(
     dynamics: Dynamics, y: Floats, t: float, p: Floats, otherwise: tuple[int, ...] | None = None
 ) -> tuple[int, ...]:
-    """Rows to use at a state: independent ones, or all of them where a law needs their multipliers.
+    """Return the rows to use at a state: independent ones, or all rows if a law needs their multipliers.
 
-    Where no choice can be made it is ``otherwise``, which is all of them too if it is not said.
+    If M or A admit no selection, the result is ``otherwise``, by default all rows.
     """
     native = native_of(dynamics)
     rows = tuple(range(len(dynamics.levels))) if otherwise is None else otherwise
@@ -185,10 +186,10 @@ def rows_for(
 
 
 def in_mass_metric(M: Floats, A: Floats) -> Floats:
-    """A L⁻ᵀ with M = LLᵀ.
+    """Return A L⁻ᵀ with M = LLᵀ.
 
-    Point masses need no factoring: from a hundred coordinates on, the library that does it waits for all cores, long if
-    they are busy.
+    A diagonal M is not factored: from a hundred coordinates on, the multithreaded factorisation waits for all cores,
+    which takes long when they are busy.
     """
     masses = np.diag(M)
     if (masses > 0).all() and np.count_nonzero(M) == len(masses):
@@ -197,12 +198,12 @@ def in_mass_metric(M: Floats, A: Floats) -> Floats:
 
 
 def shortest_multipliers(A: Floats) -> Floats:
-    """What makes the shortest λ with Aᵀλ equal to an ideal force out of that force, (k, m, n) at k states."""
+    """Return the matrices (k, m, n) at k states that map an ideal force Aᵀλ to its shortest λ."""
     return np.asarray(np.linalg.pinv(np.swapaxes(A, -1, -2), rcond=RANK_TOLERANCE), float)
 
 
 def at_own_level(levels: tuple[str, ...], position: Any, velocity: Any, acceleration: Any) -> Any:
-    """The residual of each constraint at the level it was given at; constraints along the last axis."""
+    """Return the residual of each constraint at its own level; constraints are along the last axis."""
     own = {"position": position, "velocity": velocity, "acceleration": acceleration}
     if len({*levels}) == 1:
         return own[levels[0]]
@@ -210,13 +211,13 @@ def at_own_level(levels: tuple[str, ...], position: Any, velocity: Any, accelera
 
 
 def in_machine_code(dynamics: Dynamics, method: Any) -> bool:
-    """Whether a system has what it takes, and a method is not too special."""
+    """Return whether the compiled integrator supports a system and the formulation and drift cure of a method."""
     usual = method.formulation.uses_engine and method.drift.in_machine_code
     return usual and dynamics.machine_code is not None
 
 
 def native_steps(dynamics: Dynamics, method: Any, p: Any) -> NativeSteps | None:
-    """Machine code for a method, if no diffrax solver is asked for and the system has what it takes."""
+    """Return the compiled integrator for a method, or None if another solver is requested or it is not supported."""
     tableau = method.tableau
     if tableau is None or not in_machine_code(dynamics, method):
         return None

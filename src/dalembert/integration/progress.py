@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A progress bar for runs that take long enough to wonder about."""
+"""A progress bar for long runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ PATIENCE = 2.0
 
 
 class Progress:
-    """Shows how far a run has come, on a terminal, once it has taken longer than ``PATIENCE``.
+    """A progress bar on the terminal, which appears once a run has taken longer than ``PATIENCE``.
 
-    ``wanted`` True shows it at once, as plain lines where there is no terminal; False never.
+    If ``wanted`` is True it appears at once, as plain lines without a terminal; if it is False it never appears.
     """
 
     def __init__(self, start: float, end: float, wanted: bool | None, what: str = "t"):
@@ -35,17 +35,17 @@ class Progress:
             self.bar.stop()
 
     def show(self, t: float, steps: int | None = None) -> None:
-        """Say that time t was reached after so many steps, if these are counted."""
+        """Report that time t was reached, after a number of steps if these are counted."""
         if not self.wanted or time.perf_counter() - self.began < self.patience:
             return
         if not sys.stderr.isatty() or find_spec("rich") is None:
-            sys.stderr.write(f"{self._said(t, steps)} of {self.end:.6g}\n")
+            sys.stderr.write(f"{self._text(t, steps)} of {self.end:.6g}\n")
             return
         if self.bar is None:
             self.bar, self.task = self._open()
-        self.bar.update(self.task, completed=t - self.start, description=self._said(t, steps))
+        self.bar.update(self.task, completed=t - self.start, description=self._text(t, steps))
 
-    def _said(self, t: float, steps: int | None) -> str:
+    def _text(self, t: float, steps: int | None) -> str:
         return f"{self.what} = {t:.6g}" + ("" if steps is None else f" ({steps} steps)")
 
     def _open(self) -> tuple[Any, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One run: integrate, sample at the requested times, and hand over a trajectory or say why there is none."""
+"""A single run: integration, outputs at the requested times, and the trajectory or the error that results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(
     allow_violation: bool,
     progress: bool | None,
 ) -> Trajectory:
-    """Simulate from a start at ``times[0]`` and give the motion at all times."""
+    """Simulate from a start at ``times[0]`` and return the motion at all times."""
     dynamics = suited_to(dynamics, method.formulation)
     require_fit(method.formulation, len(q0), len(dynamics.constraints))
     projected = method.drift.projections > 0
@@ -57,28 +57,28 @@ def run(
     trajectory = _trajectory(dynamics, method, path, reached_times(path, times), found, p)
     if notes:
         trajectory = replace(trajectory, notes=(*notes, *trajectory.notes))
-    off = _first_trouble(trajectory, method)
-    if off is not None:
-        # The steps found nothing amiss, but one of the requested times did.
-        path = replace(path, t=trajectory.t[: off + 1], y=_states(trajectory)[: off + 1], finished=False)
-        trajectory = trajectory.until(off + 1)
+    invalid = _first_invalid(trajectory, method)
+    if invalid is not None:
+        # all steps are valid, but the state at a requested time between them is not
+        path = replace(path, t=trajectory.t[: invalid + 1], y=_states(trajectory)[: invalid + 1], finished=False)
+        trajectory = trajectory.until(invalid + 1)
     if not path.finished:
         raise SimulationError(why(dynamics, method, path, p, t1), float(path.t[-1]), trajectory)
     return trajectory
 
 
 def reached_times(path: Path, times: Floats) -> Floats:
-    """The times that a path has reached; if not all of them, its last one too."""
+    """Return the requested times that a path has reached; if it has not reached all, its last time as well."""
     return times if path.finished else np.unique(np.append(times[times <= path.t[-1]], path.t[-1]))
 
 
 def corrected_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> Floats:
-    """The state on the constraints nearest to a start, by the metric of the method."""
+    """Return the state on the constraints nearest to a start, in the metric of the method."""
     euclidean = not method.formulation.positive_mass
     try:
         return np.concatenate(nearest_state(dynamics, q0, qd0, t0, p, euclidean=euclidean))
     except StateError:
-        refuse_start(dynamics, method, q0, qd0, t0, p)  # where the constraints contradict one another, this says so
+        refuse_start(dynamics, method, q0, qd0, t0, p)  # has a better message if the constraints are contradictory
         raise
 
 
@@ -93,10 +93,10 @@ def followed(
     *,
     all_steps: bool = False,
 ) -> tuple[Path, dict[str, Any]]:
-    """The path from a start at ``times[0]`` and the motion at the times it has reached.
+    """Return the path from a start at ``times[0]`` and the motion at the times it has reached.
 
-    An output that is not accurate shows that its step went by something: then integration stops at its time, and goes
-    on from there. For ``corrected`` see ``integrate``; ``all_steps`` keeps all steps of a long run.
+    An inaccurate output shows that its step has missed a change of the forces. Integration is then repeated with a stop
+    at that time. For ``corrected`` see ``integrate``; ``all_steps`` keeps all steps of a long run.
     """
     t0, t1 = float(times[0]), float(times[-1])
     stops: list[float] = []
@@ -104,7 +104,7 @@ def followed(
         outputs = None if all_steps else times
         path = integrate(dynamics, method, y0, t0, t1, p, bar, stops=stops, outputs=outputs, corrected=corrected)
         if not path.valid_start:
-            # the default formulation is watched by the integrator itself, which saves checking the start of every run
+            # with the default formulation the integrator checks the start, which saves a check before every run
             q0, qd0 = np.split(y0, 2)
             refuse_start(dynamics, method, q0, qd0, times[0], p)
         reached = reached_times(path, times)
@@ -116,12 +116,12 @@ def followed(
 
 
 MOST_STOPS = 100
-"""Outputs at which integration stops to find its steps anew; a motion that needs more has no smooth parts."""
+"""Most outputs at which integration restarts; a motion that needs more has no smooth parts."""
 
 
 def refuse_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> None:
-    """Raise if there is no sound acceleration at the start."""
-    # with the default formulation only the rows in use are stabilised: they contradict one another as they are stated
+    """Raise an error if there is no valid acceleration at the start."""
+    # the default formulation stabilises only the rows in use: a contradiction shows in the unstabilised rows
     gains = None if method.formulation.uses_engine else method.drift.gains()
     answer = answer_at(dynamics, q0, qd0, t0, p, method.formulation, gains)
     refuse_paradox(dynamics, answer, q0, qd0, t0)
@@ -130,10 +130,10 @@ def refuse_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0
 
 
 def suited_to(dynamics: Dynamics, formulation: Formulation) -> Dynamics:
-    """The dynamics with rows chosen and drift cured in the Euclidean metric where M is no metric."""
+    """Return the dynamics with row selection and projection in the Euclidean metric, if M may be singular."""
     if formulation.positive_mass:
         return dynamics
-    # compiled programs are found by their dynamics: the same one must come back
+    # compiled programs are cached by dynamics: the same object must be returned each time
     if "euclidean" not in dynamics.programs:
         dynamics.programs["euclidean"] = _euclidean(dynamics)
     return dynamics.programs["euclidean"]
@@ -148,8 +148,8 @@ def _euclidean(dynamics: Dynamics) -> Dynamics:
 
 
 def outputs_along(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> dict[str, Any]:
-    """The motion along a path, at any times on it, by the names of ``Trajectory``."""
-    before = path.t.searchsorted(times, side="right") - 1  # a step's own time needs no step
+    """Return the motion at any times along a path, by the names of ``Trajectory``."""
+    before = path.t.searchsorted(times, side="right") - 1  # "right": at the time of a step no further step is needed
     t0, y0 = path.t[before], path.y[before]
     for crossing in path.crossings:
         within = (times > crossing.start) & (times < crossing.end)
@@ -160,31 +160,32 @@ def outputs_along(dynamics: Dynamics, method: Method, path: Path, times: Floats,
 def outputs_at(
     dynamics: Dynamics, method: Method, native: NativeSteps | None, t0: Floats, y0: Floats, times: Floats, p: Any
 ) -> dict[str, Any]:
-    """The motion at times reached by one step each from states at t0, or at these themselves, if times are t0."""
+    """Return the motion at times reached by one step each from states at t0; no step is taken where the times agree."""
     if native is None:
         native = native_steps(dynamics, method, p)
     found: dict[str, Any] = {}
-    open_ = np.ones(len(times), bool)
+    missing = np.ones(len(times), bool)
     if native is not None:
         found, well_conditioned = native.sample(t0, y0, times)
-        open_ = ~well_conditioned
-        here = open_ & (times == t0)
+        missing = ~well_conditioned
+        # a single state needs no step, so that NumPy can evaluate it without JAX
+        here = missing & (times == t0)
         if here.any() and answers_by_numpy(dynamics):
             others = numpy_outputs(dynamics, method, times[here], y0[here], p)
             found |= {name: _filled(found[name], here, values) for name, values in others.items()}
-            open_ &= ~here
-    if open_.any():
-        # as in ``integrate``: diffrax only where it is needed
+            missing &= ~here
+    if missing.any():
+        # as in ``integrate``: import diffrax only if it is needed
         require("diffrax")
         from dalembert.integration.sampling import sample
 
-        general = sample(dynamics, method, t0[open_], y0[open_], times[open_], p)
-        found = {name: _filled(found.get(name), open_, values) for name, values in general.items()}
+        general = sample(dynamics, method, t0[missing], y0[missing], times[missing], p)
+        found = {name: _filled(found.get(name), missing, values) for name, values in general.items()}
     return {"energy": None} | found
 
 
 def _filled(values: Any, places: Any, others: Any) -> Any:
-    """Values with some of them replaced, all of them if there are none yet."""
+    """Replace some values by others; without values, return the others."""
     if values is None:
         return others
     values[places] = others
@@ -192,7 +193,7 @@ def _filled(values: Any, places: Any, others: Any) -> Any:
 
 
 def statistics(dynamics: Dynamics, method: Method, path: Path) -> dict[str, Any]:
-    """What there is to say about how a path was found."""
+    """Return statistics of an integration, by name."""
     return {
         "steps": path.steps,
         "rejected": path.rejected,
@@ -242,7 +243,7 @@ def _notes(path: Path, ranks: Any) -> tuple[str, ...]:
 
 
 def hand_over_notes(path: Path) -> list[str]:
-    """That the compiled integrator did not do all of a path, if so."""
+    """Return a note if the compiled integrator handed over to the general one."""
     if path.handed_over is None:
         return []
     return [
@@ -252,15 +253,15 @@ def hand_over_notes(path: Path) -> list[str]:
 
 
 MOST_TIMES = 5
-"""Singular positions that are named one by one."""
+"""Largest number of singular positions whose times are listed in a note."""
 
 
-def _first_trouble(trajectory: Trajectory, method: Method) -> int | None:
-    """The first time at which the forces are not numbers or the constraints contradict one another."""
-    sound = np.isfinite(trajectory.acceleration).all(axis=1)
+def _first_invalid(trajectory: Trajectory, method: Method) -> int | None:
+    """Return the index of the first time with forces that are not finite or constraints that are contradictory."""
+    valid = np.isfinite(trajectory.acceleration).all(axis=1)
     if not method.formulation.compromises:
-        sound &= trajectory.inconsistency <= CONSISTENCY_TOLERANCE
-    return None if sound.all() else int(np.argmin(sound))
+        valid &= trajectory.inconsistency <= CONSISTENCY_TOLERANCE
+    return None if valid.all() else int(np.argmin(valid))
 
 
 def _states(trajectory: Trajectory) -> Floats:

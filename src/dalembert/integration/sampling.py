@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The motion at the requested times, from the steps that were taken: states, forces, violations."""
+"""States, forces and violations at the requested times, computed from the accepted steps by the general integrator."""
 
 from __future__ import annotations
 
@@ -20,23 +20,27 @@ from dalembert.integration.native_steps import at_own_level
 from dalembert.lazy_jax import refuse_forked_process
 from dalembert.native.step_control import INACCURATE
 
-SHEET = 256
-"""Times computed in one call; more would only take more memory."""
+BATCH_TIMES = 256
+"""Times per call of the compiled program; larger batches need more memory and are no faster."""
 
 SIDE_BY_SIDE = 8
-"""Of these, how many at once: no more is computed in vain where few times are asked for."""
+"""Times that are vectorised within a batch: few, so that little is wasted when few times are requested."""
+
+PLACEHOLDER_STEP = 1e-3
+"""Length of the step in the discarded branch where no step is needed; any positive length keeps it finite."""
 
 
 def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: Any) -> dict[str, Any]:
-    """States and all that follows from them at T times reached by one step each, by the names of ``Trajectory``."""
+    """Return all outputs at T times reached by one step each, by the names of ``Trajectory``."""
     refuse_forked_process()
     parts: list[dict[str, Any]] = []
-    for first in range(0, len(times), SHEET):
-        mine = slice(first, first + SHEET)
-        # filled up to one size: what is compiled does not depend on the number of times and serves the next run
-        count = len(times[mine])
+    for first in range(0, len(times), BATCH_TIMES):
+        batch = slice(first, first + BATCH_TIMES)
+        # padded to one size, so that the compiled program serves any number of times
+        count = len(times[batch])
         starts, states, ends = (
-            jnp.asarray(np.concatenate([x[mine], np.repeat(x[-1:], SHEET - count, axis=0)])) for x in (t0, y0, times)
+            jnp.asarray(np.concatenate([x[batch], np.repeat(x[-1:], BATCH_TIMES - count, axis=0)]))
+            for x in (t0, y0, times)
         )
         found = _sample(dynamics, *strip_tolerances(method), starts, states, ends, jnp.asarray(count), p)
         parts.append({name: np.asarray(values)[:count] for name, values in found.items()})
@@ -47,41 +51,42 @@ def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: 
 def _sample(
     dynamics: Dynamics, shape: Method, numbers: Tolerances, t0: Array, y0: Array, times: Array, count: Array, p: Any
 ) -> dict[str, Array]:
-    """The first ``count`` times of a batch; what stands below them means nothing."""
+    """Compute the outputs at the first ``count`` times of a batch; the entries below are padding."""
     method = restore_tolerances(shape, numbers)
     advance = _one_step(dynamics, method, p)
 
-    @jax.jit  # traced once, for its shapes and for the loop
-    def at(t0: Array, y0: Array, t: Array) -> dict[str, Array]:
+    @jax.jit  # so that it is traced once, for its shapes and for the loop
+    def outputs_at(t0: Array, y0: Array, t: Array) -> dict[str, Array]:
         state, accurate = advance(t0, y0, t)
-        return _described(dynamics, method, state, t, p) | {"accurate": accurate}
+        return _outputs(dynamics, method, state, t, p) | {"accurate": accurate}
 
-    def some(k: Array, recorded: dict[str, Array]) -> dict[str, Array]:
+    def fill(k: Array, outputs: dict[str, Array]) -> dict[str, Array]:
         first = k * SIDE_BY_SIDE
-        mine = (jax.lax.dynamic_slice_in_dim(x, first, SIDE_BY_SIDE) for x in (t0, y0, times))
-        found = jax.vmap(at)(*mine)
-        return {name: jax.lax.dynamic_update_slice_in_dim(recorded[name], found[name], first, 0) for name in recorded}
+        block = (jax.lax.dynamic_slice_in_dim(x, first, SIDE_BY_SIDE) for x in (t0, y0, times))
+        found = jax.vmap(outputs_at)(*block)
+        return {name: jax.lax.dynamic_update_slice_in_dim(outputs[name], found[name], first, 0) for name in outputs}
 
-    kinds = jax.eval_shape(at, t0[0], y0[0], times[0])
-    empty = {name: jnp.zeros((SHEET, *kind.shape), kind.dtype) for name, kind in kinds.items()}
-    return jax.lax.fori_loop(0, (count + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE, some, empty)
+    kinds = jax.eval_shape(outputs_at, t0[0], y0[0], times[0])
+    empty = {name: jnp.zeros((BATCH_TIMES, *kind.shape), kind.dtype) for name, kind in kinds.items()}
+    return jax.lax.fori_loop(0, (count + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE, fill, empty)
 
 
 def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Array, Array], tuple[Array, Array]]:
-    """The state (2n,) at time t by one step from the accepted step before it, (t0, y0), and if that is accurate.
+    """Return a function for the state (2n,) at time t, by one step from the accepted step before it, (t0, y0).
 
-    Interpolating would lose several orders: the polynomials that come with a high-order method are of lower order than
-    its steps. Outputs do not shorten the steps, and being independent of one another they are computed side by side.
+    The function also returns whether that step is accurate. Interpolation would lose several orders: the dense output
+    of a high-order method is of lower order than its steps. Outputs do not shorten the steps, and since they are
+    independent of one another they are vectorised.
     """
     term = vector_field(dynamics, method.formulation, method.drift)
     solver = guarded(dynamics, method)
 
     def advance(t0: Array, y0: Array, t: Array) -> tuple[Array, Array]:
-        # at the start itself there is no step to take; any length will do for the branch that is thrown away
-        t1 = jnp.where(t > t0, t, t0 + 1e-3)
-        watch = dynamics.engine.watch(*split_state(y0), t0, p)
-        state = solver.init(term, t0, t1, y0, (p, watch))
-        y1, error, *_ = solver.step(term, t0, t1, y0, (p, watch), state, made_jump=False)
+        # both branches of `where` are computed, so that the step is needed at the start itself too
+        t1 = jnp.where(t > t0, t, t0 + PLACEHOLDER_STEP)
+        selection = dynamics.engine.watch(*split_state(y0), t0, p)
+        state = solver.init(term, t0, t1, y0, (p, selection))
+        y1, error, *_ = solver.step(term, t0, t1, y0, (p, selection), state, made_jump=False)
         accurate = jnp.array(True)
         if method.step is None and error is not None:
             share = error / (method.atol + method.rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1)))
@@ -91,13 +96,14 @@ def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Ar
     return advance
 
 
-def _described(dynamics: Dynamics, method: Method, state: Array, t: Array, p: Any) -> dict[str, Array]:
+def _outputs(dynamics: Dynamics, method: Method, state: Array, t: Array, p: Any) -> dict[str, Array]:
+    """Return all outputs at one state, by the names of ``Trajectory``."""
     q, qd = split_state(state)
-    # the forces of the equation that was integrated, with its stabilising terms
+    # forces are those of the integrated equation, stabilising terms included
     answer = dynamics.answer(q, qd, t, p, method.formulation, method.drift.gains())
     terms = dynamics.terms(q, qd, t, p)
     residual = terms.A @ answer.acceleration - terms.b
-    described = {
+    outputs = {
         "q": q,
         "qd": qd,
         "acceleration": answer.acceleration,
@@ -111,5 +117,5 @@ def _described(dynamics: Dynamics, method: Method, state: Array, t: Array, p: An
         "velocity_violation": terms.velocity,
     }
     if dynamics.energy is not None:
-        described["energy"] = jnp.asarray(dynamics.energy(q, qd, t, p), float)
-    return described
+        outputs["energy"] = jnp.asarray(dynamics.energy(q, qd, t, p), float)
+    return outputs

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Through a singular position: where constraints lose rank for a moment, the motion goes on, but no equation tells how.
+"""Smooth continuation of a motion through a singular position, where the constraints lose rank for a moment.
 
-The rows of the constraints become parallel there. Close by, the accelerations lose their digits, and a solver that
-shortens its steps only comes closer; one that steps over by luck may find itself on another branch. The motion itself
-is smooth. So it is continued as a polynomial that agrees with positions, velocities and accelerations at some times
-before, to a place where the rows are clearly independent again.
+At such a position the rows become dependent and the acceleration is not determined. Near it the accelerations lose
+their digits, and an integrator that shortens its steps only comes closer; one that happens to step over it may continue
+on another branch. The motion itself is smooth. It is therefore extrapolated by a polynomial that interpolates
+positions, velocities and accelerations before the singularity, to a time at which the rows are independent again.
 """
 
 from __future__ import annotations
@@ -21,28 +21,30 @@ from dalembert.native.step_control import settings_of
 from dalembert.native.stepper import FINISHED
 
 NODES = (6, 7, 8)
-"""Numbers of times at which a polynomial agrees with position, velocity and acceleration."""
+"""Numbers of interpolation nodes; at each the polynomial matches position, velocity and acceleration."""
 
 WINDOWS = (8.0, 6.0, 4.0, 2.0, 1.0, 0.5)
-"""Lengths of the stretch of motion that polynomials are made from, in usual steps."""
+"""Lengths of the interpolation interval, in usual steps."""
 
-KEPT_OFF = (0.1, 0.2)
-"""How far before the brink that stretch ends, in usual steps: on the brink digits are lost already."""
+GAPS = (0.1, 0.2)
+"""Distances from the end of that interval to the last step, in usual steps: the last states have lost digits."""
 
 FARTHEST = 0.5
-"""How far a polynomial may be followed, in usual steps: beyond, what it says grows uncertain quickly."""
+"""Longest extrapolation, in usual steps: beyond it the error grows quickly."""
 
-SURE = 1e-8
-"""Uncertainty that is always allowed; it is that of a polynomial through one time less."""
+ALLOWED_UNCERTAINTY = 1e-8
+"""Uncertainty of the extrapolated state that is accepted at any tolerance: half of the digits are lost near a
+singular position. It is estimated by the polynomial with one node less."""
 
 RESOLVED = 1e6
-"""Least length of that stretch, in the smallest differences of time that there are."""
+"""Least length of the interpolation interval, in units in the last place of time: its nodes need six digits."""
 
-LOOKS = 200
-"""Places looked at for the end of the singular position."""
+PROBES = 200
+"""Times ahead at which the rows are tested for independence."""
 
-EXACT = 1e-13
-"""Tolerance of that stretch: errors of single steps would be magnified."""
+INTERPOLATED_TOLERANCE = 1e-13
+"""Tolerance of the repeated integration over the interpolation interval: extrapolation magnifies its errors, and no
+smaller tolerance can be met in double precision."""
 
 
 Curve = Callable[[Any], Floats]
@@ -50,10 +52,10 @@ Curve = Callable[[Any], Floats]
 
 
 class SingularityCrossing(NamedTuple):
-    """From a time to another; ``states`` tells q and q̇ (k, 2n) at k times.
+    """A crossing from ``start`` to ``end``; ``states`` returns q and q̇ (k, 2n) at k times.
 
-    singular     when rank was lost, about
-    uncertain    how much a polynomial through one time less differs in the end
+    singular     the approximate time at which rank is lost
+    uncertain    estimated error of the final state: its difference from a polynomial with one node less
     """
 
     start: float
@@ -64,80 +66,81 @@ class SingularityCrossing(NamedTuple):
 
 
 def cross_singularity(native: NativeSteps, ts: Floats, ys: Floats, t1: float) -> SingularityCrossing | None:
-    """Across the singular position that steps (k,) with states (k, 2n) have come up to; None if there is none near."""
+    """Cross a singular position just ahead of steps (k,) with states (k, 2n); return None if there is none."""
     if len(ts) < 3:
         return None
-    brink = float(ts[-1])
-    usual = float(np.diff(ts[-1000:]).max())  # the last steps have become ever shorter
+    last = float(ts[-1])
+    usual = float(np.diff(ts[-1000:]).max())  # the largest, since steps shrink towards the singularity
     curves = list(_curves(native, ts, ys, usual))
-    passage = next(filter(None, (_passage(native, curve, brink, usual, t1) for curve, _ in curves)), None)
+    passage = next(filter(None, (_passage(native, curve, last, usual, t1) for curve, _ in curves)), None)
     if passage is None:
         return None
     singular, end = passage
     landings = [(np.abs(curve(end) - rough(end))[0], curve) for curve, rough in curves]
     off, best = min(landings, key=lambda landing: float(landing[0].max()))
     landed = best(end)[0]
-    allowed = 100 * (native.atol + native.rtol * np.abs(landed)) + SURE * (1 + np.abs(landed))
-    return SingularityCrossing(brink, end, singular, float(off.max()), best) if (off <= allowed).all() else None
+    allowed = 100 * (native.atol + native.rtol * np.abs(landed)) + ALLOWED_UNCERTAINTY * (1 + np.abs(landed))
+    return SingularityCrossing(last, end, singular, float(off.max()), best) if (off <= allowed).all() else None
 
 
 def _curves(native: NativeSteps, ts: Floats, ys: Floats, usual: float) -> Iterator[tuple[Curve, Curve]]:
-    """Polynomials that continue the motion, each with one through a time less to judge it by."""
-    for window, off in product(WINDOWS, KEPT_OFF):
-        known = float(ts[-1]) - off * usual
+    """Yield polynomials that continue the motion, each with one of one node less that estimates its error."""
+    for window, gap in product(WINDOWS, GAPS):
+        known = float(ts[-1]) - gap * usual
         begin = int(np.searchsorted(ts, known - window * usual, side="right")) - 1
         if begin < 0 or known - ts[begin] < RESOLVED * np.spacing(abs(known)):
             continue
-        fine = _exactly(native, float(ts[begin]), ys[begin], known)
+        fine = _integrate_accurately(native, float(ts[begin]), ys[begin], known)
         if fine is not None:
-            found = [_continued(native, *fine, count) for count in (NODES[0] - 1, *NODES)]
+            found = [_interpolate(native, *fine, count) for count in (NODES[0] - 1, *NODES)]
             yield from ((curve, rough) for rough, curve in pairwise(found) if curve and rough)
 
 
-def _passage(native: NativeSteps, curve: Curve, brink: float, usual: float, t1: float) -> tuple[float, float] | None:
-    """When rank is lost along a curve, and when it is clearly there again, or the end of the run."""
-    places = brink + FARTHEST * usual * np.arange(1, LOOKS + 1) / LOOKS
-    places = np.append(places[places < t1], t1) if places[-1] > t1 else places
-    sure = np.array([native.is_well_conditioned(y, t) for y, t in zip(curve(places), places, strict=True)])
-    lost = np.flatnonzero(~sure)
+def _passage(native: NativeSteps, curve: Curve, last: float, usual: float, t1: float) -> tuple[float, float] | None:
+    """Return the time at which rank is lost along a curve, and one at which it is restored, or the end of the run."""
+    times = last + FARTHEST * usual * np.arange(1, PROBES + 1) / PROBES
+    times = np.append(times[times < t1], t1) if times[-1] > t1 else times
+    well_conditioned = np.array([native.is_well_conditioned(y, t) for y, t in zip(curve(times), times, strict=True)])
+    lost = np.flatnonzero(~well_conditioned)
     if not len(lost):
         return None
-    regained = np.flatnonzero(sure[lost[0] :])
-    if not len(regained) and places[-1] < t1:
+    regained = np.flatnonzero(well_conditioned[lost[0] :])
+    if not len(regained) and times[-1] < t1:
         return None
-    first = lost[0] + regained[0] if len(regained) else len(places) - 1
-    # a little beyond, so that the next step does not start on the brink
-    beyond = min(first + (first - lost[0]) // 4 + 1, len(places) - 1)
-    return float((places[lost[0]] + places[first]) / 2), float(places[beyond])
+    first = lost[0] + regained[0] if len(regained) else len(times) - 1
+    # end a little beyond, so that the next step does not start next to the singularity
+    beyond = min(first + (first - lost[0]) // 4 + 1, len(times) - 1)
+    return float((times[lost[0]] + times[first]) / 2), float(times[beyond])
 
 
-def _exactly(native: NativeSteps, t: float, y: Floats, last: float) -> tuple[Floats, Floats] | None:
-    """The motion up to a time once more, as exactly as can be: times and states of its steps."""
-    settings = settings_of(t, last, EXACT, EXACT, np.inf, len(y))
+def _integrate_accurately(native: NativeSteps, t: float, y: Floats, last: float) -> tuple[Floats, Floats] | None:
+    """Repeat the integration up to a time with the smallest tolerance; return times and states of its steps."""
+    settings = settings_of(t, last, INTERPOLATED_TOLERANCE, INTERPOLATED_TOLERANCE, np.inf, len(y))
     found, _ = native.engine.step_batch(y, t, last, 0.0, native.p, settings, 4096)
     if found.ending != FINISHED:
         return None
     return np.append(t, found.t), np.vstack([y, found.y])
 
 
-def _continued(native: NativeSteps, ts: Floats, ys: Floats, count: int) -> Curve | None:
-    """The polynomial through ``count`` times of a motion, as a function of time."""
+def _interpolate(native: NativeSteps, ts: Floats, ys: Floats, count: int) -> Curve | None:
+    """Return the polynomial that interpolates a motion at ``count`` nodes, as a function of time."""
     middle, half = (ts[0] + ts[-1]) / 2, (ts[-1] - ts[0]) / 2
+    # Chebyshev points keep the interpolation error small up to the ends of the interval
     times = middle - half * np.cos(np.pi * np.arange(count) / (count - 1))
     times[0], times[-1] = ts[0], ts[-1]
     before = np.searchsorted(ts, times, side="right") - 1
-    settings = settings_of(0.0, 0.0, EXACT, EXACT, np.inf, ys.shape[1])
-    found, outputs, trust = native.engine.sample(ts[before], ys[before], times, native.p, settings)
-    if not (trust > 0).all() or not np.isfinite(found).all():
+    settings = settings_of(0.0, 0.0, INTERPOLATED_TOLERANCE, INTERPOLATED_TOLERANCE, np.inf, ys.shape[1])
+    found, outputs, validity = native.engine.sample(ts[before], ys[before], times, native.p, settings)
+    if not (validity > 0).all() or not np.isfinite(found).all():
         return None
     n = found.shape[1] // 2
     q, qd, qdd = found[:, :n], found[:, n:], outputs["acceleration"]
-    from scipy.interpolate import KroghInterpolator  # here, since it takes long to import and few runs need it
+    from scipy.interpolate import KroghInterpolator  # imported here: it is slow to import, and few runs need it
 
-    # in a time scaled to ±1 differences of high order keep their digits
+    # with time scaled to ±1, divided differences of high order keep their digits
     scaled = (times - middle) / half
-    given = np.stack([q, qd * half, qdd * half**2], axis=1).reshape(3 * count, n)
-    curve = KroghInterpolator(np.repeat(scaled, 3), given)
+    derivatives = np.stack([q, qd * half, qdd * half**2], axis=1).reshape(3 * count, n)
+    curve = KroghInterpolator(np.repeat(scaled, 3), derivatives)
 
     def states(t: Any) -> Floats:
         s = (np.atleast_1d(t) - middle) / half

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a motion may start: states that satisfy the constraints, and the nearest one to a state that does not."""
+"""Checks of initial states, and the nearest state that satisfies the constraints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class State(NamedTuple):
 
 
 def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
-    """The terms at one state, as numbers."""
+    """Return the terms of the equation of motion at one state, as NumPy arrays."""
     native = dynamics.machine_code
     if native is not None:
         return Terms(*native.terms(q, qd, t, p))
@@ -39,15 +39,16 @@ def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
 
 
 OR_ALLOW_IT = ", or, if the violation is meant, pass `allow_violation=True`"
-"""Advice for a single run; the members of an ensemble have no such argument."""
+"""Advice for a single run; ensembles have no such argument."""
 
 
 def require_start(
     dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, *, allow_violation: bool, projected: bool = False
 ) -> list[str]:
-    """Raise unless all terms are valid numbers and the state satisfies the constraints, unless it need not.
+    """Raise an error unless all terms are finite and the state satisfies the constraints.
 
-    Returns notes: how far a start that is accepted, but does not satisfy them exactly, is moved if it is ``projected``.
+    With ``allow_violation`` the constraints are not checked. The result are notes on how far projection moves a start
+    that misses the constraints by more than rounding, if it is ``projected``.
     """
     native = dynamics.native
     if native is not None and native.usual_rows is not None:
@@ -60,10 +61,11 @@ def require_start(
     require_symmetric(np.asarray(terms.M))
     if not allow_violation:
         _require_satisfied(dynamics, terms, q, qd)
-    return _moved(dynamics, terms, q, qd) if projected else []
+    return _projection_notes(dynamics, terms, q, qd) if projected else []
 
 
 def _require_satisfied(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> None:
+    """Raise an error that names the violated constraints, if there are any."""
     off = violated_rows(terms, q, qd)
     found = [
         f"`{dynamics.constraints[k]}` is violated by {abs(residual[k]):.1e} at `{argument}`"
@@ -79,23 +81,23 @@ def _require_satisfied(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) 
 
 
 def violated_rows(terms: Terms, q: Floats, qd: Floats) -> dict[str, NDArray[np.bool_]]:
-    """Which constraints (m,) a state violates, at position and at velocity level."""
+    """Return masks (m,) of the constraints that a state violates at position and at velocity level."""
     return {
         "position": violated(terms.position, terms.A, q, mass_matrix=terms.M),
         "velocity": violated(terms.velocity, terms.A, qd, q, terms.M),
     }
 
 
-def _moved(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> list[str]:
+def _projection_notes(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> list[str]:
     """Return notes on how far projection moves a start that misses the constraints by more than rounding."""
     A, notes = np.asarray(terms.A), list[str]()
-    half = _half_of(np.asarray(terms.M))
-    half = np.eye(A.shape[1]) if half is None else half
+    inverse_root = _inverse_root(np.asarray(terms.M))
+    inverse_root = np.eye(A.shape[1]) if inverse_root is None else inverse_root
     for level, x, prime in (("position", q, ""), ("velocity", qd, "'")):
         miss = np.asarray(getattr(terms, level))
         off = np.abs(miss) > EXACT * (own_size(miss, A, x) + np.abs(A) @ units(terms.M, q, x))
         if off.any():
-            move = half @ (np.linalg.pinv(A @ half, rcond=SOLVED_RANK_TOLERANCE) @ miss)
+            move = inverse_root @ (np.linalg.pinv(A @ inverse_root, rcond=SOLVED_RANK_TOLERANCE) @ miss)
             k, i = int(np.argmax(np.abs(miss) * off)), int(np.argmax(np.abs(move)))
             notes.append(
                 f"The start misses `{dynamics.constraints[k]}` by {abs(miss[k]):.1e}; projection onto the constraints "
@@ -105,9 +107,9 @@ def _moved(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> list[str]
 
 
 def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any, *, euclidean: bool = False) -> State:
-    """The state on the constraints nearest to (q0, qd0): positions first, then velocities.
+    """Return the state on the constraints nearest to (q0, qd0): positions first, then velocities.
 
-    Nearest in the mass metric, or in the Euclidean one if that is asked for.
+    Distances are measured in the mass metric, or in the Euclidean metric on request.
     """
     positions, names = constraint_equations(dynamics, "position", lambda q: terms_at(dynamics, q, qd0, t, p))
     q = _nearest(positions, q0, _metric(dynamics, q0, qd0, t, p, euclidean), names, "q0")
@@ -117,7 +119,7 @@ def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any, *
 
 
 def onto_constraints(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any) -> State:
-    """A state on the constraints near (q0, qd0), positions before velocities; exact ones stay as they are."""
+    """Return a state on the constraints near (q0, qd0); values that satisfy them exactly are unchanged."""
     positions, _ = constraint_equations(dynamics, "position", lambda q: terms_at(dynamics, q, qd0, t, p))
     q = retract(positions, q0)
     velocities, _ = constraint_equations(dynamics, "velocity", lambda qd: terms_at(dynamics, q, qd, t, p))
@@ -127,34 +129,34 @@ def onto_constraints(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any
 def constraint_equations(
     dynamics: Dynamics, level: str, terms: Callable[[Floats], Terms]
 ) -> tuple[Equations, list[str]]:
-    """The constraints on positions or on velocities as equations, and their names."""
+    """Return the constraints at position or velocity level as equations for a root finder, and their names."""
     rows = rows_at(dynamics.levels, level)
 
     def equations(x: Floats) -> tuple[Floats, Floats]:
-        at = terms(x)
-        return np.asarray(getattr(at, level))[rows], np.asarray(at.A)[rows]
+        found = terms(x)
+        return np.asarray(getattr(found, level))[rows], np.asarray(found.A)[rows]
 
     return equations, [dynamics.constraints[k] for k in np.flatnonzero(rows)]
 
 
 def _metric(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, euclidean: bool) -> Floats:
-    """Columns that are steps of unit length in the mass metric, or in the Euclidean one."""
+    """Return a matrix whose columns have unit length in the mass metric, or in the Euclidean metric."""
     terms = terms_at(dynamics, q, qd, t, p)
     require_finite({"mass_matrix": terms.M, "constraint_matrix": terms.A, "position": terms.position})
     M = np.asarray(terms.M)
     if euclidean:
         return np.eye(len(M))
-    half = _half_of(M)
-    if half is None:
+    inverse_root = _inverse_root(M)
+    if inverse_root is None:
         raise MassMatrixError(
             f"`mass_matrix` must be positive definite for distances in the mass metric; its smallest eigenvalue is "
             f'{np.linalg.eigvalsh(M)[0]:.3g}. Pass `metric="euclidean"` to measure them in the coordinates themselves.'
         )
-    return half
+    return inverse_root
 
 
-def _half_of(M: Floats) -> Floats | None:
-    """L⁻ᵀ of the mass matrix LLᵀ, or None if M is no metric."""
+def _inverse_root(M: Floats) -> Floats | None:
+    """Return L⁻ᵀ of the mass matrix M = LLᵀ, or None if M is not positive definite."""
     try:
         return np.asarray(np.linalg.inv(np.linalg.cholesky(M)).T, float)
     except np.linalg.LinAlgError:
@@ -169,7 +171,7 @@ def _nearest(
     argument: str,
     coordinates: Floats | None = None,
 ) -> Floats:
-    """The solution nearest to x0 in a metric; see ``constraint_solver.nearest_root``."""
+    """Return the solution nearest to x0 in a metric; see ``constraint_solver.nearest_root``."""
     if not names:
         return x0
     x = nearest_root(equations, x0, steps)
@@ -180,6 +182,7 @@ def _nearest(
 def _require_solution(
     residual: Floats, jacobian: Floats, x: Floats, q: Floats | None, names: list[str], argument: str
 ) -> None:
+    """Raise an error that names the constraints still violated at x, if there are any."""
     off = violated(residual, jacobian, x, q) | ~np.isfinite(residual)
     if off.any():
         culprits = "; ".join(

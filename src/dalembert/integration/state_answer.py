@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The answer at single states, by NumPy wherever the terms have machine code: no JAX for what is asked once."""
+"""Constrained motion at single states, by NumPy wherever the terms are compiled natively, so that JAX is not needed."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from dalembert.tolerances import CONSISTENCY_TOLERANCE
 def answer_at(
     dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation, gains: Gains | None = None
 ) -> ConstrainedMotion:
-    """The answer at one state: by NumPy, with terms from machine code, or where there is none, compiled by JAX.
+    """Return the constrained motion at one state, by NumPy if the terms are compiled natively, else by JAX.
 
-    With Baumgarte's terms where ``gains`` are given.
+    With ``gains`` the right side includes Baumgarte's terms.
     """
     native = dynamics.native
     if native is None or not native.answers:
-        # which imports JAX
+        # imported here, since this module imports JAX
         require("jax")
         from dalembert.integration.compiled import compiled_answer
 
         return compiled_answer(dynamics, q, qd, t, p, formulation, gains)
     at_t = at_time(formulation, float(t), len(dynamics.constraints), len(dynamics.coordinates))
     terms = Terms(*native.terms(q, qd, t, p))
-    with np.errstate(all="ignore"):  # what is not finite is judged by whoever asks
+    with np.errstate(all="ignore"):  # callers check for values that are not finite
         b = stabilised(terms, dynamics.levels, gains)
         if gains is not None and formulation.uses_engine:
-            # as in ``Dynamics.answer``: those of the rows in use are integrated
+            # as in ``Dynamics.answer``: only the rows in use are stabilised when integrating
             rows = list(rows_for(dynamics, np.concatenate([q, qd]), float(t), np.array([float(x) for x in p])))
             b = terms.A @ answer_of(at_t, terms.M, terms.Q, terms.A[rows], b[rows], None).acceleration
         answer = answer_of(at_t, terms.M, terms.Q, terms.A, b, native.law_at(q, qd, t, p))
@@ -51,14 +51,14 @@ def answer_at(
 
 
 def answers_by_numpy(dynamics: Dynamics) -> bool:
-    """Whether a single state needs no JAX."""
+    """Return whether the motion at a single state can be computed without JAX."""
     return dynamics.native is not None and dynamics.native.answers
 
 
 def numpy_outputs(dynamics: Dynamics, method: Method, t: Floats, y: Floats, p: Any) -> dict[str, Any]:
-    """All that follows from states y (k, 2n) at times (k,), by the names of ``Trajectory``, but for the energy.
+    """Return all outputs except the energy at states y (k, 2n) and times (k,), by the names of ``Trajectory``.
 
-    The same as ``sampling.sample`` gives at states that need no step, without compiling it.
+    The result equals that of ``sampling.sample`` at states that need no step, without its compilation.
     """
     n, gains = y.shape[1] // 2, method.drift.gains()
     lines: list[dict[str, Any]] = []
@@ -67,14 +67,14 @@ def numpy_outputs(dynamics: Dynamics, method: Method, t: Floats, y: Floats, p: A
         terms = Terms(*native_of(dynamics).terms(q, qd, time, p))
         answer = answer_at(dynamics, q, qd, time, p, method.formulation, gains)
         residual = terms.A @ answer.acceleration - terms.b
-        own: dict[str, Any] = {name: getattr(answer, name) for name in OF_ANSWER}
+        own: dict[str, Any] = {name: getattr(answer, name) for name in ANSWER_FIELDS}
         violation = at_own_level(dynamics.levels, terms.position, terms.velocity, residual)
         lines.append(own | {"q": q, "qd": qd, "violation": violation, "velocity_violation": terms.velocity})
     found: dict[str, Any] = {name: np.array([line[name] for line in lines]) for name in lines[0]}
     return found | {"accurate": np.ones(len(t), bool)}
 
 
-OF_ANSWER = (
+ANSWER_FIELDS = (
     "acceleration",
     "ideal_force",
     "nonideal_force",
@@ -83,10 +83,11 @@ OF_ANSWER = (
     "rank",
     "inconsistency",
 )
+"""Fields of ``ConstrainedMotion`` that a ``Trajectory`` holds as well."""
 
 
 def trouble_at(dynamics: Dynamics, answer: ConstrainedMotion, formulation: Formulation) -> str:
-    """Why no motion can go on from a state, in words; empty if nothing is wrong with the answer there."""
+    """Return a message on why no motion can continue from a state; empty if the answer there is valid."""
     for name in ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs"):
         if not np.isfinite(np.asarray(getattr(answer, name))).all():
             return f"`{name}` is not finite there. Look for a division by zero or a root of a negative number."

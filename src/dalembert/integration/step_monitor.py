@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Watches the constraints from step to step: where their rows change orientation, and where they have a kink.
+"""Monitoring of the constraints from step to step, for changes of their orientation and for kinks.
 
-Looked at batch by batch, while all steps are at hand: of a long run most are not kept.
+Steps are examined batch by batch, while all of them are in memory: of a long run most are not kept.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from dalembert.integration.native_steps import native_of, rows_for
 from dalembert.native.step_control import ABRUPT
 
 LONG = 3.0
-"""Ratio of a step to the median of its batch above which it is looked at too."""
+"""Ratio of a step to the median of its batch above which the step counts as doubtful."""
 
 MOST_WORK = 1e9
-"""Products of entries of A, over all steps, beyond which a run is too long, or a system too large, to be looked at."""
+"""Multiplications, over all steps, beyond which monitoring ends: it must not take longer than the integration."""
 
 MOST_STEPS = 1000
-"""Steps that may be kept to be looked at more closely."""
+"""Largest number of doubtful steps that are kept for a closer examination."""
 
 
 class DoubtfulStep(NamedTuple):
@@ -37,9 +37,10 @@ class DoubtfulStep(NamedTuple):
 
 
 class StepMonitor:
-    """What the steps of one run show; ``doubtful`` steps may have crossed a bifurcation of the constraints.
+    """Observations of the steps of one run.
 
-    ``kinks`` are the times at which a constraint that nothing keeps satisfied was left, by its number.
+    doubtful    steps that may have crossed a bifurcation of the constraints
+    kinks       times at which a constraint was left at a kink because no projection keeps it satisfied, by its number
     """
 
     def __init__(self, dynamics: Dynamics, method: Method, p: Any):
@@ -53,39 +54,42 @@ class StepMonitor:
         self.entries = m * m * n
         possible = m > 0 and native is not None
         uncorrected = method.drift.in_machine_code and not method.drift.projections
-        self.looks_for_kinks = possible and method.step is None and uncorrected
-        self.looks_at_rows = m > 0 and native is not None and not native.constant_rows
+        self.checks_kinks = possible and method.step is None and uncorrected
+        self.checks_rows = m > 0 and native is not None and not native.constant_rows
 
     def see(self, t: float, y: Floats, times: Floats, states: Floats, rows: tuple[int, ...] | None) -> None:
-        """Look at some steps (k,) with states (k, 2n) after a state y at t; ``rows`` are those in use, if known."""
-        if not self.looks_at_rows and not self.looks_for_kinks:
+        """Examine steps (k,) with states (k, 2n) after a state y at t; ``rows`` are those in use, if known."""
+        if not self.checks_rows and not self.checks_kinks:
             return
         self.work += len(times) * self.entries
         if self.work > MOST_WORK or not len(times):
             return
         times, states = np.concatenate([[t], times]), np.concatenate([y[None], states])
-        if self.looks_at_rows and len(self.doubtful) < MOST_STEPS:
-            self._see_rows(times, states, rows)
-        if self.looks_for_kinks:
-            self._see_residuals(times, states)
+        rows = rows_for(self.dynamics, y, t, self.p) if rows is None else rows
+        if self.checks_rows and len(self.doubtful) < MOST_STEPS:
+            self._check_rows(times, states, rows)
+        if self.checks_kinks:
+            self._check_residuals(times, states, rows)
 
-    def _see_rows(self, t: Floats, y: Floats, rows: tuple[int, ...] | None) -> None:
-        if rows is None:
-            rows = rows_for(self.dynamics, y[0], float(t[0]), self.p)
+    def _check_rows(self, t: Floats, y: Floats, rows: tuple[int, ...]) -> None:
+        """Collect the steps in which the rows change their orientation, and unusually long ones."""
         if not rows:
             return
         A = native_of(self.dynamics).rows_of_many(y, t, self.p)
         doubtful = turned(A if len(rows) == A.shape[1] else A[:, list(rows)])
         steps = t[1:] - t[:-1]
         if steps.max() > LONG * (t[-1] - t[0]) / len(steps):
-            # two changes of orientation in one step leave no trace at its ends: long ones are looked at in any case
+            # two changes of orientation within one step cancel at its ends: long steps are always examined
             doubtful |= steps > LONG * np.median(steps)
         if doubtful.any():
             found = map(int, np.flatnonzero(doubtful)[:MOST_STEPS])
             self.doubtful += [DoubtfulStep(float(t[k]), float(t[k + 1]), y[k].copy(), list(rows)) for k in found]
 
-    def _see_residuals(self, t: Floats, y: Floats) -> None:
-        """Without projection nothing but a jump or a kink of a constraint changes its residuals abruptly."""
+    def _check_residuals(self, t: Floats, y: Floats, rows: tuple[int, ...]) -> None:
+        """Collect abrupt changes of the residuals, which without projection only a jump or a kink can cause.
+
+        Only constraints in use are considered: redundant ones are not stabilised by their own rates.
+        """
         terms = native_of(self.dynamics).terms_of_many(y, t, np.broadcast_to(self.p, (len(t), len(self.p))))
         A, position, velocity = np.abs(terms[2]), terms[4], terms[5]
         n = A.shape[2]
@@ -98,15 +102,15 @@ class StepMonitor:
         left = np.abs(np.diff(position, axis=0)) > tolerances[0] + 4 * h * sizes[1]
         expected = h * (of_velocity * sizes[1] + of_position * sizes[0])
         left |= np.abs(np.diff(velocity, axis=0)) > tolerances[1] + 4 * expected
-        for k in np.flatnonzero(left.any(axis=0)):
+        for k in (k for k in rows if left[:, k].any()):
             self.kinks.setdefault(int(k), []).extend(map(float, t[1:][left[:, k]]))
 
 
 def turned(rows: Floats) -> NDArray[np.bool_]:
-    """Between which of k states and the next (k − 1,) the rows (k, r, n) change their orientation: det(A A'ᵀ) < 0."""
+    """Return whether the rows (k, r, n) change orientation between successive states: det(A A'ᵀ) < 0, (k − 1,)."""
     if rows.shape[1] == 1:
         return np.einsum("kij,kij->k", rows[:-1], rows[1:]) < 0
-    # the length of a row has no part in the sign, but in whether the product of many can be computed
+    # unit rows have the same sign, and their determinant neither overflows nor underflows
     length = np.sqrt(np.einsum("kij,kij->ki", rows, rows))[:, :, None]
     unit = rows / np.where(length > 0, length, 1.0)
     determinants: Any = np.linalg.det(unit[:-1] @ unit[1:].transpose(0, 2, 1))
@@ -114,7 +118,7 @@ def turned(rows: Floats) -> NDArray[np.bool_]:
 
 
 def kink_notes(dynamics: Dynamics, monitor: StepMonitor | None) -> list[str]:
-    """Which constraints were left at a jump or a kink of theirs, since nothing keeps them satisfied."""
+    """Return notes on constraints that the motion left at a jump or a kink, because no projection was used."""
     return [
         f"By t = {times[0]:.6g} the motion has met a jump or a kink of `{dynamics.constraints[k]}`, which it does not "
         f"follow without projection: see `violation`. Smooth the constraint, or split the motion there."

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Events of explicit functions of time, found before integrating: where they jump, and where they wake up.
+"""Division of the time span at the jumps and onsets of explicit functions of time, before integration.
 
-An integrator sees a function of time only at the nodes of its steps. While nothing happens the steps grow, and may
-pass over a short pulse; a jump is passed over in any case, since the states on both sides are smooth. So the functions
-are sampled over the whole span, and integration is divided into segments: it ends at each jump, and takes short steps
-where a function changes after having been quiet.
+An integrator evaluates a function of time only at the nodes of its steps. While nothing changes, the steps grow and may
+miss a short pulse; a jump at the end of a step is missed in any case, since the states on both sides are smooth. The
+functions are therefore sampled over the whole span, and the span is divided into segments: integration ends at each
+jump, and takes short steps where a function begins to change after having been constant.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 
 CELLS = 16384
-"""Intervals between samples: what takes less than two of them can go by unseen, and needs ``max_step``."""
+"""Intervals between samples: a pulse shorter than two of them may be missed, and needs ``max_step``."""
 
 JUMP = 1e-4
-"""A change between neighbouring samples, relative to the range of the function, that may be a jump."""
+"""Least change between neighbouring samples, relative to the range of the function, that may be a jump."""
 
 STEEP = 8.0
-"""And relative to the change on one side of it."""
+"""Least ratio of such a change to the smaller one of its neighbours."""
 
 KEPT = 1e-2
-"""The part of that change which a jump still has over the smallest interval there is."""
+"""The fraction of the change that must remain between two adjacent floating-point numbers for it to be a jump."""
 
 LEAST_TIME = 1e-290
-"""The first time after zero: smaller numbers are zero to JAX."""
+"""The first time after a jump at zero: JAX flushes smaller numbers to zero."""
 
 QUIET = 1e-8
-"""Second differences, relative to the range, of a function at rest: constant, or linear in time."""
+"""Largest second difference, relative to the range, of a function that is constant or linear in time."""
 
 QUIET_CELLS = 8
-"""Intervals for which a function must have been quiet for its waking up to be an event."""
+"""Intervals for which a function must have been constant or linear for its onset to be an event."""
 
-AWAKE_CELLS, AWAKE_STEP = 64, 4
-"""Intervals after waking up over which steps are no longer than some intervals."""
+ONSET_CELLS, ONSET_STEP = 64, 4
+"""Intervals after an onset in which the step is bounded, and that bound, in intervals."""
 
 MOST_EVENTS = 1000
-"""Events beyond which the functions count as busy everywhere: then the steps see them by themselves."""
+"""Events beyond which the functions change everywhere, so that the error estimate sees them without help."""
 
 
 class Segment(NamedTuple):
@@ -57,14 +57,14 @@ class Segment(NamedTuple):
 
 
 def segments_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[Segment]:
-    """The segments of a span by the events of the explicit functions of time of a system."""
+    """Return the segments of a span for the explicit functions of time of a system."""
     native = dynamics.machine_code
     functions = None if native is None else native.time_functions
     return segments(None if functions is None else lambda t: functions(t, p), t0, t1)
 
 
 def with_stops(found: list[Segment], stops: Sequence[float]) -> list[Segment]:
-    """Segments that end at further times."""
+    """Return the segments, divided at further times."""
     for stop in stops:
         k = next((k for k, segment in enumerate(found) if segment.start < stop < segment.end), None)
         if k is not None:
@@ -73,7 +73,7 @@ def with_stops(found: list[Segment], stops: Sequence[float]) -> list[Segment]:
 
 
 def segments(functions: Callable[[Floats], Floats] | None, t0: float, t1: float) -> list[Segment]:
-    """The segments of a span for functions of time, which give values (k, f) at times (k,)."""
+    """Return the segments of a span for functions of time with values (k, f) at times (k,)."""
     if functions is None:
         return [Segment(t0, t1)]
     t = np.linspace(t0, t1, CELLS + 1)
@@ -82,13 +82,13 @@ def segments(functions: Callable[[Floats], Floats] | None, t0: float, t1: float)
     changing = spread > 0
     scaled = values[:, changing] / spread[changing]
     jumps = _jumps(lambda at: functions(at)[:, changing] / spread[changing], t, scaled)
-    near = 3 * (t1 - t0) / CELLS  # where a function jumps, it need not wake up as well
-    awakenings = [at for at in _awakenings(t, scaled) if not any(abs(at - jump) <= near for jump, _ in jumps)]
-    return _divided(t0, t1, jumps, awakenings)
+    near = 3 * (t1 - t0) / CELLS  # a jump is an event already, and no onset as well
+    onsets = [at for at in _onsets(t, scaled) if not any(abs(at - jump) <= near for jump, _ in jumps)]
+    return _divide(t0, t1, jumps, onsets)
 
 
 def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> list[tuple[float, float]]:
-    """Pairs of neighbouring numbers between which a function jumps, in order."""
+    """Return pairs of adjacent floating-point numbers between which a function jumps, in order."""
     change = np.abs(np.diff(values, axis=0, prepend=values[:1], append=values[-1:]))
     beside = np.minimum(change[:-2], change[2:])
     cells, columns = np.nonzero(change[1:-1] > np.maximum(JUMP, STEEP * beside))
@@ -97,6 +97,7 @@ def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> 
     each = np.arange(len(cells))
     left, right = t[cells], t[cells + 1]
     low, high = values[cells, columns], values[cells + 1, columns]
+    # bisection of all intervals at once, always towards the larger change
     while True:
         middle = left + (right - left) / 2
         inside = (middle > left) & (middle < right)
@@ -111,8 +112,8 @@ def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> 
     return sorted({(float(a), float(b)) for a, b in zip(left[sudden], right[sudden], strict=True)})
 
 
-def _awakenings(t: Floats, values: Floats) -> list[float]:
-    """Times at which a function begins to change after having been quiet."""
+def _onsets(t: Floats, values: Floats) -> list[float]:
+    """Return the times at which a function begins to change after having been constant or linear."""
     bend = np.abs(np.diff(values, n=2, axis=0)) > QUIET
     times: set[float] = set()
     for column in bend.T:
@@ -122,9 +123,10 @@ def _awakenings(t: Floats, values: Floats) -> list[float]:
     return sorted(times) if len(times) <= MOST_EVENTS else []
 
 
-def _divided(t0: float, t1: float, jumps: list[tuple[float, float]], awakenings: list[float]) -> list[Segment]:
+def _divide(t0: float, t1: float, jumps: list[tuple[float, float]], onsets: list[float]) -> list[Segment]:
+    """Divide a span at jumps and onsets, with bounded steps after each onset."""
     cell = (t1 - t0) / CELLS
-    short = [(start, min(start + AWAKE_CELLS * cell, t1)) for start in awakenings]
+    short = [(start, min(start + ONSET_CELLS * cell, t1)) for start in onsets]
     ends = {t0: t0} | {x: x for span in short for x in span} | dict(jumps)
     ends = {a: b for a, b in ends.items() if t0 <= a < t1}
     starts = sorted(ends)
@@ -132,6 +134,6 @@ def _divided(t0: float, t1: float, jumps: list[tuple[float, float]], awakenings:
     for here, end in zip(starts, [*starts[1:], t1], strict=True):
         start = ends[here]
         if start < end or start == end == t1:  # a jump at the last time is crossed as well
-            awake = any(a <= start < b for a, b in short)
-            found.append(Segment(start, end, AWAKE_STEP * cell if awake else np.inf))
+            bounded = any(a <= start < b for a, b in short)
+            found.append(Segment(start, end, ONSET_STEP * cell if bounded else np.inf))
     return found

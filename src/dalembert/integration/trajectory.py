@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The motion that came out: states, forces and violations over time, by name."""
+"""The result of a simulation: states, forces and violations over time, by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Trajectory:
     q, qd, acceleration (T, n)
     ideal_force, nonideal_force (T, n)    the two parts of the constraint force
     multipliers (T, m)                    λ with Aᵀλ the ideal force
-    reactions (T, m)                      the same with what nonideal laws add to them: Aᵀλ = Qᶜ − C
+    reactions (T, m)                      λ including the effect of nonideal laws: Aᵀλ = Qᶜ − C
     violation (T, m)                      residual of each constraint, as it was stated, at its own level
     velocity_violation (T, m)             residual of its velocity form; zero for acceleration-level constraints
     rank (T,), inconsistency (T,)         of the constraint rows
@@ -46,9 +46,9 @@ class Trajectory:
     coordinates, constraints              names, in the order of the columns
     parameters                            values by name
     statistics                            steps, rejected steps, seconds and the method, by name
-    notes                                 what happened on the way, in sentences
+    notes                                 sentences about events during the run
     events                                (t, contact, "sticks" or "slips"), in order of time
-    ledger_source                              makes the ledger; not kept in files
+    ledger_source                         function that computes the ledger; not kept in files
     theory                                "d'Alembert", or the name of another mechanics, such as "vakonomic", which is
                                           then shown everywhere; there multipliers and forces are that theory's
 
@@ -80,7 +80,7 @@ class Trajectory:
     ledger_source: Callable[[Trajectory], Ledger] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "accounts": None}  # compiled programs cannot be pickled
+        return {**self.__dict__, "ledger_source": None}  # compiled programs cannot be pickled
 
     def __getitem__(self, name: Any) -> Floats:
         """The history of a coordinate (by name or symbol), or the multiplier of a constraint (by name)."""
@@ -99,7 +99,7 @@ class Trajectory:
 
     @property
     def mark(self) -> str:
-        """What must be shown beside the motion: the theory it obeys if that is not d'Alembert's, else nothing."""
+        """The name of the theory to show beside the motion; empty for d'Alembert's."""
         return "" if self.theory == USUAL_THEORY else self.theory
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ class Trajectory:
 
     @classmethod
     def from_xarray(cls, data: xr.Dataset) -> Trajectory:
-        """The trajectory that ``to_xarray`` described."""
+        """Return the trajectory in a dataset that ``to_xarray`` returned."""
         names = (*PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME)
         arrays: dict[str, Any] = {name: data[name].values if name in data else None for name in names}
         if "constraint" not in data:
@@ -150,8 +150,8 @@ class Trajectory:
         """Write the trajectory to a file: NetCDF, which ``load`` reads, for ``.nc``, or a table for ``.csv``.
 
         The columns of the table are t, then for every coordinate x, x', x'' and its constraint forces, and for every
-        constraint its multiplier, reaction and violation. What was in the file before stays there until the new one is
-        whole.
+        constraint its multiplier, reaction and violation. An existing file is replaced only once the new one is
+        complete.
 
         Raises
         ------
@@ -276,7 +276,7 @@ class Trajectory:
                   array (T,). Left out: coordinates whose names pair up, as (x, y), (x1, y1), or (x, z) without y
         links     pairs of names of points, joined by lines
         fps       frames per second, at most 50; rounded so that each is shown for a multiple of 10 ms, as a GIF needs
-        trace     how long a stretch of its path a moving point draws behind it, in the unit of t; left out: all of it
+        trace     length of the trace of a moving point, in the unit of t; left out: its whole path
 
         Raises
         ------

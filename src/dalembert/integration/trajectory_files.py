@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write(run: Trajectory, path: str | Path) -> None:
-    """Write a trajectory in the format that the ending of the path names; a file is there whole, or not at all."""
+    """Write a trajectory in the format given by the file ending; no incomplete file is ever left behind."""
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
         *others, last = (f"{ending} ({format_.about})" for ending, format_ in FORMATS.items())
@@ -36,7 +36,7 @@ def write(run: Trajectory, path: str | Path) -> None:
 
 
 def read(path: str | Path, from_xarray: Callable[[xr.Dataset], Trajectory]) -> Trajectory:
-    """The trajectory in a NetCDF file that ``write`` wrote."""
+    """Read a trajectory from a NetCDF file that ``write`` wrote."""
     import xarray as xr
 
     if not Path(path).exists():
@@ -48,18 +48,18 @@ def read(path: str | Path, from_xarray: Callable[[xr.Dataset], Trajectory]) -> T
             run = from_xarray(data.load())
     except PermissionError:
         raise
-    except Exception:  # a damaged file can make the reader stumble in any way
+    except Exception:  # a damaged file can raise any error in the reader
         run = None
-    if run is None or not _whole(run):
+    if run is None or not _is_complete(run):
         raise InputError(f"`path` must name a file that `save` wrote; {path} holds something else, or is damaged.")
     return run
 
 
 def table(run: Trajectory) -> tuple[list[str], Any]:
-    """The columns of a trajectory and their names, one row per time.
+    """Return the names of the columns of a trajectory and its values, one row per time.
 
-    t; every coordinate, x; its velocity, x'; its acceleration, x''; the constraint forces on it; for every constraint
-    its multiplier, its reaction and its violation; the energy, where that is known.
+    The columns are t; every coordinate, x; its velocity, x'; its acceleration, x''; the constraint forces on it; for
+    every constraint its multiplier, reaction and violation; the energy, if it is known.
     """
     columns: dict[str, Any] = {"t": run.t}
     for k, name in enumerate(run.coordinates):
@@ -100,11 +100,11 @@ FORMATS = {
 """The formats of ``da.Trajectory.save`` and of the command line, by the ending of the file."""
 
 
-def _whole(run: Trajectory) -> bool:
-    """Whether all parts of a trajectory are there and fit together."""
+def _is_complete(run: Trajectory) -> bool:
+    """Return whether all arrays of a trajectory have matching shapes."""
     times, n, m = len(run.t), len(run.coordinates), len(run.constraints)
     per_coordinate = (run.q, run.qd, run.acceleration, run.ideal_force, run.nonideal_force)
     per_constraint = (run.multipliers, run.reactions, run.violation, run.velocity_violation)
-    wanted = [(a, (times, n)) for a in per_coordinate] + [(a, (times, m)) for a in per_constraint]
-    wanted += [(run.rank, (times,)), (run.inconsistency, (times,))]
-    return all(np.shape(a) == shape for a, shape in wanted)
+    expected = [(a, (times, n)) for a in per_coordinate] + [(a, (times, m)) for a in per_constraint]
+    expected += [(run.rank, (times,)), (run.inconsistency, (times,))]
+    return all(np.shape(a) == shape for a, shape in expected)

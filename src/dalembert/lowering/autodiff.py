@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Terms of a system given by JAX functions, by automatic differentiation."""
+"""The terms of a ``FunctionSystem``, by automatic differentiation of its JAX functions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def function_terms(system: FunctionSystem) -> Callable[..., Terms]:
-    """M, Q, A, b and residuals of a ``FunctionSystem``, as a function of arrays."""
+    """Return M, Q, A, b and the residuals of a ``FunctionSystem`` as a function of arrays."""
     names = system.parameter_names
     dynamics = _from_lagrangian(system) if system.lagrangian is not None else _from_newton(system)
     rows = [_rows(constraint) for constraint in system.constraints]
 
-    @jax.jit  # not to be quicker, but to be traced once: an integrator calls it from many places
+    @jax.jit  # so that it is traced only once, although an integrator calls it in many places
     def terms(q: Array, qd: Array, t: Any, p: Any) -> Terms:
         t = jnp.asarray(t, float)
         named = dict(zip(names, p, strict=True))
@@ -34,8 +34,9 @@ def function_terms(system: FunctionSystem) -> Callable[..., Terms]:
 
 
 def _from_newton(system: FunctionSystem) -> Callable[..., tuple[Array, Array]]:
+    """Return M and Q of a system given by its mass matrix and applied force."""
     mass_matrix, applied_force = system.mass_matrix, system.applied_force
-    assert mass_matrix is not None and applied_force is not None  # FunctionSystem has seen to it
+    assert mass_matrix is not None and applied_force is not None  # checked by FunctionSystem
 
     def dynamics(q: Array, qd: Array, t: Array, p: dict[str, Any]) -> tuple[Array, Array]:
         return jnp.asarray(mass_matrix(q, qd, t, p), float), jnp.asarray(applied_force(q, qd, t, p), float)
@@ -44,6 +45,7 @@ def _from_newton(system: FunctionSystem) -> Callable[..., tuple[Array, Array]]:
 
 
 def _from_lagrangian(system: FunctionSystem) -> Callable[..., tuple[Array, Array]]:
+    """Return M and Q of a system given by its Lagrangian and, optionally, an applied force."""
     assert system.lagrangian is not None
     lagrangian = jax.jit(system.lagrangian)  # traced once for all of its derivatives
     momentum = jax.grad(lagrangian, argnums=1)
@@ -59,7 +61,7 @@ def _from_lagrangian(system: FunctionSystem) -> Callable[..., tuple[Array, Array
 
 
 def _rows(constraint: FunctionConstraint) -> Callable[..., tuple[Array, Array, Array, Array]]:
-    """(A, b, position residual, velocity residual) of one function constraint."""
+    """Return (A, b, position residual, velocity residual) of one function constraint, as a function of arrays."""
 
     @jax.jit  # traced once for all of its derivatives
     def value(*arguments: Any) -> Array:

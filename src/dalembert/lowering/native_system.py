@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one system can do in machine code: its terms as numbers, and engines that integrate it."""
+"""The natively compiled functions of one system: its terms, laws and outputs, and its integrators."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from dalembert.native.assembly import MachineCode, needed, write_program
 from dalembert.native.batch import write_each
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
-from dalembert.native.member_kernel import Moving
+from dalembert.native.member_kernel import MemberPrograms
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import EnergyTerms, Program, Value
 
 
 class NativeSystem:
-    """Compiles on demand and keeps what it compiled."""
+    """Compiles the functions of a system on demand and caches them."""
 
     def __init__(self, source: Source):
         self.source = source
-        self.usual_rows: tuple[int, ...] | None = None  # chosen for the last motion; all of them are tried for the next
+        self.usual_rows: tuple[int, ...] | None = None  # the rows in use at the start of the last motion
         self._last_start: tuple[bytes, Floats] | None = None
         self.engine = lru_cache(maxsize=16)(self._engine)
         self.motions = lru_cache(maxsize=16)(self._motions)
         self._recorded = lru_cache(maxsize=16)(self._recorded_programs)
-        self._energy_terms = lru_cache(maxsize=16)(self._written_energy_terms)
+        self._energy_terms = lru_cache(maxsize=16)(self._compile_energy_terms)
 
     @cached_property
     def possible(self) -> bool:
-        """Whether everything in the system has a counterpart in machine code."""
+        """True if every function in the system can be compiled natively."""
         everything = range(len(self.source.levels))
         try:
             Programs(self.source, everything, None).outputs()
@@ -54,12 +54,12 @@ class NativeSystem:
 
     @cached_property
     def time_functions(self) -> Callable[[Floats, Any], Floats] | None:
-        """The functions of time alone in the equations, (k, number of them) at k times, or None if all are steady."""
+        """The explicit functions of time in the equations, (k, f) at k times, or None if none has isolated events."""
         program = self._time_program
         if program is None:
             return None
         size = 2 * len(self.source.form.applied_force)
-        run = _AtMany(program, size)
+        run = _BatchProgram(program, size)
 
         def values(t: Floats, p: Any) -> Floats:
             numbers = np.broadcast_to(np.array([float(value) for value in p]), (len(t), len(self.source.parameters)))
@@ -73,14 +73,14 @@ class NativeSystem:
 
     @cached_property
     def parameters_of_time(self) -> list[int]:
-        """The numbers of the parameters that the functions of time depend on."""
+        """The indices of the parameters that the functions of time depend on."""
         program = self._time_program
         lines = [] if program is None else [program.tape.lines[line] for line in needed(program)]
         return sorted({int(a[1]) for name, a in lines if name == "input" and a[0] == "p"})
 
     @cached_property
     def masses_differ(self) -> bool:
-        """Whether a constraint couples coordinates of different masses."""
+        """True if a constraint couples coordinates of different masses."""
         M = self.source.form.mass_matrix
         touched = ([i for i, e in enumerate(row) if e != 0] for row in self.source.form.constraint_matrix)
         return any(len({M[i][i] for i in own}) > 1 for own in touched)
@@ -92,7 +92,7 @@ class NativeSystem:
 
     @property
     def needs_multipliers(self) -> bool:
-        """Whether a law uses a multiplier, which redundant constraints may leave open."""
+        """True if a law uses a multiplier, which redundant constraints may leave undetermined."""
         return self.source.laws is not None and bool(self.source.laws.used)
 
     def _engine(
@@ -115,19 +115,19 @@ class NativeSystem:
         tableau: Tableau,
         refined: bool = False,
     ) -> Any:
-        """What moves many members: ``kind`` is that of where it is done."""
+        """Return an integrator of ensemble members; ``kind`` is its class, for a processor or a GPU."""
         programs = Programs(self.source, rows, rates, refined=refined)
         hot = programs.hot(iterations)
-        moving = Moving(programs.n, len(self.source.parameters), *hot, programs.start(), programs.sliding())
-        return kind(moving._replace(contacts=tuple(map(len, self.source.sliding))), tableau)
+        own = MemberPrograms(programs.n, len(self.source.parameters), *hot, programs.start(), programs.sliding())
+        return kind(own._replace(contacts=tuple(map(len, self.source.sliding))), tableau)
 
     def start(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:
-        """Whether a motion may start at a state, if that satisfies the constraints exactly, and its scales (2n)."""
-        given = np.concatenate([y, [t], [float(value) for value in p]])
-        key = given.tobytes()
-        if self._last_start is None or self._last_start[0] != key:  # a run asks more than once
+        """Return whether a motion may start at a state, whether the constraints hold exactly, and the scales (2n)."""
+        inputs = np.concatenate([y, [t], [float(value) for value in p]])
+        key = inputs.tobytes()
+        if self._last_start is None or self._last_start[0] != key:  # cached: a run needs it more than once
             _, run = self._start
-            found, place = np.empty(2 + len(y)), given.ctypes.data
+            found, place = np.empty(2 + len(y)), inputs.ctypes.data
             run(place, t, place + 8 * (len(y) + 1), found.ctypes.data)
             self._last_start = key, found
         found = self._last_start[1]
@@ -135,7 +135,7 @@ class NativeSystem:
 
     @cached_property
     def _start(self) -> tuple[MachineCode, Callable[..., None]]:
-        """The program as a function, and what must be kept as long as it."""
+        """The compiled code of the start program, which must be kept alive, and its function."""
         module = ir.Module()
         write_program(module, "start", Programs(self.source, range(len(self.source.levels)), None).start(), hot=False)
         code, address = MachineCode(module), ctypes.c_void_p
@@ -143,12 +143,12 @@ class NativeSystem:
         return code, ctypes.CFUNCTYPE(None, *kinds)(code.address("start"))
 
     def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:
-        """M, Q, A, b and the residuals at position and velocity level, at one state."""
+        """Return M, Q, A, b and the residuals at position and velocity level, at one state."""
         y, p = np.concatenate([q, qd]).astype(float), np.array([float(value) for value in p])
         return tuple(part[0] for part in self.terms_of_many(y[None], np.array([float(t)]), p[None]))
 
     def terms_of_many(self, y: Floats, t: Floats, p: Floats) -> tuple[Floats, ...]:
-        """The same at k states y (k, 2n), times (k,) and parameters (k, number of them), each with a leading axis k."""
+        """Return the terms at k states y (k, 2n), times (k,) and parameters (k, number of parameters)."""
         run, shapes = self._terms
         ends = [*accumulate(map(prod, shapes), initial=0)]
         found = run(y, t, p)
@@ -158,7 +158,7 @@ class NativeSystem:
 
     @cached_property
     def answers(self) -> bool:
-        """Whether terms and laws have a counterpart in machine code: then a single state needs no JAX."""
+        """True if terms and laws can be compiled natively, so that a single state needs no JAX."""
         programs = Programs(self.source, range(len(self.source.levels)), None)
         try:
             programs.terms()
@@ -168,7 +168,7 @@ class NativeSystem:
         return True
 
     def law_at(self, q: Any, qd: Any, t: Any, p: Any) -> Law | None:
-        """The nonideal laws at one state, as a function of the ideal forces alone, on NumPy's arrays."""
+        """Return the nonideal laws at one state, as a function of the ideal forces, on NumPy arrays."""
         law = array_law(self._law_functions, self._named_terms, np)
         return None if law is None else lambda reaction: law(q, qd, t, p, reaction)
 
@@ -181,19 +181,20 @@ class NativeSystem:
         laws = self.source.laws
         if laws is None:
             return None
-        run = _AtMany(Programs(self.source, range(len(self.source.levels)), None).laws(), 2 * len(laws.components[0]))
-        nothing = (0.0,) * (len(laws.components[0]) + len(laws.multipliers))
+        program = Programs(self.source, range(len(self.source.levels)), None).laws()
+        run = _BatchProgram(program, 2 * len(laws.components[0]))
+        zeros = (0.0,) * (len(laws.components[0]) + len(laws.multipliers))
 
-        def at(q: Any, qd: Any, t: Any, p: Any, *forces: Any) -> Any:
-            further = nothing if not forces or forces[0] is None else (*forces[0], *forces[1])
+        def evaluate(q: Any, qd: Any, t: Any, p: Any, *forces: Any) -> Any:
+            further = zeros if not forces or forces[0] is None else (*forces[0], *forces[1])
             y, p = np.array([*q, *qd], float), np.array([*p, *further], float)
-            return _like(law_terms(self.source), iter(run(y[None], np.array([float(t)]), p[None])[0].tolist()))
+            return _nest(law_terms(self.source), iter(run(y[None], np.array([float(t)]), p[None])[0].tolist()))
 
-        return LawFunctions(laws, lambda *given: at(*given)[0], lambda *given: at(*given)[1])
+        return LawFunctions(laws, lambda *inputs: evaluate(*inputs)[0], lambda *inputs: evaluate(*inputs)[1])
 
     def rows_of_many(self, y: Floats, t: Floats, p: Floats) -> Floats:
-        """A (k, m, n) alone at k states y (k, 2n) and times (k,), for one set of parameters."""
-        # by the program of all terms: compiling another takes longer than those are worth at a thousand states
+        """Return A (k, m, n) at k states y (k, 2n) and times (k,), for one set of parameters."""
+        # by the program of all terms: another compilation would take longer than it saves at a thousand states
         run, known, computed, places = self._rows
         found = np.empty((len(t), known.size))
         found[:] = known
@@ -201,8 +202,8 @@ class NativeSystem:
         return found.reshape(len(t), len(self.source.levels), -1)
 
     @cached_property
-    def _rows(self) -> tuple[_AtMany, Floats, slice, NDArray[np.int64]]:
-        """The program of all terms; the entries of A that are known; which of those it computes belong where in A."""
+    def _rows(self) -> tuple[_BatchProgram, Floats, slice, NDArray[np.int64]]:
+        """The program of all terms, the constant entries of A, its computed ones, and their indices in A."""
         run, shapes = self._terms
         first = prod(shapes[0]) + prod(shapes[1])
         last = first + prod(shapes[2])
@@ -211,22 +212,22 @@ class NativeSystem:
 
     @property
     def constant_rows(self) -> bool:
-        """Whether A is the same everywhere: no rank can be lost then."""
+        """True if A is constant, so that its rank cannot change."""
         return not len(self._rows[3])
 
-    def _written_energy_terms(self, rows: tuple[int, ...], rates: Any) -> tuple[_AtMany, EnergyTerms]:
+    def _compile_energy_terms(self, rows: tuple[int, ...], rates: Any) -> tuple[_BatchProgram, EnergyTerms]:
         program, lengths = Programs(self.source, rows, rates).energy_terms()
-        return _AtMany(program, 2 * len(self.source.form.applied_force)), lengths
+        return _BatchProgram(program, 2 * len(self.source.form.applied_force)), lengths
 
     def energy_terms(self, rows: tuple[int, ...], rates: Any, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
-        """What a ledger is made of, at k states y (k, 2n), by the names of ``EnergyTerms``: (k, length of the part)."""
+        """Return the terms of a ledger at k states y (k, 2n), by the names of ``EnergyTerms``: (k, length)."""
         run, lengths = self._energy_terms(rows, rates)
         p = np.broadcast_to(np.array([float(value) for value in p]), (len(t), len(self.source.parameters)))
         return dict(zip(EnergyTerms._fields, np.split(run(y, t, p), np.cumsum(lengths)[:-1], axis=1), strict=True))
 
     def small_changes(self, rows: Sequence[int], y: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
-        """q̈ (n,) by these rows, its derivatives (n, 2n) by the state y, and those of all residuals (2m, 2n)."""
-        from dalembert.native.derivatives import differentiated  # whose special functions take long to import
+        """Return q̈ (n,) for these rows, its derivatives (n, 2n) by the state y, and those of all residuals (2m, 2n)."""
+        from dalembert.native.derivatives import differentiated  # imported here: scipy.special is slow to import
 
         p = np.array([float(value) for value in p])
         motion, residuals = self._recorded(tuple(rows))
@@ -238,23 +239,24 @@ class NativeSystem:
         return programs.acceleration(), programs.residuals()
 
     @cached_property
-    def _terms(self) -> tuple[_AtMany, tuple[tuple[int, ...], ...]]:
+    def _terms(self) -> tuple[_BatchProgram, tuple[tuple[int, ...], ...]]:
+        """The program of all terms, and their shapes."""
         programs = Programs(self.source, range(len(self.source.levels)), None)
         n, m = programs.n, programs.m
-        return _AtMany(programs.terms(), 2 * n), ((n, n), (n,), (m, n), (m,), (m,), (m,))
+        return _BatchProgram(programs.terms(), 2 * n), ((n, n), (n,), (m, n), (m,), (m,), (m,))
 
 
-def _like(nested: Any, values: Iterator[float]) -> Any:
-    """Values in the nested tuples that their expressions stood in."""
-    return tuple(_like(item, values) for item in nested) if isinstance(nested, (tuple, list)) else next(values)
+def _nest(nested: Any, values: Iterator[float]) -> Any:
+    """Return values in the nested tuples of their expressions."""
+    return tuple(_nest(item, values) for item in nested) if isinstance(nested, (tuple, list)) else next(values)
 
 
-class _AtMany:
-    """A program that runs now and then, at many states at once."""
+class _BatchProgram:
+    """A program evaluated at many states in one call; it is compiled without optimisation, since it runs rarely."""
 
     def __init__(self, program: Program, size: int):
         module = ir.Module()
-        # most entries of the matrices of a large system are known, and need not be computed at every state
+        # most entries of the matrices of a large system are constants, which need not be computed at every state
         self.computed = np.array([i for i, x in enumerate(program.outputs) if isinstance(x, Value)], int)
         self.known = np.array([0.0 if isinstance(x, Value) else float(x) for x in program.outputs])
         short = Program(program.tape, [program.outputs[i] for i in self.computed])
@@ -264,14 +266,14 @@ class _AtMany:
         self._each = ctypes.CFUNCTYPE(None, *kinds)(self._code.address("each"))
 
     def __call__(self, y: Floats, t: Floats, p: Floats) -> Floats:
-        """Outputs (k, number of them) at states (k, size), times (k,) and parameters (k, number of them)."""
+        """Return the outputs (k, number of outputs) at states (k, size), times (k,) and parameters."""
         found = np.empty((len(y), len(self.known)))
         found[:] = self.known
         found[:, self.computed] = self.computed_at(y, t, p)
         return found
 
     def computed_at(self, y: Floats, t: Floats, p: Floats) -> Floats:
-        """The outputs alone that are not known beforehand, in their order."""
+        """Return only the outputs that are not constant, in their order."""
         y, t, p = (np.ascontiguousarray(x, float) for x in (y, t, p))
         computed = np.empty((len(y), len(self.computed)))
         self._each(len(y), y.ctypes.data, t.ctypes.data, p.ctypes.data, p.shape[1], computed.ctypes.data)

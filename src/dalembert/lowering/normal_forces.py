@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Normal forces that friction itself changes, as straight-line arithmetic on a tape.
+"""Normal forces that depend on the friction they cause, as straight-line arithmetic on a tape.
 
-Notation: sᵢ = |u₀ᵢ + Σⱼ Gᵢⱼ sⱼ| for the sizes s of k normal forces; u₀ᵢ and Gᵢⱼ are numbers, or vectors where a normal
-force is one. See ``equation/reaction.py``, which also counts the solutions.
+Notation: sᵢ = |u₀ᵢ + Σⱼ Gᵢⱼ sⱼ| for the magnitudes s of k normal forces; u₀ᵢ and Gᵢⱼ are numbers, or vectors if the
+normal force is a vector. See ``equation/reaction.py``, which also counts the solutions.
 """
 
 from __future__ import annotations
@@ -14,20 +14,23 @@ from dalembert.equation import scalar_arithmetic as sl
 from dalembert.native.tape import Tape, Value
 
 CLEARLY_UNIQUE = 0.999
-"""Largest spectral radius of |Gᵢⱼ| at which machine code answers for there being one solution; at one there is not."""
+"""Largest spectral radius of |Gᵢⱼ| at which the compiled integrator assumes a unique solution; at one it is lost."""
 
 ROUNDS, NEWTON_STEPS, BOUNDS = 4, 4, 8
-"""Rounds of Gauss and Seidel's iteration, steps of Newton's, and rounds for the spectral radius."""
+"""Iterations of the Gauss–Seidel and of the Newton method, and of the power method for the spectral radius."""
 
 SOLVED = 1e-13
-"""Residual, relative to the sum of all normal forces, at which they count as found."""
+"""Largest residual of a solution, relative to the sum of all normal forces: ten times ``ROUNDING``."""
+
+LEAST_SUM = 1e-290
+"""Added to that sum, so that normal forces that are all zero count as solved; far below any force."""
 
 Coupling = Sequence[Sequence[sl.Vector]]
 Conditions = list[tuple[Any, Any]]
 
 
 def normal_forces(tape: Tape, G: Coupling, u0: Sequence[sl.Vector]) -> tuple[list[Any], Conditions]:
-    """The sizes of the normal forces, and pairs of which the first must be the larger one for them to be right."""
+    """Return the magnitudes of the normal forces, and pairs of which the first must be the larger if they are valid."""
     k = len(u0)
     B = [[_length(tape, G[i][j]) for j in range(k)] for i in range(k)]
     s = [_one(tape, G[i][i], u0[i]) for i in range(k)]
@@ -43,7 +46,7 @@ def normal_forces(tape: Tape, G: Coupling, u0: Sequence[sl.Vector]) -> tuple[lis
     for _ in range(NEWTON_STEPS):
         s = _newton(tape, G, u0, s)
     found = [_length(tape, u) for u in _forces(G, u0, s)]
-    scale: Any = 1e-290  # so that nothing at all is found as well
+    scale: Any = LEAST_SUM
     for size in found:
         scale = sl.add(scale, size)
     misses = [tape.record("fabs", sl.sub(a, b)) for a, b in zip(found, s, strict=True)]
@@ -51,7 +54,7 @@ def normal_forces(tape: Tape, G: Coupling, u0: Sequence[sl.Vector]) -> tuple[lis
 
 
 def _one(tape: Tape, G: sl.Vector, u0: sl.Vector) -> Any:
-    """The s ≥ 0 with s = |u₀ + G s| for one contact, |G| < 1; see ``equation.reaction.one_length``."""
+    """Return the s ≥ 0 with s = |u₀ + G s| for one contact, |G| < 1; see ``equation.reaction.one_length``."""
     if len(u0) == 1:
         ahead = tape.record("<=", 0.0, u0[0])
         sides = _over(tape, u0[0], sl.sub(1, G[0])), _over(tape, sl.sub(0, u0[0]), sl.add(1, G[0]))
@@ -64,7 +67,7 @@ def _one(tape: Tape, G: sl.Vector, u0: sl.Vector) -> Any:
 
 
 def _forces(G: Coupling, u0: Sequence[sl.Vector], s: sl.Vector) -> list[sl.Vector]:
-    """u₀ + G s."""
+    """Return u₀ + G s."""
     found: list[sl.Vector] = []
     for own, start in zip(G, u0, strict=True):
         u = start
@@ -75,14 +78,14 @@ def _forces(G: Coupling, u0: Sequence[sl.Vector], s: sl.Vector) -> list[sl.Vecto
 
 
 def _newton(tape: Tape, G: Coupling, u0: Sequence[sl.Vector], s: list[Any]) -> list[Any]:
-    """One step of Newton's method, by elimination without pivoting: the matrix is I less a contraction."""
+    """Take one step of Newton's method; since the matrix is I minus a contraction, it needs no pivoting."""
     k = len(s)
     forces = _forces(G, u0, s)
     sizes = [_length(tape, u) for u in forces]
     matrix: list[list[Any]] = []
     for i in range(k):
-        some = tape.record("<", 0.0, sizes[i])
-        size = tape.record("select", some, sizes[i], 1.0)  # without a force there is no direction either
+        nonzero = tape.record("<", 0.0, sizes[i])
+        size = tape.record("select", nonzero, sizes[i], 1.0)  # a zero force has no direction
         along = [_over(tape, part, size) for part in forces[i]]
         matrix.append([sl.sub(1 if i == j else 0, sl.dot(along, G[i][j])) for j in range(k)])
     change = [sl.sub(a, b) for a, b in zip(sizes, s, strict=True)]
@@ -99,7 +102,7 @@ def _newton(tape: Tape, G: Coupling, u0: Sequence[sl.Vector], s: list[Any]) -> l
 
 
 def _contraction(B: sl.Matrix) -> Conditions:
-    """B x < x for some positive x, near the eigenvector: then the spectral radius of B is below one."""
+    """Return the conditions B x < x for a positive x near the eigenvector: the spectral radius of B is below one."""
     x: sl.Vector = [1.0] * len(B)
     if len(B) > 1:
         for _ in range(BOUNDS):
@@ -112,5 +115,5 @@ def _length(tape: Tape, u: sl.Vector) -> Any:
 
 
 def _over(tape: Tape, a: Any, b: Any) -> Any:
-    """a/b; no number where both are known and b is zero."""
+    """Return a/b; NaN if both are constants and b is zero."""
     return a / b if isinstance(a, Value) or isinstance(b, Value) else tape.record("fdiv", float(a), float(b))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The terms of one system on a tape, and the motion that follows from them."""
+"""The terms of one system recorded on a tape, and the constrained motion they determine."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 
 
 class Motion(NamedTuple):
+    """The recorded motion; ``nonideal_c`` is C of all laws together, ``shares`` are those of the single laws."""
+
     acceleration: sl.Vector
     ideal_force: sl.Vector
     nonideal_force: sl.Vector
     multipliers: sl.Vector
     reactions: sl.Vector
-    nature: sl.Vector
-    shares: list[sl.Vector]  # of the laws in C, one by one
+    nonideal_c: sl.Vector
+    shares: list[sl.Vector]
 
 
 class RecordedTerms:
-    """The terms of a system on a tape, at the state given from outside or at one computed from it."""
+    """The terms of a system on a tape, at the input state or at a state computed from it."""
 
     def __init__(self, programs: Programs, tape: Tape | None = None, q: Any = None, qd: Any = None):
         self.programs, self.source = programs, programs.source
@@ -45,15 +47,19 @@ class RecordedTerms:
         self.conditions: list[tuple[Any, Any]] = []  # pairs of which the first must be the larger one
 
     def at(self, q: Any, qd: Any) -> RecordedTerms:
+        """Return the terms at another state, recorded on the same tape."""
         return RecordedTerms(self.programs, self.tape, q, qd)
 
     def row(self, k: int) -> sl.Vector:
+        """Record row k of A."""
         return [self.read(e) for e in self.source.form.constraint_matrix[k]]
 
     def target(self, k: int) -> Any:
+        """Record entry k of b."""
         return self.read(self.source.form.constraint_rhs[k])
 
     def residuals(self, level: str, rows: Sequence[int]) -> list[Any]:
+        """Record the residuals of constraints at a level."""
         expressions = getattr(self.source.form, level)
         return [self.read(expressions[k]) for k in rows]
 
@@ -75,17 +81,17 @@ class RecordedTerms:
         return eliminate(self.mass_matrix, [self.row(k) for k in self.programs.rows], self.programs.order)
 
     def solve(self, f: sl.Vector, e: sl.Vector) -> Solution:
-        """The motion under a force f that gives the rows in use their right side e.
+        """Return the motion under a force f with right side e of the rows in use.
 
-        If it is to be refined, what is left of both equations is solved for once more: see ``needs_refinement``.
+        With refinement, the equations are solved once more for their residual: see ``needs_refinement``.
         """
         found = self.elimination.solve(f, e)
         if not self.programs.refined:
             return found
         a, rows = found.acceleration, [self.row(k) for k in self.programs.rows]
-        pushed = sl.plus(f, _push(rows, found.multipliers, self.programs.n))
-        missing = [sl.sub(push, sl.dot(row, a)) for push, row in zip(pushed, self.mass_matrix, strict=True)]
-        more = self.elimination.solve(missing, [sl.sub(b, sl.dot(row, a)) for b, row in zip(e, rows, strict=True)])
+        forces = sl.plus(f, _constraint_force(rows, found.multipliers, self.programs.n))
+        residual = [sl.sub(force, sl.dot(row, a)) for force, row in zip(forces, self.mass_matrix, strict=True)]
+        more = self.elimination.solve(residual, [sl.sub(b, sl.dot(row, a)) for b, row in zip(e, rows, strict=True)])
         return Solution([*sl.plus(a, more.acceleration)], [*sl.plus(found.multipliers, more.multipliers)])
 
     @property
@@ -93,39 +99,42 @@ class RecordedTerms:
         return [row[i] for i, row in enumerate(self.mass_matrix)]
 
     def well_conditioned(self) -> Any:
-        fine: Any = True
+        """Record one if all pivots and conditions are within their limits, else zero."""
+        valid: Any = True
         for larger, smaller in (*self.elimination.margins(), *self.conditions):
-            fine = self.tape.record("and", fine, self.tape.record("<", smaller, larger))
-        return self.tape.record("select", fine, 1.0, 0.0)
+            valid = self.tape.record("and", valid, self.tape.record("<", smaller, larger))
+        return self.tape.record("select", valid, 1.0, 0.0)
 
     def motion(self) -> Motion:
+        """Record the constrained motion: the ideal problem first, then the effect of the nonideal laws."""
         rows = [self.row(k) for k in self.programs.rows]
         ideal = self.solve([self.read(e) for e in self.source.form.applied_force], self._targets())
-        ideal_force = _push(rows, ideal.multipliers, self.programs.n)
+        ideal_force = _constraint_force(rows, ideal.multipliers, self.programs.n)
         if self.source.laws is None:
-            nothing = [0.0] * self.programs.n
-            return Motion(ideal.acceleration, ideal_force, nothing, ideal.multipliers, ideal.multipliers, nothing, [])
+            zeros = [0.0] * self.programs.n
+            return Motion(ideal.acceleration, ideal_force, zeros, ideal.multipliers, ideal.multipliers, zeros, [])
         shares = self._law(self.source.laws, ideal_force, ideal.multipliers)
         C: sl.Vector = [0] * self.programs.n
         for share in shares:
             C = sl.plus(C, share)
-        working = self.solve(C, [0] * len(rows))
+        nonideal = self.solve(C, [0] * len(rows))
         return Motion(
-            sl.plus(ideal.acceleration, working.acceleration),
+            sl.plus(ideal.acceleration, nonideal.acceleration),
             ideal_force,
-            sl.plus(C, _push(rows, working.multipliers, self.programs.n)),
+            sl.plus(C, _constraint_force(rows, nonideal.multipliers, self.programs.n)),
             ideal.multipliers,
-            sl.plus(ideal.multipliers, working.multipliers),
+            sl.plus(ideal.multipliers, nonideal.multipliers),
             C,
             shares,
         )
 
     def nonideal(self, C: sl.Vector) -> sl.Vector:
-        """The nonideal constraint force of a law: C, and what the constraints add to keep to themselves."""
+        """Record the nonideal constraint force of a law: C and the reaction that keeps the constraints satisfied."""
         rows = [self.row(k) for k in self.programs.rows]
-        return sl.plus(C, _push(rows, self.solve(C, [0] * len(rows)).multipliers, self.programs.n))
+        return sl.plus(C, _constraint_force(rows, self.solve(C, [0] * len(rows)).multipliers, self.programs.n))
 
     def _targets(self) -> list[Any]:
+        """Record b of the rows in use, with Baumgarte's terms if there are rates."""
         rows, rates = self.programs.rows, self.programs.rates
         targets = [self.target(k) for k in rows]
         if rates is None:
@@ -137,7 +146,7 @@ class RecordedTerms:
         ]
 
     def _law(self, laws: Laws, ideal_force: sl.Vector, multipliers: sl.Vector) -> list[sl.Vector]:
-        """C of every law."""
+        """Record C of every law."""
         for symbol, value in zip(self.source.form.symbols.ideal_force, ideal_force, strict=True):
             self.read.define(symbol, value)
         for k, value in zip(self.programs.rows, multipliers, strict=True):
@@ -150,13 +159,16 @@ class RecordedTerms:
         return self._with_actual(laws, shares, multipliers) if laws.actual else shares
 
     def _with_actual(self, laws: Laws, shares: list[sl.Vector], multipliers: sl.Vector) -> list[sl.Vector]:
-        """C of every law, those of the actual reaction given for a unit normal force (``equation/reaction.py``)."""
-        nothing: sl.Vector = [0] * len(multipliers)
+        """Record C of every law; ``shares`` of laws of the actual reaction are those of a unit normal force.
+
+        See ``equation/reaction.py``.
+        """
+        zeros: sl.Vector = [0] * len(multipliers)
         others: sl.Vector = [0] * self.programs.n
         for share in (share for i, share in enumerate(shares) if i not in laws.actual):
             others = sl.plus(others, share)
-        before = sl.plus(multipliers, self.solve(others, nothing).multipliers)
-        changes = [self.solve(shares[i], nothing).multipliers for i in laws.actual]
+        before = sl.plus(multipliers, self.solve(others, zeros).multipliers)
+        changes = [self.solve(shares[i], zeros).multipliers for i in laws.actual]
         rows = [[[self.read(part[k]) for k in self.programs.rows] for part in parts] for parts in laws.normals]
         offsets = [
             [sl.add(sl.dot(row, before), self.read(part[-1])) for row, part in zip(own, parts, strict=True)]
@@ -170,15 +182,15 @@ class RecordedTerms:
         return shares
 
     def _roots(self) -> sl.Vector:
-        """M^(1/2), by its diagonal."""
+        """Record the diagonal of M^(1/2), for a diagonal M."""
         M = self.mass_matrix
         if any(not sl.is_number(M[i][j], 0) for i in range(len(M)) for j in range(i)):
             raise NoMachineCodeError("the square root of a mass matrix that is not diagonal")
         return [self.tape.record("sqrt", entry) for entry in self.diagonal]
 
 
-def _push(rows: sl.Matrix, multipliers: sl.Vector, n: int) -> sl.Vector:
-    """Aᵀλ."""
+def _constraint_force(rows: sl.Matrix, multipliers: sl.Vector, n: int) -> sl.Vector:
+    """Return Aᵀλ."""
     total: sl.Vector = [0] * n
     for row, factor in zip(rows, multipliers, strict=True):
         total = sl.plus(total, row, factor)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""SymPy expressions written onto a tape."""
+"""Recording of SymPy expressions on a tape."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from dalembert.native.tape import LIBRARY, Tape
 
 
 class NoMachineCodeError(Exception):
-    """An expression holds something that has no counterpart in machine code."""
+    """An expression contains a function that cannot be compiled natively."""
 
 
 LARGEST_POWER = 32
-"""Integer powers up to this one are written out as multiplications."""
+"""Integer powers up to this one are expanded into multiplications."""
 
 NAMES = {"Abs": "fabs", "ceiling": "ceil", "gamma": "tgamma", "loggamma": "lgamma"}
-"""Where SymPy and the C library call the same function differently."""
+"""Functions whose names differ between SymPy and the C library."""
 
 
 class Recorder:
-    """Turns expressions into values on a tape, each distinct subexpression once."""
+    """Records expressions on a tape and returns their values; each distinct subexpression is recorded once."""
 
     def __init__(self, tape: Tape, inputs: Mapping[Any, Any]):
         self.tape = tape
@@ -36,21 +36,21 @@ class Recorder:
         if expression in self._found:
             return self._found[expression]
         if self._busy:
-            found = self._recorded(expression)
+            found = self._record(expression)
         else:
             self._busy = True
-            try:  # what was found before the stack ran out stays found
-                found = with_deep_stack(lambda: self._recorded(expression), "an expression of the model")
+            try:  # subexpressions recorded before the stack ran out are kept
+                found = with_deep_stack(lambda: self._record(expression), "an expression of the model")
             finally:
                 self._busy = False
         self._found[expression] = found
         return found
 
     def define(self, symbol: Any, value: Any) -> None:
-        """What a symbol stands for from now on."""
+        """Set the value of a symbol."""
         self._found[symbol] = value
 
-    def _recorded(self, e: Any) -> Any:
+    def _record(self, e: Any) -> Any:
         if e.is_Number or e.is_NumberSymbol:
             return int(e) if e.is_Integer and abs(e) < 2**53 else float(e)
         rule = _RULES.get(type(e).__name__)
@@ -65,11 +65,12 @@ class Recorder:
         total: Any = 0
         for term in e.args:
             factor, rest = term.as_coeff_Mul()
-            taken_off = factor.is_negative and rest is not sp.S.One
-            total = total - self(-factor * rest) if taken_off else total + self(term)
+            subtract = factor.is_negative and rest is not sp.S.One
+            total = total - self(-factor * rest) if subtract else total + self(term)
         return total
 
     def _product(self, e: Any) -> Any:
+        """Record a product with at most one division, which is slower than a multiplication."""
         top: Any = 1
         bottom: Any = 1
         for factor in e.args:
@@ -94,7 +95,7 @@ class Recorder:
             return _whole_power(self(base), int(exponent.p) // 2) * self.tape.record("sqrt", self(base))
         return self.tape.record("pow", self(base), self(exponent))
 
-    def _choice(self, e: Any) -> Any:
+    def _piecewise(self, e: Any) -> Any:
         value: Any = float("nan")  # outside all of its pieces
         for piece, condition in reversed(e.args):
             value = self(piece) if condition == True else self._select(self(condition), self(piece), value)  # noqa: E712
@@ -124,7 +125,7 @@ class Recorder:
         return self.tape.record(name, 1 / self(e.args[0]))
 
     def _arc_cotangent(self, e: Any) -> Any:
-        """SymPy's: between −π/2 and π/2, and π/2 at zero."""
+        """Record SymPy's arc cotangent, which is between −π/2 and π/2, and π/2 at zero."""
         x = self(e.args[0])
         return self._select(self.tape.record("==", x, 0.0), math.pi / 2, self.tape.record("atan", 1 / x))
 
@@ -150,7 +151,7 @@ _RULES: dict[str, Callable[[Recorder, Any], Any]] = {
     "Add": Recorder._sum,
     "Mul": Recorder._product,
     "Pow": Recorder._power,
-    "Piecewise": Recorder._choice,
+    "Piecewise": Recorder._piecewise,
     "Max": lambda r, e: r._extreme(e, "Max"),
     "Min": lambda r, e: r._extreme(e, "Min"),
     "sign": Recorder._sign,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A symbolic system in the form that programs are made from: plain symbols, nothing left to be differentiated."""
+"""The input of code generation: a symbolic system in plain symbols, with all derivatives evaluated."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Laws:
     """The l nonideal laws of a system.
 
     names            (constraint or "", law), one per law
-    remarks          what was assumed about them, in sentences
+    remarks          sentences on the assumptions about the laws
     components       l tuples of n expressions: C or z of each law; for one of the actual reaction, C for a unit normal
                      force
-    scaled           which laws are given as z
+    scaled           whether each law is given as z
     actual           numbers of the laws that depend on the actual reaction
     normals, mu      for each of these the components of its normal force, and its coefficient of friction; a component
-                     is the m factors of multipliers that give it, followed by what does not depend on them
+                     consists of the coefficients of the m multipliers and a constant
     multipliers      the symbols of all m multipliers
     used             numbers of the constraints whose multipliers the laws use
-    needs_ideal      whether any depends on the ideal forces
+    needs_ideal      whether any law depends on the ideal forces
     """
 
     names: tuple[tuple[str, str], ...]
@@ -47,14 +47,14 @@ class Laws:
 
 @dataclass(frozen=True)
 class Source:
-    """Everything that programs are made from.
+    """A symbolic system, prepared for code generation.
 
     form          M, Q, A, b and the residuals
     parameters    symbols, in the order of their values
     levels        of the constraints
     laws          None when all constraints are ideal
     energy        an expression, or None
-    sliding       for each contact that can stick the components of its sliding velocity
+    sliding       the components of the sliding velocity of each contact that can stick
     """
 
     form: StandardForm
@@ -66,7 +66,7 @@ class Source:
 
 
 def source_of(system: System) -> Source:
-    """Differentiate what a system is given by."""
+    """Differentiate the expressions of a system and return them in plain symbols."""
     form = standard_form(system)
     return Source(
         form=form,
@@ -79,6 +79,7 @@ def source_of(system: System) -> Source:
 
 
 def _laws(system: System, form: StandardForm) -> Laws:
+    """Return the nonideal laws of a system in plain symbols."""
     symbols = form.symbols
     lam = tuple(plain_multiplier(name) for name in system.constraint_names)
     components = tuple(_components(placed, system) for placed in system.laws)
@@ -102,11 +103,12 @@ def _laws(system: System, form: StandardForm) -> Laws:
 
 
 def _affine(component: Any, multipliers: tuple[sp.Symbol, ...]) -> tuple[Any, ...]:
-    """The factors of multipliers in an expression that is linear in them, and what is left without them."""
+    """Return the coefficients of multipliers in an expression that is affine in them, and its constant."""
     return (*gradient(component, multipliers), graph.replace(component, dict.fromkeys(multipliers, sp.S.Zero)))
 
 
 def _components(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
+    """Return the components of a law; if it depends on the actual reaction, those for a unit normal force."""
     law = placed.law
-    given = law.per_normal_force(system.coordinates) if placed.actual else law.components(system.coordinates)
-    return tuple(system.symbols.plain(component) for component in given)
+    components = law.per_normal_force(system.coordinates) if placed.actual else law.components(system.coordinates)
+    return tuple(system.symbols.plain(component) for component in components)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Large expressions as JAX functions: written onto a tape, whose lines are then done one by one.
+"""JAX functions of large expressions, which are recorded on a tape and then interpreted line by line.
 
-Python cannot compile brackets nested that deeply, and SymPy's printers member through every copy of a shared part.
+Python cannot compile deeply nested parentheses, and SymPy's printers visit every copy of a shared subexpression.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def function_of_tape(arguments: Any, expressions: Any) -> Callable[..., Any]:
-    """A function of nested tuples of numbers, as ``compiled`` makes them."""
+    """Return a function of nested tuples of numbers, like those of ``jax_functions.compiled``."""
     tape = Tape()
     symbols = _leaves(arguments)
     read = Recorder(tape, {symbol: tape.input("given", i) for i, symbol in enumerate(symbols)})
@@ -55,14 +55,14 @@ def function_of_tape(arguments: Any, expressions: Any) -> Callable[..., Any]:
         ) from None
 
     def function(*numbers: Any) -> Any:
-        given = _leaves(numbers)
+        inputs = _leaves(numbers)
         values: list[Any] = []
 
         def number(a: Any) -> Any:
             return values[a.line] if isinstance(a, Value) else a
 
         for name, operands in tape.lines:
-            values.append(given[operands[1]] if name == "input" else _OPERATIONS[name](*map(number, operands)))
+            values.append(inputs[operands[1]] if name == "input" else _OPERATIONS[name](*map(number, operands)))
         return _each(outputs, number)
 
     return function

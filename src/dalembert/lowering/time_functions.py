@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parts of a recorded program that depend on one input alone."""
+"""Extraction of the values in a recorded program that depend on one input alone, such as time."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dalembert.native.assembly import needed
 from dalembert.native.tape import Program, Value
 
 STEADY = {"input", "fadd", "fsub", "fmul", "sin", "cos"}
-"""Operations that make no isolated event out of time: no jump, and no change after a long quiet span."""
+"""Operations that cause no isolated event: no jump, and no onset after a long constant interval."""
 
 
 def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:
-    """The values that depend on an input and parameters alone and that the rest is made from; whether all are steady.
+    """Return the values that depend only on an input and on parameters, and whether all are steady.
 
-    A division is steady if it is by a parameter.
+    Only those used by other values or as outputs are returned. A division is steady if its denominator is a parameter.
     """
     tape, lines = program.tape, needed(program)
     depends: dict[int, set[str]] = {}

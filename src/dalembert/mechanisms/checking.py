@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What bodies are given, checked and put into form."""
+"""Validation of the arguments of bodies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dalembert.errors import ModelError
 from dalembert.mechanisms.vectors import constant, number
 
 
-def naming(name: Any) -> list[str]:
+def name_problems(name: Any) -> list[str]:
     if isinstance(name, str) and name.isidentifier():
         return []
     return [f"a body's name must be one word of letters, digits and underscores, for its coordinates; got {name!r}."]
@@ -20,12 +20,12 @@ def naming(name: Any) -> list[str]:
 
 def positive(value: Any, what: str, name: Any) -> list[str]:
     argument = f"{what} of {name}"
-    sound = constant(number(value, argument), argument).is_positive is not False
-    return [] if sound else [f"the {what} of `{name}` must be positive; got {value!r}."]
+    is_valid = constant(number(value, argument), argument).is_positive is not False
+    return [] if is_valid else [f"the {what} of `{name}` must be positive; got {value!r}."]
 
 
 def tensor(given: Any, name: Any) -> tuple[Any, list[str]]:
-    """The inertia as a matrix, and what is wrong with it."""
+    """Return the inertia as a matrix, and the problems with it."""
     try:
         entries = np.array(given, object)
     except ValueError:
@@ -55,7 +55,7 @@ def _moment_problems(tensor: Any, name: Any) -> list[str]:
     return []
 
 
-def settle(body: Any, problems: list[str], **values: Any) -> None:
+def set_fields(body: Any, problems: list[str], **values: Any) -> None:
     if problems:
         raise ModelError(problems)
     for name, value in values.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gears, guides and drives: joints that tie motions to one another or to time."""
+"""Gears, guides and drives: joints that relate motions to one another or to time."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dalembert.model.constraint import Constraint
 
 @dataclass(frozen=True)
 class Gear(Joint):
-    """Two wheels in mesh: ratio × (rate of the first) + (rate of the second) = 0, both against a carrier.
+    """Two meshing wheels: ratio × (rate of the first) + (rate of the second) = 0, both relative to a carrier.
 
     Parameters
     ----------
     first, second    the wheels
     ratio            turns of the second per turn of the first; positive for wheels that turn opposite ways
-    carrier          the body that bears both; the ground when left out
+    carrier          the body that carries both; by default the ground
     axis             in space: the axle in the axes of both wheels, or a pair of directions, one for each
     """
 
@@ -56,7 +56,7 @@ class Gear(Joint):
 
 @dataclass(frozen=True)
 class PointOnCurve(Joint):
-    """A point of the second body stays on a curve, in space on a surface, fixed in the first body.
+    """A point of the second body that stays on a curve, or in space on a surface, fixed in the first body.
 
     Parameters
     ----------
@@ -79,25 +79,25 @@ class PointOnCurve(Joint):
         own = [dot(self.first.body.turn(axes[:, k]), away) for k in range(self.dimension)]
         try:
             return [("on the curve", number(self.curve(*own), f"curve of joint {self.name}"))]
-        except TypeError as trouble:
+        except TypeError as error:
             raise ModelError(
                 [
                     f"`curve of joint {self.name}` must be a function of {self.dimension} coordinates that returns an "
-                    f"expression, with SymPy's functions; it fails: {trouble}."
+                    f"expression, with SymPy's functions; it fails: {error}."
                 ]
-            ) from trouble
+            ) from error
 
 
 @dataclass(frozen=True)
 class Drive:
-    """A motor: a revolute or prismatic joint moves as a given function of time.
+    """A motor: the motion of a revolute or prismatic joint is a given function of time.
 
     Parameters
     ----------
     name      of the drive
     joint     the joint that it drives
-    motion    an expression of ``da.t``: the angle or displacement of the second body against the first, counted from
-              the poses that the bodies are given with (an angle) or from the first point (a displacement)
+    motion    an expression of ``da.t``: the angle or displacement of the second body relative to the first, counted
+              from the given poses (an angle) or from the first point (a displacement)
     """
 
     name: str

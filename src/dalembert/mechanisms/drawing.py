@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Drawings of a mechanism: moving points and lines between them, projected on a view."""
+"""Drawings of a mechanism: moving points and the lines between them, projected onto the plane of the figure."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.interactive_page import write_page
 from dalembert.mechanisms.joints import Rod
-from dalembert.mechanisms.reactions import require_own
+from dalembert.mechanisms.reactions import require_trajectory_of
 from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingOnLine
-from dalembert.mechanisms.vectors import across, in_numbers
+from dalembert.mechanisms.vectors import across, evaluate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-AROUND = 24
-"""Points on the rim of a wheel."""
+RIM_POINTS = 24
+"""Number of points on the rim of a wheel."""
 
 
 @dataclass
@@ -42,19 +42,19 @@ class Drawing:
         return name
 
 
-def drawn(mechanism: Any, run: Trajectory) -> Drawing:
-    """All that there is to be seen of a mechanism along a run."""
+def drawing_of(mechanism: Any, run: Trajectory) -> Drawing:
+    """Return the points, lines and joints of a mechanism along a trajectory."""
     drawing = Drawing({}, [], [])
     markers = [m for part in (*mechanism.joints, *mechanism.forces) for m in part.markers]
     for body in mechanism.bodies:
         own = list(dict.fromkeys(m.point for m in markers if m.body == body))
         ends = own if len(own) == 2 else [body.center_of_mass.point, *own]
-        names = [drawing.add(f"{body.name} {k}", _place(mechanism, run, body, p)) for k, p in enumerate(ends)]
+        names = [drawing.add(f"{body.name} {k}", _positions(mechanism, run, body, p)) for k, p in enumerate(ends)]
         if len(own) == 2:
             drawing.lines.append((body.name, names))
         drawing.lines += [(body.name, [names[0], name]) for name in names[1:]] if len(own) != 2 else []
     for joint in mechanism.joints:
-        places = [_place(mechanism, run, m.body, m.point) for m in joint.markers[:2]]
+        places = [_positions(mechanism, run, m.body, m.point) for m in joint.markers[:2]]
         drawing.joints.append(drawing.add(f"joint {joint.name}", places[1]))
         if isinstance(joint, Rod):
             drawing.lines.append(("", [drawing.joints[-1], drawing.add(f"end of {joint.name}", places[0])]))
@@ -63,7 +63,7 @@ def drawn(mechanism: Any, run: Trajectory) -> Drawing:
     for k, force in enumerate(mechanism.forces):
         if len(force.markers) == 2 and not hasattr(force, "joint"):
             ends = [
-                drawing.add(f"force {k} {j}", _place(mechanism, run, m.body, m.point))
+                drawing.add(f"force {k} {j}", _positions(mechanism, run, m.body, m.point))
                 for j, m in enumerate(force.markers)
             ]
             drawing.lines.append(("", ends))
@@ -71,39 +71,39 @@ def drawn(mechanism: Any, run: Trajectory) -> Drawing:
 
 
 def _add_rim(drawing: Drawing, mechanism: Any, run: Trajectory, joint: Any) -> None:
-    """A circle about the second point, with a spoke that shows how it turns."""
+    """Add a circle about the second point, with a spoke that shows the rotation."""
     marker = joint.second
-    (radius,), center = in_numbers([joint.radius], run.parameters), in_numbers(marker.point, run.parameters)
-    angles = np.linspace(0, 2 * np.pi, AROUND + 1)
+    (radius,), center = evaluate([joint.radius], run.parameters), evaluate(marker.point, run.parameters)
+    angles = np.linspace(0, 2 * np.pi, RIM_POINTS + 1)
     if joint.dimension == 2:
         rim = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     else:
         u, v = across(getattr(joint, "axle", joint.normal))
-        u, v = (in_numbers(side, run.parameters) for side in (u, v))
+        u, v = (evaluate(side, run.parameters) for side in (u, v))
         rim = np.outer(np.cos(angles), u) + np.outer(np.sin(angles), v)
-    places = [_place(mechanism, run, marker.body, center + radius * point) for point in rim]
+    places = [_positions(mechanism, run, marker.body, center + radius * point) for point in rim]
     names = [drawing.add(f"rim of {joint.name} {k}", place) for k, place in enumerate(places)]
     drawing.lines.append((marker.body.name, [f"joint {joint.name}", *names]))
 
 
-def _place(mechanism: Any, run: Trajectory, body: Any, point: Any) -> Floats:
-    here = in_numbers(point, run.parameters)
+def _positions(mechanism: Any, run: Trajectory, body: Any, point: Any) -> Floats:
+    here = evaluate(point, run.parameters)
     if isinstance(body, Ground):
         return np.broadcast_to(here, (len(run), len(here)))
     names = list(mechanism.system.coordinates)
     return body.place_along(run.q[:, [names.index(c) for c in body.coordinates]], here)
 
 
-def seen(mechanism: Any, drawing: Drawing, view: tuple[float, float]) -> dict[str, Floats]:
-    """The points in the plane of the picture, (T, 2): from an azimuth and an elevation in degrees, up being up."""
+def projected_points(mechanism: Any, drawing: Drawing, view: tuple[float, float]) -> dict[str, Floats]:
+    """Return the points in the plane of the figure, (T, 2), seen from an azimuth and an elevation in degrees."""
     if mechanism.dimension == 2:
         return drawing.points
-    towards = looking(mechanism, view)
+    towards = view_axes(mechanism, view)
     return {name: place @ towards.T for name, place in drawing.points.items()}
 
 
-def looking(mechanism: Any, view: tuple[float, float]) -> Floats:
-    """The directions (2, 3) of the picture's two axes."""
+def view_axes(mechanism: Any, view: tuple[float, float]) -> Floats:
+    """Return the directions (2, 3) of the axes of the figure."""
     if mechanism.dimension == 2:
         return np.eye(2, 3)
     up = mechanism.upwards
@@ -116,7 +116,7 @@ def looking(mechanism: Any, view: tuple[float, float]) -> Floats:
     return np.stack([right, np.cos(elevation) * up + np.sin(elevation) * ahead])
 
 
-def _checked(view: Any) -> tuple[float, float]:
+def _checked_view(view: Any) -> tuple[float, float]:
     try:
         azimuth, elevation = map(float, view)
     except (TypeError, ValueError):
@@ -125,12 +125,12 @@ def _checked(view: Any) -> tuple[float, float]:
 
 
 def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float]) -> Figure:
-    """Some positions of the mechanism, the last one dark, with the paths of its joints."""
-    require_own(mechanism, run)
+    """Return a figure of some positions of the mechanism, the last one darkest, and of the paths of its joints."""
+    require_trajectory_of(mechanism, run)
     if not isinstance(count, int) or count < 1:
         raise InputError(f"`positions` must be a whole number of at least one; got {count!r}.")
-    drawing = drawn(mechanism, run)
-    places = seen(mechanism, drawing, _checked(view))
+    drawing = drawing_of(mechanism, run)
+    places = projected_points(mechanism, drawing, _checked_view(view))
     picture = blank_figure(6, 5)
     axis: Any = picture.subplots()
     size = np.ptp(np.concatenate(list(places.values())), axis=0).max()
@@ -160,16 +160,16 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
 def animation(
     mechanism: Any, run: Trajectory, path: Path, fps: float, view: tuple[float, float], trace: float | None
 ) -> Path:
-    """An animation (GIF), or a page that is turned and played by hand (HTML)."""
+    """Write an animation (GIF), or an interactive page (HTML)."""
     check_path(path)
-    require_own(mechanism, run)
-    view = _checked(view)
+    require_trajectory_of(mechanism, run)
+    view = _checked_view(view)
     if len(run) < 2:
         raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
-    drawing = drawn(mechanism, run)
+    drawing = drawing_of(mechanism, run)
     if path.suffix.lower() == ".html":
-        return write_page(mechanism, run, drawing, frame_times(run.t, fps), looking(mechanism, view), path)
-    places = seen(mechanism, drawing, view)
+        return write_page(mechanism, run, drawing, frame_times(run.t, fps), view_axes(mechanism, view), path)
+    places = projected_points(mechanism, drawing, view)
     links = [pair for _, names in drawing.lines for pair in pairwise(names)]
     bare = frozenset(places) - frozenset(drawing.joints)
     columns = {name: (place[:, 0], place[:, 1]) for name, place in places.items()}

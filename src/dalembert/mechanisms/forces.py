@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Forces on bodies: gravity, springs and dampers, drag, and whatever a user writes down."""
+"""Forces on bodies: gravity, springs and dampers, drag, and user-defined forces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dalembert.mechanisms.frames import Marker, MovingBody
 from dalembert.mechanisms.joint import as_marker
 from dalembert.mechanisms.joints import Revolute
 from dalembert.mechanisms.vectors import dot, number, vector
-from dalembert.model.laws import Coefficient, length, refuse_negative
+from dalembert.model.laws import Coefficient, length, require_nonnegative
 
 
 class Load(NamedTuple):
@@ -27,30 +27,30 @@ class Load(NamedTuple):
 
 
 class Applied(ABC):
-    """Something that pushes bodies."""
+    """A force or torque element that acts on bodies."""
 
     @property
     @abstractmethod
     def markers(self) -> tuple[Marker, ...]:
-        """Where it acts; none for what acts on all bodies."""
+        """The points at which it acts; empty if it acts on all bodies."""
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
-        """What would add energy if it were negative."""
+        """The coefficients that must not be negative, because they would add energy."""
         return ()
 
     @abstractmethod
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
-        """Its forces on the bodies of a mechanism."""
+        """Return its forces on the bodies of a mechanism."""
 
     @abstractmethod
     def potential(self, bodies: Sequence[MovingBody]) -> Any:
-        """Its potential energy; zero where it has none."""
+        """Return its potential energy; zero if it has none."""
 
 
 @dataclass(frozen=True)
 class Gravity(Applied):
-    """The same acceleration for all bodies: ``da.Gravity((0, -9.81))`` in the plane, three components in space."""
+    """A uniform acceleration of all bodies: ``da.Gravity((0, -9.81))`` in the plane, three components in space."""
 
     acceleration: Any
 
@@ -102,13 +102,13 @@ class Force(Applied):
 
 @dataclass(frozen=True)
 class Torque(Applied):
-    """A torque on a body, and the opposite one on another if there is one.
+    """A torque on a body, and the opposite torque on another body or on the ground.
 
     Parameters
     ----------
-    body       the body that it turns
+    body       the body on which it acts
     torque     one number or expression in the plane, three in space
-    against    the body that takes the reaction; the ground when left out
+    against    the body on which the reaction acts; by default the ground
     axes       "world", or "body" for components along the first body's own axes
     """
 
@@ -141,14 +141,14 @@ class Torque(Applied):
 
 @dataclass(frozen=True)
 class Spring(Applied):
-    """A spring between two points, with a damper beside it if there is one.
+    """A spring between two points, with an optional damper in parallel.
 
     Parameters
     ----------
     first, second    points of bodies or of the ground
-    stiffness        force per stretch
-    length           where it pulls and pushes nothing
-    damping          force per rate of stretch, not negative
+    stiffness        force per extension
+    length           its natural length
+    damping          force per rate of extension, not negative
     """
 
     first: Any
@@ -162,7 +162,7 @@ class Spring(Applied):
             object.__setattr__(self, place, as_marker(getattr(self, place), "spring", beside=other))
         for value in ("stiffness", "length", "damping"):
             object.__setattr__(self, value, number(getattr(self, value), f"{value} of a spring"))
-        refuse_negative(self)
+        require_nonnegative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -173,35 +173,35 @@ class Spring(Applied):
         return self.first, self.second
 
     @property
-    def _away(self) -> Any:
+    def _separation(self) -> Any:
         return self.second.position - self.first.position
 
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
-        away = self._away
+        separation = self._separation
         if self.length == 0 and self.damping == 0:
-            pull = self.stiffness * away  # no division by a length that may vanish
+            pull = self.stiffness * separation  # avoids division by a length that may vanish
         else:
-            far = sp.sqrt(dot(away, away))
-            rate = dot(away, self.second.velocity - self.first.velocity) / far
-            pull = (self.stiffness * (far - self.length) + self.damping * rate) / far * away
+            distance = sp.sqrt(dot(separation, separation))
+            rate = dot(separation, self.second.velocity - self.first.velocity) / distance
+            pull = (self.stiffness * (distance - self.length) + self.damping * rate) / distance * separation
         return [Load(self.first, pull, None), Load(self.second, -pull, None)]
 
     def potential(self, bodies: Sequence[MovingBody]) -> Any:
-        away = self._away
-        stretch = sp.sqrt(dot(away, away)) - self.length
-        return self.stiffness * (dot(away, away) if self.length == 0 else stretch**2) / 2
+        separation = self._separation
+        extension = sp.sqrt(dot(separation, separation)) - self.length
+        return self.stiffness * (dot(separation, separation) if self.length == 0 else extension**2) / 2
 
 
 @dataclass(frozen=True)
 class TorsionSpring(Applied):
-    """A spring in a revolute joint, with a damper beside it if there is one.
+    """A torsion spring in a revolute joint, with an optional damper in parallel.
 
     Parameters
     ----------
     joint        the revolute joint
     stiffness    torque per angle
-    angle        where it is at rest: the angle of the second body against the first, counted from the poses that the
-                 bodies are given with. In space the angle is known within ± half a turn
+    angle        its rest angle: that of the second body relative to the first, counted from the given poses of the
+                 bodies. In space the angle is determined within ± half a turn
     damping      torque per rate, not negative
     """
 
@@ -215,7 +215,7 @@ class TorsionSpring(Applied):
             raise ModelError([f"`joint` of a torsion spring must be a `da.Revolute`; got {self.joint!r}."])
         for value in ("stiffness", "angle", "damping"):
             object.__setattr__(self, value, number(getattr(self, value), f"{value} of a torsion spring"))
-        refuse_negative(self)
+        require_nonnegative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -226,23 +226,23 @@ class TorsionSpring(Applied):
         return self.joint.markers
 
     @property
-    def _turned(self) -> Any:
+    def _deflection(self) -> Any:
         return self.joint.angle - self.angle
 
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
         joint = self.joint
-        torque = -self.stiffness * self._turned - self.damping * joint.rate
+        torque = -self.stiffness * self._deflection - self.damping * joint.rate
         if joint.dimension == 3:
             torque = torque * joint.first.body.turn(joint.axis[0])
         return [Load(joint.first, None, -torque), Load(joint.second, None, torque)]
 
     def potential(self, bodies: Sequence[MovingBody]) -> Any:
-        return self.stiffness * self._turned**2 / 2
+        return self.stiffness * self._deflection**2 / 2
 
 
 @dataclass(frozen=True)
 class Drag(Applied):
-    """Resistance of a medium at rest, at a point: −linear v − quadratic |v| v.
+    """The drag −linear v − quadratic |v| v of a medium at rest, at a point.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ class Drag(Applied):
         object.__setattr__(self, "at", as_marker(self.at, "drag"))
         for value in ("linear", "quadratic"):
             object.__setattr__(self, value, number(getattr(self, value), f"{value} of a drag"))
-        refuse_negative(self)
+        require_nonnegative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where points and directions are fixed: bodies, and the ground, which does not move."""
+"""Frames in which points and directions are fixed: bodies, and the ground."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dalembert.model.symbols import coordinates, t
 
 @dataclass(frozen=True)
 class Marker:
-    """A point fixed in a body, or on the ground: where joints and forces attach."""
+    """A point fixed in a body or on the ground, at which joints and forces attach."""
 
     body: Any
     point: Any
@@ -28,45 +28,45 @@ class Marker:
 
     @property
     def position(self) -> Any:
-        """In world axes."""
+        """The position in world axes."""
         return self.body.place(self.point)
 
     @property
     def velocity(self) -> Any:
-        """In world axes."""
+        """The velocity in world axes."""
         return self.body.velocity_of(self.point)
 
 
 class Frame(ABC):
-    """Something that points and directions can be fixed in."""
+    """A frame in which points and directions can be fixed."""
 
     name: str
 
     @abstractmethod
     def at(self, *point: Any) -> Marker:
-        """The point with these coordinates in the body's own axes, counted from its reference point."""
+        """Return the point with these coordinates in body axes, relative to the reference point."""
 
     @abstractmethod
     def place(self, point: Any) -> Any:
-        """Where a point of the body is, in world axes."""
+        """Return the position of a point of the body, in world axes."""
 
     @abstractmethod
     def turn(self, direction: Any) -> Any:
-        """A direction fixed in the body, in world axes."""
+        """Return a direction fixed in the body, in world axes."""
 
     @abstractmethod
     def velocity_of(self, point: Any) -> Any:
-        """The velocity of a point of the body, in world axes."""
+        """Return the velocity of a point of the body, in world axes."""
 
     @property
     @abstractmethod
     def turning(self) -> Any:
-        """The angular velocity: a vector in world axes; a number in the plane."""
+        """The angular velocity: a vector in world axes, or a number in the plane."""
 
 
 @dataclass(frozen=True)
 class Ground(Frame):
-    """What does not move: ``da.ground.at(0, 0)`` in the plane, ``da.ground.at(0, 0, 0)`` in space."""
+    """The fixed frame: ``da.ground.at(0, 0)`` in the plane, ``da.ground.at(0, 0, 0)`` in space."""
 
     dimension: int | None = None
     name: str = "ground"
@@ -105,14 +105,14 @@ ground = Ground()
 
 
 class MovingBody(Frame):
-    """A body with mass: its share of a system's mass matrix and forces.
+    """A body with mass, with its contribution to the mass matrix and the forces of a system.
 
     coordinates      k of them
     mass_matrix      (k, k)
-    inertia_force    k components: what of the inertia is not M q̈
+    inertia_force    k components: inertia terms other than M q̈
     kinetic          its kinetic energy
     constraints      of the coordinates themselves
-    start            where it is given to be: k coordinates and k velocities
+    start            its given initial state: k coordinates and k velocities
     """
 
     mass: Any
@@ -151,22 +151,22 @@ class MovingBody(Frame):
 
     @abstractmethod
     def generalised(self, force: Any, point: Any, torque: Any) -> tuple[Any, ...]:
-        """k generalised forces of a force at a point and a torque, both in world axes."""
+        """Return the k generalised forces of a force at a point and a torque, both in world axes."""
 
     @abstractmethod
     def wrench(self, q: Any, generalised: Any) -> tuple[Any, Any]:
-        """The force (T, d) and the torque about the reference point (T,) or (T, 3), in world axes, from (T, k)."""
+        """Return force (T, d) and torque about the reference point (T,) or (T, 3), in world axes, from (T, k)."""
 
     @abstractmethod
     def axes_along(self, q: Any) -> Any:
-        """From body to world axes, (T, d, d), where its coordinates are (T, k)."""
+        """Return the rotation matrices from body to world axes, (T, d, d), for coordinates (T, k)."""
 
     def place_along(self, q: Any, point: Any) -> Any:
-        """Where a point of the body is, (T, d), in world axes, where its coordinates are (T, k)."""
+        """Return the positions of a point of the body, (T, d), in world axes, for coordinates (T, k)."""
         return q[:, : self.dimension] + self.lever_along(q, point)
 
     def lever_along(self, q: Any, point: Any) -> Any:
-        """From the reference point to a point of the body, (T, d), in world axes."""
+        """Return the vectors from the reference point to a point of the body, (T, d), in world axes."""
         return self.axes_along(q) @ np.asarray(point, float).ravel()
 
     def at(self, *point: Any) -> Marker:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A mechanism on a page of its own: played, stopped, and turned by hand; it needs nothing from the web."""
+"""A self-contained HTML page on which a mechanism can be played, stopped and rotated; it works offline."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def write_page(mechanism: Any, run: Trajectory, drawing: Any, times: Any, view: 
         "deep": deep,
     }
     delay = max(20, round(1000 * float(times[-1] - times[0]) / len(times)))
-    help_text = "Drag the picture to turn it." if deep else "Move the slider to any time."
+    help_text = "Drag the picture to rotate it." if deep else "Move the slider to any time."
     page = player_page(
         path.stem,
         STAGE.format(title=html.escape(path.stem), help=help_text),

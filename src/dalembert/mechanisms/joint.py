@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a joint is: a named group of constraints between two bodies, or a body and the ground."""
+"""The base class of joints: a named group of constraints between two bodies, or a body and the ground."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from dalembert.model.laws import SlidingLaw, as_laws
 from dalembert.model.symbols import multiplier
 
 Rows = list[tuple[str, Any]]
-"""What each equation of a joint is about, and the expression that vanishes."""
+"""Label and residual of each equation of a joint."""
 
 
 @dataclass(frozen=True)
 class Joint(ABC):
     """A named group of constraints between a point of one body and a point of another, or of the ground.
 
-    Where a body stands for a point, its reference point is meant.
+    A body given instead of a point denotes its reference point.
     """
 
     name: str
@@ -60,27 +60,27 @@ class Joint(ABC):
 
     @abstractmethod
     def rows(self) -> Rows:
-        """The equations of the joint."""
+        """Return the equations of the joint."""
 
     @property
     def rate(self) -> Any:
-        """How fast the joint moves: the velocity that laws of the joint depend on; None if they must be told."""
+        """The velocity on which laws of the joint depend; None if it must be given."""
         return None
 
     @property
     def sliding(self) -> Any:
-        """The velocity at which its surfaces slide; None if friction must be told."""
+        """The sliding velocity of its surfaces; None if it must be given."""
         return self.rate
 
     @property
     def normal_force(self) -> Any:
-        """The force between its surfaces; None if friction must be told."""
+        """The force between its surfaces; None if it must be given."""
         return None
 
     def driven(self, motion: Any) -> Rows:
-        """The equations that make the joint move as a given function of time."""
+        """Return the equations that prescribe the motion of the joint as a function of time."""
         raise ModelError(
-            [f"joint `{self.name}` has no one motion to be driven; drive a revolute or a prismatic joint."]
+            [f"joint `{self.name}` must be revolute or prismatic to be driven; it is a {type(self).__name__}."]
         )
 
     def row_name(self, about: str) -> str:
@@ -88,8 +88,8 @@ class Joint(ABC):
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """The constraints of the joint; laws go with the first of them."""
-        laws = [self._told(law) for law in self._laws()]
+        """The constraints of the joint; its laws belong to the first of them."""
+        laws = [self._with_velocity_and_force(law) for law in self._laws()]
         rows = self.rows()
         return tuple(
             Constraint(expression, name=self.row_name(about), nonideal=laws if k == 0 else ())
@@ -97,7 +97,7 @@ class Joint(ABC):
         )
 
     def force_of(self, *about: str) -> tuple[Any, ...]:
-        """The force with these multipliers for components."""
+        """Return the force whose components are these multipliers."""
         return tuple(multiplier(self.row_name(part)) for part in about)
 
     def _laws(self) -> Sequence[SlidingLaw]:
@@ -112,8 +112,8 @@ class Joint(ABC):
             raise ModelError([f"joint `{self.name}`: {problem}" for problem in problems])
         return [law for law in laws if isinstance(law, SlidingLaw)]
 
-    def _told(self, law: SlidingLaw) -> SlidingLaw:
-        """A law that knows its velocity and its normal force."""
+    def _with_velocity_and_force(self, law: SlidingLaw) -> SlidingLaw:
+        """Return a law with its velocity and its normal force."""
         velocity = self.sliding if isinstance(law, Friction) else self.rate
         known = {"velocity": velocity} if law.velocity is None else {}
         if isinstance(law, Friction) and law.normal_force is None:
@@ -126,12 +126,12 @@ class Joint(ABC):
 
     @property
     def advice(self) -> str:
-        """What to give where a law must be told something."""
-        return "They are not known for this kind of joint."
+        """The advice for a law that needs an argument."""
+        return "They cannot be derived for this kind of joint."
 
 
 def as_marker(given: Any, name: str, beside: Any = None) -> Marker:
-    """A point; of a body, its reference point; of the ground, its origin in as many dimensions as what is beside."""
+    """Return a point; for a body its reference point, for the ground the origin in the dimension of the other point."""
     if isinstance(given, Marker):
         return given
     dimension = getattr(given, "dimension", None) or getattr(beside, "dimension", None)
@@ -146,9 +146,9 @@ def as_marker(given: Any, name: str, beside: Any = None) -> Marker:
 
 
 def relative_rotation(first: Marker, second: Marker) -> Any:
-    """From the second body's axes to the first's, as the bodies are given."""
+    """Return the rotation from the second body's axes to the first's, in the given poses."""
     one, other = (np.asarray(rotation(marker.body.orientation)) for marker in (first, second))
     turned = one.T @ other
     nearly = np.round(turned)
-    # bodies given along one another's axes are meant to be exactly so
+    # bodies with aligned axes are meant to be exactly aligned
     return sp.ImmutableMatrix(nearly.astype(int) if np.abs(turned - nearly).max() < 1e-12 else turned)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Joints that bodies in the plane and in space have in common."""
+"""Joints for bodies in the plane and in space."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AXES = "xyz"
 
 @dataclass(frozen=True)
 class Revolute(Joint):
-    """A hinge: the two points stay together and, in space, the axis is one direction for both bodies.
+    """A hinge: the two points coincide and, in space, an axis is common to both bodies.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ class Revolute(Joint):
     first, second    points such as ``body.at(0.5, 0)`` or ``da.ground.at(0, 0)``
     axis             in space: a direction in the axes of both bodies, or a pair of directions, one for each
     radius           of the pin, for friction: it slides at the radius times the relative rate
-    nonideal         laws of the joint: ``da.Viscous(c)`` brakes it by the torque −c times the relative rate,
-                     ``da.Coulomb(mu)`` by μ times the force on the pin, at its radius
+    nonideal         laws of the joint: ``da.Viscous(c)`` applies the torque −c times the relative rate,
+                     ``da.Coulomb(mu)`` applies μ times the force on the pin, at its radius
     """
 
     axis: Any = None
@@ -70,15 +70,15 @@ class Revolute(Joint):
 
     @property
     def angle(self) -> Any:
-        """The angle of the second body against the first, counted from the poses that they are given with.
+        """The angle of the second body relative to the first, counted from the given poses.
 
-        In space it is known within ± half a turn.
+        In space it is determined within ± half a turn.
         """
         return relative_angle(self) if self.dimension == 2 else sp.atan2(*reversed(self._side))
 
     @property
     def _side(self) -> tuple[Any, Any]:
-        """Cosine and sine of the angle, in space."""
+        """The cosine and sine of the angle, in space."""
         one, other = (marker.body for marker in self.markers)
         u, v = across(self.axis[0])
         side = other.turn(relative_rotation(*self.markers).T * u)
@@ -88,12 +88,12 @@ class Revolute(Joint):
         if self.dimension == 2:
             return [("angle", self.angle - motion)]
         cosine, sine = self._half
-        # twice the sine of half of what is missing: a whole turn off is no difference, half a turn is
+        # twice the sine of half the difference: a difference of a whole turn vanishes, one of half a turn does not
         return [("angle", 2 * (sp.cos(motion / 2) * sine - sp.sin(motion / 2) * cosine))]
 
     @property
     def _half(self) -> tuple[Any, Any]:
-        """Cosine and sine of half the angle, in space."""
+        """The cosine and sine of half the angle, in space."""
         first, second = (marker.body for marker in self.markers)
         given = product(conjugate(second.orientation), first.orientation)
         scalar, *along = product(
@@ -104,15 +104,15 @@ class Revolute(Joint):
 
 @dataclass(frozen=True)
 class Prismatic(Joint):
-    """A slide: the second body moves along an axis of the first and does not turn against it.
+    """A slider: the second body moves along an axis of the first and does not rotate relative to it.
 
     Parameters
     ----------
     axis        the direction in the axes of the first body
-    nonideal    laws of the joint: the velocity is that along the axis; the normal force that across it, without what
-                a moment between the bodies adds
+    nonideal    laws of the joint: the velocity is along the axis; the normal force is across it, without the
+                contribution of a moment between the bodies
 
-    The bodies keep the angle, in space the orientation, that they are given with.
+    The bodies keep their given relative angle, in space their given relative orientation.
     """
 
     axis: Any = None
@@ -132,7 +132,7 @@ class Prismatic(Joint):
 
     @property
     def _met(self) -> Any:
-        """The point of the first body where the second's point is, in the first body's axes."""
+        """The point of the first body that coincides with the second's point, in the first body's axes."""
         away = self.second.position - self.first.position
         return self.first.point + sp.ImmutableMatrix(
             [dot(self.first.body.turn(e), away) for e in _basis(self.dimension)]
@@ -149,9 +149,9 @@ class Prismatic(Joint):
 
 @dataclass(frozen=True)
 class Weld(Joint):
-    """Two bodies made one: the points stay together and nothing turns against one another.
+    """A rigid connection of two bodies: the points coincide and there is no relative rotation.
 
-    The bodies keep the angle, in space the orientation, that they are given with.
+    The bodies keep their given relative angle, in space their given relative orientation.
     """
 
     def rows(self) -> Rows:
@@ -175,25 +175,25 @@ class Rod(Joint):
 
     def rows(self) -> Rows:
         away = self.second.position - self.first.position
-        # halved and divided, the multiplier is the force in the rod, compression positive
+        # scaled so that the multiplier is the force in the rod, positive in compression
         return [("length", (dot(away, away) - self.length**2) / (2 * self.length))]
 
 
 def together(joint: Any) -> Rows:
-    """The second point less the first, in world axes: multipliers are the force on the second body."""
+    """Return the second point minus the first, in world axes, so that multipliers are the force on the second body."""
     away = joint.second.position - joint.first.position
     return list(zip(AXES, away, strict=False))
 
 
 def aligned(joint: Any) -> Rows:
-    """The axis of the second body is square to two directions across that of the first."""
+    """Return equations that keep the second body's axis perpendicular to two directions across that of the first."""
     one, other = (marker.body for marker in joint.markers)
     axis = other.turn(joint.axis[1])
     return [(f"axis {k}", dot(one.turn(side), axis)) for k, side in enumerate(across(joint.axis[0]), start=1)]
 
 
 def on_axis(joint: Any, axis: Any) -> Rows:
-    """The second point lies on a line through the first, fixed in the first body."""
+    """Return equations that keep the second point on a line through the first, fixed in the first body."""
     away = joint.second.position - joint.first.position
     sides = [quarter_turn(axis)] if joint.dimension == 2 else across(axis)
     turn = joint.first.body.turn
@@ -201,7 +201,7 @@ def on_axis(joint: Any, axis: Any) -> Rows:
 
 
 def same_orientation(joint: Any) -> Rows:
-    """Nothing turns against one another."""
+    """Return equations that exclude relative rotation."""
     if joint.dimension == 2:
         return [("angle", relative_angle(joint))]
     one, other = (marker.body for marker in joint.markers)
@@ -212,7 +212,7 @@ def same_orientation(joint: Any) -> Rows:
 
 
 def relative_angle(joint: Any) -> Any:
-    """The angle of the second body against the first, less what it is given with."""
+    """Return the angle of the second body relative to the first, minus its given value."""
     angles = [marker.body.heading for marker in joint.markers]
     given = [marker.body.orientation for marker in joint.markers]
     return angles[1] - angles[0] - number(given[1] - given[0], "angle")
@@ -223,7 +223,7 @@ def _basis(dimension: int) -> list[Any]:
 
 
 def direction(given: Any, joint: Any) -> Any:
-    """A unit vector in the plane or in space."""
+    """Return a unit vector in the plane or in space."""
     argument = f"axis of joint {joint.name}"
     if joint.dimension == 3:
         return unit(given, argument)
@@ -232,7 +232,7 @@ def direction(given: Any, joint: Any) -> Any:
 
 
 def pair_of_axes(given: Any, joint: Any) -> Any:
-    """A direction for each body; none in the plane."""
+    """Return a direction for each body; none in the plane."""
     if joint.dimension == 2:
         if given is not None:
             raise ModelError([f"joint `{joint.name}` is in the plane and has no `axis`; got {given!r}."])

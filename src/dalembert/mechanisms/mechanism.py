@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A mechanism: bodies, joints and forces, and the system they make."""
+"""Mechanisms: bodies, joints and forces, and the system that they define."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Bodies, joints between them, and forces: an immutable value that makes an ordinary ``da.System``.
+    """Bodies, joints and forces: an immutable object that defines an ordinary ``da.System``.
 
     Parameters
     ----------
     bodies         ``da.Particle``, ``da.PlanarBody`` or ``da.Body``; all in the plane or all in space
-    joints         ``da.Revolute`` and the like, and ``da.Drive``; loops and redundant joints are fine
+    joints         ``da.Revolute`` and the like, and ``da.Drive``; loops and redundant joints are allowed
     forces         ``da.Gravity``, ``da.Spring`` and the like
     constraints    further ``da.Constraint`` objects, in the coordinates of the bodies; their forces, and those of
-                   their laws, are in the ledger, not in ``reactions``
+                   their laws, are in the ledger, but not in ``reactions``
 
     Raises
     ------
-    ModelError     listing every problem: names given twice, joints of bodies that are not there, plane mixed with space
+    ModelError     listing every problem: names given twice, joints of unknown bodies, mixed dimensions
 
     Examples
     --------
@@ -69,21 +69,21 @@ class Mechanism:
         for field, kind in kinds.items():
             given = getattr(self, field)
             parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-            strangers = [part for part in parts if not isinstance(part, kind)]
-            problems += [f"`{field}` must hold {_WANTED[field]}; got {part!r}." for part in strangers]
-            object.__setattr__(self, field, tuple(part for part in parts if part not in strangers))
+            invalid = [part for part in parts if not isinstance(part, kind)]
+            problems += [f"`{field}` must hold {_EXPECTED[field]}; got {part!r}." for part in invalid]
+            object.__setattr__(self, field, tuple(part for part in parts if part not in invalid))
         problems += _problems(self)
         if problems:
             raise ModelError(problems)
 
     @property
     def dimension(self) -> int:
-        """2 in the plane, 3 in space."""
+        """The dimension: 2 in the plane, 3 in space."""
         return self.bodies[0].dimension
 
     @cached_property
     def system(self) -> System:
-        """The system that the mechanism makes."""
+        """The system that the mechanism defines."""
         coordinates = tuple(q for body in self.bodies for q in body.coordinates)
         rows = [c for part in (*self.bodies, *self.joints) for c in part.constraints]
         potential = sp.Add(*(force.potential(self.bodies) for force in self.forces))
@@ -111,20 +111,20 @@ class Mechanism:
         return [component for body in self.bodies for component in shares[body.name]]
 
     def assemble(self, *, keep: str | Sequence[str] = (), t: float = 0.0, parameters: Any = None) -> State:
-        """The state nearest to the poses and velocities that the bodies are given with, all joints closed.
+        """Return the state nearest to the given poses and velocities of the bodies that satisfies all joints.
 
         Parameters
         ----------
         keep          a name or names of coordinates, such as ``"theta_crank"``, whose given values and velocities
-                      must stay
+                      are kept
         t             time, for drives
         parameters    a value for every constant of the model
 
         Raises
         ------
-        StateError    if no state near by closes all joints, naming those that stay open
+        StateError    if no nearby state satisfies all joints; the message names those that remain open
         """
-        q, qd = self._given()
+        q, qd = self._given_state()
         names = self.system.coordinate_names
         keep = (keep,) if isinstance(keep, str) else tuple(map(str, keep or ()))
         problems = unknown_names(names, keep, "keep", "coordinate")
@@ -136,47 +136,49 @@ class Mechanism:
         system = self.system.constrain(*held) if held else self.system
         try:
             return consistent_state(system, q, qd, t, parameters=parameters)
-        except StateError as trouble:
-            raise StateError(
-                f"the mechanism cannot be assembled from the poses that its bodies are given with: {trouble}"
-            ) from None
+        except StateError as error:
+            raise StateError(f"the mechanism cannot be assembled from the given poses of its bodies: {error}") from None
 
     def reactions(self, run: Trajectory, axes: str = "world") -> Reactions:
-        """Force and torque of every joint along a run, on its second body at its second point.
+        """Return force and torque of every joint along a trajectory, on its second body at its second point.
 
-        The mechanism's own ``constraints`` are no joints: they have no bodies and points to which a force and a torque
-        could belong. What they and their laws do is in ``run.reactions`` and ``run.ledger()``, by name of the
-        constraint, and is no part of the reactions of joints.
+        The ``constraints`` of the mechanism are not joints: they have no bodies and points at which a force and a
+        torque could act. The forces of these constraints and of their laws are in ``run.reactions`` and
+        ``run.ledger()``, by name of the constraint, and are not part of the reactions of joints.
 
         Parameters
         ----------
-        run     a run of the mechanism's ``system``
+        run     a trajectory of the mechanism's ``system``
         axes    "world", or "body" for the axes of the second body
 
         Raises
         ------
-        InputError    if the run is of another system
+        InputError    if the trajectory is of another system
         """
         return reactions_of(self, run, axes)
 
     @property
     def upwards(self) -> Any:
-        """The direction (3,) that pictures show upwards: against gravity, or z where there is none; y in the plane."""
-        pulls = [force.acceleration for force in self.forces if isinstance(force, Gravity)]
-        numbers = [np.asarray(pull, float).ravel() for pull in pulls if not pull.free_symbols and any(pull)]
+        """The direction (3,) that figures show upwards: against gravity, or z without gravity; y in the plane."""
+        accelerations = [force.acceleration for force in self.forces if isinstance(force, Gravity)]
+        numbers = [
+            np.asarray(acceleration, float).ravel()
+            for acceleration in accelerations
+            if not acceleration.free_symbols and any(acceleration)
+        ]
         if self.dimension == 3 and numbers:
             return -numbers[0] / np.linalg.norm(numbers[0])
         return np.eye(3)[self.dimension - 1]
 
     def plot(self, run: Trajectory, positions: int = 5, view: tuple[float, float] = (30, 20)) -> Figure:
-        """A figure of some positions along a run, the last one darkest, and of the paths of the joints.
+        """Return a figure of some positions along a trajectory, the last one darkest, and of the paths of the joints.
 
-        ``view`` is where one looks from in space, as azimuth and elevation in degrees. The figure is not shown; call
+        ``view`` is the direction of view in space, as azimuth and elevation in degrees. The figure is not shown; call
         ``.savefig(path)`` on it or show it with matplotlib.
 
         Raises
         ------
-        InputError    if the run is of another system, or ``positions`` or ``view`` are no such numbers
+        InputError    if the trajectory is of another system, or ``positions`` or ``view`` are invalid
         """
         from dalembert.mechanisms.drawing import figure
 
@@ -190,26 +192,26 @@ class Mechanism:
         view: tuple[float, float] = (30, 20),
         trace: float | None = None,
     ) -> Path:
-        """Write an animation of a run (a path that ends in ``.gif``) or a page to play and turn it (``.html``).
+        """Write an animation of a trajectory (``.gif``), or an interactive page (``.html``), and return its path.
 
-        ``trace`` is how long a stretch of its path a joint draws behind it in a GIF, all of it when left out. The
-        path is returned.
+        ``trace`` is the duration of the path that is drawn behind each joint in a GIF; by default the whole path is
+        drawn.
 
         Raises
         ------
-        InputError    if the path has another ending or no folder, the run has fewer than two times or is of another
-                      system, or ``view`` is not two numbers
+        InputError    if the path has another extension or no directory, the trajectory has fewer than two times or is
+                      of another system, or ``view`` is not two numbers
         """
         from dalembert.mechanisms.drawing import animation
 
         return animation(self, run, Path(str(path)), fps, view, trace)
 
-    def _given(self) -> tuple[list[float], list[float]]:
+    def _given_state(self) -> tuple[list[float], list[float]]:
         starts = [body.start for body in self.bodies]
         return [x for q, _ in starts for x in q], [x for _, qd in starts for x in qd]
 
 
-_WANTED = {
+_EXPECTED = {
     "bodies": "`da.Particle`, `da.PlanarBody` or `da.Body` objects",
     "joints": "joints such as `da.Revolute`, or `da.Drive`",
     "forces": "forces such as `da.Gravity` or `da.Spring`",
@@ -222,19 +224,17 @@ def _problems(mechanism: Mechanism) -> list[str]:
         return ["`bodies` must hold at least one body."]
     problems: list[str] = []
     for noun, parts in (("body", mechanism.bodies), ("joint", mechanism.joints)):
-        twice = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
+        duplicates = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
         plural = {"body": "bodies", "joint": "joints"}[noun]
-        problems += [f"{plural} must differ in name; given twice: {quoted(twice)}."] if twice else []
+        problems += [f"{plural} must differ in name; given twice: {quoted(duplicates)}."] if duplicates else []
     if len({body.dimension for body in mechanism.bodies}) > 1:
         problems.append("bodies must be all in the plane or all in space; got some of each.")
     attached = [(f"joint `{joint.name}`", joint.markers) for joint in mechanism.joints]
     attached += [(f"a {type(force).__name__}", force.markers) for force in mechanism.forces]
     for what, markers in attached:
-        strangers = [m.body.name for m in markers if not isinstance(m.body, Ground) and m.body not in mechanism.bodies]
-        if strangers:
-            problems.append(
-                f"{what} must be of bodies of the mechanism; {quoted(strangers)} is not among its `bodies`."
-            )
+        invalid = [m.body.name for m in markers if not isinstance(m.body, Ground) and m.body not in mechanism.bodies]
+        if invalid:
+            problems.append(f"{what} must be of bodies of the mechanism; {quoted(invalid)} is not among its `bodies`.")
     for force in mechanism.forces:
         given = {len(force.acceleration)} if isinstance(force, Gravity) else {m.dimension for m in force.markers}
         if given != {mechanism.dimension}:

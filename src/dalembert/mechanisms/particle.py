@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.errors import ModelError
-from dalembert.mechanisms.checking import naming, positive, settle
+from dalembert.mechanisms.checking import name_problems, positive, set_fields
 from dalembert.mechanisms.frames import Marker, MovingBody, rates
 from dalembert.mechanisms.vectors import dot, number, numbers
 from dalembert.model.constraint import Constraint
@@ -24,8 +24,8 @@ class Particle(MovingBody):
     ----------
     name        its coordinates are ``x_name``, ``y_name`` and, in space, ``z_name``
     mass        a positive number or a parameter
-    position    two or three numbers: where it is at the start, at least nearly
-    velocity    the same for its velocity; at rest when left out
+    position    two or three numbers: its initial position, at least approximately
+    velocity    its initial velocity; zero by default
     """
 
     name: str
@@ -34,10 +34,10 @@ class Particle(MovingBody):
     velocity: Any = None
 
     def __post_init__(self) -> None:
-        problems = naming(self.name) + positive(self.mass, "mass", self.name)
+        problems = name_problems(self.name) + positive(self.mass, "mass", self.name)
         place = numbers(self.position, f"position of {self.name}", (2, 3))
         speed = numbers([0] * len(place) if self.velocity is None else self.velocity, "velocity", (len(place),))
-        settle(self, problems, mass=number(self.mass, f"mass of {self.name}"), position=place, velocity=speed)
+        set_fields(self, problems, mass=number(self.mass, f"mass of {self.name}"), position=place, velocity=speed)
 
     @property
     def dimension(self) -> int:

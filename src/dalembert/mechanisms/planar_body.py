@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.mechanisms.checking import naming, positive, settle
+from dalembert.mechanisms.checking import name_problems, positive, set_fields
 from dalembert.mechanisms.frames import Marker, MovingBody, rates
 from dalembert.mechanisms.vectors import constant, dot, number, numbers, quarter_turn, vector
 from dalembert.model.constraint import Constraint
@@ -25,8 +25,8 @@ class PlanarBody(MovingBody):
     name               its coordinates are ``x_name``, ``y_name``, of its reference point, and ``theta_name``
     mass               a positive number or a parameter
     inertia            moment of inertia about the centre of mass, likewise
-    position, angle    where it is at the start, at least nearly
-    velocity, spin     the same for its velocity and angular velocity
+    position, angle    its initial position and angle, at least approximately
+    velocity, spin     its initial velocity and angular velocity
     center             the centre of mass in body axes, counted from the reference point
 
     Examples
@@ -49,10 +49,10 @@ class PlanarBody(MovingBody):
     center: Any = (0, 0)
 
     def __post_init__(self) -> None:
-        problems = naming(self.name) + positive(self.mass, "mass", self.name)
+        problems = name_problems(self.name) + positive(self.mass, "mass", self.name)
         problems += positive(self.inertia, "inertia", self.name)
         where = f" of {self.name}"
-        settle(
+        set_fields(
             self,
             problems,
             mass=number(self.mass, "mass" + where),
@@ -78,7 +78,7 @@ class PlanarBody(MovingBody):
 
     @property
     def heading(self) -> Any:
-        """The angle now."""
+        """The angle at the current time."""
         return self.coordinates[2]
 
     @property

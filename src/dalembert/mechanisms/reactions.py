@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What joints do to bodies: force and torque of each, over time."""
+"""Reactions of joints: the force and torque of each joint over time."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.mechanisms.frames import Ground, Marker
-from dalembert.mechanisms.vectors import in_numbers
+from dalembert.mechanisms.vectors import evaluate
+from dalembert.model.expression_values import expression_values
 from dalembert.model.friction import Friction
-from dalembert.model.numerical_values import expression_values
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient
 
 if TYPE_CHECKING:
     import xarray as xr
 
-CLEARLY_ZERO = 1e-9
-"""Singular values of the rows, at unit length, that count as zero, as a part of the largest."""
+RANK_TOLERANCE = 1e-9
+"""Singular values below this fraction of the largest count as zero, for rows of unit length."""
 
-NOTHING = 1e-6
-"""Most that a unit exchange among redundant constraints may change of a joint's force for it to be unique."""
+UNIQUENESS_TOLERANCE = 1e-6
+"""Largest change of a joint's force by a unit redistribution among redundant constraints at which it is unique."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reaction:
-    """What a joint does to its second body at the second point, at T times; the first body feels the opposite.
+    """The reaction of a joint on its second body at the second point, at T times; the first body has the opposite one.
 
-    A gear is the exception: its wheels feel torques in proportion to their rates, and the carrier what is left.
+    Gears are an exception: torques in proportion to the rates act on the wheels, and the balance acts on the carrier.
 
     force (T, d)
     torque (T,) in the plane, (T, 3) in space
@@ -51,7 +51,7 @@ class Reaction:
 
 @dataclass(frozen=True, eq=False)
 class Reactions(Mapping[str, Reaction]):
-    """The reaction of every joint along a run, by name of the joint: ``reactions["crank pin"].force``."""
+    """The reactions of all joints along a trajectory, by name of the joint: ``reactions["crank pin"].force``."""
 
     t: Floats
     by_name: dict[str, Reaction]
@@ -79,7 +79,7 @@ class Reactions(Mapping[str, Reaction]):
         return "\n".join(lines)
 
     def to_xarray(self) -> xr.Dataset:
-        """The reactions as a labelled dataset with dimensions time, joint and axis."""
+        """Return the reactions as a labelled dataset with dimensions time, joint and axis."""
         import xarray as xr
 
         parts = list(self.by_name.values())
@@ -97,31 +97,32 @@ class Reactions(Mapping[str, Reaction]):
 
 
 def _largest(vectors: Floats) -> float:
-    """The greatest length among vectors (T, d), or absolute value among numbers (T,)."""
+    """Return the greatest length of vectors (T, d), or the greatest absolute value of numbers (T,)."""
     return float(np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1).max(initial=0.0))
 
 
-def require_own(mechanism: Any, run: Any) -> None:
-    """Raise unless a run is one of the mechanism's system."""
+def require_trajectory_of(mechanism: Any, run: Any) -> None:
+    """Raise unless a trajectory belongs to the mechanism's system."""
     system = mechanism.system
     if not isinstance(run, Trajectory):
-        raise InputError(f"`run` must be what `da.simulate` returns; got {run!r}.")
+        raise InputError(f"`run` must be a trajectory returned by `da.simulate`; got {run!r}.")
     names = (run.coordinates, run.constraints, set(run.parameters))
     if names != (system.coordinate_names, system.constraint_names, set(system.parameter_names)):
         raise InputError(
-            "`run` must be a run of the mechanism's own `system`; its coordinates, constraints or parameters differ."
+            "`run` must be a trajectory of the mechanism's own `system`; its coordinates, constraints or parameters "
+            "differ."
         )
 
 
 def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
-    """The reaction of each joint, from the multipliers of a run."""
+    """Return the reaction of each joint, from the multipliers of a trajectory."""
     if axes not in ("world", "body"):
         raise InputError(f'`axes` must be "world" or "body"; got {axes!r}.')
-    require_own(mechanism, run)
+    require_trajectory_of(mechanism, run)
     rows = _rows(mechanism, run)
-    given = run.reactions[:, :, None] * rows  # (T, m, n): what each constraint does to each coordinate
+    given = run.reactions[:, :, None] * rows  # (T, m, n): the force of each constraint along each coordinate
     friction = _friction(mechanism, run, run.constraint_force - given.sum(axis=1))
-    free = _exchangeable(rows)
+    free = _self_equilibrated(rows)
     found: dict[str, Reaction] = {}
     for joint in mechanism.joints:
         mine = [run.constraints.index(str(constraint.name)) for constraint in joint.constraints]
@@ -132,35 +133,35 @@ def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
 
 
 def _rows(mechanism: Any, run: Trajectory) -> Floats:
-    """A (T, m, n) along the run."""
+    """Return A (T, m, n) along the trajectory."""
     dynamics = build(mechanism.system)
     p = tuple(run.parameters[name] for name in dynamics.parameters)
     states = zip(run.q, run.qd, run.t, strict=True)
     return np.stack([np.asarray(terms_at(dynamics, q, qd, t, p).A) for q, qd, t in states])
 
 
-def _exchangeable(rows: Floats) -> Floats:
-    """The multipliers (T, m, k) that make no force at all: null vectors of Aᵀ, zero where there are fewer than k."""
+def _self_equilibrated(rows: Floats) -> Floats:
+    """Return multipliers (T, m, k) without resultant force: null vectors of Aᵀ, padded with zeros to k."""
     sizes = np.linalg.norm(rows, axis=2, keepdims=True)
     scaled = rows / np.where(sizes > 0, sizes, 1)
     left, singular, _ = np.linalg.svd(scaled)
     count, m = rows.shape[:2]
     full = np.zeros((count, m))
     full[:, : singular.shape[1]] = singular
-    nothing = full <= CLEARLY_ZERO * np.maximum(full[:, :1], 1e-300)
+    nothing = full <= RANK_TOLERANCE * np.maximum(full[:, :1], 1e-300)
     return left * nothing[:, None, :] / np.where(sizes > 0, sizes, 1)
 
 
 def _unique(rows: Floats, free: Floats) -> NDArray[np.bool_]:
-    """Whether no exchange of forces among redundant constraints changes what these rows do."""
+    """Return whether no redistribution among redundant constraints changes the force of these rows."""
     exchanged = np.abs(np.einsum("tmn,tmk->tnk", rows, free)).max(axis=(1, 2), initial=0.0)
-    return exchanged <= NOTHING
+    return exchanged <= UNIQUENESS_TOLERANCE
 
 
 def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str | None, Floats]:
-    """What the laws do, by joint: C of each law, and what holds a joint at rest; under None those of no joint.
+    """Return the forces of the laws by joint: C of each law, and holding forces; key None for laws of no joint.
 
-    ``total`` is all of that together. What holds joints acts along their sliding directions, which tells it apart.
+    ``total`` is the sum of all these forces. Holding forces act along the sliding directions, which identifies them.
     """
     system = mechanism.system
     owners = {str(constraint.name): joint.name for joint in mechanism.joints for constraint in joint.constraints}
@@ -173,7 +174,9 @@ def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str | None
         shares[name] += components(run.t, y, run.parameters, run.reactions if actual else run.multipliers)
     held = total - sum(shares.values(), np.zeros_like(total))
     sliding = [(name, v) for name, law in owned for v in law.sliding_velocity(system.coordinates)]
-    if not owned or (not run.events and np.abs(held).max(initial=0.0) <= CLEARLY_ZERO * np.abs(total).max(initial=0.0)):
+    if not owned or (
+        not run.events and np.abs(held).max(initial=0.0) <= RANK_TOLERANCE * np.abs(total).max(initial=0.0)
+    ):
         return shares
     slopes = [gradient(system.symbols.plain(v), system.symbols.qd) for _, v in sliding]
     flat = expression_values(system, tuple(entry for row in slopes for entry in row))(run.t, y, run.parameters)
@@ -187,30 +190,30 @@ def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str | None
 def _wrench(
     mechanism: Any, markers: Sequence[Marker], run: Trajectory, share: Floats, axes: str
 ) -> tuple[Floats, Floats]:
-    """Force and torque on the second body at the second point; on the ground, the opposite of what all bodies feel."""
+    """Return force and torque on the second body at the second point; on the ground, the opposite of the total."""
     second = markers[1]
     on_ground = isinstance(second.body, Ground)
-    point = in_numbers(second.point, run.parameters)
+    point = evaluate(second.point, run.parameters)
     if not on_ground:
-        place = second.body.place_along(_of_body(mechanism, second.body, run.q), point)
-        force, torque = _felt(mechanism, second.body, run, share, place)
+        place = second.body.place_along(_body_columns(mechanism, second.body, run.q), point)
+        force, torque = _wrench_at(mechanism, second.body, run, share, place)
         return _in_body_axes(mechanism, second.body, run, force, torque) if axes == "body" else (force, torque)
     bodies = {marker.body.name: marker.body for marker in markers if not isinstance(marker.body, Ground)}
     place = np.tile(point, (len(run.t), 1))
-    felt = [_felt(mechanism, body, run, share, place) for body in bodies.values()]
-    return -np.sum([force for force, _ in felt], axis=0), -np.sum([torque for _, torque in felt], axis=0)
+    wrenches = [_wrench_at(mechanism, body, run, share, place) for body in bodies.values()]
+    return -np.sum([force for force, _ in wrenches], axis=0), -np.sum([torque for _, torque in wrenches], axis=0)
 
 
-def _of_body(mechanism: Any, body: Any, along: Floats) -> Floats:
-    """The columns of a body's own coordinates (T, k)."""
+def _body_columns(mechanism: Any, body: Any, along: Floats) -> Floats:
+    """Return the columns of a body's coordinates (T, k)."""
     names = list(mechanism.system.coordinates)
     return along[:, [names.index(coordinate) for coordinate in body.coordinates]]
 
 
-def _felt(mechanism: Any, body: Any, run: Trajectory, share: Floats, place: Floats) -> tuple[Floats, Floats]:
-    """Force on a body, and torque about a place (T, d), in world axes."""
-    q = _of_body(mechanism, body, run.q)
-    force, torque = body.wrench(q, _of_body(mechanism, body, share))
+def _wrench_at(mechanism: Any, body: Any, run: Trajectory, share: Floats, place: Floats) -> tuple[Floats, Floats]:
+    """Return the force on a body, and the torque about a point (T, d), in world axes."""
+    q = _body_columns(mechanism, body, run.q)
+    force, torque = body.wrench(q, _body_columns(mechanism, body, share))
     arm = place - q[:, : body.dimension]
     if body.dimension == 2:
         return force, torque - (arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0])
@@ -218,6 +221,6 @@ def _felt(mechanism: Any, body: Any, run: Trajectory, share: Floats, place: Floa
 
 
 def _in_body_axes(mechanism: Any, body: Any, run: Trajectory, force: Floats, torque: Floats) -> tuple[Floats, Floats]:
-    turned = body.axes_along(_of_body(mechanism, body, run.q))
+    turned = body.axes_along(_body_columns(mechanism, body, run.q))
     own = np.einsum("tji,tj->ti", turned, force)
     return own, torque if torque.ndim == 1 else np.einsum("tji,tj->ti", turned, torque)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rolling without slipping, and blades that do not slip sideways: constraints on velocities."""
+"""Rolling without slipping, and knife edges: constraints on velocities."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RollingOnLine(Joint):
 
 @dataclass(frozen=True)
 class KnifeEdge(Joint):
-    """A blade, a skate or a wheel: a point of the second body does not move sideways over the first.
+    """A blade, a skate or a wheel: a point of the second body does not move sideways relative to the first.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class KnifeEdge(Joint):
         return self.second.velocity - self._below(self.second.position)
 
     def _below(self, place: Any) -> Any:
-        """The velocity of the first body at a place in world axes."""
+        """Return the velocity of the first body at a position in world axes."""
         return carried(self.first, place)
 
     @property
@@ -91,7 +91,7 @@ class KnifeEdge(Joint):
 class Rolling(SpatialJoint):
     """A round body that rolls on a plane without slipping; the plane may belong to a moving body.
 
-    One equation keeps the two in touch, two forbid slipping. Give the plane by a point and its normal.
+    One equation keeps the body in contact, and two exclude slipping. A point and the normal define the plane.
 
     Parameters
     ----------
@@ -105,19 +105,19 @@ class Rolling(SpatialJoint):
     def __post_init__(self) -> None:
         SpatialJoint.__post_init__(self)
         object.__setattr__(self, "normal", unit(self.normal, f"normal of joint {self.name}"))
-        self._settle()
+        self._check_shape()
 
     @abstractmethod
-    def _settle(self) -> None:
-        """Check what describes the shape."""
+    def _check_shape(self) -> None:
+        """Check the arguments that describe the shape."""
 
     @abstractmethod
     def offset(self, up: Any) -> Any:
-        """From the centre to the lowest point, in world axes, where ``up`` is the normal."""
+        """Return the vector from the centre to the lowest point, in world axes; ``up`` is the normal."""
 
     @abstractmethod
     def height(self, up: Any) -> Any:
-        """The centre's height over the plane."""
+        """Return the height of the centre above the plane."""
 
     def rows(self) -> Rows:
         plane, ball = self.first.body, self.second
@@ -139,7 +139,7 @@ class RollingBall(Rolling):
 
     radius: Any = None
 
-    def _settle(self) -> None:
+    def _check_shape(self) -> None:
         object.__setattr__(self, "radius", positive_number(self.radius, f"radius of joint {self.name}"))
 
     def offset(self, up: Any) -> Any:
@@ -159,12 +159,12 @@ class RollingDisc(Rolling):
     radius: Any = None
     axle: Any = (0, 1, 0)
 
-    def _settle(self) -> None:
+    def _check_shape(self) -> None:
         object.__setattr__(self, "radius", positive_number(self.radius, f"radius of joint {self.name}"))
         object.__setattr__(self, "axle", unit(self.axle, f"axle of joint {self.name}"))
 
     def _upright(self, up: Any) -> tuple[Any, Any]:
-        """The normal less its part along the axle, and the length of that."""
+        """Return the normal minus its part along the axle, and the length of the difference."""
         axle = self.second.body.turn(self.axle)
         along = dot(up, axle)
         return up - along * axle, sp.sqrt(1 - along**2)
@@ -186,13 +186,13 @@ class RollingEllipsoid(Rolling):
 
     axes: Any = None
 
-    def _settle(self) -> None:
+    def _check_shape(self) -> None:
         argument = f"axes of joint {self.name}"
         axes = vector(self.axes, argument, (3,))
         object.__setattr__(self, "axes", sp.ImmutableMatrix([positive_number(axis, argument) for axis in axes]))
 
     def _support(self, up: Any) -> tuple[Any, Any]:
-        """The squared half axes times the normal, in body axes, and the height of the centre."""
+        """Return the squared half axes times the normal, in body axes, and the height of the centre."""
         basis = sp.eye(3)
         own = [dot(self.second.body.turn(basis[:, k]), up) for k in range(3)]
         scaled = sp.ImmutableMatrix([a**2 * n for a, n in zip(self.axes, own, strict=True)])
@@ -207,7 +207,7 @@ class RollingEllipsoid(Rolling):
 
 
 def carried(marker: Any, place: Any) -> Any:
-    """The velocity of a marker's body at a place in world axes."""
+    """Return the velocity of a marker's body at a position in world axes."""
     away = place - marker.position
     body = marker.body
     if marker.dimension == 2:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.mechanisms.checking import naming, positive, settle, tensor
+from dalembert.mechanisms.checking import name_problems, positive, set_fields, tensor
 from dalembert.mechanisms.frames import Marker, MovingBody, rates
 from dalembert.mechanisms.vectors import constant, cross, dot, half_turning, number, numbers, rotation, skew, vector
 from dalembert.model.constraint import Constraint
@@ -18,10 +18,10 @@ from dalembert.model.constraint import Constraint
 
 @dataclass(frozen=True)
 class Body(MovingBody):
-    """A rigid body in space, turned by a unit quaternion e whose norm is a constraint of its own.
+    """A rigid body in space, whose orientation is a unit quaternion e with its norm as a constraint.
 
-    The kinetic energy of ė has no inertia along e; 2 J₀ (e·ė)² is added, after Udwadia and Schutte, which makes the
-    mass matrix positive definite and changes nothing where |e| = 1. J₀ is the trace of the inertia.
+    The kinetic energy has no inertia for ė along e. The term 2 J₀ (e·ė)² is added, after Udwadia and Schutte, which
+    makes the mass matrix positive definite and has no effect where |e| = 1. J₀ is the trace of the inertia.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ class Body(MovingBody):
                              ``e0_name`` to ``e3_name``, scalar part first
     mass                     a positive number or a parameter
     inertia                  about the centre of mass in body axes: three principal moments, or a 3 × 3 tensor
-    position, orientation    where it is at the start, at least nearly; the orientation as a quaternion, which
-                             ``da.quaternion(axis, angle)`` makes
-    velocity, spin           the same for its velocity and angular velocity, in world axes
+    position, orientation    its initial pose, at least approximately; the orientation is a quaternion, such as
+                             ``da.quaternion(axis, angle)``
+    velocity, spin           its initial velocity and angular velocity, in world axes
     center                   the centre of mass in body axes, counted from the reference point
     """
 
@@ -53,9 +53,9 @@ class Body(MovingBody):
             found.append(
                 f"`orientation` of {self.name} must be a quaternion of some length; got zero. Use (1, 0, 0, 0)."
             )
-        settle(
+        set_fields(
             self,
-            naming(self.name) + positive(self.mass, "mass", self.name) + found,
+            name_problems(self.name) + positive(self.mass, "mass", self.name) + found,
             mass=number(self.mass, "mass" + where),
             inertia=inertia,
             position=numbers(self.position, "position" + where, (3,)),
@@ -83,7 +83,7 @@ class Body(MovingBody):
 
     @cached_property
     def _turning(self) -> Any:
-        """ω = G ė in body axes."""
+        """G with ω = G ė in body axes."""
         return 2 * sp.ImmutableMatrix(half_turning(self.quaternion))
 
     @cached_property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Joints that only bodies in space have."""
+"""Joints for bodies in space only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dalembert.mechanisms.vectors import dot
 
 @dataclass(frozen=True)
 class SpatialJoint(Joint):
-    """A joint that has no counterpart in the plane."""
+    """A joint without a counterpart in the plane."""
 
     def __post_init__(self) -> None:
         Joint.__post_init__(self)
@@ -24,7 +24,7 @@ class SpatialJoint(Joint):
 
 @dataclass(frozen=True)
 class Spherical(SpatialJoint):
-    """A ball and socket: two points stay together."""
+    """A ball joint: the two points coincide."""
 
     def rows(self) -> Rows:
         return together(self)
@@ -32,7 +32,7 @@ class Spherical(SpatialJoint):
 
 @dataclass(frozen=True)
 class Cylindrical(SpatialJoint):
-    """A sleeve: the second body moves along an axis and turns about it.
+    """A cylindrical joint: the second body moves along an axis and rotates about it.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Cylindrical(SpatialJoint):
 
 @dataclass(frozen=True)
 class Universal(SpatialJoint):
-    """Cardan's joint: two points stay together, and an axis of one body stays square to an axis of the other.
+    """A universal joint: two points coincide, and an axis of one body stays perpendicular to an axis of the other.
 
     Parameters
     ----------

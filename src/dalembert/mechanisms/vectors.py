@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Vectors of two and three expressions, and rotations by unit quaternions.
 
-Vectors are columns in world or body axes. Nothing is expanded or simplified: expressions stay as small as they are
-written.
+Vectors are columns in world or body axes. Expressions are neither expanded nor simplified, so they stay as small as
+they are written.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from dalembert.model.symbols import t as time
 
 
 def number(given: Any, argument: str) -> Any:
-    """An expression; whole floats become integers, so that zeros vanish and ones are not multiplied by."""
+    """Return an expression; whole floats become integers, so that zeros and ones drop out of products."""
     try:
         value = None if isinstance(given, str) else as_expression(given, f"`{argument}`")
     except ModelError:
         if isinstance(given, sp.Expr):
-            raise  # which says what is wrong with it
+            raise  # its message describes the problem
         value = None
     if value is None:
         raise ModelError([f"`{argument}` must be a finite number or an expression; got {given!r}."])
@@ -36,7 +36,7 @@ def number(given: Any, argument: str) -> Any:
 
 
 def vector(given: Any, argument: str, sizes: Sequence[int] = (2, 3)) -> Any:
-    """A column of expressions."""
+    """Return a column of expressions."""
     ordered = isinstance(given, (tuple, list, np.ndarray, sp.MatrixBase, sp.Tuple))
     try:
         entries = [number(entry, argument) for entry in given] if ordered else []
@@ -50,14 +50,14 @@ def vector(given: Any, argument: str, sizes: Sequence[int] = (2, 3)) -> Any:
 
 
 def constant(given: Any, argument: str) -> Any:
-    """Expressions of parameters alone, which neither time nor motion changes."""
+    """Return expressions of parameters only, which depend neither on time nor on the motion."""
     if time in given.free_symbols or given.atoms(AppliedUndef):
         raise ModelError([f"`{argument}` must be of numbers and parameters, the same at all times; got {given}."])
     return given
 
 
 def positive_number(given: Any, argument: str) -> Any:
-    """An expression that is positive, or may be."""
+    """Return an expression that is positive, or may be."""
     value = None if given is None else number(given, argument)
     if value is None or value.is_positive is False:
         raise ModelError([f"`{argument}` must be positive; got {given!r}."])
@@ -65,7 +65,7 @@ def positive_number(given: Any, argument: str) -> Any:
 
 
 def numbers(given: Any, argument: str, sizes: Sequence[int]) -> tuple[float, ...]:
-    """Finite numbers."""
+    """Return finite numbers."""
     try:
         values = np.atleast_1d(as_numbers(given, argument))
     except InputError:
@@ -76,8 +76,8 @@ def numbers(given: Any, argument: str, sizes: Sequence[int]) -> tuple[float, ...
     return tuple(map(float, values))
 
 
-def in_numbers(expressions: Any, parameters: Mapping[str, float]) -> NDArray[np.float64]:
-    """Expressions of parameters as numbers."""
+def evaluate(expressions: Any, parameters: Mapping[str, float]) -> NDArray[np.float64]:
+    """Return the values of expressions of parameters."""
     values = [as_expression(e, "a point") for e in expressions]
     return np.array([float(e.subs({s: parameters[str(s)] for s in e.free_symbols})) for e in values])
 
@@ -87,24 +87,24 @@ def dot(a: Any, b: Any) -> Any:
 
 
 def cross(a: Any, b: Any) -> Any:
-    """a × b in space."""
+    """Return a × b in space."""
     return sp.ImmutableMatrix(
         [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]],
     )
 
 
 def quarter_turn(a: Any) -> Any:
-    """A vector of the plane turned by a quarter, counterclockwise."""
+    """Return a vector of the plane rotated counterclockwise by a right angle."""
     return sp.ImmutableMatrix([-a[1], a[0]])
 
 
 def skew(a: Any) -> Any:
-    """The matrix [a]× of a cross product from the left."""
+    """Return the matrix [a]× of the cross product with a from the left."""
     return sp.ImmutableMatrix([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
 
 
 def rotation(e: Sequence[Any]) -> Any:
-    """From body to world axes, by a unit quaternion, scalar part first; works on arrays too."""
+    """Return the rotation from body to world axes by a unit quaternion, scalar part first; also for arrays."""
     a, b, c, d = e
     return [
         [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
@@ -114,33 +114,33 @@ def rotation(e: Sequence[Any]) -> Any:
 
 
 def half_turning(e: Sequence[Any]) -> Any:
-    """H with ω = 2 H ė, the angular velocity in body axes; works on arrays too."""
+    """Return H with ω = 2 H ė, the angular velocity in body axes; also for arrays."""
     a, b, c, d = e
     return [[-b, a, d, -c], [-c, -d, a, b], [-d, c, -b, a]]
 
 
 def conjugate(e: Sequence[Any]) -> tuple[Any, ...]:
-    """The turn back."""
+    """Return the inverse rotation."""
     return e[0], -e[1], -e[2], -e[3]
 
 
 def product(e: Sequence[Any], f: Sequence[Any]) -> tuple[Any, ...]:
-    """The quaternion product e f: the turn f, then e."""
+    """Return the quaternion product e f: the rotation f followed by e."""
     (a, *v), (b, *w) = e, f
     return (a * b - dot(v, w), *(a * y + b * x + z for x, y, z in zip(v, w, cross(v, w), strict=True)))
 
 
 def unit(given: Any, argument: str) -> Any:
-    """A direction in space, of length one."""
+    """Return a unit vector in space."""
     direction = vector(given, argument, (3,))
     length = sp.sqrt(dot(direction, direction))
     if length == 0:
-        raise ModelError([f"`{argument}` must point somewhere; got a vector of length zero."])
+        raise ModelError([f"`{argument}` must not be zero; got a vector of length zero."])
     return direction / number(length, argument)
 
 
 def across(direction: Any) -> tuple[Any, Any]:
-    """Two directions that make a right-handed system with the given one: (u, v, direction)."""
+    """Return two directions u and v such that (u, v, direction) is right-handed."""
     axes = [sp.ImmutableMatrix([int(i == k) for i in range(3)]) for k in range(3)]
     candidates = [cross(axis, direction) for axis in axes]
     sizes = [dot(c, c) for c in candidates]
@@ -151,7 +151,7 @@ def across(direction: Any) -> tuple[Any, Any]:
 
 
 def quaternion(axis: Any, angle: float) -> tuple[float, float, float, float]:
-    """The unit quaternion of a turn by an angle about an axis, scalar part first.
+    """Return the unit quaternion of a rotation by an angle about an axis, scalar part first.
 
     >>> import dalembert as da
     >>> da.quaternion((0, 0, 2), 0.0)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parameters once they have their numbers: coefficients of laws that add energy, and values against what was declared.
+"""Checks of parameter values: the sign of the coefficients of laws, and the assumptions of the symbols.
 
-SymPy simplifies by what a symbol was declared to be, √m² to m: with a negative m that would be another model.
+SymPy simplifies according to the assumptions of a symbol, for example √m² to m. A value that contradicts them would
+belong to another model.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ import sympy as sp
 
 from dalembert.errors import InputError
 from dalembert.model import graph
-from dalembert.model.numeric import numeric_function
-from dalembert.model.symbols import free_parameters, functions_of_time, multiplier, real_twin, t
+from dalembert.model.numeric_function import numeric_function
+from dalembert.model.symbols import free_parameters, functions_of_time, multiplier, real_symbol, t
 from dalembert.model.system import System
 
 
-class _Checked(NamedTuple):
-    """Coefficients of a system that parameters alone decide.
+class _CheckedCoefficients(NamedTuple):
+    """Coefficients of a system that depend on parameters only.
 
-    what        for each its name and whose it is
-    names       for each the parameters it depends on
-    positive    for each whether it must not be zero either
-    values      from all parameters, numbers or arrays
+    what        for each its name and its owner
+    names       for each the parameters on which it depends
+    positive    for each whether it must be positive, not only nonnegative
+    values      function of all parameters, numbers or arrays
     """
 
     what: tuple[str, ...]
@@ -36,40 +37,40 @@ class _Checked(NamedTuple):
 
 
 def refuse_negative_coefficients(system: System, p: Sequence[Any]) -> None:
-    """Raise if parameters, in their order, make a coefficient negative, or are not what they were declared to be."""
+    """Raise if parameter values make a coefficient negative, or contradict the assumptions of their symbols."""
     for k, what, holds in _declared(system):
         if not holds(p[k]):
             name = system.parameter_names[k]
             raise InputError(f"`{name}` must be {what}, as its symbol was declared; got {float(p[k]):g}. {REMEDY}")
-    checked = _checked(system)
+    checked = _checked_coefficients(system)
     if checked is None:
         return
-    for what, names, off, value in _found(checked, p):
+    for what, names, off, value in _violations(checked, p):
         if off.any():
             given = ", ".join(f"`{name}` = {float(p[system.parameter_names.index(name)]):g}" for name in names)
             raise InputError(f"{what}; got {float(value):g} from {given}.")
 
 
 def negative_coefficients(system: System, p: Any) -> dict[int, str]:
-    """What is wrong with the parameters p (k, N) of members, by their numbers."""
+    """Return the problem with the parameters p (k, N) of each ensemble member that has one, by index."""
     reasons: dict[int, str] = {}
     for k, what, holds in _declared(system):
-        said = f"`{system.parameter_names[k]}` must be {what}, as its symbol was declared"
-        reasons |= {int(i): f"{said}; got {p[k, i]:g}." for i in np.flatnonzero(~holds(p[k]))}
-    checked, count = _checked(system), p.shape[1]
-    for what, _, off, value in [] if checked is None else _found(checked, p):
+        condition = f"`{system.parameter_names[k]}` must be {what}, as its symbol was declared"
+        reasons |= {int(i): f"{condition}; got {p[k, i]:g}." for i in np.flatnonzero(~holds(p[k]))}
+    checked, count = _checked_coefficients(system), p.shape[1]
+    for what, _, off, value in [] if checked is None else _violations(checked, p):
         values = np.broadcast_to(value, count)
         reasons |= {int(k): f"{what}; got {values[k]:g}." for k in np.flatnonzero(np.broadcast_to(off, count))}
     return reasons
 
 
-def _found(checked: _Checked, p: Sequence[Any]) -> list[tuple[str, tuple[str, ...], Any, Any]]:
-    """For each coefficient what must hold, its parameters, where it does not hold, and its values."""
+def _violations(checked: _CheckedCoefficients, p: Sequence[Any]) -> list[tuple[str, tuple[str, ...], Any, Any]]:
+    """Return for each coefficient its condition, its parameters, where the condition fails, and its values."""
     found: list[tuple[str, tuple[str, ...], Any, Any]] = []
     values = (np.asarray(value, float) for value in checked.values(*p))
     for what, names, positive, value in zip(*checked[:3], values, strict=True):
-        said = f"{what} must be positive" if positive else f"{what} must not be negative, or the law adds energy"
-        found.append((said, names, value <= 0 if positive else value < 0, value))
+        condition = f"{what} must be positive" if positive else f"{what} must not be negative, or the law adds energy"
+        found.append((condition, names, value <= 0 if positive else value < 0, value))
     return found
 
 
@@ -82,12 +83,12 @@ DECLARED: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("is_nonpositive", "negative or zero", lambda value: value <= 0),
     ("is_nonzero", "other than zero", lambda value: value != 0),
 )
-"""What SymPy may know of a symbol, the strongest first, what that is called, and whether a value is so."""
+"""Assumptions of a symbol in SymPy, the strongest first, with their description and a test of a value."""
 
 
 @lru_cache(maxsize=256)
 def _declared(system: System) -> tuple[tuple[int, str, Callable[[Any], Any]], ...]:
-    """The parameters whose symbols were declared to have a sign: number, what they must be, and whether a value is."""
+    """Return the parameters with an assumed sign: index, description of the assumption, and test of a value."""
     found: list[tuple[int, str, Callable[[Any], Any]]] = []
     for symbol in sorted(free_parameters(system.expressions()), key=str):
         known = (entry for entry in DECLARED if getattr(symbol, entry[0]))
@@ -97,23 +98,23 @@ def _declared(system: System) -> tuple[tuple[int, str, Callable[[Any], Any]], ..
 
 
 @lru_cache(maxsize=256)
-def _checked(system: System) -> _Checked | None:
+def _checked_coefficients(system: System) -> _CheckedCoefficients | None:
     given = [(f"`{c.name}` of {placed.described}", c) for placed in system.laws for c in placed.law.coefficients]
     given += [(f"`{c.name}` of {owner}", c) for owner, c in system.coefficients]
-    mine = [(what, c, free_parameters([c.value])) for what, c in given if _of_parameters(c.value)]
-    if not mine:
+    entries = [(what, c, free_parameters([c.value])) for what, c in given if _of_parameters(c.value)]
+    if not entries:
         return None
     parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
-    plain = [graph.replace(c.value, {symbol: real_twin(symbol) for symbol in symbols}) for _, c, symbols in mine]
-    return _Checked(
-        tuple(what for what, _, _ in mine),
-        tuple(tuple(sorted(symbol.name for symbol in symbols)) for _, _, symbols in mine),
-        tuple(c.positive for _, c, _ in mine),
+    plain = [graph.replace(c.value, {symbol: real_symbol(symbol) for symbol in symbols}) for _, c, symbols in entries]
+    return _CheckedCoefficients(
+        tuple(what for what, _, _ in entries),
+        tuple(tuple(sorted(symbol.name for symbol in symbols)) for _, _, symbols in entries),
+        tuple(c.positive for _, c, _ in entries),
         numeric_function(parameters, plain, "numpy"),
     )
 
 
 def _of_parameters(value: Any) -> bool:
-    """Whether parameters, at least one, decide a coefficient; one that is a number was judged where it was given."""
+    """Return whether a coefficient depends on parameters only; numbers are checked when the law is made."""
     moving = functions_of_time(value) or graph.has_kind(value, multiplier) or t in graph.free_symbols(value)
     return bool(free_parameters([value])) and not moving

@@ -30,8 +30,8 @@ class Constraint:
     Parameters
     ----------
     expression    a SymPy expression that vanishes on the motion, or ``sympy.Eq(left, right)``
-    name          how messages and results call it; a readable one is made up when left out
-    nonideal      what work its force does: a law such as ``da.Coulomb(mu)``, several, or n expressions for C; none
+    name          its name in messages and results; by default a readable one is generated
+    nonideal      nonideal force law, such as ``da.Coulomb(mu)``, several, or n expressions for C; none
                   for an ideal constraint
 
     Raises
@@ -51,16 +51,16 @@ class Constraint:
     nonideal: Any = ()
 
     def __post_init__(self) -> None:
-        with_deep_stack(self._settle, self._label)
+        with_deep_stack(self._convert, self._label)
         problems: list[str] = []
         object.__setattr__(self, "nonideal", as_laws(self.nonideal, problems))
         if problems:
             raise ModelError([f"{self._label}: {problem}" for problem in problems])
 
-    def _settle(self) -> None:
-        """Bring the expression into its form, or refuse it."""
+    def _convert(self) -> None:
+        """Convert the expression to a residual, or raise an error."""
         object.__setattr__(self, "expression", _as_residual(self.expression, self._label))
-        _refuse_nonsense(self.expression, self._label)
+        _require_valid(self.expression, self._label)
 
     @property
     def _label(self) -> str:
@@ -80,8 +80,8 @@ def pfaffian(
     ----------
     coordinates    the n coordinates, in the order of the columns
     matrix         (m, n) expressions of coordinates and time
-    vector         m expressions; zero when left out
-    names          m names; readable ones are made up when left out
+    vector         m expressions; zero by default
+    names          m names; by default readable ones are generated
 
     Raises
     ------
@@ -114,14 +114,14 @@ def _as_residual(expression: Any, label: str) -> Any:
     if isinstance(expression, sp.Equality):
         left, right = expression.args
         return graph.evaluated(as_expression(left, label) - as_expression(right, label))
-    refusal = _refusal(expression)
-    if refusal:
-        raise ModelError([f"{label} must be {refusal}"])
+    reason = _rejection_reason(expression)
+    if reason:
+        raise ModelError([f"{label} must be {reason}"])
     return graph.evaluated(as_expression(expression, label))
 
 
-def _refusal(given: Any) -> str:
-    """What to say of something that is no equation; empty where it may be one."""
+def _rejection_reason(given: Any) -> str:
+    """Return the reason why an object is not an equation; empty if it may be one."""
     if isinstance(given, (bool, np.bool_)):
         sign = "!=" if given else "=="
         return (
@@ -133,7 +133,8 @@ def _refusal(given: Any) -> str:
     if isinstance(given, (sp.Gt, sp.Ge, sp.Lt, sp.Le)):
         return (
             f"an equation; got the inequality `{given}`. One-sided constraints are not supported: where the contact "
-            f"holds, give the equation `{sp.Eq(*given.args)}`; otherwise model it by a stiff spring in `applied_force`."
+            f"is closed, give the equation `{sp.Eq(*given.args)}`; otherwise model it by a stiff spring in "
+            f"`applied_force`."
         )
     if isinstance(given, sp.Ne):
         return f"an equation; got `{given}`. Write `sympy.Eq(left, right)`."
@@ -143,7 +144,7 @@ def _refusal(given: Any) -> str:
     return ""
 
 
-def _refuse_nonsense(expression: Any, label: str) -> None:
+def _require_valid(expression: Any, label: str) -> None:
     if not functions_of_time(expression):
         raise ModelError(
             [f"{label} must contain a coordinate made by `da.coordinates`; got `{graph.shown(expression)}`."]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Room for the recursion of SymPy, which walks expressions by calling itself."""
+"""A larger stack for SymPy, which traverses expressions recursively."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from dalembert.errors import ModelError
 T = TypeVar("T")
 
 STACK_BYTES = 1 << 29
-"""Stack of the thread that works on deep expressions: reserved, and used only as far as the recursion goes."""
+"""Stack size of the thread for deeply nested expressions; memory is used only as deep as the recursion goes."""
 
 FRAMES = 100_000
-"""Python calls within one another in that thread; each takes a few kilobytes of its stack at most."""
+"""Recursion limit in that thread; each Python call takes a few kilobytes of its stack at most."""
 
-_ONE_AT_A_TIME = threading.RLock()  # the size of stacks and the limit of recursion belong to the whole process
+_ONE_AT_A_TIME = threading.RLock()  # stack size and recursion limit are settings of the whole process
 
 
 def with_deep_stack(work: Callable[[], T], what: str) -> T:
-    """Return ``work()``; where Python's stack is too small for it, begin again in a thread with a large one.
+    """Return ``work()``, repeated in a thread with a large stack if the default one is too small.
 
-    ``work`` must be free of side effects that a second call would repeat. ``what`` says in the error what is nested too
-    deeply even for that.
+    ``work`` must be free of side effects that a second call would repeat. ``what`` names the nested object in the error
+    message.
     """
     try:
         return work()
@@ -38,7 +38,7 @@ def with_deep_stack(work: Callable[[], T], what: str) -> T:
         try:
             results.append(work())
         except RecursionError:
-            errors.append(ModelError([f"{what} must not be nested deeper than {FRAMES} calls can follow; it is."]))
+            errors.append(ModelError([f"{what} must not be nested deeper than {FRAMES} recursive calls; it is."]))
         except BaseException as error:
             errors.append(error)
 

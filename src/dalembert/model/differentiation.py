@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Derivatives of expressions, those with kinks and those that are nested deeply among them.
+"""Derivatives of expressions, including expressions with kinks and deeply nested ones.
 
-A kink is differentiated piece by piece: d|x|/dx = sign x, and the derivative of a function with jumps (``sign``,
-``floor``, ``Heaviside``) is zero, as it is everywhere but at the jump. SymPy's own derivative has an impulse there,
-which no number can express; a motion that meets a jump finds it in the residual of its constraint.
+Kinks are differentiated piecewise: d|x|/dx = sign x, and the derivative of a function with jumps (``sign``, ``floor``,
+``Heaviside``) is zero, as it is everywhere except at the jump. SymPy's derivative contains a Dirac impulse there, which
+has no numerical value; at a jump, the residual of the constraint is nonzero instead.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ JUMPS = (sp.sign, sp.Heaviside, sp.floor, sp.ceiling)
 
 
 def derivative(expression: Any, variable: Any) -> Any:
-    """∂(expression)/∂(variable), piece by piece where there are kinks."""
+    """Return ∂(expression)/∂(variable), piecewise if there are kinks."""
     return gradient(expression, (variable,))[0]
 
 
 def gradient(expression: Any, variables: Sequence[Any]) -> tuple[Any, ...]:
-    """Partial derivatives, by one member from the innermost parts outwards: each distinct part is differentiated once.
+    """Return partial derivatives; each distinct subexpression is differentiated once, the innermost first.
 
     Variables may be symbols, coordinates, or derivatives of coordinates, which do not depend on one another.
     """
-    return _gradient(graph.Same(expression), tuple(variables))
+    return _gradient(graph.IdentityKey(expression), tuple(variables))
 
 
 @lru_cache(maxsize=1024)
-def _gradient(same: graph.Same, variables: tuple[Any, ...]) -> tuple[Any, ...]:
-    expression = same.expression
+def _gradient(key: graph.IdentityKey, variables: tuple[Any, ...]) -> tuple[Any, ...]:
+    expression = key.expression
     times = _unexpanded if graph.facts(expression).depth >= graph.DEEP else sp.Mul
     wanted = frozenset(variables)
-    slopes: list[dict[Any, Any]] = []  # of each part those that are not zero, by variable
+    slopes: list[dict[Any, Any]] = []  # nonzero derivatives of each subexpression, by variable
     for node, parts in graph.Graph([expression], stop=wanted):
         if node in wanted:
             slopes.append({node: sp.S.One})
@@ -51,13 +51,13 @@ def _gradient(same: graph.Same, variables: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _present(node: Any, inner: list[dict[Any, Any]]) -> list[Any]:
-    """The variables that a node depends on; none for a condition, and for other things that are no expressions."""
+    """Return the variables that a node depends on; none for a condition or another object that is no expression."""
     differentiable = isinstance(node, (sp.Expr, ExprCondPair))
     return list(dict.fromkeys(v for each in inner for v in each)) if differentiable else []
 
 
 def _unexpanded(*factors: Any) -> Any:
-    """A product whose factors stay as they are, so that they are shared and not copied."""
+    """Return a product that keeps its factors unevaluated, so that they are shared and not copied."""
     if any(factor == 0 for factor in factors):
         return sp.S.Zero
     others = [factor for factor in factors if factor != 1]
@@ -65,7 +65,7 @@ def _unexpanded(*factors: Any) -> Any:
 
 
 def _slope(node: Any, variable: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
-    """The derivative of a node from those of its arguments."""
+    """Return the derivative of a node, given those of its arguments."""
     if isinstance(node, JUMPS):
         return sp.S.Zero
     for kind, rule in _RULES.items():
@@ -81,7 +81,7 @@ def _has_chain_rule(node: Any) -> bool:
 
 
 def _outer(node: Any, place: int) -> Any:
-    """The derivative of a function by one of its arguments."""
+    """Return the derivative of a function with respect to one of its arguments."""
     try:
         return node.fdiff(place)
     except ArgumentIndexError:
@@ -95,14 +95,14 @@ def _product(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
 
 def _power(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
     base, exponent = node.args
-    if times is sp.Mul:  # as SymPy writes it, which takes powers of one base together
+    if times is sp.Mul:  # in SymPy's form, which combines powers of one base
         return node * (inner[1] * sp.log(base) + inner[0] * exponent / base)
     of_base = times(exponent, base ** (exponent - 1), inner[0])
     return of_base if inner[1] == 0 else sp.Add(of_base, times(node, sp.log(base), inner[1]))
 
 
 def _extreme(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
-    """The derivative of the argument that is the largest, or the smallest."""
+    """Return the derivative of the argument that is the largest, or the smallest."""
     above = isinstance(node, sp.Max)
     pieces = [
         (slope, sp.And(*(part >= other if above else part <= other for other in node.args if other != part)))

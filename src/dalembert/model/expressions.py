@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A user's objects as SymPy expressions: the only way in, so that no text is ever evaluated as Python code."""
+"""Conversion of user input to SymPy expressions. All input passes here, so no text is evaluated as Python code."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from dalembert.errors import ModelError
 from dalembert.model.graph import Graph, atoms, replace, shown
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_NOT_NAMES = ("nan", "inf", "infinity")  # texts that Python reads as numbers, and none that can be computed with
+_NOT_NAMES = ("nan", "inf", "infinity")  # Python reads these texts as numbers, but they are not finite
 
 MOST_TERMS = 10_000
-"""Terms of a sum, or factors of a product, that are written out."""
+"""Largest number of terms of a sum, or factors of a product, that are written out."""
 
 
 def as_expression(given: Any, where: str) -> Any:
     """Return a real, finite SymPy expression, or raise a ``ModelError`` that begins with ``where``.
 
-    A text that is a number becomes that number, one that is a name becomes the symbol of that name, and any other
-    text is refused. Finite sums and products are written out. Complex numbers are refused, even those whose imaginary
-    part is zero.
+    A number given as text becomes that number, a name becomes the symbol of that name, and any other text raises an
+    error. Finite sums and products are written out. Complex numbers raise an error, even if their imaginary part is
+    zero.
 
     >>> as_expression("2.5", "`mu`"), as_expression("mu", "`mu`")
     (2.50000000000000, mu)
@@ -43,7 +43,7 @@ def as_expression(given: Any, where: str) -> Any:
 
 
 def as_matrix(given: Any, where: str) -> sp.ImmutableMatrix:
-    """Return a matrix of expressions from rows of them; a flat sequence makes a column."""
+    """Return a matrix of expressions from rows of expressions; a flat sequence becomes a column."""
     if isinstance(given, sp.MatrixExpr) and not isinstance(given, sp.MatrixBase):
         given = given.as_explicit()
     if isinstance(given, sp.MatrixBase):
@@ -59,7 +59,7 @@ def as_matrix(given: Any, where: str) -> sp.ImmutableMatrix:
 
 
 def _row(given: Any) -> list[Any] | None:
-    """The entries of something that has them in order."""
+    """Return the entries of an ordered collection."""
     ordered = isinstance(given, (tuple, list, sp.Tuple, sp.MatrixBase, sp.NDimArray))
     has_entries = ordered or (isinstance(given, np.ndarray) and given.ndim > 0)
     return [*given] if has_entries else None  # pyright: ignore[reportGeneralTypeIssues]
@@ -80,7 +80,7 @@ def _from_text(given: str, where: str) -> Any:
 
 
 def _from_object(given: Any, where: str) -> Any:
-    """A SymPy object as it is, a number as one of SymPy's; None for anything else."""
+    """Return a SymPy object unchanged, a number as a SymPy number, and None for anything else."""
     if isinstance(given, (complex, np.complexfloating)):
         raise ModelError([f"{where} must be real; got the complex number {given}. Give its real part, `.real`."])
     if isinstance(given, sp.Basic):
@@ -90,7 +90,7 @@ def _from_object(given: Any, where: str) -> Any:
     if isinstance(given, np.generic) and not isinstance(given, (np.integer, np.floating)):
         return None
     try:
-        return sp.sympify(given, strict=True)  # strict: it parses no text, neither a str nor what str() makes of others
+        return sp.sympify(given, strict=True)  # strict: no text is parsed, neither a str nor str() of another object
     except (TypeError, ValueError, AttributeError, sp.SympifyError):
         return None
 
@@ -102,8 +102,8 @@ def _shown(given: Any) -> str:
 
 
 def _problem(expression: Any) -> str:
-    """What makes an expression one that has no real value; empty if nothing does."""
-    for node in reversed(Graph([expression]).nodes):  # the outermost that is wrong
+    """Return the reason why an expression has no real value; empty if it may have one."""
+    for node in reversed(Graph([expression]).nodes):  # the outermost problem
         if node is sp.I or (node.is_Symbol and node.is_extended_real is False):
             return f"must be real; got `{node}` in `{_cut(expression)}`."
         if isinstance(node, (sp.Pow, sp.Function)) and node.is_number and node.is_extended_real is False:
@@ -114,7 +114,7 @@ def _problem(expression: Any) -> str:
             return f"must hold numbers below 1e308; got one of {len(str(sp.floor(abs(node))))} digits."
         if isinstance(node, (sp.Integral, sp.Limit, sp.Order, sp.Subs)):
             kind = type(node).__name__
-            return f"must be worked out; got an unevaluated `{kind}`, `{_cut(node)}`. Give what its `.doit()` finds."
+            return f"must be evaluated; got an unevaluated `{kind}`, `{_cut(node)}`. Give the result of its `.doit()`."
     return ""
 
 
@@ -133,7 +133,7 @@ def _cut(expression: Any) -> str:
 
 
 def _written_out(expression: Any, where: str) -> Any:
-    """Finite sums and products, term by term."""
+    """Return finite sums and products written out term by term."""
     found = atoms(expression, sp.Sum, sp.Product)
     outer = [node for node in Graph([expression], stop=found).nodes if node in found] if found else []
     return replace(expression, {node: _terms(node, where) for node in outer})

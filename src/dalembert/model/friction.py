@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dry friction: laws whose size follows the normal force of a constraint."""
+"""Dry friction: laws whose magnitude is proportional to the normal force of a constraint."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.model.expressions import as_expression, as_expressions
-from dalembert.model.laws import Coefficient, SlidingLaw, as_velocity, at_rest, length, refuse_negative, squared
+from dalembert.model.laws import Coefficient, SlidingLaw, as_velocity, at_rest, length, require_nonnegative, squared
 
 Normal = Literal["ideal", "actual"]
 
 
 class Friction(SlidingLaw):
-    """C = −μ |N| (∂v/∂q̇)ᵀ v/|v|: along the sliding velocity v, against it, in proportion to the normal force N.
+    """Dry friction C = −μ |N| (∂v/∂q̇)ᵀ v/|v|: opposes the sliding velocity v, proportional to the normal force N.
 
-    This is the law while surfaces slide; where v is exactly zero, its expressions are zero. What happens to surfaces at
-    rest is decided by ``sticking``.
+    This is the law of sliding surfaces; where v is exactly zero, its expressions are zero. The package ``stick_slip``
+    decides about surfaces at rest.
     """
 
     normal_force: Any
@@ -31,12 +31,12 @@ class Friction(SlidingLaw):
 
     @property
     def can_stick(self) -> bool:
-        """Whether it holds what has come to rest, up to a force of μₛ |N|: every dry law does, unless smoothed."""
+        """True if the law holds surfaces at rest, up to a force of μₛ |N|; only smoothed laws do not."""
         return self.smoothing is None and not isinstance(self, Continued)
 
     @property
     def static_coefficient(self) -> Any:
-        """μₛ; where it is not given, the coefficient of sliding at no speed."""
+        """μₛ; by default the coefficient of sliding at zero speed."""
         return (
             self.friction_coefficient(sp.S.Zero)
             if self.mu_static is None
@@ -45,7 +45,7 @@ class Friction(SlidingLaw):
 
     @property
     def normal_components(self) -> tuple[Any, ...]:
-        """The components of the normal force, a vector: |N| is its length."""
+        """The components of the normal force, whose length is |N|."""
         return self.normal_force if isinstance(self.normal_force, tuple) else (self.normal_force,)
 
     @property
@@ -56,22 +56,22 @@ class Friction(SlidingLaw):
 
     @abstractmethod
     def friction_coefficient(self, speed_squared: Any) -> Any:
-        """μ, from the square of the sliding speed."""
+        """Return μ as a function of the squared sliding speed."""
 
     @abstractmethod
     def direction(self, v: Sequence[Any]) -> tuple[Any, ...]:
-        """What takes the place of v/|v|."""
+        """Return v/|v|, or its replacement at small speeds."""
 
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(self.normal_size * component for component in self.per_normal_force(coordinates))
 
     def per_normal_force(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
-        """The force C for |N| = 1."""
+        """Return the force C for |N| = 1."""
         mu, v = self.coefficient(coordinates), self.sliding_velocity(coordinates)
         return self.generalised([-mu * component for component in self.direction(v)], coordinates)
 
     def coefficient(self, coordinates: Sequence[Any]) -> Any:
-        """μ at the present sliding speed."""
+        """Return μ at the current sliding speed."""
         return self.friction_coefficient(squared(self.sliding_velocity(coordinates)))
 
 
@@ -82,22 +82,22 @@ class Coulomb(Friction):
     Parameters
     ----------
     mu              coefficient of sliding friction
-    velocity        v: one expression or several, linear in the velocities q̇. Left out, it is the velocity of the
-                    particle that the constraint touches, if it is one in Cartesian coordinates
-    normal_force    N: an expression of q, q̇, t and ``da.multiplier("name")``, or a tuple of such components, |N|
-                    being the length of that vector. Left out, it is λ |∂φ/∂q|, if the constraint touches one particle
-                    in Cartesian coordinates
+    velocity        v: one expression or several, linear in the velocities q̇. By default, the velocity of the
+                    particle on which the constraint acts, if its coordinates are Cartesian
+    normal_force    N: an expression of q, q̇, t and ``da.multiplier("name")``, or a tuple of such components, where |N|
+                    is the length of that vector. By default λ |∂φ/∂q|, if the constraint acts on one particle in
+                    Cartesian coordinates
     normal          "actual": λ is the reaction with friction, which friction itself changes; the components of N must
                     then be linear in multipliers. "ideal": λ is that of the problem without nonideal forces, as in
                     Udwadia and Kalaba's papers, so that the law is explicit
-    smoothing       w in v/√(|v|² + w²), which takes the place of v/|v|. Left out, nothing is smoothed
-    mu_static       μₛ: surfaces that have come to rest stick, as by a further ideal constraint, until holding them
-                    would take more than μₛ |N|. Left out, it equals ``mu``; a smoothed law never sticks
+    smoothing       w in v/√(|v|² + w²), which replaces v/|v|. By default, friction is not smoothed
+    mu_static       μₛ: surfaces at rest stick, as by an additional ideal constraint, until the holding force
+                    exceeds μₛ |N|. By default equal to ``mu``; a smoothed law never sticks
 
     Raises
     ------
-    ModelError      if a coefficient is a negative number; if something is left out, in a system where it cannot be
-                    known
+    ModelError      if a coefficient is a negative number, or if an argument is missing that cannot be derived
+                    from the system
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Coulomb(Friction):
     >>> x, z = da.coordinates("x z")
     >>> wire = da.Constraint(z - x**2, name="wire", nonideal=da.Coulomb(0.2))
     >>> bead = da.System((x, z), [[1, 0], [0, 1]], (0, -10), wire)
-    >>> point = da.motion(bead, q=(0, 0), qd=(3, 0))  # where friction, across the wire's normal, leaves N as it is
+    >>> point = da.motion(bead, q=(0, 0), qd=(3, 0))  # where friction does not change N
     >>> print(point.ideal_force, point.nonideal_force.round(9))
     [ 0. 28.] [-5.6  0. ]
     """
@@ -135,12 +135,12 @@ class Coulomb(Friction):
 
 @dataclass(frozen=True)
 class Stribeck(Friction):
-    """Friction that falls from μₛ at rest to μ when fast: that of ``da.Coulomb`` with μ + (μₛ − μ) e^(−|v|²/vₛ²).
+    """Friction that falls from μₛ at rest to μ at high speed: ``da.Coulomb`` with μ + (μₛ − μ) e^(−|v|²/vₛ²).
 
     Parameters
     ----------
-    mu, mu_static    μ and μₛ; surfaces that have come to rest stick, as under ``da.Coulomb``, unless smoothed
-    speed            vₛ, about which it falls
+    mu, mu_static    μ and μₛ; surfaces at rest stick, as under ``da.Coulomb``, unless smoothed
+    speed            vₛ, the speed scale of the decrease
     velocity, normal_force, normal, smoothing    as for ``da.Coulomb``
     """
 
@@ -155,7 +155,7 @@ class Stribeck(Friction):
     def __post_init__(self) -> None:
         _check(self)
         if as_expression(self.speed, "`speed`").is_positive is False:
-            raise ModelError([f"`speed` must be positive, a speed about which friction falls; got {self.speed}."])
+            raise ModelError([f"`speed` must be positive, the speed scale on which friction falls; got {self.speed}."])
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -171,13 +171,13 @@ class Stribeck(Friction):
 
 @dataclass(frozen=True)
 class Continued(Friction):
-    """A law of sliding that goes on smoothly where v passes through zero, for as long as it slides one way.
+    """A law of sliding in one direction, continued smoothly through v = 0.
 
-    That way is d, of unit length. With one component, d is the direction of v/|v|, whatever v does. With several, it
-    is ±v/|v|, with the sign that makes it point along d: where v comes to rest along a smooth path, that turns smoothly
-    into what lies ahead. At v = 0 it is d itself.
+    The direction is d, of unit length. With one component of v, d replaces v/|v|. With several components, v/|v| is
+    replaced by ±v/|v|, with the sign that makes it point along d, so it stays smooth where v comes to rest along a
+    smooth path. At v = 0 it is d itself.
 
-    law                     the one that is continued
+    law                     the law that is continued
     velocity                v
     along                   d, as symbols
     normal_force, normal    as those of the law
@@ -211,7 +211,7 @@ class Continued(Friction):
 
 
 def _check(law: Coulomb | Stribeck) -> None:
-    """Bring the arguments into their forms, or refuse them."""
+    """Convert the arguments to expressions, or raise an error."""
     as_expression(law.mu, "`mu`")
     if law.mu_static is not None:
         as_expression(law.mu_static, "`mu_static`")
@@ -224,16 +224,16 @@ def _check(law: Coulomb | Stribeck) -> None:
     object.__setattr__(law, "smoothing", width)
     if law.normal_force is not None:
         object.__setattr__(law, "normal_force", _as_normal_force(law.normal_force))
-    refuse_negative(law)
+    require_nonnegative(law)
 
 
 def as_normal_force(components: Sequence[Any]) -> Any:
-    """A tuple of components, or the only one."""
+    """Return a tuple of components, or the component if there is only one."""
     return tuple(components) if len(components) > 1 else components[0]
 
 
 def _as_normal_force(given: Any) -> Any:
-    """An expression, or a tuple of components."""
+    """Return an expression, or a tuple of components."""
     if not isinstance(given, (tuple, list)):
         return as_expression(given, "`normal_force`")
     if not given:
@@ -251,7 +251,7 @@ def _coefficients(law: Any) -> tuple[Coefficient, ...]:
 
 
 def _along(v: Sequence[Any], width: Any) -> tuple[Any, ...]:
-    """v/|v|, smoothed if that was asked for; zero, with finite derivatives, where v vanishes."""
+    """Return v/|v|, smoothed if a width is given; zero, with finite derivatives, where v vanishes."""
     if width is not None:
         return tuple(component / sp.sqrt(squared(v) + width**2) for component in v)
     return (sp.sign(v[0]),) if len(v) == 1 else tuple(component / length(v) for component in v)

@@ -129,7 +129,7 @@ def with_sticking(system: System, contacts: Collection[Contact], sticking: Colle
 
 @lru_cache(maxsize=512)
 def velocity_jacobian(contact: Contact, system: System) -> tuple[tuple[Any, ...], ...]:
-    """∂v/∂q̇, one row per component."""
+    """Return ∂v/∂q̇, one row per component."""
     return tuple(gradient(v, system.velocities) for v in contact.velocity)
 
 
@@ -138,7 +138,7 @@ MAX_SYMBOLIC_COUPLING = 6
 
 
 def leaves_reactions(placed: PlacedLaw, system: System) -> bool:
-    """Whether friction changes no reaction, whatever its size: A M⁻¹ (∂v/∂q̇)ᵀ = 0 for its tangential velocity v."""
+    """Return whether friction of any size changes no reaction: A M⁻¹ (∂v/∂q̇)ᵀ = 0 for its tangential velocity v."""
     M = system.mass_matrix
     if not M.is_diagonal() and M.rows > MAX_SYMBOLIC_COUPLING:
         return False

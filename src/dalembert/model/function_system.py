@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A mechanical system stated by functions of numbers instead of symbols."""
+"""A mechanical system defined by numerical functions instead of symbols."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FunctionConstraint:
     function    φ(q, t, p) at position level, ψ(q, qd, t, p) at velocity level, χ(q, qd, qdd, t, p), linear in qdd, at
                 acceleration level; returns a number or a vector
     level       "position", "velocity" or "acceleration"
-    name        how messages and results call it; the rows of a vector are called name[0], name[1] …
+    name        its name in messages and results; the rows of a vector are named name[0], name[1] …
     """
 
     function: Callable[..., Any]
@@ -36,10 +36,10 @@ class FunctionSystem:
     """A mechanical system whose terms are JAX functions of (q, qd, t, p); A and b follow by automatic differentiation.
 
     q and qd are arrays of shape (n,), t is a number, p a dict of the parameters by name. Give either the mass matrix
-    and the applied force, or a Lagrangian (then ``applied_force`` is whatever the Lagrangian does not contain).
+    and the applied force, or a Lagrangian (``applied_force`` then holds the forces not contained in it).
 
-    coordinates    names of the n coordinates; q1 … qn when left out
-    parameters     names of the constants; those given with a call when left out
+    coordinates    names of the n coordinates; q1 … qn by default
+    parameters     names of the constants; by default those passed in a call
     nonideal       C as a function of (q, qd, t, p, ideal_force)
 
     Raises
@@ -71,11 +71,9 @@ class FunctionSystem:
     def __post_init__(self) -> None:
         given = self.constraints
         constraints = (given,) if isinstance(given, FunctionConstraint) else tuple(given)
-        strangers = [c for c in constraints if not isinstance(c, FunctionConstraint)]
-        if strangers:
-            raise ModelError(
-                [f"`constraints` must hold `da.FunctionConstraint` objects; got {c!r}." for c in strangers]
-            )
+        invalid = [c for c in constraints if not isinstance(c, FunctionConstraint)]
+        if invalid:
+            raise ModelError([f"`constraints` must hold `da.FunctionConstraint` objects; got {c!r}." for c in invalid])
         numbered = [
             c if c.name is not None else replace(c, name=f"constraint {i}") for i, c in enumerate(constraints, 1)
         ]
@@ -98,21 +96,21 @@ class FunctionSystem:
                 problems.append(f"`{field}` must be a function; got {getattr(self, field)!r}.")
         for field in ("coordinates", "parameters"):
             given = getattr(self, field) or ()
-            again = sorted({name for name in given if given.count(name) > 1})
-            if again:
-                problems.append(f"`{field}` must differ from one another; given twice: {quoted(again)}.")
+            duplicates = sorted({name for name in given if given.count(name) > 1})
+            if duplicates:
+                problems.append(f"`{field}` must differ from one another; given twice: {quoted(duplicates)}.")
         names = [c.name for c in self.constraints]
-        twice = sorted({str(name) for name in names if names.count(name) > 1})
-        if twice:
-            problems.append(f"constraint names must be unique; given twice: {quoted(twice)}.")
+        duplicates = sorted({str(name) for name in names if names.count(name) > 1})
+        if duplicates:
+            problems.append(f"constraint names must be unique; given twice: {quoted(duplicates)}.")
         return problems
 
     def constrain(self, *constraints: FunctionConstraint) -> FunctionSystem:
-        """The same system under further constraints."""
+        """Return the same system with additional constraints."""
         return replace(self, constraints=(*self.constraints, *constraints))
 
     def sized(self, n: int, parameters: Sequence[str]) -> FunctionSystem:
-        """The same system with names for n coordinates and for its parameters, where it had none."""
+        """Return the same system with names for n coordinates and for its parameters, if it had none."""
         coordinates = self.coordinates or tuple(f"q{i}" for i in range(1, n + 1))
         names = tuple(sorted(parameters)) if self.parameters is None else self.parameters
         return replace(self, coordinates=coordinates, parameters=names)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Expressions as graphs: every distinct part is visited once, however often it occurs, and without recursion.
+"""Expressions as graphs: every distinct subexpression is visited once, however often it occurs, without recursion.
 
-SymPy's own walks (``xreplace``, ``atoms``, ``has``, ``free_symbols``, ``count_ops``, ``doit``, ``str``) visit a part as
-often as it occurs: ``e = sin(e) + cos(e)/2``, done thirty times over, has 120 parts, and some 10⁹ copies of them. Even
-``==`` does so with two expressions that are equal and not the same object; here parts are therefore told apart by their
-class and the numbers of their own parts.
+SymPy's own traversals (``xreplace``, ``atoms``, ``has``, ``free_symbols``, ``count_ops``, ``doit``, ``str``) visit a
+subexpression as often as it occurs: ``e = sin(e) + cos(e)/2``, repeated thirty times, has 120 distinct subexpressions
+and some 10⁹ copies of them. Even ``==`` does so for two expressions that are equal but not the same object.
+Subexpressions are therefore identified here by their class and the indices of their arguments.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from typing import Any, NamedTuple
 import sympy as sp
 
 MOST_PRINTED = 5_000
-"""Parts, copies counted, of expressions that are handed to SymPy's own walks: to be printed, or counted its way."""
+"""Size, copies included, up to which expressions are given to SymPy's own traversals, for printing or counting."""
 
 DEEP = 60
-"""Nesting from which Python cannot compile the brackets, and derivatives that are multiplied out grow as its square."""
+"""Depth from which Python cannot compile the brackets, and from which expanded derivatives grow quadratically."""
 
 LARGE = 50_000
-"""Parts, copies counted, from which an expression is not given to SymPy's printers and search for common parts."""
+"""Size, copies included, from which an expression is not given to SymPy's printers and its search for common parts."""
 
 
 class Graph:
-    """Some expressions, their distinct parts numbered so that each comes after its own parts.
+    """The distinct subexpressions of some expressions, numbered so that each comes after its arguments.
 
-    nodes    the parts
-    parts    for each the numbers of its own parts, in the order of its arguments
-    ends     the numbers of the expressions
+    nodes    the subexpressions
+    parts    for each the indices of its arguments, in order
+    ends     the indices of the expressions
     """
 
     def __init__(self, expressions: Iterable[Any], stop: Container[Any] = ()):
-        """Number the parts. What lies within those in ``stop`` is left out, unless it occurs elsewhere too."""
+        """Number the subexpressions. Those inside of ``stop`` are omitted, unless they occur elsewhere as well."""
         self.nodes: list[Any] = []
         self.parts: list[tuple[int, ...]] = []
         self._stop = stop
         self._known: dict[Any, int] = {}
         self._number: dict[int, int] = {}  # by identity
-        self._alive: list[Any] = []  # some objects make their arguments when asked: an identity must not be used again
+        self._alive: list[Any] = []  # some objects create their arguments on access: an id must not be reused
         self.ends = [self._add(expression) for expression in expressions]
 
     def __iter__(self) -> Iterator[tuple[Any, tuple[int, ...]]]:
@@ -73,7 +73,7 @@ class Graph:
 
 
 class Facts(NamedTuple):
-    """What is asked most often of an expression: symbols, classes of its parts, depth, and size with all copies."""
+    """Properties of an expression: symbols, classes of its subexpressions, depth, and size including copies."""
 
     symbols: frozenset[Any]
     kinds: frozenset[type]
@@ -81,8 +81,8 @@ class Facts(NamedTuple):
     size: int
 
 
-class Same:
-    """An expression as a key that only the same object equals: nothing is compared."""
+class IdentityKey:
+    """An expression as a dictionary key that compares by identity, not by value."""
 
     __slots__ = ("expression",)
 
@@ -97,12 +97,12 @@ class Same:
 
 
 def facts(expression: Any) -> Facts:
-    """Return the facts of an expression, found in one member."""
-    return _facts(Same(expression))
+    """Return the properties of an expression, computed in one pass and cached."""
+    return _facts(IdentityKey(expression))
 
 
 @lru_cache(maxsize=4096)
-def _facts(same: Same) -> Facts:
+def _facts(same: IdentityKey) -> Facts:
     graph = Graph([same.expression])
     depth: list[int] = []
     size: list[int] = []
@@ -114,29 +114,29 @@ def _facts(same: Same) -> Facts:
 
 
 def is_large(expression: Any) -> bool:
-    """Return whether an expression is too deep, or has too many copies of its parts, for walks through all of them."""
+    """Return whether an expression is too deep or too large for traversals that visit every copy."""
     return facts(expression).depth >= DEEP or facts(expression).size >= LARGE
 
 
 def free_symbols(*expressions: Any) -> set[Any]:
-    """Return the symbols in some expressions. None binds any: sums and integrals do not come this far."""
+    """Return the symbols in some expressions; none is bound, because sums and integrals are excluded earlier."""
     return set().union(*(facts(expression).symbols for expression in expressions))
 
 
 def atoms(expression: Any, *kinds: type) -> set[Any]:
-    """Return the parts of an expression that are of some classes."""
+    """Return the subexpressions that are instances of some classes."""
     if not has_kind(expression, *kinds):
         return set()
     return {node for node in Graph([expression]).nodes if isinstance(node, kinds)}
 
 
 def has_kind(expression: Any, *kinds: type) -> bool:
-    """Return whether a part of an expression is of one of some classes."""
+    """Return whether a subexpression is an instance of one of some classes."""
     return any(issubclass(kind, kinds) for kind in facts(expression).kinds)
 
 
 def replace(expression: Any, mapping: Mapping[Any, Any]) -> Any:
-    """Return the expression with parts replaced, as by ``xreplace``; what has changed is evaluated anew."""
+    """Return the expression with subexpressions replaced, as by ``xreplace``; changed ones are evaluated again."""
     if not mapping:
         return expression
     if isinstance(expression, sp.MatrixBase):
@@ -145,7 +145,7 @@ def replace(expression: Any, mapping: Mapping[Any, Any]) -> Any:
 
 
 def evaluated(expression: Any) -> Any:
-    """Return the expression with what is left undone in it worked out, as by ``doit``."""
+    """Return the expression with unevaluated derivatives, sums and products evaluated, as by ``doit``."""
     undone = atoms(expression, sp.Derivative, sp.Sum, sp.Product, sp.Subs)
     return mapped(
         expression,
@@ -155,9 +155,9 @@ def evaluated(expression: Any) -> Any:
 
 
 def mapped(expression: Any, change: Callable[[Any, list[Any]], Any], known: Mapping[Any, Any]) -> Any:
-    """Return what becomes of an expression when ``change`` is applied to every part and what its parts have become.
+    """Return an expression rebuilt by applying ``change`` to every subexpression and its converted arguments.
 
-    What becomes of some parts is ``known``.
+    ``known`` gives the results for some subexpressions.
     """
     found: list[Any] = []
     for node, parts in Graph([expression], stop=known):
@@ -170,14 +170,14 @@ def _same(parts: Any, others: list[Any]) -> bool:
 
 
 def operations(*expressions: Any) -> int:
-    """Return how many operations some expressions take when they are written out, shared parts in every place."""
+    """Return the number of operations of some expressions in full, shared subexpressions counted at each place."""
     return sum(
         size if (size := facts(e).size) > MOST_PRINTED else int(sp.count_ops(e)) for e in map(sp.sympify, expressions)
     )
 
 
 def shown(expression: Any, longest: int | None = None) -> str:
-    """Return an expression as text, cut to a length; one that is too large to be read is described."""
+    """Return an expression as text, cut to a length; an expression too large to read is described instead."""
     if facts(expression).size > MOST_PRINTED:
         return f"an expression of {len(Graph([expression]).nodes)} different parts"
     text = str(expression)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers from the user, checked and put in order; each function returns the checked value."""
+"""Validation of numerical input; each function returns the validated values in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dalembert.model.ordering import by_name, in_order, name_problems, quoted
 
 
 def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
-    """n finite numbers in coordinate order, from a sequence or a mapping by name."""
+    """Return n finite numbers in coordinate order, from a sequence or a mapping by name."""
     if type(given) is np.ndarray and given.shape == (len(names),) and given.dtype == float:
         values: Any = given
         if np.isfinite(values).all():
@@ -27,7 +27,7 @@ def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
 
 
 def parameter_values(names: Sequence[str], given: Any) -> tuple[float, ...]:
-    """A finite number for every parameter, in their order, from a mapping by name or symbol."""
+    """Return a finite number for every parameter, in order, from a mapping by name or symbol."""
     given = _mapping({} if given is None else given, "parameters")
     if len(given) != len(names) or not all(name in given for name in names):
         raise InputError(" ".join(name_problems(names, given, "parameters", "parameter")))
@@ -35,13 +35,13 @@ def parameter_values(names: Sequence[str], given: Any) -> tuple[float, ...]:
 
 
 def named_values(given: Any, argument: str) -> dict[str, float]:
-    """Finite numbers by name, from a mapping by name or symbol."""
+    """Return finite numbers by name, from a mapping by name or symbol."""
     named = _mapping(given, argument)
     return dict(zip(named, map(float, _finite(list(named.values()), list(named), argument)), strict=True))
 
 
 def _mapping(given: Any, argument: str) -> dict[str, Any]:
-    """Values by name, each name once."""
+    """Return values by name, each name once."""
     named, problems = by_name(given, argument, "parameter")
     if named is None:
         raise InputError(f"`{argument}` must be a mapping from names to numbers; got {given!r}.")
@@ -51,16 +51,16 @@ def _mapping(given: Any, argument: str) -> dict[str, Any]:
 
 
 def column_values(given: Any, argument: str) -> Floats:
-    """Numbers, NaN among them where there are none."""
+    """Return numbers, with NaN for missing values."""
     values = as_numbers(given, argument)
     if np.isinf(values).any():
-        raise InputError(f"`{argument}` must be finite, or NaN where nothing was seen; it holds an infinity.")
+        raise InputError(f"`{argument}` must be finite, or NaN for missing values; it contains an infinity.")
     return values
 
 
 def time_values(given: Any, argument: str, *, increasing: bool = False) -> Floats:
-    """Finite times; at least two and strictly increasing where that is asked for."""
-    times = np.array(as_numbers(given, argument), order="C")  # machine code reads one after the other
+    """Return finite times; with ``increasing``, at least two and strictly increasing."""
+    times = np.array(as_numbers(given, argument), order="C")  # the compiled code needs contiguous memory
     if increasing and _increase(times):
         return times
     if not np.isfinite(times).all():
@@ -74,13 +74,13 @@ def time_values(given: Any, argument: str, *, increasing: bool = False) -> Float
 
 
 def _increase(times: Floats) -> bool:
-    """Whether they are finite, two or more, and in order: those between finite ones are finite then."""
+    """Return whether there are two or more increasing times with finite ends, so that all of them are finite."""
     ordered = times.ndim == 1 and len(times) > 1 and (times[1:] > times[:-1]).all()
     return bool(ordered) and isfinite(times[0]) and isfinite(times[-1])
 
 
 def scalar_value(given: Any, argument: str) -> Floats:
-    """One finite number."""
+    """Return one finite number."""
     value = as_numbers(given, argument)
     if value.ndim or not np.isfinite(value):
         raise InputError(f"`{argument}` must be one finite number; got {given!r}.")
@@ -88,7 +88,7 @@ def scalar_value(given: Any, argument: str) -> Floats:
 
 
 def tolerance_value(given: Any, argument: str) -> float:
-    """A positive finite number."""
+    """Return one positive finite number."""
     if type(given) is float and 0 < given < inf:
         return given
     value = float(scalar_value(given, argument))
@@ -98,27 +98,29 @@ def tolerance_value(given: Any, argument: str) -> float:
 
 
 def as_numbers(given: Any, argument: str) -> Floats:
-    """Return real numbers as an array of any shape; what NumPy would turn into numbers in silence is refused."""
+    """Return real numbers as an array of any shape; raise for values that NumPy would convert silently."""
     try:
         array = np.asarray(given)
-        refusal = _refusal(given, array)
-        if not refusal:
+        reason = _rejection_reason(given, array)
+        if not reason:
             return np.asarray(array, float)
     except (TypeError, ValueError):
-        refusal = f"must hold numbers; got {given!r}."
+        reason = f"must hold numbers; got {given!r}."
     except OverflowError:
-        refusal = "must hold numbers below 1e308; it holds a larger one."
-    raise InputError(f"`{argument}` {refusal}") from None
+        reason = "must hold numbers below 1e308; it holds a larger one."
+    raise InputError(f"`{argument}` {reason}") from None
 
 
-def _refusal(given: Any, array: Any) -> str:
-    """What keeps an array from being one of real numbers, by its kind; empty if nothing does."""
+def _rejection_reason(given: Any, array: Any) -> str:
+    """Return the reason why an array does not hold real numbers; empty if it does."""
     if np.ma.is_masked(given):
         return "must hold a number everywhere; it has masked entries. Leave them out, or fill them by `.filled(...)`."
     kind = array.dtype.kind
     entries = array.ravel() if kind == "O" else ()
     if kind == "c" or any(isinstance(entry, (complex, np.complexfloating)) for entry in entries):
-        return "must be real; got complex numbers. Give their real parts, `.real`, even where the rest is zero."
+        return (
+            "must be real; got complex numbers. Give their real parts, `.real`, even if the imaginary parts are zero."
+        )
     if kind in "mM":
         example = "(times - times[0]) / np.timedelta64(1, 's')"
         return f"must hold plain numbers; got {array.dtype}. Turn dates into seconds, as in `{example}`."
@@ -135,7 +137,7 @@ def _cut(given: Any) -> str:
 
 
 def _finite(values: Sequence[Any], names: Sequence[str], argument: str) -> Floats:
-    if all(isinstance(value, (float, int)) and not isinstance(value, bool) for value in values):  # the usual case
+    if all(isinstance(value, (float, int)) and not isinstance(value, bool) for value in values):  # fast path
         plain = as_numbers(values, argument)
         if np.isfinite(plain).all():
             return plain

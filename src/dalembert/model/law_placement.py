@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Laws in their places: what a law of a constraint slides along, and what its normal force is."""
+"""Placement of laws: the sliding velocity and the normal force of a law from its constraint."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from dalembert.model.symbols import StateSymbols, functions_of_time, multiplier,
 
 @dataclass(frozen=True)
 class PlacedLaw:
-    """A law with nothing left to be known: of one constraint, or of the whole system if ``constraint`` is empty.
+    """A law with its velocity and normal force, of one constraint, or of the system if ``constraint`` is empty.
 
     kind       the name of the law as it was given
-    assumed    the coordinates that were taken for the Cartesian ones of a particle, for what was left out
+    assumed    the coordinates assumed to be the Cartesian ones of a particle, for arguments that were not given
     """
 
     constraint: str
@@ -37,25 +37,25 @@ class PlacedLaw:
 
     @property
     def remark(self) -> str:
-        """What was assumed, in a sentence; empty if nothing was."""
+        """The assumption about coordinates as a sentence; empty if there is none."""
         if not self.assumed:
             return ""
         return f"{self.described} takes {quoted(self.assumed)} for the Cartesian coordinates of one particle."
 
     @property
     def actual(self) -> bool:
-        """Whether it depends on the reaction that it changes itself."""
+        """True if the law depends on the reaction that it changes."""
         law = self.law
         return isinstance(law, Friction) and law.normal == "actual" and any(map(_multipliers, law.normal_components))
 
 
 def placed_laws(system: Any) -> tuple[tuple[PlacedLaw, ...], list[str]]:
-    """All laws of a system in their places, and what is wrong with them in full sentences."""
+    """Return all laws of a system with their places, and the problems with them as sentences."""
     n = len(system.coordinates)
     given = [(None, law) for law in system.nonideal]
     given += [(constraint, law) for constraint in system.constraints for law in constraint.nonideal]
-    if system.mass_matrix.shape != (n, n) or _strangers(system, [c for c, _ in given if c]):
-        return (), []  # said already, and nothing can be placed
+    if system.mass_matrix.shape != (n, n) or _unknown_functions(system, [c for c, _ in given if c]):
+        return (), []  # reported already, and no law can be placed
     laws: list[PlacedLaw] = []
     problems: list[str] = []
     for constraint, law in given:
@@ -66,14 +66,14 @@ def placed_laws(system: Any) -> tuple[tuple[PlacedLaw, ...], list[str]]:
 
 
 def _with_components(placed: PlacedLaw) -> PlacedLaw:
-    """The law with the length of a vector, if that is what its actual normal force is, as the vector itself."""
+    """Return the law with its actual normal force as a vector, if the force is the length of one."""
     if not placed.actual:
         return placed
     return replace(placed, law=replace(placed.law, normal_force=as_normal_force(_components(placed.law))))
 
 
 def _components(law: Friction) -> tuple[Any, ...]:
-    """The components of the normal force; those of √(a² + b² + …) are a, b, …"""
+    """Return the components of the normal force; those of √(a² + b² + …) are a, b, …"""
     parts = law.normal_components
     root = parts[0]
     if len(parts) > 1 or not (isinstance(root, sp.Pow) and root.exp == sp.S.Half):
@@ -94,7 +94,7 @@ def _multipliers(expression: Any) -> set[Any]:
     return graph.atoms(expression, multiplier)
 
 
-def _strangers(system: Any, constraints: list[Constraint]) -> set[Any]:
+def _unknown_functions(system: Any, constraints: list[Constraint]) -> set[Any]:
     return {f for c in constraints for f in functions_of_time(c.expression)} - set(system.coordinates)
 
 
@@ -124,31 +124,31 @@ def _placed(law: Law, constraint: Constraint | None, system: Any) -> tuple[Place
 
 @dataclass(frozen=True)
 class _Contact:
-    """What is known of a constraint for its laws.
+    """The properties of a constraint that its laws depend on.
 
     gradient    the row of A
-    particle    the coordinates of the particle that it touches, none if there is no telling
-    touched     the coordinates that its force acts on
-    moving      whether it changes with time by itself
-    unclear     why other constraints on the particle leave open what it slides along, in a clause; empty if they do not
+    particle    the coordinates of the particle on which it acts; empty if they cannot be identified
+    affected    the coordinates on which its force acts
+    moving      whether it depends on time explicitly
+    surface_motion    how another constraint moves the surface, as a clause; empty if none does
     """
 
     constraint: Constraint
     gradient: tuple[Any, ...]
     particle: tuple[Any, ...]
-    touched: tuple[Any, ...]
+    affected: tuple[Any, ...]
     moving: bool
-    unclear: str
+    surface_motion: str
 
     @classmethod
     def of(cls, constraint: Constraint, system: Any) -> _Contact:
         symbols = StateSymbols(system.coordinates)
         row = tuple(symbols.restore(slope) for slope in constraint_row(constraint, symbols).gradient)
-        touched = [i for i, slope in enumerate(row) if slope != 0]
-        particle = _particle(system.mass_matrix, touched)
-        mine, own = (tuple(system.coordinates[i] for i in places) for places in (particle, touched))
-        unclear = _unclear(constraint, set(particle), system)
-        return cls(constraint, row, mine, own, _moves(constraint, symbols), unclear)
+        affected = [i for i, slope in enumerate(row) if slope != 0]
+        particle = _particle(system.mass_matrix, affected)
+        mine, own = (tuple(system.coordinates[i] for i in places) for places in (particle, affected))
+        surface_motion = _motion_of_surface(constraint, set(particle), system)
+        return cls(constraint, row, mine, own, _moves(constraint, symbols), surface_motion)
 
     @property
     def velocity(self) -> tuple[Any, ...]:
@@ -164,13 +164,13 @@ class _Contact:
             return [self._unknown(where, "velocity", "the sliding velocity, linear in the velocities")]
         if self.moving:
             return [
-                f"the nonideal law {where} must be given its `velocity`, since what it slides along moves with time: "
-                f"the velocity relative to that."
+                f"the nonideal law {where} must be given its `velocity` relative to the surface, because the surface "
+                f"moves with time."
             ]
-        if self.unclear:
+        if self.surface_motion:
             return [
-                f"the nonideal law {where} must be given its `velocity`, relative to what it slides along: "
-                f"{self.unclear}."
+                f"the nonideal law {where} must be given its `velocity`, relative to the surface on which it slides: "
+                f"{self.surface_motion}."
             ]
         return []
 
@@ -179,38 +179,39 @@ class _Contact:
         return [] if self.particle else [self._unknown(where, "normal_force", what)]
 
     def _unknown(self, where: str, argument: str, what: str) -> str:
-        names = quoted(name_of(q) for q in self.touched)
+        names = quoted(name_of(q) for q in self.affected)
         return (
             f"the nonideal law {where} must be given its `{argument}`: {what}. It can be left out only on one particle "
-            f"in Cartesian coordinates, two or three that share one constant mass; {names} cannot be told to be such."
+            f"in Cartesian coordinates, two or three that share one constant mass; {names} cannot be identified as "
+            f"such."
         )
 
 
 def _moves(constraint: Constraint, symbols: StateSymbols) -> bool:
-    """Whether a constraint changes with time by itself."""
+    """Return whether a constraint depends on time explicitly."""
     return symbols.time in graph.free_symbols(symbols.plain(constraint.expression))
 
 
-def _unclear(own: Constraint, particle: set[int], system: Any) -> str:
-    """How another constraint moves a particle: what it slides along is then made by both, and may move itself."""
+def _motion_of_surface(own: Constraint, particle: set[int], system: Any) -> str:
+    """Return how another constraint moves a particle; both then define the surface, which may move."""
     symbols = StateSymbols(system.coordinates)
     for other in system.constraints:
-        if other is own or _strangers(system, [other]):
+        if other is own or _unknown_functions(system, [other]):
             continue
         row = constraint_row(other, symbols)
-        touched = {i for i, slope in enumerate(row.gradient) if slope != 0}
-        if not touched & particle:
+        affected = {i for i, slope in enumerate(row.gradient) if slope != 0}
+        if not affected & particle:
             continue
         if _moves(other, symbols):
             return f"`{other.name}`, which holds the same particle, moves with time"
-        if touched - particle:
-            names = quoted(name_of(system.coordinates[i]) for i in sorted(touched - particle))
+        if affected - particle:
+            names = quoted(name_of(system.coordinates[i]) for i in sorted(affected - particle))
             return f"`{other.name}`, which holds the same particle, depends on {names} too"
     return ""
 
 
-def _particle(M: Any, touched: list[int]) -> list[int]:
-    """The coordinates of equal constant mass, coupled to no others, that all touched ones belong to; two or three."""
+def _particle(M: Any, affected: list[int]) -> list[int]:
+    """Return the two or three coordinates of one particle: equal constant mass, and coupled to no others."""
 
     def alone(i: int) -> bool:
         return all(M[i, j] == 0 for j in range(M.cols) if j != i)
@@ -218,14 +219,14 @@ def _particle(M: Any, touched: list[int]) -> list[int]:
     def constant(mass: Any) -> bool:
         return not functions_of_time(mass) and t not in graph.free_symbols(mass)
 
-    if not touched or not constant(M[touched[0], touched[0]]):
+    if not affected or not constant(M[affected[0], affected[0]]):
         return []
-    group = [i for i in range(M.rows) if alone(i) and M[i, i] == M[touched[0], touched[0]]]
-    return group if 2 <= len(group) <= 3 and set(touched) <= set(group) else []
+    group = [i for i in range(M.rows) if alone(i) and M[i, i] == M[affected[0], affected[0]]]
+    return group if 2 <= len(group) <= 3 and set(affected) <= set(group) else []
 
 
 def _missing(law: Law, where: str) -> list[str]:
-    """What friction of the whole system must be told, having no constraint to ask."""
+    """Return the problems of friction that belongs to the whole system, which has no constraint to derive from."""
     if not isinstance(law, Friction):
         return []
     missing = [name for name in ("velocity", "normal_force") if getattr(law, name) is None]
@@ -238,7 +239,7 @@ def _missing(law: Law, where: str) -> list[str]:
 
 
 def _sliding_problems(law: Law, where: str, system: Any) -> list[str]:
-    """A velocity must be linear in the velocities, an actual normal force in multipliers."""
+    """Return the problems of a law: velocity and actual normal force must be linear."""
     if not isinstance(law, SlidingLaw):
         return []
     symbols = StateSymbols(system.coordinates)
@@ -256,7 +257,7 @@ def _sliding_problems(law: Law, where: str, system: Any) -> list[str]:
 
 
 def _normal_problems(law: Friction, where: str, symbols: StateSymbols) -> list[str]:
-    """The components of an actual normal force must be linear in multipliers, but for what is known beforehand."""
+    """Return the problems of an actual normal force: its components must be linear in multipliers."""
     if law.normal == "ideal" or not any(map(_multipliers, law.normal_components)):
         return []
     for component in _components(law):
@@ -265,10 +266,10 @@ def _normal_problems(law: Friction, where: str, symbols: StateSymbols) -> list[s
         slopes = gradient(normal, multipliers)
         curved = graph.free_symbols(*slopes) & set(multipliers)
         if curved or graph.free_symbols(normal) & set(symbols.ideal_force):
-            said = symbols.readable(sp.Tuple(*law.normal_components) if len(law.normal_components) > 1 else component)
+            text = symbols.readable(sp.Tuple(*law.normal_components) if len(law.normal_components) > 1 else component)
             return [
                 f"the `normal_force` of the nonideal law {where} must be linear in `da.multiplier`s, or the length of "
-                f"a vector whose components are; `{said}` is not. Give the components as a tuple, or use "
+                f"a vector whose components are; `{text}` is not. Give the components as a tuple, or use "
                 f'`normal="ideal"`.'
             ]
     return []

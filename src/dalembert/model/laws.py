@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nonideal laws: the force C whose work on virtual displacements the constraints do, vᵀQᶜ = vᵀC."""
+"""Nonideal laws: the vector C with which constraint forces do the virtual work vᵀQᶜ = vᵀC."""
 
 from __future__ import annotations
 
@@ -27,48 +27,47 @@ class Coefficient(NamedTuple):
 
 
 class Law(ABC):
-    """What kind of work the constraint forces do.
+    """A nonideal force law, which gives the virtual work of constraint forces.
 
-    A law turns coordinates into n expressions of coordinates, velocities, time, parameters, ``da.ideal_force`` and
-    ``da.multiplier``. ``scaled`` says in which of the two forms they are: C itself, or z = M^(-1/2) C with the
-    symmetric square root.
+    A law maps coordinates to n expressions of coordinates, velocities, time, parameters, ``da.ideal_force`` and
+    ``da.multiplier``. They are C itself or, if ``scaled`` is true, z = M^(-1/2) C with the symmetric square root.
     """
 
     scaled: bool = False
 
     @property
     def kind(self) -> str:
-        """What it is called where it is reported."""
+        """The name of the law in reports."""
         return type(self).__name__
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
-        """The coefficients that would add energy if they were negative."""
+        """The coefficients that must not be negative, because they would add energy."""
         return ()
 
     @abstractmethod
     def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
-        """The n components, in the order of the coordinates."""
+        """Return the n components, in the order of the coordinates."""
 
 
 class SlidingLaw(Law):
-    """A law that knows the velocity v at which surfaces slide on one another, with components linear in q̇.
+    """A law that depends on the velocity v at which surfaces slide, with components linear in q̇.
 
-    Its force acts along v, which in generalised coordinates is (∂v/∂q̇)ᵀ. Where ``velocity`` is None it is q̇ for a
-    law of the whole system, and the velocity of the particle that the constraint touches for a law of a constraint.
+    Its force acts along v, which in generalised coordinates is (∂v/∂q̇)ᵀ. If ``velocity`` is None, v is q̇ for a law of
+    the whole system, and the velocity of the particle on which the constraint acts for a law of a constraint.
     """
 
     velocity: Any
 
     def generalised(self, force: Sequence[Any], coordinates: Sequence[Any]) -> tuple[Any, ...]:
-        """(∂v/∂q̇)ᵀ times a force with components like those of v: the force in generalised coordinates."""
+        """Return (∂v/∂q̇)ᵀ times a force with components like those of v: the generalised force."""
         rates = [q.diff(t) for q in coordinates]
         pairs = zip(self.sliding_velocity(coordinates), force, strict=True)
         shares = [[slope * component for slope in gradient(v, rates)] for v, component in pairs]
         return tuple(sp.Add(*entries) for entries in zip(*shares, strict=True))
 
     def sliding_velocity(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
-        """The components of v."""
+        """Return the components of v."""
         return tuple(q.diff(t) for q in coordinates) if self.velocity is None else self.velocity
 
 
@@ -89,7 +88,7 @@ class Viscous(SlidingLaw):
     def __post_init__(self) -> None:
         as_expression(self.coefficient, "`coefficient`")
         object.__setattr__(self, "velocity", as_velocity(self.velocity))
-        refuse_negative(self)
+        require_nonnegative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -115,7 +114,7 @@ class Quadratic(SlidingLaw):
     def __post_init__(self) -> None:
         as_expression(self.coefficient, "`coefficient`")
         object.__setattr__(self, "velocity", as_velocity(self.velocity))
-        refuse_negative(self)
+        require_nonnegative(self)
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -130,11 +129,11 @@ class Quadratic(SlidingLaw):
 
 @dataclass(frozen=True)
 class Proportional(Law):
-    """C = −a₀ Qᶜᵢ, proportional to the ideal constraint force; of one constraint if it is the law of one.
+    """C = −a₀ Qᶜᵢ, proportional to the ideal force of the system, or of its constraint.
 
-    Taken literally this law has no effect on the motion: the ideal force does no virtual work, so neither does a
-    multiple of it, and the nonideal force comes out zero. It is the *magnitude* of the ideal force that a friction
-    law needs: ``da.Coulomb``, or anything written with ``da.ideal_force`` and ``da.multiplier``.
+    This law has no effect on the motion: the ideal force does no virtual work, so neither does a multiple of it, and
+    the nonideal force is zero. A friction law depends on the *magnitude* of the ideal force: use ``da.Coulomb``, or
+    expressions of ``da.ideal_force`` and ``da.multiplier``.
     """
 
     coefficient: Any
@@ -148,9 +147,9 @@ class Proportional(Law):
 
 @dataclass(frozen=True)
 class Prescribed(Law):
-    """C given outright, one expression per coordinate (a plain sequence given as ``nonideal`` means this).
+    """C as given expressions, one per coordinate (a plain sequence given as ``nonideal`` means this).
 
-    With ``scaled=True`` the expressions are z = M^(-1/2) C instead, M^(1/2) being the symmetric square root.
+    With ``scaled=True`` the expressions are z = M^(-1/2) C instead, where M^(1/2) is the symmetric square root.
     """
 
     expressions: Any
@@ -175,7 +174,7 @@ class Prescribed(Law):
 
 
 def _entries(law: Prescribed) -> list[Any]:
-    """The expressions of a law that are given in the order of the coordinates."""
+    """Return the expressions of a law that are given in the order of the coordinates."""
     given = law.expressions
     try:
         if not isinstance(given, (str, bytes, Set)):
@@ -186,7 +185,7 @@ def _entries(law: Prescribed) -> list[Any]:
 
 
 def as_laws(given: Any, problems: list[str]) -> tuple[Law, ...]:
-    """Laws as they are; n expressions, or a mapping of them by coordinate, as one prescribed law."""
+    """Return laws unchanged; convert n expressions, or a mapping by coordinate, to one prescribed law."""
     if given is None:
         return ()
     if isinstance(given, Law):
@@ -207,7 +206,7 @@ class HasCoefficients(Protocol):
     def coefficients(self) -> tuple[Coefficient, ...]: ...
 
 
-def refuse_negative(given: HasCoefficients) -> None:
+def require_nonnegative(given: HasCoefficients) -> None:
     """Raise if a coefficient is given as a negative number: a law or a damper would add energy."""
     problems = [
         f"`{name}` of {type(given).__name__} must not be negative, or it adds energy; got {value}."
@@ -219,7 +218,7 @@ def refuse_negative(given: HasCoefficients) -> None:
 
 
 def as_velocity(given: Any) -> tuple[Any, ...] | None:
-    """The components of a sliding velocity as a tuple, from one expression or several; None as it is."""
+    """Return the components of a sliding velocity as a tuple, from one expression or several; None unchanged."""
     if given is None:
         return None
     components = as_expressions(given if isinstance(given, (tuple, list, sp.MatrixBase)) else (given,), "`velocity`")
@@ -229,24 +228,25 @@ def as_velocity(given: Any) -> tuple[Any, ...] | None:
 
 
 def squared(v: Sequence[Any]) -> Any:
-    """|v|²."""
+    """Return |v|²."""
     return sp.Add(*(component**2 for component in v))
 
 
 def length(v: Sequence[Any]) -> Any:
-    """|v|, for products and quotients with v itself.
+    """Return |v|, for products and quotients with v itself.
 
-    Where v vanishes it is one: such a product is zero all the same, and the derivative of the root stays finite.
+    The result is one where v vanishes: such a product is zero all the same, and the derivative of the root stays
+    finite.
     """
     return sp.sqrt(squared(v) if len(v) == 1 else squared(v) + at_rest(squared(v)))
 
 
 def at_rest(speed_squared: Any) -> Any:
-    """One where a speed vanishes, zero elsewhere."""
+    """Return one where a speed vanishes, zero elsewhere."""
     return sp.Piecewise((0, speed_squared > 0), (1, True))
 
 
 def while_moving(expression: Any) -> Any:
-    """An expression as it reads where no speed in it vanishes."""
+    """Return an expression in the form that holds while no speed in it vanishes."""
     rests = [p for p in graph.atoms(expression, sp.Piecewise) if p == at_rest(p.args[0].cond.lhs)]
     return graph.replace(expression, dict.fromkeys(rests, sp.S.Zero))

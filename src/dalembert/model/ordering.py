@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Order is data: sequences are in coordinate order, and a mapping by name is accepted wherever a sequence is."""
+"""Values in coordinate order, from sequences in that order or from mappings by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dalembert.names import quoted as quoted
 
 
 def in_order(names: Sequence[str], given: Any, argument: str, noun: str) -> tuple[list[Any], list[str]]:
-    """The values of a mapping or sequence in the order of ``names``, and what is wrong with it in full sentences."""
+    """Return the values of a mapping or sequence in the order of ``names``, and the problems as sentences."""
     named, problems = by_name(given, argument, noun)
     if named is not None:
         problems += name_problems(names, named, argument, noun)
@@ -32,20 +32,20 @@ def in_order(names: Sequence[str], given: Any, argument: str, noun: str) -> tupl
 
 
 def by_name(given: Any, argument: str, noun: str) -> tuple[dict[str, Any] | None, list[str]]:
-    """Values by name from a mapping or labels, and what is wrong with the names; None for values without names."""
+    """Return values by name from a mapping or labels, and problems with the names; None for values without names."""
     items = _labelled(given)
     if items is None:
         return None, []
     names = [name_of(key) for key, _ in items]
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    problems = [f"`{argument}` must give each {noun} once; given twice: {quoted(twice)}."] if twice else []
+    duplicates = [name for name, count in Counter(names).items() if count > 1]
+    problems = [f"`{argument}` must give each {noun} once; given twice: {quoted(duplicates)}."] if duplicates else []
     return dict(zip(names, (value for _, value in items), strict=True)), problems
 
 
 def _labelled(given: Any) -> list[tuple[Any, Any]] | None:
-    """The entries of a mapping, a Series, a DataFrame or a DataArray with their labels; None where there are none.
+    """Return the entries of a mapping, Series, DataFrame or DataArray with labels; None if there are none.
 
-    Labels that only count, 0, 1, 2 …, say nothing but the order, which the values have as well.
+    Labels that only count, 0, 1, 2 …, carry no more information than the order of the values.
     """
     if isinstance(given, Mapping):
         return list(given.items())
@@ -65,7 +65,7 @@ def _labelled(given: Any) -> list[tuple[Any, Any]] | None:
 
 
 def name_problems(names: Sequence[str], given: Iterable[str], argument: str, noun: str) -> list[str]:
-    """Sentences about names that are missing from, or unknown in, a mapping."""
+    """Return sentences about names that are missing from, or unknown in, a mapping."""
     given = list(given)
     problems: list[str] = []
     missing = [name for name in names if name not in given]
@@ -75,7 +75,7 @@ def name_problems(names: Sequence[str], given: Iterable[str], argument: str, nou
 
 
 def unknown_names(names: Sequence[str], given: Iterable[str], argument: str, noun: str) -> list[str]:
-    """Sentences about names that the model does not have."""
+    """Return sentences about names that the model does not have."""
     problems: list[str] = []
     for name in given:
         if name not in names:

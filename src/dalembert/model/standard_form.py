@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a model to its second-order standard form: M q̈ = Q and A q̈ = b, with the constraints' residuals beside them.
+"""The second-order standard form of a model, M q̈ = Q and A q̈ = b, and the residuals of its constraints.
 
-Everything here is differentiation; nothing is inverted and nothing is simplified, so that large models stay cheap.
+All steps are differentiations; nothing is inverted or simplified, so large models stay cheap.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ def constraint_row(constraint: Constraint, symbols: StateSymbols) -> Row:
 
 
 def time_derivative(expression: Any, symbols: StateSymbols) -> Any:
-    """The part of d/dt of an expression that does not contain accelerations: (∂/∂q) q̇ + ∂/∂t."""
+    """Return the part of d/dt of an expression without accelerations: (∂/∂q) q̇ + ∂/∂t."""
     *of_q, of_time = gradient(expression, (*symbols.q, symbols.time))
     return sp.Add(*(slope * qd for slope, qd in zip(of_q, symbols.qd, strict=True)), of_time)
 
 
 def nonlinear_terms(expression: Any, symbols: StateSymbols) -> list[Any]:
-    """The terms of an acceleration-level expression that are not linear in the accelerations."""
+    """Return the terms of an acceleration-level expression that are not linear in the accelerations."""
     slopes = gradient(expression, symbols.qdd)
     if not graph.free_symbols(*slopes) & set(symbols.qdd):
         return []
@@ -95,7 +95,7 @@ def nonlinear_terms(expression: Any, symbols: StateSymbols) -> list[Any]:
 
 
 def euler_lagrange(lagrangian: Any, symbols: StateSymbols) -> tuple[Any, Any]:
-    """M = ∂²L/∂q̇² and Q = ∂L/∂q − (∂²L/∂q̇∂q) q̇ − ∂²L/∂q̇∂t, in the user's letters."""
+    """Return M = ∂²L/∂q̇² and Q = ∂L/∂q − (∂²L/∂q̇∂q) q̇ − ∂²L/∂q̇∂t, in the user's symbols."""
     plain = symbols.plain(lagrangian)
     momenta = gradient(plain, symbols.qd)
     mass = sp.Matrix([gradient(p, symbols.qd) for p in momenta])
@@ -104,7 +104,7 @@ def euler_lagrange(lagrangian: Any, symbols: StateSymbols) -> tuple[Any, Any]:
 
 
 def energy(lagrangian: Any, symbols: StateSymbols) -> Any:
-    """Jacobi's energy function q̇·∂L/∂q̇ − L: kinetic plus potential energy for an ordinary Lagrangian."""
+    """Return Jacobi's energy function q̇·∂L/∂q̇ − L: kinetic plus potential energy for an ordinary Lagrangian."""
     plain = symbols.plain(lagrangian)
     momenta = gradient(plain, symbols.qd)
     return sp.Add(*(p * qd for p, qd in zip(momenta, symbols.qd, strict=True))) - plain

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The letters a model is written in: time, coordinates, parameters, ideal constraint forces and multipliers."""
+"""The symbols of a model: time, coordinates, parameters, ideal constraint forces and multipliers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dalembert.model import graph
 from dalembert.model.expressions import as_expression
 
 MULTIPLIER = "lam."
-"""How the plain symbol of a multiplier begins; the name of its constraint follows."""
+"""Prefix of the plain symbol of a multiplier; the name of its constraint follows."""
 
 t = sp.Symbol("t")
 """Time, the same symbol that SymPy's ``dynamicsymbols`` uses."""
 
 
 def coordinates(names: str | Sequence[str]) -> Any:
-    """Generalised coordinates, as SymPy functions of time.
+    """Return generalised coordinates, as SymPy functions of time.
 
     One name gives one coordinate, several give a tuple, with the syntax of ``sympy.symbols``. They equal SymPy's
     ``dynamicsymbols``; the velocity of ``x`` is ``x.diff(da.t)``.
@@ -38,7 +38,7 @@ def coordinates(names: str | Sequence[str]) -> Any:
 
 
 def parameters(names: str | Sequence[str]) -> Any:
-    """Constants of the model, as SymPy symbols; one name gives one symbol, several give a tuple.
+    """Return constants of the model, as SymPy symbols; one name gives one symbol, several give a tuple.
 
     >>> import dalembert as da
     >>> m, g = da.parameters("m g")
@@ -47,18 +47,18 @@ def parameters(names: str | Sequence[str]) -> Any:
 
 
 def _named(names: Any, verb: str, example: str, **options: Any) -> Any:
-    """Symbols by their names, as ``sympy.symbols`` reads them."""
+    """Return symbols by name, with the syntax of ``sympy.symbols``."""
     texts = [names] if isinstance(names, str) else list(names) if isinstance(names, (tuple, list)) else []
     if not texts or not all(isinstance(text, str) and text.strip(" ,") for text in texts):
         raise ModelError([f'`names` must hold at least one name; got {names!r}. Write `da.{verb}("{example}")`.'])
     try:
         return sp.symbols(names, **options)
-    except ValueError as trouble:
-        raise ModelError([f"`names` must be names; got {names!r}, in which there is a {trouble}."]) from None
+    except ValueError as error:
+        raise ModelError([f"`names` must be names; got {names!r}, in which there is a {error}."]) from None
 
 
 class InternalSymbol(sp.Symbol):
-    """A real symbol of the library's own: it differs from every symbol of a user's, whatever that is called."""
+    """A real symbol for internal use, which differs from every symbol of the user, whatever its name."""
 
     __slots__ = ()
 
@@ -82,7 +82,7 @@ class ideal_force(sp.Function):  # noqa: N801  (reads as a function in a law, an
     is_real = True
 
     def __new__(cls, coordinate: Any) -> Any:
-        # SymPy would evaluate a text given to a function
+        # SymPy would evaluate text passed to a function
         return sp.Function.__new__(cls, as_expression(coordinate, "the argument of `da.ideal_force`"))
 
 
@@ -123,8 +123,8 @@ class multiplier(sp.AtomicExpr):  # noqa: N801  (reads as a function in a law, l
 class StateSymbols:
     """Plain real symbols that stand for coordinates, velocities, accelerations, ideal force components, multipliers.
 
-    Differentiating with respect to a symbol is quicker than with respect to a function of time, and knowing that it is
-    real keeps ``Abs`` and ``sqrt`` tidy. Their names are for reading only: no symbol of a user's equals one of them.
+    Differentiation with respect to a symbol is faster than with respect to a function of time, and real symbols keep
+    ``Abs`` and ``sqrt`` simple. The names serve only for reading: no symbol of the user equals one of them.
     """
 
     coordinates: tuple[Any, ...]
@@ -167,64 +167,64 @@ class StateSymbols:
         return rules
 
     def plain(self, expression: Any) -> Any:
-        """The expression in plain symbols; parameters become real symbols of the same name."""
-        return _plain(graph.Same(expression), self)
+        """Return the expression in plain symbols; parameters become real symbols of the same name."""
+        return _plain(graph.IdentityKey(expression), self)
 
     @cached_property
     def _known(self) -> frozenset[sp.Symbol]:
         return frozenset((*self.q, *self.qd, *self.qdd, *self.ideal_force, self.time))
 
     def restore(self, expression: Any) -> Any:
-        """The expression in the user's own letters again (parameters keep their real twins' names)."""
+        """Return the expression in the user's symbols again; parameters remain real symbols."""
         back = {plain: user for user, plain in self._rules.items()}
-        twins = {s: _original(s) for s in graph.free_symbols(expression) if s not in self._known}
-        return graph.replace(expression, {**back, **twins})
+        originals = {s: _original(s) for s in graph.free_symbols(expression) if s not in self._known}
+        return graph.replace(expression, {**back, **originals})
 
     def readable(self, expression: Any) -> str:
-        """The expression as a person would type it, with primes for time derivatives."""
-        dotted: dict[Any, Any] = {}
+        """Return the expression as a user would type it, with primes for time derivatives."""
+        readable_symbols: dict[Any, Any] = {}
         for name, *family in zip(self.names, self.q, self.qd, self.qdd, self.ideal_force, strict=True):
             spelled = (name, f"{name}'", f"{name}''", f"ideal_force({name})")
-            dotted.update({plain: sp.Symbol(text) for plain, text in zip(family, spelled, strict=True)})
+            readable_symbols.update({plain: sp.Symbol(text) for plain, text in zip(family, spelled, strict=True)})
         plain = self.plain(expression)
         originals = {s: _original(s) for s in graph.free_symbols(plain)}
-        return graph.shown(graph.replace(plain, originals | dotted))
+        return graph.shown(graph.replace(plain, originals | readable_symbols))
 
 
 @lru_cache(maxsize=4096)
-def _plain(same: graph.Same, symbols: StateSymbols) -> Any:
-    # kept, so that the same expression becomes the same object: to compare two equal ones SymPy walks through both
+def _plain(same: graph.IdentityKey, symbols: StateSymbols) -> Any:
+    # cached, so that equal expressions become the same object: SymPy compares two objects by traversing both
     expression, rules = same.expression, dict(symbols._rules)
     for node in graph.Graph([expression]).nodes:
         if isinstance(node, multiplier):
             rules[node] = plain_multiplier(node.name)
         elif node.is_Symbol and node not in rules and not isinstance(node, InternalSymbol):
-            rules[node] = real_twin(node)
+            rules[node] = real_symbol(node)
     return graph.replace(expression, rules)
 
 
 def plain_multiplier(name: str) -> sp.Symbol:
-    """The plain symbol of the multiplier of a constraint."""
+    """Return the plain symbol of the multiplier of a constraint."""
     return InternalSymbol(MULTIPLIER + name)
 
 
 def _original(plain: sp.Symbol) -> Any:
-    """The multiplier or the parameter that a plain symbol stands for."""
+    """Return the multiplier or the parameter that a plain symbol stands for."""
     if isinstance(plain, InternalSymbol) and plain.name.startswith(MULTIPLIER):
         return multiplier(plain.name.removeprefix(MULTIPLIER))
     return sp.Symbol(plain.name)
 
 
-def real_twin(parameter: sp.Symbol) -> sp.Symbol:
-    """The real symbol of the same name, so that two spellings of one parameter cannot part ways."""
+def real_symbol(parameter: sp.Symbol) -> sp.Symbol:
+    """Return the real symbol of the same name, so that one parameter never has two symbols."""
     return sp.Symbol(parameter.name, real=True)
 
 
 def free_parameters(expressions: Iterable[Any]) -> set[Any]:
-    """The symbols other than time in some expressions."""
+    """Return the symbols other than time in some expressions."""
     return {s for expression in expressions for s in graph.free_symbols(expression) if s != t}
 
 
 def functions_of_time(expression: Any) -> set[Any]:
-    """The undefined functions in an expression: coordinates, known or not."""
+    """Return the undefined functions in an expression: coordinates, known or not."""
     return graph.atoms(expression, AppliedUndef)

@@ -33,10 +33,10 @@ class System:
     mass_matrix      (n, n) symmetric, M(q, t)
     applied_force    n components, Q(q, q̇, t), as a sequence or a mapping by coordinate
     constraints      ``da.Constraint`` objects; any number, redundant ones included
-    nonideal         a law such as ``da.Quadratic(a0)``, several laws (they add up), or n expressions for C; laws of
-                     single constraints are given to these
+    nonideal         a law such as ``da.Quadratic(a0)``, several laws (they are added), or n expressions for C; laws of
+                     single constraints belong to the `Constraint`
     lagrangian       only for the energy; ``System.from_lagrangian`` fills it in
-    coefficients     pairs (whose, ``Coefficient``) in the applied force that must not be negative, such as those of
+    coefficients     pairs (owner, ``Coefficient``) in the applied force that must not be negative, such as those of
                      dampers; ``da.Mechanism`` fills them in
 
     Raises
@@ -96,10 +96,10 @@ class System:
         constraints: Any = (),
         nonideal: Any = (),
     ) -> System:
-        """The system whose unconstrained motion is d/dt ∂L/∂q̇ − ∂L/∂q = F.
+        """Return the system whose unconstrained motion is d/dt ∂L/∂q̇ − ∂L/∂q = F.
 
-        The mass matrix is the Hessian ∂²L/∂q̇² and may be indefinite. Potentials that depend on velocity and
-        Lagrangians that depend on time are fine; ``applied_force`` is F, whatever the Lagrangian does not contain.
+        The mass matrix is the Hessian ∂²L/∂q̇² and may be indefinite. Potentials may depend on velocity, and
+        Lagrangians on time. ``applied_force`` is F, the forces that the Lagrangian does not contain.
 
         >>> import dalembert as da
         >>> theta = da.coordinates("theta")
@@ -113,7 +113,7 @@ class System:
             sp.zeros(len(coordinates), 1) if applied_force is None else _column(coordinates, applied_force, problems)
         )
         if problems:
-            extra = sp.zeros(len(coordinates), 1)  # so that what else is wrong comes to light as well
+            extra = sp.zeros(len(coordinates), 1)  # so that other problems are reported as well
         lagrangian, mass_matrix, force = with_deep_stack(
             lambda: _from_lagrangian(lagrangian, coordinates), "the Lagrangian"
         )
@@ -126,7 +126,7 @@ class System:
         return system
 
     def constrain(self, *constraints: Constraint) -> System:
-        """The same system under further constraints."""
+        """Return the same system with additional constraints."""
         return replace(self, constraints=(*self.constraints, *constraints))
 
     def __hash__(self) -> int:
@@ -134,7 +134,7 @@ class System:
 
     @cached_property
     def _hash(self) -> int:
-        # every verb looks its compiled program up by the system: hashing large matrices each time would be felt
+        # functions look up the compiled program by the system, and hashing large matrices each time would be slow
         return hash((self.coordinates, self.mass_matrix, self.applied_force, self.constraints, self.nonideal))
 
     @cached_property
@@ -168,7 +168,7 @@ class System:
         return placed_laws(self)[0]
 
     def expressions(self) -> tuple[Any, ...]:
-        """Every expression of the model."""
+        """Return every expression of the model."""
         laws = [component for placed in self.laws for component in placed.law.components(self.coordinates)]
         laws += [placed.law.static_coefficient for placed in self.laws if getattr(placed.law, "can_stick", False)]
         lagrangian = () if self.lagrangian is None else (self.lagrangian,)
@@ -177,13 +177,13 @@ class System:
 
 
 def kind_of_object(given: Any) -> str:
-    """What something is that should have been a system, for a message, with what to pass instead if that is known."""
+    """Return the type of an object given instead of a system, for a message, with advice if there is some."""
     kind = type(given).__name__
     return f"{kind}: pass its `.system`" if kind == "Mechanism" else kind
 
 
 def _coordinates(given: Any) -> tuple[Any, ...]:
-    """The coordinates as a tuple; without sound ones nothing else can be judged."""
+    """Return the coordinates as a tuple, or raise: no other check makes sense without valid coordinates."""
     coordinates = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     problems = coordinate_problems(coordinates)
     if problems:
@@ -192,7 +192,7 @@ def _coordinates(given: Any) -> tuple[Any, ...]:
 
 
 def _from_lagrangian(given: Any, coordinates: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """The Lagrangian worked out, and the mass matrix and the force that follow from it."""
+    """Return the evaluated Lagrangian, and the mass matrix and the force that follow from it."""
     lagrangian = graph.evaluated(as_expression(given, "the Lagrangian"))
     return lagrangian, *euler_lagrange(lagrangian, StateSymbols(coordinates))
 
@@ -223,7 +223,7 @@ def _column(coordinates: Sequence[Any], given: Any, problems: list[str]) -> Any:
 
 
 def _named(constraints: tuple[Constraint, ...], coordinates: tuple[Any, ...]) -> tuple[Constraint, ...]:
-    """Give each unnamed constraint its own equation as a name, numbered if that name is taken."""
+    """Name each unnamed constraint by its equation, with a number if that name is taken."""
     taken = {name_of(q) for q in coordinates} | {str(c.name) for c in constraints if isinstance(c, Constraint)}
     named: list[Constraint] = []
     for number, constraint in enumerate(constraints, start=1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Everything that can be wrong with a model, found in one pass and said in full sentences."""
+"""Validation of a model: all problems are found in one pass and described in full sentences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dalembert.model.symbols import StateSymbols, free_parameters, functions_of_
 
 
 def problems_of(system: Any) -> list[str]:
-    """The problems of a ``System``; an empty list when it is sound."""
+    """Return the problems of a ``System``; an empty list if it is valid."""
     problems = _mass_problems(system)
     for component in system.applied_force:
         problems += expression_problems(system, component, "`applied_force`")
@@ -32,29 +32,29 @@ def problems_of(system: Any) -> list[str]:
 
 
 def coordinate_problems(coordinates: tuple[Any, ...]) -> list[str]:
-    """The problems of the coordinates alone."""
+    """Return the problems of the coordinates alone."""
     if not coordinates:
         return ["`coordinates` must hold at least one coordinate; got none."]
-    strangers = [q for q in coordinates if not (isinstance(q, AppliedUndef) and q.args == (t,))]
-    other_times = {s for q in strangers if isinstance(q, AppliedUndef) for s in q.args}
+    unknown = [q for q in coordinates if not (isinstance(q, AppliedUndef) and q.args == (t,))]
+    other_times = {s for q in unknown if isinstance(q, AppliedUndef) for s in q.args}
     if other_times and all(isinstance(s, sp.Symbol) and s.name == t.name for s in other_times):
         return [
-            f"`coordinates` must be functions of `da.t`; {', '.join(f'`{q}`' for q in strangers)} has another symbol "
+            f"`coordinates` must be functions of `da.t`; {', '.join(f'`{q}`' for q in unknown)} has another symbol "
             f"named `t`, with assumptions. Take `t = da.t`, or make them with `da.coordinates`."
         ]
-    if strangers:
+    if unknown:
         return [
-            f"`coordinates` must be functions of `da.t`; got {', '.join(f'`{q}`' for q in strangers)}. "
+            f"`coordinates` must be functions of `da.t`; got {', '.join(f'`{q}`' for q in unknown)}. "
             f"Make them with `da.coordinates`."
         ]
-    twice = _repeated(name_of(q) for q in coordinates)
-    return [f"`coordinates` must differ from one another; given twice: {quoted(twice)}."] if twice else []
+    duplicates = _repeated(name_of(q) for q in coordinates)
+    return [f"`coordinates` must differ from one another; given twice: {quoted(duplicates)}."] if duplicates else []
 
 
 def _mass_problems(system: Any) -> list[str]:
     matrix, n = system.mass_matrix, len(system.coordinates)
     if not matrix:
-        return []  # said already
+        return []  # reported already
     if matrix.shape != (n, n):
         return [f"`mass_matrix` must have shape ({n}, {n}), one row per coordinate; got {matrix.shape}."]
     problems: list[str] = []
@@ -75,16 +75,16 @@ def _mass_problems(system: Any) -> list[str]:
 def expression_problems(
     system: Any, expression: Any, where: str, *, accelerations: bool = False, forces: bool = False
 ) -> list[str]:
-    """Strange functions, high derivatives and misplaced accelerations in one expression."""
+    """Return problems of one expression: unknown functions, high derivatives and misplaced accelerations."""
     problems: list[str] = []
-    strangers = sorted(name_of(f) for f in functions_of_time(expression) - set(system.coordinates))
-    if strangers:
+    unknown = sorted(name_of(f) for f in functions_of_time(expression) - set(system.coordinates))
+    if unknown:
         problems.append(
             f"{where} must use only the system's coordinates ({quoted(system.coordinate_names)}); "
-            f"unknown: {quoted(strangers)}. Add them to `coordinates`, or make them parameters."
+            f"unknown: {quoted(unknown)}. Add them to `coordinates`, or make them parameters."
         )
-    odd_times = sorted(str(s) for s in graph.free_symbols(expression) if s.name == "t" and s != t)
-    if odd_times:
+    other_time_symbols = sorted(str(s) for s in graph.free_symbols(expression) if s.name == "t" and s != t)
+    if other_time_symbols:
         problems.append(
             f"{where} must write time as `da.t`; got another symbol named `t`, with assumptions. Use `t = da.t`."
         )
@@ -94,8 +94,8 @@ def expression_problems(
         problems.append(f"{where} must not contain `da.ideal_force`; only a nonideal law may.")
     if not forces and graph.has_kind(expression, multiplier):
         problems.append(f"{where} must not contain `da.multiplier`; only a nonideal law may.")
-    if any(d.expr not in system.coordinates for d in derivatives) and not strangers:
-        problems.append(f"{where} must have its derivatives worked out; call `.doit()` on `{graph.shown(expression)}`.")
+    if any(d.expr not in system.coordinates for d in derivatives) and not unknown:
+        problems.append(f"{where} must have its derivatives evaluated; call `.doit()` on `{graph.shown(expression)}`.")
     elif not accelerations and highest > 1:
         problems.append(f"{where} must not contain accelerations; got `{system.symbols.readable(expression)}`.")
     return problems
@@ -121,7 +121,7 @@ def _constraint_problems(system: Any) -> list[str]:
 
 def _law_problems(system: Any) -> list[str]:
     if not all(isinstance(constraint, Constraint) for constraint in system.constraints):
-        return []  # said already
+        return []  # reported already
     laws, problems = placed_laws(system)
     for placed in laws:
         where = f"the nonideal law {placed.described}"
@@ -142,23 +142,23 @@ def _name_problems(system: Any) -> list[str]:
     constraints = [c for c in system.constraints if isinstance(c, Constraint)]
     names = [str(c.name) for c in constraints]
     problems: list[str] = []
-    twice = _repeated(names)
-    if twice:
-        problems.append(f"constraint names must be unique; given twice: {quoted(twice)}.")
+    duplicates = _repeated(names)
+    if duplicates:
+        problems.append(f"constraint names must be unique; given twice: {quoted(duplicates)}.")
     clash = sorted({name for name in names if name in system.coordinate_names})
     if clash:
         problems.append(f"a constraint must not have the name of a coordinate; got {quoted(clash)}.")
     expressions = [*system.mass_matrix, *system.applied_force, *(c.expression for c in constraints)]
-    both = sorted({s.name for s in free_parameters(expressions)} & set(system.coordinate_names))
-    if both:
-        problems.append(f"a parameter must not have the name of a coordinate; got {quoted(both)}.")
+    clashing = sorted({s.name for s in free_parameters(expressions)} & set(system.coordinate_names))
+    if clashing:
+        problems.append(f"a parameter must not have the name of a coordinate; got {quoted(clashing)}.")
     return problems
 
 
 def _equal(left: Any, right: Any, symbols: StateSymbols, square: Any) -> bool:
-    """Whether two expressions are equal: by form, else at three random points (``simplify`` may take hours).
+    """Return whether two expressions are equal: by form, else at three random points.
 
-    ``square`` is that of the size by which they are measured beside their own.
+    ``simplify`` is not used, because it may take hours. ``square`` is the square of a further scale for the comparison.
     """
     if left == right:
         return True

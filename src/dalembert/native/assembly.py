@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From tapes to machine code, through LLVM."""
+"""Compilation of tapes to machine code, through LLVM."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dalembert.native.tape import LIBRARY, Operation, Program, Value
 DOUBLE = ir.DoubleType()
 POINTER = DOUBLE.as_pointer()
 STRAIGHT_LINE = ir.FunctionType(ir.VoidType(), (POINTER, DOUBLE, POINTER, POINTER))
-"""A program as a function of y, t and p that writes its outputs where it is told to."""
+"""The type of a compiled program: a function of y, t, p and the address of its outputs."""
 
 
 def write_program(module: ir.Module, name: str, program: Program, *, hot: bool) -> ir.Function:
-    """Add a tape to a module as a function, optimised if it is ``hot``: else it is soon compiled, and slower."""
+    """Add a tape to a module as a function; without ``hot`` it is not optimised, which compiles faster."""
     function = ir.Function(module, STRAIGHT_LINE, name)
-    function.attributes.add("noinline")  # or twelve stages would hold twelve copies
+    function.attributes.add("noinline")  # otherwise twelve stages would hold twelve copies
     if not hot:
         function.attributes.add("optnone")
     for argument in (function.args[0], function.args[2], function.args[3]):
@@ -51,11 +51,12 @@ def write_program(module: ir.Module, name: str, program: Program, *, hot: bool) 
 
 
 def number(a: Any) -> ir.Constant:
+    """Return a constant of type double, or of type bool for a truth value."""
     return ir.Constant(ir.IntType(1), int(a)) if isinstance(a, bool) else ir.Constant(DOUBLE, float(a))
 
 
 def element(builder: ir.IRBuilder, array: Any, place: Any) -> Any:
-    """Where an element of an array of doubles is."""
+    """Return the address of an element of an array of doubles."""
     index = ir.Constant(ir.IntType(64), place) if isinstance(place, int) else place
     return builder.gep(array, [index], source_etype=DOUBLE)
 
@@ -69,7 +70,7 @@ def store(builder: ir.IRBuilder, value: Any, array: Any, place: Any) -> None:
 
 
 def call(module: ir.Module, builder: ir.IRBuilder, name: str, arguments: Sequence[Any]) -> Any:
-    """A function of doubles that LLVM or the C library has."""
+    """Call a function of doubles from LLVM or the C library."""
     if name not in module.globals:
         ir.Function(module, ir.FunctionType(DOUBLE, [DOUBLE] * len(arguments)), name)
     return builder.call(module.globals[name], arguments)
@@ -89,16 +90,16 @@ def _instruction(module: ir.Module, builder: ir.IRBuilder, operation: Operation,
 
 
 def needed(program: Program) -> list[int]:
-    """The lines that the outputs depend on, in order."""
-    wanted = {output.line for output in program.outputs if isinstance(output, Value)}
+    """Return the lines that the outputs depend on, in order."""
+    lines = {output.line for output in program.outputs if isinstance(output, Value)}
     for line in reversed(range(len(program.tape.lines))):
-        if line in wanted:
-            wanted |= {a.line for a in program.tape.lines[line].arguments if isinstance(a, Value)}
-    return sorted(wanted)
+        if line in lines:
+            lines |= {a.line for a in program.tape.lines[line].arguments if isinstance(a, Value)}
+    return sorted(lines)
 
 
 def optimised(parsed: Any, machine: Any, *, speed: int) -> Any:
-    """A module after LLVM's passes for a machine."""
+    """Return a module after LLVM's optimisation passes for a target machine."""
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=speed))
     passes = builder.getModulePassManager()
     passes.run(parsed, builder)
@@ -107,25 +108,25 @@ def optimised(parsed: Any, machine: Any, *, speed: int) -> Any:
 
 
 def _free(passes: Any) -> None:
-    """Free LLVM's passes: llvmlite's own `close` calls an empty `_dispose`, which leaves 60 kB for each module."""
+    """Free LLVM's passes: llvmlite's own `close` calls an empty `_dispose`, which leaks 60 kB for each module."""
     owners = (kind for kind in type(passes).__mro__ if kind is not ObjectRef and "_dispose" in vars(kind))
     if (owner := next(owners, None)) is not None:
         vars(owner)["_dispose"](passes)
-        passes.detach()  # or a version that frees them by itself would do so twice
+        passes.detach()  # otherwise a version of llvmlite that frees them itself would do so twice
 
 
 PASSES, SELECTION = 1, 2
-"""How hard LLVM tries, in its passes and in choosing instructions: more is no faster to run, and slower to be ready."""
+"""Optimisation levels of LLVM's passes and of its code generation: higher ones compile slower and run no faster."""
 
 
 class MachineCode:
-    """A module compiled for this processor; functions are found by name."""
+    """A module compiled for this processor; its functions are looked up by name."""
 
     def __init__(self, module: ir.Module):
         machine = _machine()
         module.triple = machine.triple
         for name in LIBRARY.keys() & module.globals.keys():
-            module.globals[name].attributes.add("readnone")  # so that LLVM joins the sine and the cosine of one angle
+            module.globals[name].attributes.add("readnone")  # lets LLVM compute sine and cosine of one angle together
         parsed = llvm.parse_assembly(str(module))
         parsed.verify()
         self._engine = llvm.create_mcjit_compiler(optimised(parsed, machine, speed=PASSES), machine)
@@ -137,7 +138,7 @@ class MachineCode:
 
 @lru_cache
 def _prepare() -> None:
-    """Make LLVM ready for this processor and tell it where the C library's functions are."""
+    """Initialise LLVM for this processor and register the addresses of the C library's functions."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     library = ctypes.CDLL("ucrtbase") if sys.platform == "win32" else ctypes.CDLL(None)
@@ -146,7 +147,7 @@ def _prepare() -> None:
 
 
 def _machine() -> Any:
-    """This processor, for one compilation: LLVM's engine takes possession of it."""
+    """Return a description of this processor for one compilation; LLVM's engine takes ownership of it."""
     _prepare()
     target = llvm.Target.from_default_triple()
     features = llvm.get_host_cpu_features().flatten()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many states or motions one after another within machine code, so that every core can be busy with its own."""
+"""Batches of states or motions in one call of compiled code, so that threads run in parallel without Python's lock."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from llvmlite import ir
 
 from dalembert.array_types import Floats
 from dalembert.native.assembly import POINTER, MachineCode, element, load, number, store
-from dalembert.native.member_kernel import Moving, write_member
+from dalembert.native.member_kernel import MemberPrograms, write_member
 from dalembert.native.tableau import Tableau
 from dalembert.native.writer import LONG, Writer, whole
 
 
 class MotionBatch:
-    """Moves many members, all by steps of one length or each by steps of its own."""
+    """Integrates many ensemble members, with fixed steps or with adaptive steps of each member's own."""
 
-    def __init__(self, moving: Moving, tableau: Tableau):
+    def __init__(self, programs: MemberPrograms, tableau: Tableau):
         module = ir.Module()
-        self.size = 2 * moving.n
-        _write_many(module, write_member(module, moving, tableau), self.size, moving.parameters)
+        self.size = 2 * programs.n
+        _write_many(module, write_member(module, programs, tableau), self.size, programs.parameters)
         self._code = MachineCode(module)
         a, i = ctypes.c_void_p, ctypes.c_int64
         self._many = ctypes.CFUNCTYPE(None, i, a, a, a, i, i, a, a, i, a, a)(self._code.address("many"))
@@ -30,13 +30,13 @@ class MotionBatch:
     def __call__(
         self, y: Floats, p: Floats, times: Floats, settings: Floats, room: int, stop: Floats, *, every: bool
     ) -> tuple[Floats, Floats]:
-        """States (N, T, 2n) of members with states y (2n, N) and parameters p (k, N), and how each motion ended.
+        """Return states (N, T, 2n) of members with initial states y (2n, N) and parameters p (k, N), and their endings.
 
-        For ``settings``, ``room`` and ``every`` see ``march.MEMBER``; without ``every`` T is one. Once another thread
-        has set ``stop`` (1,) to one, no further member is begun.
+        For ``settings``, ``room`` and ``every`` see ``member_kernel.MEMBER``; without ``every`` T is one. Once another
+        thread has set ``stop`` (1,) to one, no further member is started.
         """
         count = y.shape[1]
-        starts, own = np.ascontiguousarray(y.T), np.ascontiguousarray(p.T)  # a member's numbers together
+        starts, own = np.ascontiguousarray(y.T), np.ascontiguousarray(p.T)  # the numbers of a member are contiguous
         states, endings = np.empty((count, len(times) if every else 1, self.size)), np.empty(count)
         self._many(
             *(count, starts.ctypes.data, own.ctypes.data, times.ctypes.data, len(times), int(every)),
@@ -46,7 +46,7 @@ class MotionBatch:
 
 
 def _write_many(module: ir.Module, member: ir.Function, size: int, parameters: int) -> None:
-    """many(count, y, p, times, outputs, every, out, settings, room, endings, stop): see ``MotionBatch``."""
+    """Write many(count, y, p, times, outputs, every, out, settings, room, endings, stop): see ``MotionBatch``."""
     P = POINTER
     w = Writer(module, "many", (LONG, P, P, P, LONG, LONG, P, P, LONG, P, P))
     count, y, p, times, outputs, every, out, settings, room, endings, stop = w.function.args
@@ -56,13 +56,13 @@ def _write_many(module: ir.Module, member: ir.Function, size: int, parameters: i
         start, own, to = (element(w.b, x, w.b.mul(i, length)) for x, length in zip((y, p, out), lengths, strict=True))
         with w.b.if_then(w.b.fcmp_ordered("==", load(w.b, stop, 0), number(1.0)), likely=False):
             w.b.ret_void()
-        given = [start, own, whole(1), times, outputs, every, to, settings, room]
-        store(w.b, w.b.call(member, given), endings, i)
+        arguments = [start, own, whole(1), times, outputs, every, to, settings, room]
+        store(w.b, w.b.call(member, arguments), endings, i)
     w.b.ret_void()
 
 
 def write_each(module: ir.Module, name: str, program: ir.Function, size: int, length: int) -> None:
-    """name(count, y, t, p, numbers, out): a program at many states y (count, size), times and parameters."""
+    """Write name(count, y, t, p, numbers, out): a program at many states y (count, size), times and parameters."""
     w = Writer(module, name, (LONG, POINTER, POINTER, POINTER, LONG, POINTER))
     count, y, t, p, numbers, out = w.function.args
     for i in w.each(count):

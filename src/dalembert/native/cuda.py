@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""NVIDIA's driver, as far as one kernel needs it: memory, copies, a launch."""
+"""A minimal interface to the CUDA driver: memory, copies and kernel launches."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class GpuDevice:
         if code:
             text = ctypes.c_char_p()
             self._driver.cuGetErrorString(code, ctypes.byref(text))
-            said = text.value.decode() if text.value else f"error {code}"
-            raise DeviceError(f"the GPU must do what it is asked to; {function} says: {said}.")
+            reason = text.value.decode() if text.value else f"error {code}"
+            raise DeviceError(f"CUDA call `{function}` failed: {reason}.")
 
     def use(self) -> None:
-        """Make it the card of this thread."""
+        """Make this GPU the current device of the calling thread."""
         self._do("cuCtxSetCurrent", self._context)
 
-    def loaded(self, ptx: str, name: str) -> Any:
-        """A kernel, translated for this card."""
+    def load_kernel(self, ptx: str, name: str) -> Any:
+        """Return a kernel, translated for this GPU by the driver."""
         program, kernel = ctypes.c_void_p(), ctypes.c_void_p()
         self._do("cuModuleLoadData", ctypes.byref(program), ptx.encode())
         self._do("cuModuleGetFunction", ctypes.byref(kernel), program, name.encode())
@@ -49,7 +49,7 @@ class GpuDevice:
 
     @contextmanager
     def memory(self, *counts: int) -> Generator[list[ctypes.c_uint64]]:
-        """Room for so many doubles, each, given back at the end."""
+        """Allocate arrays of doubles of the given lengths, and free them at the end of the context."""
         places: list[ctypes.c_uint64] = []
         try:
             for count in counts:
@@ -59,17 +59,19 @@ class GpuDevice:
             yield places
         finally:
             for place in places:
-                self._driver.cuMemFree_v2(place)  # where this fails, something else did before
+                self._driver.cuMemFree_v2(place)  # unchecked: it fails only after another error
 
     def put(self, array: Floats, place: ctypes.c_uint64) -> None:
+        """Copy an array to the GPU."""
         if array.nbytes:
             self._do("cuMemcpyHtoD_v2", place, array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes))
 
     def get(self, array: Floats, place: ctypes.c_uint64) -> None:
+        """Copy an array from the GPU."""
         self._do("cuMemcpyDtoH_v2", array.ctypes.data_as(ctypes.c_void_p), place, ctypes.c_size_t(array.nbytes))
 
     def launch(self, kernel: Any, count: int, block: int, arguments: Sequence[Any]) -> None:
-        """Run a kernel in ``count`` threads, and wait for it."""
+        """Run a kernel in ``count`` threads, and wait until it has finished."""
         pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(a) for a in arguments))
         grid = -(-count // block)
         self._do("cuLaunchKernel", kernel, grid, 1, 1, block, 1, 1, 0, None, pointers, None)
@@ -88,4 +90,5 @@ def _driver() -> Any:
 
 @lru_cache
 def gpu_device() -> GpuDevice:
+    """Return the GPU; it is initialised on the first call."""
     return GpuDevice()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Automatic differentiation of recorded programs, forward: every value carries its derivative along.
+"""Automatic differentiation of recorded programs in forward mode.
 
-The same rules serve numbers, where derivatives are arrays, and tapes, where they become further lines.
+The same rules apply to numbers, where derivatives are arrays, and to tapes, where they become further lines.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dalembert.array_types import Floats
 from dalembert.native.tape import ARITHMETIC, Program, Tape, Value
 
 Do = Callable[..., Any]
-"""Does an operation by name, on numbers or on a tape."""
+"""A function that applies an operation, given by its name, to numbers or to values on a tape."""
 
 NONE = np.empty(0)
 BELL = 2 / math.sqrt(math.pi)
 
 _RULES: dict[str, Callable[[Do, Any, Any, Any], Any]] = {
-    # from the result r, the arguments a and their derivatives d
+    # functions of the result r, the arguments a and their derivatives d
     "fadd": lambda do, r, a, d: d[0] + d[1],
     "fsub": lambda do, r, a, d: d[0] - d[1],
     "fmul": lambda do, r, a, d: d[0] * a[1] + d[1] * a[0],
@@ -52,7 +52,7 @@ _RULES: dict[str, Callable[[Do, Any, Any, Any], Any]] = {
     "lgamma": lambda do, r, a, d: d[0] * do("digamma", a[0]),
     "tgamma": lambda do, r, a, d: d[0] * r * do("digamma", a[0]),
 }
-"""What is missing here is piecewise constant."""
+"""Derivatives of the operations; those without a rule are piecewise constant."""
 
 
 def _exponential(do: Do, r: Any, base: Any, d: Any) -> Any:
@@ -70,12 +70,12 @@ def _derivative(do: Do, name: str, r: Any, a: Sequence[Any], d: Sequence[Any]) -
 def differentiated(
     program: Program, y: Floats, t: float, p: Floats, further: Floats = NONE, their_slopes: Floats = NONE
 ) -> tuple[Floats, Floats]:
-    """The outputs (k,) of a program at a state y and their derivatives (k, 2n) by it.
+    """Return the outputs (k,) of a program at a state y and their derivatives (k, 2n) with respect to it.
 
-    ``further`` are the inputs called "a", which depend on the state by their own derivatives. The tape is walked in
-    Python: for a single state that takes far less time than compiling anything would.
+    ``further`` are the inputs called "a", which depend on the state with derivatives of their own. The tape is
+    interpreted in Python: for a single state this is much faster than compiling it.
     """
-    given: Mapping[str, Any] = {"y": y, "t": [t], "p": p, "a": further}
+    inputs: Mapping[str, Any] = {"y": y, "t": [t], "p": p, "a": further}
     changing: Mapping[str, Any] = {"y": np.eye(len(y)), "a": their_slopes}
     values: list[Any] = []
     slopes: list[Any] = []
@@ -86,12 +86,12 @@ def differentiated(
     for name, arguments in program.tape.lines:
         if name == "input":
             array, place = arguments
-            values.append(float(given[array][place]))
+            values.append(float(inputs[array][place]))
             slopes.append(changing[array][place] if array in changing else 0)
             continue
         a = [of(values, argument, argument) for argument in arguments]
         values.append(_number(name, *a))
-        with np.errstate(all="ignore"):  # what a selection leaves aside need not have a derivative
+        with np.errstate(all="ignore"):  # the unselected branch of a selection need not have a derivative
             slope = _derivative(_number, name, values[-1], a, [of(slopes, argument, 0) for argument in arguments])
         slopes.append(slope)
     outputs = program.outputs
@@ -111,7 +111,7 @@ def _number(name: str, *arguments: Any) -> Any:
 
 
 def along(tape: Tape, outputs: Sequence[Any], directions: Mapping[tuple[str, int], Any]) -> list[Any]:
-    """The derivatives of values on a tape, as further values on it, when its inputs change at these rates."""
+    """Return the directional derivatives of values on a tape, as further values on it."""
     slopes: list[Any] = []
 
     def of(argument: Any) -> Any:

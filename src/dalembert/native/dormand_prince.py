@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dormand and Prince's method of order 8 with error estimates of order 5 and 3.
+"""Coefficients of the Dormand–Prince method of order 8 with error estimates of order 5 and 3.
 
-Coefficients as published with the program DOP853 in Hairer, Nørsett and Wanner, Solving Ordinary Differential
+They are those published with the program DOP853 in Hairer, Nørsett and Wanner, Solving Ordinary Differential
 Equations I, second edition, 1993.
 """
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The constrained motion by elimination: M q̈ − Aᵀλ = f and A q̈ = e at once, entries known to be zero left out.
+"""Sparse elimination for the constrained motion: M q̈ − Aᵀλ = f and A q̈ = e are solved together, without zeros.
 
-Half the digits of what orthogonal rows give near a singular configuration, and far less arithmetic where each
-constraint touches few coordinates. So it serves where the rows are clearly independent, and says where they are not.
+Near a singular configuration elimination keeps half as many digits as orthogonalised rows, but it needs much less
+arithmetic when each constraint involves few coordinates. It is therefore used where the rows are clearly independent,
+and its pivots show where they are not.
 
-Each multiplier is eliminated after all the coordinates its row touches. Then no pivot can vanish unless M or the rows
-are at fault: coordinates have positive pivots and multipliers negative ones, whatever else the order is chosen for.
+Each multiplier is eliminated after all coordinates of its row. Then coordinates have positive pivots and multipliers
+negative ones, and no pivot can vanish unless M is singular or the rows are dependent; the order is otherwise free.
 """
 
 from __future__ import annotations
@@ -21,23 +22,25 @@ from dalembert.equation import scalar_arithmetic as sl
 from dalembert.tolerances import CLEARLY_INDEPENDENT, SINGULAR_MASS
 
 CLEARLY_POSITIVE = 100 * SINGULAR_MASS
-"""Least part of a diagonal entry of M that its pivot must keep. No pivot is smaller than the smallest eigenvalue of M
-scaled to a unit diagonal, and that eigenvalue is not much smaller than the smallest pivot: what keeps this much is not
-singular by the rule of all verbs, and what does not is judged elsewhere, by that rule itself."""
+"""Least fraction of a diagonal entry of M that must be left in its pivot. No pivot is smaller than the smallest
+eigenvalue of M scaled to a unit diagonal, and that eigenvalue is not much smaller than the smallest pivot. A matrix
+that passes is therefore not singular by the rule of ``mass``; one that fails is judged by that rule itself."""
 
 Pattern = Sequence[set[int]]
+
 LIGHT = 1e7
-"""Ratio of the shares of two coordinates in a row's pivot above which the solution is refined: see below."""
+"""Ratio of the shares of two coordinates in a row's pivot above which the solution is refined: half of the sixteen
+digits would be lost. See ``needs_refinement``."""
 
 UNTOUCHED = 1e-10
-"""Entries below this part of a row's largest one are rounding of zero."""
+"""Entries below this fraction of a row's largest one are rounding of zero."""
 
 
 def needs_refinement(masses: Floats, A: Floats) -> bool:
-    """Whether rows A (m, n) couple coordinates so light, by their masses (n,), with others that digits are lost.
+    """Return whether rows A (m, n) couple light and heavy coordinates, by their masses (n,), so that digits are lost.
 
-    The force on a light coordinate nearly balances that of the constraint; its acceleration is what is left of the two,
-    divided by its mass. A coordinate's share Aᵢ²/Mᵢᵢ in the pivot of its row measures that in any units.
+    The force on a light coordinate nearly balances that of the constraint, and its acceleration is the small difference
+    divided by its mass. The share Aᵢ²/Mᵢᵢ of a coordinate in the pivot of its row measures this in any units.
     """
     sizes = np.abs(A)
     touched = sizes > UNTOUCHED * sizes.max(axis=1, initial=0.0, keepdims=True)
@@ -47,7 +50,7 @@ def needs_refinement(masses: Floats, A: Floats) -> bool:
 
 
 class Solution(NamedTuple):
-    """q̈ and λ, the latter in the order of the rows."""
+    """The acceleration q̈ and the multipliers λ, in the order of the rows."""
 
     acceleration: list[Any]
     multipliers: list[Any]
@@ -55,11 +58,12 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True)
 class Elimination:
-    """P (M −Aᵀ; −A 0) Pᵀ = L D Lᵀ, unknowns in the order of elimination: coordinate i is i, multiplier k is n + k.
+    """The factorisation P (M −Aᵀ; −A 0) Pᵀ = L D Lᵀ, where unknown i is coordinate i and unknown n + k multiplier k.
 
-    columns     for each step the later entries of its column of L, by step
-    pivots      D, and one over it
-    smallest    for each step what its pivot must exceed to be trusted, in absolute value
+    order                   the unknowns in the order of elimination
+    columns                 for each step the entries of its column of L below the diagonal, by step
+    pivots, reciprocals     D and its inverse
+    smallest                for each step the least absolute value of a well conditioned pivot
     """
 
     n: int
@@ -70,7 +74,7 @@ class Elimination:
     smallest: list[Any]
 
     def solve(self, f: Sequence[Any], e: Sequence[Any], rows: int | None = None) -> Solution:
-        """The motion under a force f that gives the rows their right side e, all of them or the first ones only."""
+        """Return the motion under a force f with right side e of the rows, of all rows or only of the first ones."""
         steps = len(self.order) if rows is None else self.n + rows
         x = [f[u] if u < self.n else sl.sub(0, e[u - self.n]) for u in self.order[:steps]]
         for j in range(steps):
@@ -88,7 +92,7 @@ class Elimination:
         )
 
     def margins(self) -> list[tuple[Any, Any]]:
-        """Pairs of which the first must be the larger one wherever this elimination may be trusted."""
+        """Return pairs of which the first must be the larger one for the elimination to be well conditioned."""
         signed = [
             (pivot if u < self.n else sl.sub(0, pivot), least)
             for u, pivot, least in zip(self.order, self.pivots, self.smallest, strict=True)
@@ -97,13 +101,13 @@ class Elimination:
 
 
 def eliminate(M: sl.Matrix, A: sl.Matrix, order: Sequence[int]) -> Elimination:
-    """Factor the equations of motion and constraint together, in an order as ``sparse_order`` gives it."""
+    """Factor the equations of motion and constraint together, in an order from ``sparse_order``."""
     n = len(M)
     place = {u: j for j, u in enumerate(order)}
     columns: list[dict[int, Any]] = [{} for _ in order]
     pivots: list[Any] = [M[u][u] if u < n else 0 for u in order]
     reciprocals: list[Any] = []
-    gained: list[Any] = [0] * len(order)  # what a multiplier's pivot got from coordinates, before others took from it
+    gained: list[Any] = [0] * len(order)  # A M⁻¹ Aᵀ of a multiplier's row, before other rows are eliminated from it
     for u, v, entry in _entries(M, A):
         early, late = sorted((place[u], place[v]))
         columns[early][late] = entry
@@ -127,7 +131,7 @@ def eliminate(M: sl.Matrix, A: sl.Matrix, order: Sequence[int]) -> Elimination:
 
 
 def _entries(M: sl.Matrix, A: sl.Matrix) -> list[tuple[int, int, Any]]:
-    """The entries off the diagonal, once each, with the two unknowns they couple."""
+    """Return the entries off the diagonal, once each, with the two unknowns they couple."""
     n = len(M)
     mass = [(i, j, M[i][j]) for i in range(n) for j in range(i)]
     rows = [(n + k, i, sl.sub(0, entry)) for k, row in enumerate(A) for i, entry in enumerate(row)]
@@ -135,11 +139,11 @@ def _entries(M: sl.Matrix, A: sl.Matrix) -> list[tuple[int, int, Any]]:
 
 
 def sparse_order(masses: Pattern, rows: Pattern, classes: Sequence[int]) -> list[int]:
-    """An order of elimination that makes few new entries: always the unknown with fewest neighbours that is free to go.
+    """Return an order of elimination with little fill-in: the minimum-degree order among the admissible unknowns.
 
     masses     for each coordinate the others that M couples it with
-    rows       for each constraint the coordinates it touches; its multiplier waits for them
-    classes    for each constraint a class; where there are several, those of a later one wait for everything else
+    rows       for each constraint its coordinates, after which its multiplier is eliminated
+    classes    for each constraint its class; those of a later class are eliminated after all earlier unknowns
     """
     n = len(masses)
     neighbours = {i: set(own) - {i} for i, own in enumerate(masses)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One system compiled to machine code for one way of integrating it."""
+"""The compiled integrator of one system, for one selection of rows, one drift cure and one kind of steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dalembert.native.tape import OutputLengths, Program
 
 
 class StepBatch(NamedTuple):
-    """Some steps: times (k,), states (k, 2n), how many were rejected, and how it ended (see ``stepper``)."""
+    """Steps with times (k,) and states (k, 2n), the number of rejected steps, and the ending (see ``stepper``)."""
 
     t: Floats
     y: Floats
@@ -31,9 +31,9 @@ class StepBatch(NamedTuple):
 
 
 class NativeEngine:
-    """Integrates by the programs it is given: see ``Parts``; ``account`` comes with how its output is divided.
+    """An integrator made from straight-line programs: see ``Parts``; ``outputs`` is a program and its layout.
 
-    The steps are those of a Runge–Kutta method: adaptive where it estimates its error, else fixed.
+    The steps are those of a Runge–Kutta method: adaptive if it has an error estimate, fixed otherwise.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class NativeEngine:
         return ctypes.CFUNCTYPE(result, *(types[kind] for kind in kinds))(self._code.address(name))
 
     def slope(self, y: Floats, t: float, p: Floats) -> Floats:
-        """ẏ, followed by one if it is to be trusted."""
+        """Return ẏ, followed by one if it is well conditioned."""
         found = np.empty(self.size + 1)
         n = self.n
         found[:n] = y[n:]
@@ -82,7 +82,7 @@ class NativeEngine:
         return found
 
     def agrees(self, y: Floats, t: float, p: Floats) -> bool:
-        """Whether the rows that are left out follow from those in use at a state, and hold there."""
+        """Return whether the rows left out follow from those in use at a state, and are satisfied there."""
         if self._agree is None:
             return True
         found = np.empty(1)
@@ -90,7 +90,7 @@ class NativeEngine:
         return bool(found[0] == 1.0)
 
     def projected(self, y: Floats, t: float, p: Floats) -> Floats:
-        """A state put back on the constraints, if that is done at all."""
+        """Return the projection of a state onto the constraints; without a projection, the state itself."""
         if self._project is None:
             return y
         found = np.empty(self.size)
@@ -100,12 +100,13 @@ class NativeEngine:
     def step_batch(
         self, y: Floats, t: float, end: float, h: float, p: Floats, settings: Floats, room: int
     ) -> tuple[StepBatch, float]:
-        """Up to ``room`` steps from a state, and the step to try next; ``h`` is that to try first, zero to find one.
+        """Take up to ``room`` steps from a state; return them and the step to try next.
 
-        For ``settings`` see ``step_control.settings_of``.
+        ``h`` is the step to try first; if it is zero, it is estimated. For ``settings`` see
+        ``step_control.settings_of``.
         """
-        # in one piece, since an address takes a microsecond to ask for, and of this call alone, since another thread
-        # may be in the same code: t, h, number of rejected steps; state; working memory; times and states of steps
+        # one array, since asking NumPy for an address takes a microsecond; allocated per call, since other threads may
+        # run the same code: t, h, number of rejected steps; state; working memory; times and states of steps
         size = self.size
         first = 3 + size + self.workspace
         memory = np.empty(first + room * (1 + size))
@@ -124,18 +125,18 @@ class NativeEngine:
     def sample(
         self, t0: Floats, y0: Floats, times: Floats, p: Floats, settings: Floats
     ) -> tuple[Floats, dict[str, Floats], Floats]:
-        """States at times reached by one step each from (t0, y0), their account by name, and how far to trust them.
+        """Return states at times reached by one step each from (t0, y0), their outputs by name, and their validity.
 
-        The last is one, zero, or ``step_control.UNRELIABLE``: see ``reached`` there.
+        The validity is one, zero, or ``step_control.UNRELIABLE``: see ``stepper``.
         """
         count, size, lines = len(times), self.size, sum(self.output_lengths)
-        # in one piece as above: how far to trust them, states, what is told of them, working memory
+        # one array as above: validity, states, outputs, working memory
         first, second, last = count, count * (1 + size), count * (1 + size + lines)
         memory = np.empty(last + self.workspace)
-        trusted = memory.ctypes.data
+        address = memory.ctypes.data
         self._sample(
             *(count, t0.ctypes.data, y0.ctypes.data, times.ctypes.data, p.ctypes.data, settings.ctypes.data),
-            *(trusted + 8 * first, trusted + 8 * second, trusted, trusted + 8 * last),
+            *(address + 8 * first, address + 8 * second, address, address + 8 * last),
         )
         states, outputs = memory[first:second].reshape(count, size), memory[second:last].reshape(count, lines)
         return states, {name: outputs[:, place] for name, place in self._places.items()}, memory[:count]

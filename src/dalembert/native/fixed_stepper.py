@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Steps of one length as machine code, each followed by a projection."""
+"""The compiled integrator with fixed steps, each followed by a projection."""
 
 from __future__ import annotations
 
@@ -10,31 +10,43 @@ from llvmlite import ir
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
 from dalembert.native.integrator_parts import Parts, arrive, evaluate
 from dalembert.native.step_control import FIXED_ABRUPT, FIXED_ROUNDING, blend
-from dalembert.native.stepper import DECLINED, FINISHED, INTEGRATE, MORE, Stepper, ending, keep_step
+from dalembert.native.stepper import (
+    FINISHED,
+    HAND_OVER,
+    INTEGRATE,
+    LAST_STEP_SLACK,
+    MORE,
+    Stepper,
+    ending,
+    keep_step,
+)
 from dalembert.native.writer import LONG, Writer
 
 
 def write_fixed_stepper(module: ir.Module, parts: Parts) -> Stepper:
-    """Add ``integrate`` and ``reached`` to a module, with the arguments of those of adaptive steps."""
+    """Add ``integrate`` and ``reached`` to a module, with the same arguments as for adaptive steps."""
     step = write_fixed_step(module, parts)
     return Stepper(_write_integrate(module, parts, step), _write_reached(module, parts, step))
 
 
 def write_fixed_step(module: ir.Module, parts: Parts) -> ir.Function:
-    """fixed_step(y, t, h, p, work): y after one step, on the constraints; returns one if it is well conditioned."""
+    """Write fixed_step(y, t, h, p, work), which replaces y by the projected state after one step.
+
+    It returns one if all stages are well conditioned and the projection is small, else zero.
+    """
     w = Writer(module, "fixed_step", (POINTER, DOUBLE, DOUBLE, POINTER, POINTER), DOUBLE)
     y, t, h, p, work = w.function.args
     slopes, stage, y1 = (element(w.b, work, k * parts.stride) for k in (0, parts.stages, parts.stages + 1))
-    sure = number(1.0)
+    valid = number(1.0)
     if parts.agree is not None:
         w.b.call(parts.agree, [y, t, p, stage])
-        sure = load(w.b, stage, 0)
+        valid = load(w.b, stage, 0)
     advance = _accumulate if parts.tableau.is_chain else _combine
-    sure = advance(w, parts, sure, (y, t, h, p), (slopes, stage, y1))
+    valid = advance(w, parts, valid, (y, t, h, p), (slopes, stage, y1))
     later = w.b.fadd(t, h)
     if parts.project is None:
         arrive(w, parts, y, y1, later, p)
-        w.b.ret(sure)
+        w.b.ret(valid)
         return w.function
     w.b.call(parts.project, [y1, later, p, stage])
     moved, step, size = (w.variable(DOUBLE, number(0.0)) for _ in range(3))
@@ -46,25 +58,28 @@ def write_fixed_step(module: ir.Module, parts: Parts) -> ir.Function:
     near = w.b.fcmp_ordered("<=", w.get(moved), most)
     for i in w.each(parts.size):
         store(w.b, load(w.b, stage, i), y, i)
-    w.b.ret(w.b.select(near, sure, number(0.0)))
+    w.b.ret(w.b.select(near, valid, number(0.0)))
     return w.function
 
 
-def _accumulate(w: Writer, parts: Parts, sure: Any, given: Any, memory: Any) -> Any:
-    """y1 by a method whose stages depend on the one before alone: one slope is kept, which a GPU holds in registers."""
-    (y, t, h, p), (slope, stage, y1) = given, memory
+def _accumulate(w: Writer, parts: Parts, valid: Any, inputs: Any, memory: Any) -> Any:
+    """Compute y1 by a method whose stages depend only on the previous one, and return the validity.
+
+    Only one slope is kept, which a GPU can hold in registers.
+    """
+    (y, t, h, p), (slope, stage, y1) = inputs, memory
     for s, node in enumerate(parts.tableau.nodes):
         if s:
             _move(w, parts, y, w.b.fmul(number(parts.tableau.stages[s][s - 1]), h), slope, stage)
         evaluate(w, parts, stage if s else y, w.b.fadd(t, w.b.fmul(number(node), h)), p, slope)
-        sure = w.intrinsic("minnum", sure, load(w.b, slope, parts.size))
+        valid = w.intrinsic("minnum", valid, load(w.b, slope, parts.size))
         _move(w, parts, y1 if s else y, w.b.fmul(number(parts.tableau.result.get(s, 0.0)), h), slope, y1)
-    return sure
+    return valid
 
 
-def _combine(w: Writer, parts: Parts, sure: Any, given: Any, memory: Any) -> Any:
-    """y1 by any explicit method: all slopes are kept."""
-    (y, t, h, p), (slopes, stage, y1) = given, memory
+def _combine(w: Writer, parts: Parts, valid: Any, inputs: Any, memory: Any) -> Any:
+    """Compute y1 by any explicit method, keeping all slopes, and return the validity."""
+    (y, t, h, p), (slopes, stage, y1) = inputs, memory
 
     def combination(factors: Any, to: Any) -> None:
         for i in w.each(parts.size):
@@ -74,20 +89,20 @@ def _combine(w: Writer, parts: Parts, sure: Any, given: Any, memory: Any) -> Any
         slope = element(w.b, slopes, s * parts.stride)
         combination(parts.tableau.stages[s], stage)
         evaluate(w, parts, stage, w.b.fadd(t, w.b.fmul(number(node), h)), p, slope)
-        sure = w.intrinsic("minnum", sure, load(w.b, slope, parts.size))
+        valid = w.intrinsic("minnum", valid, load(w.b, slope, parts.size))
     combination(parts.tableau.result, y1)
-    return sure
+    return valid
 
 
 def _move(w: Writer, parts: Parts, y: Any, h: Any, slope: Any, to: Any) -> None:
-    """y + h slope."""
+    """Store y + h · slope."""
     for i in w.each(parts.size):
         moved = w.b.fmul(h, load(w.b, slope, i), flags=("contract",))
         store(w.b, w.b.fadd(load(w.b, y, i), moved, flags=("contract",)), to, i)
 
 
 def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Function:
-    """integrate(…) -> as that of adaptive steps; h[0] is the length of all steps, of which the last may be shorter."""
+    """Write integrate(…) as for adaptive steps; h[0] is the length of all steps, of which the last may be shorter."""
     w = Writer(module, "integrate", INTEGRATE, LONG)
     y, t, end, h, p, _, room, times, states, _, work = w.function.args
     taken = w.variable(LONG, ir.Constant(LONG, 0))
@@ -96,15 +111,14 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> ir.F
     with w.forever():
         now = load(w.b, t, 0)
         left = w.b.fsub(end, now)
-        # a hair more, so that a span of a whole number of steps gets no further one by rounding
-        last = w.b.fcmp_ordered(">=", w.b.fmul(wanted, number(1 + 1e-9)), left)
+        last = w.b.fcmp_ordered(">=", w.b.fmul(wanted, number(1 + LAST_STEP_SLACK)), left)
         for i in w.each(parts.size):
             store(w.b, load(w.b, y, i), before, i)
-        sure = w.b.call(step, [y, now, w.b.select(last, left, wanted), p, work])
-        with w.b.if_then(w.b.fcmp_unordered("<", sure, number(0.5)), likely=False):
+        valid = w.b.call(step, [y, now, w.b.select(last, left, wanted), p, work])
+        with w.b.if_then(w.b.fcmp_unordered("<", valid, number(0.5)), likely=False):
             for i in w.each(parts.size):
                 store(w.b, load(w.b, before, i), y, i)
-            w.b.ret(ending(w, taken, DECLINED))
+            w.b.ret(ending(w, taken, HAND_OVER))
         reached = w.b.select(last, end, w.b.fadd(now, wanted))
         store(w.b, reached, t, 0)
         keep_step(w, parts, y, reached, times, states, taken)
@@ -116,9 +130,10 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> ir.F
 
 
 def _write_reached(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Function:
-    """reached(y0, t0, time, p, settings, y, work): the state at a time, by one step.
+    """Write reached(y0, t0, time, p, settings, y, work): y is the state at a time, by one step from (t0, y0).
 
-    Returns whether it is well conditioned. Fixed steps have no error estimate: outputs are as accurate as steps.
+    It returns one if the state is well conditioned, else zero. Fixed steps have no error estimate: outputs are as
+    accurate as steps.
     """
     w = Writer(module, "reached", (POINTER, DOUBLE, DOUBLE, *[POINTER] * 4), DOUBLE)
     start, now, time, p, _, state, work = w.function.args

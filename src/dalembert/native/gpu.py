@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many motions on a GPU."""
+"""Integration of ensemble members on a GPU."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.native.cuda import gpu_device
-from dalembert.native.member_kernel import Moving
+from dalembert.native.member_kernel import MemberPrograms
 from dalembert.native.ptx import ptx_of
 from dalembert.native.tableau import Tableau
 
 BLOCK = 128
-"""Threads that are started together."""
+"""Threads per block."""
 
 
 class GpuMotionBatch:
-    """As ``many.MotionBatch``, with a thread for each member."""
+    """The counterpart of ``batch.MotionBatch`` on a GPU, with one thread per ensemble member."""
 
-    def __init__(self, moving: Moving, tableau: Tableau):
-        self.size = 2 * moving.n
+    def __init__(self, programs: MemberPrograms, tableau: Tableau):
+        self.size = 2 * programs.n
         self.device = gpu_device()
         self.device.use()
-        self._kernel = self.device.loaded(ptx_of(moving, tableau), "members")
-        self.seconds = 0.0  # of the last kernel alone
+        self._kernel = self.device.load_kernel(ptx_of(programs, tableau), "members")
+        self.seconds = 0.0  # run time of the last kernel, without copies
 
     def __call__(
         self, y: Floats, p: Floats, times: Floats, settings: Floats, room: int, *, every: bool
     ) -> tuple[Floats, Floats]:
-        """States (N, T, 2n) of members with states y (2n, N) and parameters p (k, N), and how each motion ended."""
+        """Return states (N, T, 2n) of members with states y (2n, N) and parameters p (k, N), and their endings."""
         kept, count = len(times) if every else 1, y.shape[1]
-        given = (np.ascontiguousarray(y), np.ascontiguousarray(p), times, settings)
+        inputs = (np.ascontiguousarray(y), np.ascontiguousarray(p), times, settings)
         states, endings = np.empty((kept, self.size, count)), np.empty(count)
         self.device.use()
-        with self.device.memory(*(array.size for array in (*given, states, endings))) as places:
-            for array, place in zip(given, places, strict=False):
+        with self.device.memory(*(array.size for array in (*inputs, states, endings))) as places:
+            for array, place in zip(inputs, places, strict=False):
                 self.device.put(array, place)
             start, own, moments, numbers, out, ended = places
             whole = [ctypes.c_int64(x) for x in (count, len(times), int(every), room)]

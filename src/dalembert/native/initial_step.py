@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How steps begin, as machine code: the first one by the size of two derivatives, after Hairer, Nørsett and Wanner."""
+"""Compiled estimate of the first step, from the sizes of two derivatives.
+
+The algorithm and its constants are those of Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I,
+section II.4.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +18,39 @@ from dalembert.native.stepper import INTEGRATE, Stepper
 from dalembert.native.writer import LONG, Writer
 
 SHORT = 1e-6
-"""Where nothing is known."""
+"""First step if the state or its derivative gives no time scale."""
+
+LEAST_SIZE = 1e-5
+"""Least size of the state and of its derivative, in tolerances, whose ratio is a time scale."""
+
+LEAST_DERIVATIVE = 1e-15
+"""Derivatives below this size, in tolerances, count as zero: their eighth root would be an arbitrary step."""
 
 
 def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
-    """first_step(y, t, end, p, settings, work): the length of a step to try first."""
+    """Write first_step(y, t, end, p, settings, work), which returns the length of the first step to try."""
     P, D = POINTER, DOUBLE
     w = Writer(module, "first_step", (P, D, D, P, P, P), D)
     y, t, end, p, settings, work = w.function.args
-    slope, moved, bent = (element(w.b, work, k * parts.stride) for k in range(3))
+    slope, moved, next_slope = (element(w.b, work, k * parts.stride) for k in range(3))
     left = w.b.fsub(end, t)
     evaluate(w, parts, y, t, p, slope)
     size = _rms(w, parts, y, settings, lambda i: load(w.b, y, i))
     speed = _rms(w, parts, y, settings, lambda i: load(w.b, slope, i))
     with w.b.if_then(_unknown(w, speed)):
         w.b.ret(w.intrinsic("minnum", number(SHORT), left))
-    known = w.b.and_(*(w.b.fcmp_ordered(">", x, number(1e-5)) for x in (size, speed)))
+    known = w.b.and_(*(w.b.fcmp_ordered(">", x, number(LEAST_SIZE)) for x in (size, speed)))
     rough = w.b.select(known, w.b.fdiv(w.b.fmul(number(0.01), size), speed), number(SHORT))
+    # an explicit Euler step estimates the second derivative
     trial = w.intrinsic("minnum", rough, left)
     for i in w.each(parts.size):
         store(w.b, w.b.fadd(load(w.b, y, i), w.b.fmul(trial, load(w.b, slope, i))), moved, i)
-    evaluate(w, parts, moved, w.b.fadd(t, trial), p, bent)
-    change = _rms(w, parts, y, settings, lambda i: w.b.fsub(load(w.b, bent, i), load(w.b, slope, i)))
+    evaluate(w, parts, moved, w.b.fadd(t, trial), p, next_slope)
+    change = _rms(w, parts, y, settings, lambda i: w.b.fsub(load(w.b, next_slope, i), load(w.b, slope, i)))
     steepest = w.intrinsic("maxnum", speed, w.b.fdiv(change, trial))
     with w.b.if_then(_unknown(w, w.b.fadd(steepest, change))):
         w.b.ret(trial)
-    steep = w.b.fcmp_ordered(">", steepest, number(1e-15))
+    steep = w.b.fcmp_ordered(">", steepest, number(LEAST_DERIVATIVE))
     root = root_of_order(w, parts, w.b.fdiv(number(0.01), steepest))
     flat = w.intrinsic("maxnum", number(SHORT), w.b.fmul(number(1e-3), trial))
     guess = w.intrinsic("minnum", w.b.select(steep, root, flat), w.b.fmul(number(100), trial))
@@ -48,7 +59,7 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
 
 
 def write_step_batch(module: ir.Module, parts: Parts, stepper: Stepper) -> None:
-    """stretch(…) -> as ``integrate``, of which it has the arguments; a step of zero stands for one to be found."""
+    """Write step_batch(…), which is ``integrate`` preceded by an estimate of the first step if h[0] is zero."""
     w = Writer(module, "step_batch", INTEGRATE, LONG)
     y, t, end, h, p, settings, *_, work = w.function.args
     first_step = write_first_step(module, parts)
@@ -58,12 +69,12 @@ def write_step_batch(module: ir.Module, parts: Parts, stepper: Stepper) -> None:
 
 
 def _unknown(w: Writer, x: Any) -> Any:
-    """Whether x is infinite or no number."""
+    """Return whether x is infinite or NaN."""
     return w.b.fcmp_unordered(">=", w.intrinsic("fabs", x), number(float("inf")))
 
 
 def _rms(w: Writer, parts: Parts, y: Any, settings: Any, of: Any) -> Any:
-    """The root of the mean square of components over what errors they may have."""
+    """Return the root mean square of components relative to their tolerances."""
     total = w.variable(DOUBLE, number(0.0))
     for i in w.each(parts.size):
         share = w.b.fdiv(of(i), allowed(w, settings, i, w.intrinsic("fabs", load(w.b, y, i))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The straight-line functions that an integrator is made of."""
+"""The straight-line functions of a compiled integrator, and the code that calls them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ from dalembert.native.writer import LONG, Writer
 
 @dataclass(frozen=True)
 class Parts:
-    """The functions that a stepper is made of, and its method; ``project`` and ``agree`` may be missing."""
+    """The functions of a compiled integrator and its Runge–Kutta method.
+
+    accelerate    the acceleration, and whether it is well conditioned
+    project       the projection onto the constraints, or None
+    agree         whether the rows left out follow from those in use, or None if all rows are in use
+    """
 
     n: int
     tableau: Tableau
@@ -30,7 +35,7 @@ class Parts:
 
     @property
     def stride(self) -> int:
-        """Doubles per stage: (q̇, q̈), and whether to trust them."""
+        """Doubles per stage: (q̇, q̈), and whether they are well conditioned."""
         return self.size + 1
 
     @property
@@ -39,14 +44,14 @@ class Parts:
 
     @property
     def workspace(self) -> int:
-        """Doubles of working memory: the stages, the state of a stage, the new state, one more."""
+        """Doubles of working memory: the stages, the state of a stage, the new state, and one more state or flag."""
         return (self.stages + 3) * self.stride
 
 
 def write_parts(
     module: ir.Module, n: int, tableau: Tableau, accelerate: Program, project: Program | None, agree: Program | None
 ) -> Parts:
-    """Programs as functions of a module."""
+    """Add the programs to a module as functions."""
 
     def written(name: str, program: Program | None) -> ir.Function | None:
         return None if program is None else write_program(module, name, program, hot=True)
@@ -61,14 +66,14 @@ def write_parts(
 
 
 def evaluate(w: Writer, parts: Parts, y: Any, t: Any, p: Any, k: Any) -> None:
-    """k = (q̇, q̈, trusted) at a state."""
+    """Store k = (q̇, q̈, whether they are well conditioned) at a state."""
     for i in w.each(parts.n):
         store(w.b, load(w.b, y, w.b.add(i, ir.Constant(LONG, parts.n))), k, i)
     w.b.call(parts.accelerate, [y, t, p, element(w.b, k, parts.n)])
 
 
 def arrive(w: Writer, parts: Parts, y: Any, y1: Any, t: Any, p: Any) -> None:
-    """y becomes y1, on the constraints."""
+    """Store y1 in y, projected onto the constraints if there is a projection."""
     if parts.project is not None:
         w.b.call(parts.project, [y1, t, p, y])
         return

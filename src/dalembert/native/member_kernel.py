@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One member of many on its way through all times, as machine code of a processor or of a GPU.
+"""The compiled integration of one ensemble member through all times, for a processor or a GPU.
 
-A member's numbers lie ``apart`` from one another: next to each other on a processor; on a GPU as far apart as
-there are members, so that neighbouring threads read neighbouring places.
+The numbers of a member have the stride ``apart``. On a processor it is one; on a GPU it is the number of members, so
+that neighbouring threads read neighbouring addresses.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dalembert.native.fixed_stepper import write_fixed_step
 from dalembert.native.initial_step import write_first_step
 from dalembert.native.integrator_parts import Parts, evaluate, write_parts
 from dalembert.native.step_control import ATOL
-from dalembert.native.stepper import DECLINED, FINISHED, MORE, write_stepper
+from dalembert.native.stepper import FINISHED, HAND_OVER, MORE, write_stepper
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import Program
 from dalembert.native.writer import LONG, Writer, whole
@@ -24,18 +24,23 @@ from dalembert.native.writer import LONG, Writer, whole
 MEMBER = (POINTER, POINTER, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG)
 """Arguments of ``member``: y, p, apart, times, outputs, every, out, settings, room.
 
-States at ``outputs`` times go to ``out``, all of them if ``every`` is one, only the last if it is zero. ``settings``
-are those of ``step_control.settings_of`` and one more, which is one if absolute tolerances are to be multiplied by the
-scales of the member's start; or the one step if all are equal. ``room`` is the largest number of steps.
+States at ``outputs`` times go to ``out``: all of them if ``every`` is one, only the last if it is zero. For adaptive
+steps ``settings`` are those of ``step_control.settings_of`` and one more number, which is one if absolute tolerances
+are multiplied by the scales of the member's start; for fixed steps they are the length of the step. ``room`` is the
+largest number of steps.
 """
 
+WHOLE_STEPS_SLACK = 1e-12
+"""The number of steps in a span is rounded up after it is reduced by this fraction: rounding of the quotient must not
+add a step to a whole number of them."""
 
-class Moving(NamedTuple):
-    """The programs that move a member with n coordinates and some parameters; see ``Parts``.
 
-    start       first of its outputs: one if a motion may start at a state, else zero
-    sliding     for each contact that can stick its sliding velocity, and how that changes; None without any
-    contacts    how many components each of these velocities has
+class MemberPrograms(NamedTuple):
+    """The programs that integrate a member with n coordinates and some parameters; see ``Parts``.
+
+    start       its first output is one if a motion may start at a state, else zero
+    sliding     the sliding velocity of each contact that can stick, and its time derivative; None without such contacts
+    contacts    the number of components of each of these velocities
     """
 
     n: int
@@ -48,19 +53,19 @@ class Moving(NamedTuple):
     contacts: tuple[int, ...] = ()
 
 
-def write_member(module: ir.Module, moving: Moving, tableau: Tableau) -> ir.Function:
-    """member(…) -> how it ended, as a double: with steps of one length, or adaptive ones."""
-    parts = write_parts(module, moving.n, tableau, moving.accelerate, moving.project, moving.agree)
-    start = write_program(module, "start", moving.start, hot=True)
-    member = _MemberWriter(module, parts, moving.parameters, start)
-    if moving.sliding is not None:
-        member.sliding = write_program(module, "sliding", moving.sliding, hot=True)
-        member.contacts = moving.contacts
-    return member.with_own_steps() if tableau.is_adaptive else member.with_equal_steps()
+def write_member(module: ir.Module, programs: MemberPrograms, tableau: Tableau) -> ir.Function:
+    """Write member(…) with the steps of a method, fixed or adaptive; it returns how the motion ended, as a double."""
+    parts = write_parts(module, programs.n, tableau, programs.accelerate, programs.project, programs.agree)
+    start = write_program(module, "start", programs.start, hot=True)
+    member = _MemberWriter(module, parts, programs.parameters, start)
+    if programs.sliding is not None:
+        member.sliding = write_program(module, "sliding", programs.sliding, hot=True)
+        member.contacts = programs.contacts
+    return member.write_adaptive() if tableau.is_adaptive else member.write_fixed()
 
 
 class _MemberWriter:
-    """``member`` in the making."""
+    """Writes the function ``member``."""
 
     def __init__(self, module: ir.Module, parts: Parts, parameters: int, start: ir.Function):
         self.module, self.parts, self.start, self.parameters = module, parts, start, parameters
@@ -68,43 +73,45 @@ class _MemberWriter:
         self.contacts: tuple[int, ...] = ()
 
     def _begin(self) -> None:
-        """Copy the member's numbers to where they are at hand, and leave at once if the start is unsound."""
+        """Copy the member's numbers to local memory, and return at once if the start is invalid."""
         self.w = w = Writer(self.module, "member", MEMBER, DOUBLE)
         y, p, self.apart, self.times, self.outputs, self.every, self.out, self.settings, self.room = w.function.args
         self.state, self.p = w.array(self.parts.size), w.array(self.parameters)
         self.work = w.array(self.parts.workspace)
-        for given, own, count in ((y, self.state, self.parts.size), (p, self.p, self.parameters)):
+        for source, own, count in ((y, self.state, self.parts.size), (p, self.p, self.parameters)):
             for i in w.each(count):
-                store(w.b, load(w.b, given, w.b.mul(i, self.apart)), own, i)
+                store(w.b, load(w.b, source, w.b.mul(i, self.apart)), own, i)
         self.clock = w.variable(DOUBLE, load(w.b, self.times, 0))
         w.b.call(self.start, [self.state, w.get(self.clock), self.p, self.work])
-        self._leave_unless(load(w.b, self.work, 0))
+        self._hand_over_unless(load(w.b, self.work, 0))
 
-    def _leave_unless(self, flag: Any) -> None:
+    def _hand_over_unless(self, flag: Any) -> None:
         with self.w.b.if_then(self.w.b.fcmp_unordered("<", flag, number(0.5)), likely=False):
-            self.w.b.ret(number(float(DECLINED)))
+            self.w.b.ret(number(float(HAND_OVER)))
 
-    def _leave_unless_trusted(self, time: Any) -> None:
-        """The same where the state at a time has no sound acceleration."""
+    def _hand_over_unless_valid(self, time: Any) -> None:
+        """Hand over if the acceleration at a time is not well conditioned, or the rows left out disagree."""
         w, parts = self.w, self.parts
         evaluate(w, parts, self.state, time, self.p, self.work)
-        self._leave_unless(load(w.b, self.work, parts.size))
+        self._hand_over_unless(load(w.b, self.work, parts.size))
         if parts.agree is not None:
             w.b.call(parts.agree, [self.state, time, self.p, self.work])
-            self._leave_unless(load(w.b, self.work, 0))
+            self._hand_over_unless(load(w.b, self.work, 0))
 
-    def _leave_if_out_of(self, room: Any, taken: Any) -> None:
+    def _count_step(self, room: Any, taken: Any) -> None:
+        """Count a step, and return if there is no room for it."""
         w = self.w
         with w.b.if_then(w.b.icmp_signed(">=", w.get(taken, LONG), room), likely=False):
             w.b.ret(number(float(MORE)))
         w.b.store(w.b.add(w.get(taken, LONG), whole(1)), taken)
 
-    def _leave_if_turned(self, before: Any, then: Any, now: Any, *, controlled: bool) -> None:
-        """Leave if a contact may have come to rest, or turned round, in the step that began with a state.
+    def _hand_over_if_turned(self, before: Any, then: Any, now: Any, *, controlled: bool) -> None:
+        """Hand over if a contact may have come to rest or reversed in the step from the state ``before``.
 
-        Its velocity is nearly the cubic that its values and slopes at both ends give. That lies among its four control
-        points: they must all point the way the contact slid before. Where no error estimate sees friction jump within
-        a step, nor may it come to rest as it slows down at first.
+        The sliding velocity is nearly the cubic with its values and derivatives at both ends. The cubic lies in the
+        convex hull of its four Bézier control points, which must all point in the direction of sliding at the start.
+        A step that is not ``controlled`` by an error estimate does not notice a jump of friction inside it; there the
+        velocity extrapolated linearly to the end of the step must keep its direction as well.
         """
         if self.sliding is None:
             return
@@ -124,21 +131,21 @@ class _MemberWriter:
             place += 2 * count
             for x in along:
                 with w.b.if_then(w.b.fcmp_unordered("<=", x, number(0.0)), likely=False):
-                    w.b.ret(number(float(DECLINED)))
+                    w.b.ret(number(float(HAND_OVER)))
 
     def _put(self, state: Any, i: Any) -> None:
-        """A state as the output of number i; leave if it is not of finite numbers."""
+        """Store a state as output i, and hand over if it is not finite."""
         w = self.w
         place, nothing = w.b.mul(w.b.mul(i, self.every), whole(self.parts.size)), w.variable(DOUBLE, number(0.0))
         for j in w.each(self.parts.size):
             x = load(w.b, state, j)
             store(w.b, x, self.out, w.b.mul(w.b.add(place, j), self.apart))
-            w.b.store(w.b.fadd(w.get(nothing), w.b.fsub(x, x)), nothing)
+            w.b.store(w.b.fadd(w.get(nothing), w.b.fsub(x, x)), nothing)  # x − x is NaN unless x is finite
         with w.b.if_then(w.b.fcmp_unordered("!=", w.get(nothing), number(0.0)), likely=False):
-            w.b.ret(number(float(DECLINED)))
+            w.b.ret(number(float(HAND_OVER)))
 
-    def with_own_steps(self) -> ir.Function:
-        """Adaptive steps; each output by a full step of its own from the last step before it, as in a single motion."""
+    def write_adaptive(self) -> ir.Function:
+        """Write adaptive steps; each output is one full step from the last step before it, as in a single run."""
         stepper, first_step = write_stepper(self.module, self.parts), write_first_step(self.module, self.parts)
         self._begin()
         w, size = self.w, self.parts.size
@@ -153,27 +160,28 @@ class _MemberWriter:
         for i in w.each(self.outputs):
             time = load(w.b, self.times, i)
             with w.during(lambda time=time: w.b.and_(self._going_on(ending), self._not_after(time))):
-                self._leave_if_out_of(self.room, taken)
+                self._count_step(self.room, taken)
                 for j in w.each(size):
                     store(w.b, load(w.b, self.state, j), before, j)
                 w.b.store(w.get(self.clock), then)
-                given = [self.state, self.clock, end, step, self.p, settings, whole(1)]
-                code = w.b.call(stepper.integrate, [*given, kept, reached, rejected, self.work])
+                arguments = [self.state, self.clock, end, step, self.p, settings, whole(1)]
+                code = w.b.call(stepper.integrate, [*arguments, kept, reached, rejected, self.work])
                 w.b.store(w.b.srem(code, whole(3)), ending)
-                self._leave_if_turned(before, w.get(then), w.get(self.clock), controlled=True)
-            with w.b.if_then(w.b.icmp_signed("==", w.get(ending, LONG), whole(DECLINED)), likely=False):
-                w.b.ret(number(float(DECLINED)))
+                self._hand_over_if_turned(before, w.get(then), w.get(self.clock), controlled=True)
+            with w.b.if_then(w.b.icmp_signed("==", w.get(ending, LONG), whole(HAND_OVER)), likely=False):
+                w.b.ret(number(float(HAND_OVER)))
             here = self._not_after(time)
-            for j in w.each(size):  # values, not places: those could not be held in registers
+            for j in w.each(size):  # select values, not addresses: arrays behind a selected address need memory
                 store(w.b, w.b.select(here, load(w.b, self.state, j), load(w.b, before, j)), origin, j)
             start = w.b.select(here, w.get(self.clock), w.get(then))
-            self._leave_unless(w.b.call(stepper.reached, [origin, start, time, self.p, settings, reached, self.work]))
+            valid = w.b.call(stepper.reached, [origin, start, time, self.p, settings, reached, self.work])
+            self._hand_over_unless(valid)
             self._put(reached, i)
         w.b.ret(number(float(FINISHED)))
         return w.function
 
     def _own_settings(self) -> Any:
-        """The settings of this member; the scales of its start are in the working memory."""
+        """Return the settings of this member; the scales of its start are in the working memory."""
         w, size = self.w, self.parts.size
         own, scaled = w.array(ATOL + size), load(w.b, self.settings, ATOL + size)
         for i in range(ATOL):
@@ -191,8 +199,8 @@ class _MemberWriter:
     def _not_after(self, time: Any) -> Any:
         return self.w.b.fcmp_ordered("<=", self.w.get(self.clock), time)
 
-    def with_equal_steps(self) -> ir.Function:
-        """The span between two outputs in equal steps, no longer than asked for."""
+    def write_fixed(self) -> ir.Function:
+        """Write fixed steps: each span between two outputs is divided equally, into steps of at most the length set."""
         fixed_step = write_fixed_step(self.module, self.parts)
         self._begin()
         w, wanted = self.w, load(self.w.b, self.settings, 0)
@@ -201,20 +209,19 @@ class _MemberWriter:
         for i in w.each(w.b.sub(self.outputs, whole(1))):
             start, end = load(w.b, self.times, i), load(w.b, self.times, w.b.add(i, whole(1)))
             span = w.b.fsub(end, start)
-            # a hair less, so that a span of a whole number of steps gets no further one by rounding
-            count = w.intrinsic("ceil", w.b.fmul(w.b.fdiv(span, wanted), number(1 - 1e-12)))
+            count = w.intrinsic("ceil", w.b.fmul(w.b.fdiv(span, wanted), number(1 - WHOLE_STEPS_SLACK)))
             with w.b.if_then(w.b.fcmp_unordered(">", count, w.b.sitofp(self.room, DOUBLE)), likely=False):
                 w.b.ret(number(float(MORE)))
             h = w.b.fdiv(span, count)
             for j in w.each(w.b.fptosi(count, LONG)):
-                self._leave_if_out_of(self.room, taken)
+                self._count_step(self.room, taken)
                 now = w.b.fadd(start, w.b.fmul(w.b.sitofp(j, DOUBLE), h))
                 if self.sliding is not None:
                     for k in w.each(self.parts.size):
                         store(w.b, load(w.b, self.state, k), before, k)
-                self._leave_unless(w.b.call(fixed_step, [self.state, now, h, self.p, self.work]))
-                self._leave_if_turned(before, now, w.b.fadd(now, h), controlled=False)
-            self._leave_unless_trusted(end)
+                self._hand_over_unless(w.b.call(fixed_step, [self.state, now, h, self.p, self.work]))
+                self._hand_over_if_turned(before, now, w.b.fadd(now, h), controlled=False)
+            self._hand_over_unless_valid(end)
             self._put(self.state, w.b.add(i, whole(1)))
         w.b.ret(number(float(FINISHED)))
         return w.function

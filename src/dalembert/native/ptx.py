@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The same code for NVIDIA's GPUs: a thread for each member, the whole way through time in one kernel."""
+"""The kernel for NVIDIA's GPUs as PTX: one thread integrates one ensemble member through all times."""
 
 from __future__ import annotations
 
@@ -15,26 +15,29 @@ from llvmlite import ir
 
 from dalembert.errors import InputError
 from dalembert.native.assembly import POINTER, element, optimised, store
-from dalembert.native.member_kernel import Moving, write_member
+from dalembert.native.member_kernel import MemberPrograms, write_member
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import LIBRARY
 from dalembert.native.writer import LONG, Unrolled, Writer
 
 OLDEST = "sm_75"
-"""The oldest cards served: the driver translates for the one it finds, new ones included."""
+"""The oldest supported architecture; the driver translates the kernel for newer GPUs."""
 
 KERNEL = (LONG, POINTER, POINTER, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
-"""Arguments of ``members``: count, y, p, times, outputs, every, out, settings, room, endings; see ``march.MEMBER``."""
+"""Arguments of ``members``: count, y, p, times, outputs, every, out, settings, room, endings.
+
+See ``member_kernel.MEMBER``.
+"""
 
 SMALL = 6400
-"""Lines of machine code, all copies of them, up to which a function is written into its callers: its numbers are then
-in registers, and the driver takes no longer than some seconds to translate it."""
+"""Largest number of instructions, over all copies, up to which a function is inlined: its values are then held in
+registers, and the driver translates the kernel within seconds."""
 
 
-def ptx_of(moving: Moving, tableau: Tableau) -> str:
-    """The kernel ``members`` in the language of NVIDIA's driver."""
+def ptx_of(programs: MemberPrograms, tableau: Tableau) -> str:
+    """Return the kernel ``members`` as PTX."""
     module = Unrolled()
-    _write_kernel(module, write_member(module, moving, tableau))
+    _write_kernel(module, write_member(module, programs, tableau))
     _inline(module)
     machine = _machine()
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
@@ -47,7 +50,7 @@ def ptx_of(moving: Moving, tableau: Tableau) -> str:
         parsed.link_in(llvm.parse_bitcode(_library(functions).read_bytes()))
     for function in parsed.functions:
         if not function.is_declaration and function.name != "members":
-            function.linkage = "internal"  # what nobody calls is left out
+            function.linkage = "internal"  # lets LLVM drop functions without callers
     return machine.emit_assembly(optimised(parsed, machine, speed=3))
 
 
@@ -70,7 +73,7 @@ def _register(module: ir.Module, w: Writer, name: str) -> Any:
 
 
 def _inline(module: ir.Module) -> None:
-    """Functions are written into their callers as long as they are small."""
+    """Mark small functions for inlining into their callers."""
     lines = {f.name: [line for block in f.blocks for line in block.instructions] for f in module.functions}
     calls = Counter(line.callee.name for own in lines.values() for line in own if isinstance(line, ir.CallInstr))
     for function in module.functions:
@@ -92,7 +95,7 @@ def _machine() -> Any:
 
 
 def _library(functions: list[str]) -> Path:
-    """NVIDIA's library of functions for its cards, which comes with CUDA and with JAX for CUDA."""
+    """Return the path of NVIDIA's ``libdevice``, which comes with CUDA and with JAX for CUDA."""
     roots = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if name in os.environ]
     roots += sorted(Path("/usr/local").glob("cuda*")) + [
         folder for path in map(Path, sys.path) for folder in sorted((path / "nvidia").glob("*"))
@@ -101,6 +104,6 @@ def _library(functions: list[str]) -> Path:
         for file in sorted((root / "nvvm" / "libdevice").glob("libdevice*.bc")):
             return file
     raise InputError(
-        f"a GPU must have NVIDIA's `libdevice` for {', '.join(functions)}; it was not found. Install CUDA or "
-        f'`pip install "jax[cuda13]"`, or set CUDA_HOME to where CUDA is.'
+        f"NVIDIA's `libdevice` must be installed to compute {', '.join(functions)} on a GPU; it was not found. "
+        f'Install CUDA or `pip install "jax[cuda13]"`, or set CUDA_HOME to the folder of CUDA.'
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runge and Kutta's classical method of order 4, for fixed steps."""
+"""Coefficients of the classical Runge–Kutta method of order 4, for fixed steps."""
 
 from dalembert.native.tableau import Tableau
 

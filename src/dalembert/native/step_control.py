@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Step control as machine code: the estimated error of a step, and the distance that a projection moved the state."""
+"""Compiled step control: the estimated error of a step, and the distance by which projection moves the state."""
 
 from __future__ import annotations
 
@@ -16,35 +16,37 @@ from dalembert.native.writer import LONG, Writer
 
 ABRUPT = 1e3
 """A step is rejected if its projection moves the state by more than this multiple of the tolerance. Truncation errors
-leave the state within a few tolerances of the constraints; what moves it farther is a jump of a constraint."""
+leave the state within a few tolerances of the constraints; a larger distance shows a jump of a constraint."""
 
 FIXED_ABRUPT, FIXED_ROUNDING = 0.25, 1e-12
-"""A fixed step is refused if its projection moves the state, in squares, by more than these parts of what the step
-changed and of the state itself."""
+"""A fixed step is refused if the squared distance of its projection exceeds these fractions of the squared step and of
+the squared state: half of the step, and the rounding of a state that does not move."""
 
 INACCURATE = 10.0
 """An output is not accepted if its error estimate exceeds the tolerance by this factor. It is reached by a part of an
 accepted step, so that in a smooth motion its error is below that of the step."""
 
 UNRELIABLE = 0.25
-"""Returned by ``reached`` for such an output, instead of one."""
+"""The validity that ``reached`` returns for such an output, instead of one."""
 
+SHORTEST_SPAN = 1e-18
+"""Shortest step relative to the span: starting at t = 0, where the spacing of time is no bound, this one is."""
 
 RTOL, LEAST_STEP, MOST_STEP, ATOL = range(4)
-"""Places in the settings of an adaptive integration; the absolute tolerances of all components are the last."""
+"""Indices in the settings of an adaptive integration; from the last one on, the absolute tolerances follow."""
 
 
 def settings_of(t: float, end: float, rtol: float, atol: Any, max_step: float, size: int) -> NDArray[np.float64]:
-    """The settings of an integration from t to ``end``; ``atol`` is a number, or one for each component."""
+    """Return the settings of an integration from t to ``end``; ``atol`` is one number, or one for each component."""
     found = np.empty(ATOL + size)
-    # time itself must still resolve a step
-    found[:ATOL] = rtol, max(4 * np.spacing(abs(t)), 1e-18 * (end - t)), max_step
+    # the shortest step must still be resolved by the rounding of time
+    found[:ATOL] = rtol, max(4 * np.spacing(abs(t)), SHORTEST_SPAN * (end - t)), max_step
     found[ATOL:] = atol
     return found
 
 
 def blend(w: Writer, parts: Parts, k: Any, i: Any, factors: Factors) -> Any:
-    """Component i of a combination of stages."""
+    """Return component i of a linear combination of stages."""
     total: Any = number(0.0)
     for stage, factor in factors.items():
         slope = load(w.b, k, w.b.add(i, ir.Constant(LONG, stage * parts.stride)))
@@ -53,19 +55,20 @@ def blend(w: Writer, parts: Parts, k: Any, i: Any, factors: Factors) -> Any:
 
 
 def allowed(w: Writer, settings: Any, i: Any, size: Any) -> Any:
-    """The tolerance of component i, whose absolute value is ``size``."""
+    """Return the tolerance of component i, whose absolute value is ``size``."""
     atol = load(w.b, settings, w.b.add(i, ir.Constant(LONG, ATOL)))
     return w.b.fadd(atol, w.b.fmul(load(w.b, settings, RTOL), size))
 
 
 def write_error(module: ir.Module, parts: Parts) -> ir.Function:
-    """error(y, y1, h, k, settings): the estimated error of a step over the tolerance, NaN if a stage is not valid.
+    """Write error(y, y1, h, k, settings): the error of a step relative to the tolerance, or NaN for an invalid stage.
 
-    The estimate is taken in the norm of the mean square; two are combined as by Hairer, Nørsett and Wanner.
+    The estimate is taken in the root-mean-square norm; two estimates, of orders 5 and 3, are combined as in DOP853 of
+    Hairer, Nørsett and Wanner.
     """
     w = Writer(module, "error", (POINTER, POINTER, DOUBLE, POINTER, POINTER), DOUBLE)
     y, y1, h, k, settings = w.function.args
-    with w.b.if_then(w.b.not_(all_trusted(w, parts, k)), likely=False):
+    with w.b.if_then(w.b.not_(all_valid(w, parts, k)), likely=False):
         w.b.ret(number(float("nan")))
     sums = [w.variable(DOUBLE, number(0.0)) for _ in parts.tableau.errors]
     for i in w.each(parts.size):
@@ -97,7 +100,7 @@ def root_of_order(w: Writer, parts: Parts, x: Any) -> Any:
 
 
 def write_moved(module: ir.Module, parts: Parts) -> ir.Function | None:
-    """moved(y1, y, settings): how far a projection moved the state, as the largest multiple of a tolerance."""
+    """Write moved(y1, y, settings): the largest distance by which a projection moved a component, in tolerances."""
     if parts.project is None:
         return None
     w = Writer(module, "moved", (POINTER, POINTER, POINTER), DOUBLE)
@@ -107,14 +110,14 @@ def write_moved(module: ir.Module, parts: Parts) -> ir.Function | None:
         before, after = load(w.b, y1, i), load(w.b, y, i)
         size = w.intrinsic("maxnum", *(w.intrinsic("fabs", x) for x in (before, after)))
         share = w.b.fdiv(w.intrinsic("fabs", w.b.fsub(after, before)), allowed(w, settings, i, size))
-        # not "maxnum", which would lose a NaN
+        # not "maxnum", which would drop a NaN
         w.b.store(w.b.select(w.b.fcmp_ordered("<=", share, w.get(most)), w.get(most), share), most)
     w.b.ret(w.get(most))
     return w.function
 
 
-def all_trusted(w: Writer, parts: Parts, k: Any) -> Any:
-    """Whether every stage of a step is to be trusted."""
+def all_valid(w: Writer, parts: Parts, k: Any) -> Any:
+    """Return whether every stage of a step is well conditioned."""
     least: Any = number(1.0)
     for stage in range(parts.stages):
         least = w.intrinsic("minnum", least, load(w.b, k, stage * parts.stride + parts.size))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The integrator as machine code: an explicit Runge–Kutta method with adaptive steps, a projection after each.
+"""The compiled adaptive integrator: an explicit Runge–Kutta method with a projection after each step.
 
-Written for LLVM rather than in Python because a step of a small system takes a microsecond: any interpreter, and the
-bookkeeping of a general integrator, costs ten times the arithmetic.
+It is generated through LLVM rather than written in Python because a step of a small system takes a microsecond: an
+interpreter, or the overhead of a general integrator, costs ten times as much as the arithmetic.
 """
 
 from __future__ import annotations
@@ -27,17 +27,21 @@ from dalembert.native.step_control import (
 from dalembert.native.tableau import Factors
 from dalembert.native.writer import LONG, Writer
 
-MORE, FINISHED, DECLINED = range(3)
-"""How a batch of steps ends: no room for more of them, at the last time, or before a step that it will not take."""
+MORE, FINISHED, HAND_OVER = range(3)
+"""How a batch of steps ends: all steps that there was room for are taken, the last time is reached, or no step can be
+taken and the compiled integrator hands over to the general one."""
 
 INTEGRATE = (POINTER, POINTER, DOUBLE, POINTER, POINTER, POINTER, LONG, *[POINTER] * 4)
 """Arguments of ``integrate``: y, t, end, h, p, settings, room, times, states, rejected, work."""
 
 SHORTEST, LONGEST, CAUTION = 0.2, 5.0, 0.9
-"""Bounds for the ratio of two steps, and how much shorter than predicted to be on the safe side."""
+"""Bounds of the ratio of two successive steps, and the safety factor of the predicted step."""
 
 LONGEST_AT_REST = 2.0
-"""The bound on growth where the error estimate is exactly zero: nothing is known then about what lies ahead."""
+"""Upper bound of that ratio if the error estimate is exactly zero, which carries no information on the next step."""
+
+LAST_STEP_SLACK = 1e-9
+"""A step is stretched by up to this fraction to end at the last time: rounding must not leave a tiny step over."""
 
 
 class Stepper(NamedTuple):
@@ -51,12 +55,13 @@ def write_stepper(module: ir.Module, parts: Parts) -> Stepper:
     """Add ``integrate`` and ``reached`` to a module."""
     step, error, moved = _write_step(module, parts), write_error(module, parts), write_moved(module, parts)
     return Stepper(
-        _write_integrate(module, parts, step, error, moved), _write_reached(module, parts, step, error, moved)
+        _IntegrateWriter(module, parts, step, error, moved).write(),
+        _write_reached(module, parts, step, error, moved),
     )
 
 
 def _write_step(module: ir.Module, parts: Parts) -> ir.Function:
-    """step(y, t, h, p, k, stage, y1): y1 after one step from y; k holds the first stage already."""
+    """Write step(y, t, h, p, k, stage, y1): y1 is the state after one step from y; k already holds the first stage."""
     w = Writer(module, "step", (POINTER, DOUBLE, DOUBLE, POINTER, POINTER, POINTER, POINTER))
     y, t, h, p, k, stage, y1 = w.function.args
 
@@ -75,89 +80,127 @@ def _write_step(module: ir.Module, parts: Parts) -> ir.Function:
     return w.function
 
 
-def _write_integrate(
-    module: ir.Module, parts: Parts, step: ir.Function, error_of: ir.Function, moved: ir.Function | None
-) -> ir.Function:
-    """integrate(…) -> steps · 3 + ending, with arguments as in ``INTEGRATE``.
+class _Attempt(NamedTuple):
+    """A step that has been computed: its length, the time and state it leads to, its error and the proposed ratio of
+    the next step to it, and whether it is the last one and is accepted."""
 
-    y, t[0] and h[0] are where to start and the step to try; they are kept up to date, for the next batch.
+    size: Any
+    reached: Any
+    state: Any
+    error: Any
+    ratio: Any
+    is_last: Any
+    is_accepted: Any
+
+
+class _IntegrateWriter:
+    """Writes integrate(…) -> steps · 3 + ending, with arguments as in ``INTEGRATE``.
+
+    y, t[0] and h[0] are the initial state, the initial time and the first step to try. They are updated with every
+    step, for the next batch.
     """
-    w = Writer(module, "integrate", INTEGRATE, LONG)
-    y, t, end, h, p, settings, room, times, states, rejected, work = w.function.args
-    k = work
-    stage, y1, said = (element(w.b, work, (parts.stages + j) * parts.stride) for j in range(3))
-    taken = w.variable(LONG, ir.Constant(LONG, 0))
-    most = w.variable(DOUBLE, number(LONGEST))
 
-    def leave(how: int) -> None:
-        w.b.ret(ending(w, taken, how))
+    def __init__(
+        self, module: ir.Module, parts: Parts, step: ir.Function, error_of: ir.Function, moved: ir.Function | None
+    ):
+        self.parts, self.step, self.error_of, self.moved = parts, step, error_of, moved
+        self.w = w = Writer(module, "integrate", INTEGRATE, LONG)
+        self.y, self.t, self.end, self.h, self.p, self.settings, self.room, *kept, self.rejected, work = w.function.args
+        self.times, self.states = kept
+        self.k = work
+        self.stage, self.y1, self.flag = (element(w.b, work, (parts.stages + j) * parts.stride) for j in range(3))
+        self.taken = w.variable(LONG, ir.Constant(LONG, 0))
+        self.growth = w.variable(DOUBLE, number(LONGEST))  # the largest ratio of the next step to this one
 
-    def decline_unless(flag: Any) -> None:
-        with w.b.if_then(w.b.fcmp_unordered("<", flag, number(0.5)), likely=False):
-            leave(DECLINED)
+    def write(self) -> ir.Function:
+        """Write the loop over steps."""
+        w = self.w
+        self._evaluate_first_stage()
+        with w.forever():
+            attempt = self._attempt()
+            with w.b.if_else(attempt.is_accepted) as (then, otherwise):
+                with then:
+                    self._accept(attempt)
+                with otherwise:
+                    self._reject(attempt)
+        return w.function
 
-    def look() -> None:
-        """Find the first stage and decline where it is not to be trusted."""
-        evaluate(w, parts, y, load(w.b, t, 0), p, k)
-        decline_unless(load(w.b, k, parts.size))
+    def _return(self, how: int) -> None:
+        self.w.b.ret(ending(self.w, self.taken, how))
+
+    def _hand_over_unless(self, flag: Any) -> None:
+        with self.w.b.if_then(self.w.b.fcmp_unordered("<", flag, number(0.5)), likely=False):
+            self._return(HAND_OVER)
+
+    def _evaluate_first_stage(self) -> None:
+        """Evaluate the first stage, and hand over if it is not well conditioned or the rows left out disagree."""
+        w, parts = self.w, self.parts
+        evaluate(w, parts, self.y, load(w.b, self.t, 0), self.p, self.k)
+        self._hand_over_unless(load(w.b, self.k, parts.size))
         if parts.agree is not None:
-            w.b.call(parts.agree, [y, load(w.b, t, 0), p, said])
-            decline_unless(load(w.b, said, 0))
+            w.b.call(parts.agree, [self.y, load(w.b, self.t, 0), self.p, self.flag])
+            self._hand_over_unless(load(w.b, self.flag, 0))
 
-    look()
-    with w.forever():
-        now = load(w.b, t, 0)
-        planned = w.intrinsic("minnum", load(w.b, h, 0), load(w.b, settings, MOST_STEP))
-        left = w.b.fsub(end, now)
-        last = w.b.fcmp_ordered(">=", w.b.fmul(planned, number(1 + 1e-9)), left)
+    def _attempt(self) -> _Attempt:
+        """Compute one step, its error and its projection; hand over if the step has become too short."""
+        w, p, settings = self.w, self.p, self.settings
+        now = load(w.b, self.t, 0)
+        planned = w.intrinsic("minnum", load(w.b, self.h, 0), load(w.b, settings, MOST_STEP))
+        left = w.b.fsub(self.end, now)
+        last = w.b.fcmp_ordered(">=", w.b.fmul(planned, number(1 + LAST_STEP_SLACK)), left)
         size = w.b.select(last, left, planned)
         with w.b.if_then(w.b.fcmp_unordered("<", planned, load(w.b, settings, LEAST_STEP)), likely=False):
-            leave(DECLINED)
-        w.b.call(step, [y, now, size, p, k, stage, y1])
-        error = w.b.call(error_of, [y, y1, size, k, settings])
-        root = root_of_order(w, parts, error)
-        wanted = w.b.fdiv(number(CAUTION), root)  # NaN where a stage left the domain of the equations
-        reached = w.b.select(last, end, w.b.fadd(now, size))
+            self._return(HAND_OVER)
+        w.b.call(self.step, [self.y, now, size, p, self.k, self.stage, self.y1])
+        error = w.b.call(self.error_of, [self.y, self.y1, size, self.k, settings])
+        root = root_of_order(w, self.parts, error)
+        ratio = w.b.fdiv(number(CAUTION), root)  # NaN if a stage left the domain of the equations
+        reached = w.b.select(last, self.end, w.b.fadd(now, size))
         accepted = w.b.fcmp_ordered("<", error, number(1.0))
-        arrived = y1
-        if moved is not None:
-            arrived = stage  # the stages are not needed any more
-            w.b.call(parts.project, [y1, reached, p, arrived])
-            far = w.b.call(moved, [y1, arrived, settings])
-            near = w.b.fcmp_ordered("<=", far, number(ABRUPT))
-            wanted = w.b.select(near, wanted, number(0.0))
+        arrived = self.y1
+        if self.moved is not None:
+            arrived = self.stage  # the stages are no longer needed, so their memory is reused
+            w.b.call(self.parts.project, [self.y1, reached, p, arrived])
+            distance = w.b.call(self.moved, [self.y1, arrived, settings])
+            near = w.b.fcmp_ordered("<=", distance, number(ABRUPT))
+            ratio = w.b.select(near, ratio, number(0.0))
             accepted = w.b.and_(accepted, near)
-        with w.b.if_else(accepted) as (then, otherwise):
-            with then:
-                at_rest = w.b.fcmp_ordered("==", error, number(0.0))
-                bound = w.b.select(at_rest, number(LONGEST_AT_REST), w.get(most))
-                ratio = w.intrinsic("minnum", wanted, bound)
-                w.b.store(number(LONGEST), most)
-                store(w.b, w.b.fmul(size, ratio), h, 0)
-                for i in w.each(parts.size):
-                    store(w.b, load(w.b, arrived, i), y, i)
-                store(w.b, reached, t, 0)
-                keep_step(w, parts, y, reached, times, states, taken)
-                with w.b.if_then(last, likely=False):
-                    leave(FINISHED)
-                with w.b.if_then(w.b.icmp_signed(">=", w.get(taken, LONG), room), likely=False):
-                    leave(MORE)
-                look()
-            with otherwise:
-                shorter = w.intrinsic("maxnum", wanted, number(SHORTEST))
-                store(w.b, w.b.fmul(size, shorter), h, 0)
-                w.b.store(number(1.0), most)  # no growth right after a failure
-                store(w.b, w.b.fadd(load(w.b, rejected, 0), number(1.0)), rejected, 0)
-    return w.function
+        return _Attempt(size, reached, arrived, error, ratio, last, accepted)
+
+    def _accept(self, attempt: _Attempt) -> None:
+        """Record the step, choose the length of the next one, and return at the end of the batch."""
+        w, parts = self.w, self.parts
+        at_rest = w.b.fcmp_ordered("==", attempt.error, number(0.0))
+        bound = w.b.select(at_rest, number(LONGEST_AT_REST), w.get(self.growth))
+        ratio = w.intrinsic("minnum", attempt.ratio, bound)
+        w.b.store(number(LONGEST), self.growth)
+        store(w.b, w.b.fmul(attempt.size, ratio), self.h, 0)
+        for i in w.each(parts.size):
+            store(w.b, load(w.b, attempt.state, i), self.y, i)
+        store(w.b, attempt.reached, self.t, 0)
+        keep_step(w, parts, self.y, attempt.reached, self.times, self.states, self.taken)
+        with w.b.if_then(attempt.is_last, likely=False):
+            self._return(FINISHED)
+        with w.b.if_then(w.b.icmp_signed(">=", w.get(self.taken, LONG), self.room), likely=False):
+            self._return(MORE)
+        self._evaluate_first_stage()
+
+    def _reject(self, attempt: _Attempt) -> None:
+        """Shorten the step and count the rejection; the next accepted step must not grow."""
+        w = self.w
+        shorter = w.intrinsic("maxnum", attempt.ratio, number(SHORTEST))
+        store(w.b, w.b.fmul(attempt.size, shorter), self.h, 0)
+        w.b.store(number(1.0), self.growth)
+        store(w.b, w.b.fadd(load(w.b, self.rejected, 0), number(1.0)), self.rejected, 0)
 
 
 def ending(w: Writer, taken: Any, how: int) -> Any:
-    """What ``integrate`` returns: steps · 3 + how it ended."""
+    """Return the result of ``integrate``: steps · 3 + how it ended."""
     return w.b.add(w.b.mul(w.get(taken, LONG), ir.Constant(LONG, 3)), ir.Constant(LONG, how))
 
 
 def keep_step(w: Writer, parts: Parts, y: Any, t: Any, times: Any, states: Any, taken: Any) -> None:
-    """One more step in the record."""
+    """Append a step to the times and states of a batch."""
     count = w.get(taken, LONG)
     store(w.b, t, times, count)
     for i in w.each(parts.size):
@@ -168,14 +211,14 @@ def keep_step(w: Writer, parts: Parts, y: Any, t: Any, times: Any, states: Any, 
 def _write_reached(
     module: ir.Module, parts: Parts, step: ir.Function, error_of: ir.Function, moved: ir.Function | None
 ) -> ir.Function:
-    """reached(y0, t0, time, p, settings, y, work): the state at a time, by one full step, and whether to trust it.
+    """Write reached(y0, t0, time, p, settings, y, work): y is the state at a time, by one full step from (t0, y0).
 
-    It returns one, zero where the motion is not to be trusted, or ``UNRELIABLE`` where the step itself is not accurate.
-    Interpolating between steps instead would lose several orders.
+    It returns one, zero if the state is not well conditioned, or ``UNRELIABLE`` if the step is not accurate.
+    Interpolation between steps would lose several orders.
     """
     w = Writer(module, "reached", (POINTER, DOUBLE, DOUBLE, *[POINTER] * 4), DOUBLE)
     start, now, time, p, settings, state, k = w.function.args
-    stage, y1, said = (element(w.b, k, (parts.stages + j) * parts.stride) for j in range(3))
+    stage, y1, flag = (element(w.b, k, (parts.stages + j) * parts.stride) for j in range(3))
     accurate = w.variable(DOUBLE, number(1.0))
     with w.b.if_else(w.b.fcmp_ordered(">", time, now)) as (later, at_once):
         with later:
@@ -192,22 +235,22 @@ def _write_reached(
             for j in w.each(parts.size):
                 store(w.b, load(w.b, start, j), state, j)
     evaluate(w, parts, state, time, p, k)
-    trusted = load(w.b, k, parts.size)
+    valid = load(w.b, k, parts.size)
     if parts.agree is not None:
-        w.b.call(parts.agree, [state, time, p, said])
-        trusted = w.b.fmul(trusted, load(w.b, said, 0))
-    w.b.ret(w.b.fmul(trusted, w.get(accurate)))
+        w.b.call(parts.agree, [state, time, p, flag])
+        valid = w.b.fmul(valid, load(w.b, flag, 0))
+    w.b.ret(w.b.fmul(valid, w.get(accurate)))
     return w.function
 
 
 def write_sample(module: ir.Module, parts: Parts, reached: ir.Function, outputs: ir.Function, length: int) -> None:
-    """sample(count, t0, y0, times, p, settings, states, outputs, trusted, work): state and account at each time."""
+    """Write sample(count, t0, y0, times, p, settings, states, outputs, validity, work): the outputs at each time."""
     w = Writer(module, "sample", (LONG, *[POINTER] * 9))
-    count, t0, y0, times, p, settings, states, ledger_source, trusted, work = w.function.args
+    count, t0, y0, times, p, settings, states, values, validity, work = w.function.args
     for i in w.each(count):
         row = w.b.mul(i, ir.Constant(LONG, parts.size))
         state, time = element(w.b, states, row), load(w.b, times, i)
-        sure = w.b.call(reached, [element(w.b, y0, row), load(w.b, t0, i), time, p, settings, state, work])
-        store(w.b, sure, trusted, i)
-        w.b.call(outputs, [state, time, p, element(w.b, ledger_source, w.b.mul(i, ir.Constant(LONG, length)))])
+        valid = w.b.call(reached, [element(w.b, y0, row), load(w.b, t0, i), time, p, settings, state, work])
+        store(w.b, valid, validity, i)
+        w.b.call(outputs, [state, time, p, element(w.b, values, w.b.mul(i, ir.Constant(LONG, length)))])
     w.b.ret_void()

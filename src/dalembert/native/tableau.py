@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Explicit Runge–Kutta methods as data."""
+"""The Butcher tableau of an explicit Runge–Kutta method."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 Factors = dict[int, float]
-"""The factors of stages in a combination, by the number of the stage."""
+"""The coefficients of a linear combination of stages, by the number of the stage."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,11 +16,11 @@ class Tableau:
 
     name      of the method, as reported in the statistics of a run
     order     of the step; its error estimate is of one order less
-    nodes     at which part of a step each stage is taken
-    stages    how each stage is reached from those before it
-    result    how the stages make up the step
-    errors    how they make up the estimate of its error, or two that are combined as in DOP853, of orders 5 and 3;
-              none for a method of fixed steps
+    nodes     the time of each stage, as a fraction of the step
+    stages    the coefficients of each stage in terms of the earlier ones
+    result    the weights of the stages in the step
+    errors    the weights of the error estimate, or of two that are combined as in DOP853, of orders 5 and 3; empty for
+              a method of fixed steps
     """
 
     name: str
@@ -43,5 +43,5 @@ class Tableau:
 
     @property
     def is_chain(self) -> bool:
-        """Whether each stage depends on the one before it alone, so that no stage need be kept."""
+        """True if each stage depends only on the previous one, so that no other stage need be kept."""
         return all(set(factors) <= {s - 1} for s, factors in enumerate(self.stages))

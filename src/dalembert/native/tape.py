@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arithmetic written down instead of done: numbers that record what is computed with them, each result once."""
+"""Recording of arithmetic on a tape: values that record the operations applied to them, each distinct one once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIBRARY = {
         *("exp", "log", "pow", "erf", "erfc", "lgamma", "floor", "ceil"),
     )
 } | {"tgamma": math.gamma}
-"""Functions of the C library by name, with what Python makes of them on known numbers."""
+"""Functions of the C library by name, with Python's equivalents for constants."""
 
 ARITHMETIC: dict[str, Callable[..., Any]] = {
     "fadd": lambda a, b: a + b,
@@ -37,16 +37,16 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
 
 
 class Operation(NamedTuple):
-    """One line of a tape: what is done, and with which values or known numbers."""
+    """One line of a tape: the name of an operation and its arguments, values or constants."""
 
     name: str
     arguments: tuple[Any, ...]
 
 
 class Tape:
-    """The lines of a program, in order; the same operation on the same arguments is written down once.
+    """The lines of a program, in order; the same operation on the same arguments is recorded once.
 
-    A line named "input" stands for a number given from outside, by the array it is in and its place there.
+    A line named "input" stands for an input, by the name of its array and its index there.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Tape:
         return self._line(Operation("input", (array, place)))
 
     def record(self, name: str, *arguments: Any) -> Any:
-        """The result of an operation: a number where all arguments are numbers, else a value to be computed."""
+        """Return the result of an operation: a number if all arguments are numbers, else a recorded value."""
         if all(isinstance(a, Number) for a in arguments):
             try:
                 return ARITHMETIC[name](*arguments)
@@ -65,7 +65,7 @@ class Tape:
                 return math.nan
         if name == "select" and isinstance(arguments[0], Number):
             return arguments[1] if arguments[0] else arguments[2]
-        if name in ("fadd", "fmul"):  # in one order, to be recognised
+        if name in ("fadd", "fmul"):  # commutative: sorted, so that equal operations are recognised
             arguments = tuple(sorted(arguments, key=lambda a: a.line if isinstance(a, Value) else -1))
         return self._line(Operation(name, arguments))
 
@@ -118,16 +118,16 @@ def _is(a: Any, number: int) -> bool:
 
 
 class Program(NamedTuple):
-    """A tape and which of its values are the answer. Inputs are y = (q, qd), t and the parameters p."""
+    """A tape and the values that are its outputs. Inputs are y = (q, qd), t and the parameters p."""
 
     tape: Tape
     outputs: list[Any]
 
 
 class EnergyTerms(NamedTuple):
-    """How the output of ``energy_terms`` is divided: forces, multipliers, forces of each law, A, energies, and trust.
+    """Lengths of the parts of the output of ``energy_terms``: forces, multipliers, laws, A, energies, and validity.
 
-    ``law_natures`` are C of each law, ``law_forces`` the nonideal constraint force that follows from it.
+    ``law_natures`` are the vectors C of each law, ``law_forces`` the nonideal constraint forces that they cause.
     """
 
     applied_force: int
@@ -145,9 +145,9 @@ class EnergyTerms(NamedTuple):
 
 
 class OutputLengths(NamedTuple):
-    """How the output of ``account`` is divided: acceleration, forces, multipliers, residuals, energy, C, A.
+    """Lengths of the parts of the program ``outputs``: acceleration, forces, multipliers, residuals, energy, C, A.
 
-    A is told only where rows are left out: then the shortest multipliers are found from it afterwards.
+    A is included only if rows are left out: the shortest multipliers are then computed from it afterwards.
     """
 
     acceleration: int
@@ -159,5 +159,5 @@ class OutputLengths(NamedTuple):
     velocity: int
     residual: int
     energy: int
-    nature: int
+    nonideal_c: int
     constraint_matrix: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions for LLVM written from Python: loops, branches, variables."""
+"""A writer of LLVM functions with loops, branches and variables."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ LONG = ir.IntType(64)
 
 
 MOST_ROUNDS = 8
-"""Longest loop that is written out."""
+"""Longest loop that is unrolled."""
 
 
 class Unrolled(ir.Module):
-    """A module with short loops written out: then arrays that are known place by place can be held in registers."""
+    """A module with short loops unrolled: arrays with constant indices can be held in registers."""
 
 
 def whole(value: int) -> ir.Constant:
+    """Return an integer constant."""
     return ir.Constant(LONG, value)
 
 
 class Writer:
-    """An LLVM function in the making, with loops, branches and variables."""
+    """Writes one LLVM function, with loops, branches and variables."""
 
     def __init__(self, module: ir.Module, name: str, arguments: Sequence[Any], result: Any = None):
         self.module = module
@@ -35,13 +36,14 @@ class Writer:
         self.b: Any = ir.IRBuilder(self.function.append_basic_block())  # its stubs lack the flags of operations
 
     def variable(self, kind: Any, start: Any) -> Any:
+        """Allocate a variable with an initial value; return its address."""
         with self.b.goto_entry_block():
             place = self.b.alloca(kind)
         self.b.store(start, place)
         return place
 
     def array(self, count: int) -> Any:
-        """Working memory of a call, of so many doubles."""
+        """Allocate an array of doubles for the duration of the call."""
         with self.b.goto_entry_block():
             return self.b.bitcast(self.b.alloca(ir.ArrayType(DOUBLE, max(count, 1))), POINTER)
 
@@ -49,7 +51,7 @@ class Writer:
         return self.b.load(place, typ=kind)
 
     def each(self, count: Any) -> Generator[Any]:
-        """A loop over 0 … count − 1, its body written once, or its rounds one by one: ``for i in w.each(n): …``."""
+        """Write a loop over 0 … count − 1, rolled or unrolled: ``for i in w.each(n): …`` writes its body."""
         if isinstance(count, int) and isinstance(self.module, Unrolled) and count <= MOST_ROUNDS:
             yield from map(whole, range(count))
             return
@@ -70,7 +72,7 @@ class Writer:
 
     @contextmanager
     def forever(self) -> Generator[None]:
-        """A loop that only a return leaves."""
+        """Write an endless loop, which only a return leaves."""
         body = self.b.append_basic_block()
         self.b.branch(body)
         self.b.position_at_end(body)
@@ -79,7 +81,7 @@ class Writer:
 
     @contextmanager
     def during(self, condition: Callable[[], Any]) -> Generator[None]:
-        """A loop that goes on while a condition holds, found anew each time."""
+        """Write a loop that continues while a condition, evaluated before each iteration, holds."""
         test, body, after = (self.b.append_basic_block() for _ in range(3))
         self.b.branch(test)
         self.b.position_at_end(test)

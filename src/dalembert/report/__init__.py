@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Derivations on paper: from a model to its equations of motion in closed form, as text that a person reads."""
+"""Derivations of the equations of motion in closed form, as text, TeX and HTML, and the pages of the gallery."""

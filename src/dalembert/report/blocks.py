@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Inverses and roots of symbolic matrices, one coupled block at a time."""
+"""Inverses and square roots of symbolic block-diagonal matrices, one block at a time."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from dalembert.model.ordering import quoted
 from dalembert.report.tidy import monomials, tidy
 
 EXPANSION_LIMIT = 400
-"""Products of monomials in a determinant above which a block is not inverted in symbols."""
+"""Products of monomials in a determinant above which a block is not inverted symbolically."""
 
 _LARGEST_BLOCK = 7
+"""Rows above which a block is not inverted: the number of products grows with the factorial."""
 
 
 class TooLongError(Exception):
-    """The closed form exists but is not worth writing out."""
+    """The closed form exists but is too long to be written out."""
 
 
 def block_inverse(matrix: Any) -> Any:
-    """The inverse; raises TooLongError where a block is too coupled for it to be written down."""
+    """Return the inverse; raise ``TooLongError`` if that of a block is too long."""
     inverse = sp.zeros(matrix.rows, matrix.cols)
     for block in _coupled_blocks(matrix):
         _fill(inverse, block, _inverse(matrix.extract(block, block)))
@@ -31,7 +32,7 @@ def block_inverse(matrix: Any) -> Any:
 
 
 def block_root(matrix: Any, names: Sequence[str]) -> Any:
-    """The symmetric square root M^(1/2) of a positive definite matrix whose blocks have one or two rows."""
+    """Return the symmetric square root M^(1/2) of a positive definite matrix whose blocks have one or two rows."""
     root = sp.zeros(matrix.rows, matrix.cols)
     for block in _coupled_blocks(matrix):
         if len(block) > 2:
@@ -47,16 +48,16 @@ def block_root(matrix: Any, names: Sequence[str]) -> Any:
 
 
 def _coupled_blocks(matrix: Any) -> list[list[int]]:
-    """Indices that no nonzero entry connects to the others, block by block."""
-    left, blocks = set(range(matrix.rows)), []
-    while left:
-        block, fresh = set[int](), {min(left)}
+    """Return the index sets of the diagonal blocks, which are the connected components of the nonzero entries."""
+    remaining, blocks = set(range(matrix.rows)), []
+    while remaining:
+        block, fresh = set[int](), {min(remaining)}
         while fresh:
             block |= fresh
-            near = {j for i in fresh for j in left if matrix[i, j] != 0 or matrix[j, i] != 0}
-            fresh = near - block
+            neighbours = {j for i in fresh for j in remaining if matrix[i, j] != 0 or matrix[j, i] != 0}
+            fresh = neighbours - block
         blocks.append(sorted(block))
-        left -= block
+        remaining -= block
     return blocks
 
 
@@ -67,6 +68,7 @@ def _fill(whole: Any, block: list[int], part: Any) -> None:
 
 
 def _inverse(block: Any) -> Any:
+    """Return the inverse by Cramer's rule, which keeps the determinant as a common denominator."""
     if not block.free_symbols:
         return block.inv()
     if block.rows > _LARGEST_BLOCK or _determinant(block.applyfunc(monomials)) > EXPANSION_LIMIT:
@@ -79,7 +81,7 @@ def _inverse(block: Any) -> Any:
 
 
 def _determinant(block: Any, *, signed: bool = False) -> Any:
-    """By Laplace's rule along the first row; without signs it is the permanent, which counts the products."""
+    """Expand the determinant along the first row; without signs it is the permanent, which counts the products."""
     if block.rows == 0:
         return sp.S.One
     terms = [
@@ -91,8 +93,8 @@ def _determinant(block: Any, *, signed: bool = False) -> Any:
 
 
 def _root(block: Any) -> Any:
-    """√m, or for two rows (M + √det·1)/√(tr + 2√det), which is what Cayley and Hamilton make of X² = M."""
+    """Return √m, or for two rows (M + √det·1)/√(tr + 2√det), which follows from the Cayley–Hamilton theorem."""
     if block.rows == 1:
         return block.applyfunc(sp.sqrt)
-    area = sp.sqrt(tidy(block.det()))
-    return ((block + area * sp.eye(2)) / sp.sqrt(tidy(block.trace() + 2 * area))).applyfunc(tidy)
+    root_det = sp.sqrt(tidy(block.det()))
+    return ((block + root_det * sp.eye(2)) / sp.sqrt(tidy(block.trace() + 2 * root_det))).applyfunc(tidy)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures of a case: those it asks for, its histories, and a few that take more than curves of one run."""
+"""The figures of a gallery case: those it defines, its time series, and a few special ones."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.figures.geometry import plot_geometry
 from dalembert.figures.style import COLOURS, STYLES, blank_figure, plain_axis
+from dalembert.figures.trajectory_figures import SHOWN_ZERO
 from dalembert.gallery.definition import Case, Picture
 from dalembert.integration.drift import Baumgarte, Drift, Projection
 from dalembert.integration.trajectory import Trajectory
@@ -18,6 +19,10 @@ from dalembert.verbs import motion, simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+SHOWN_EXACT = 1e-17
+"""Value at which violations of the size of rounding are drawn on a logarithmic axis."""
 
 
 class Drawn(NamedTuple):
@@ -29,7 +34,7 @@ class Drawn(NamedTuple):
 
 
 def figures_of(case: Case, run: Trajectory) -> Iterator[Drawn]:
-    """All figures of a case, from a run of it."""
+    """Yield all figures of a case, from a run of it."""
     for picture in case.pictures:
         yield Drawn(picture.name.replace(" ", "-"), picture.caption, draw(picture, run))
     if case.name in _SPECIAL:
@@ -39,22 +44,21 @@ def figures_of(case: Case, run: Trajectory) -> Iterator[Drawn]:
 
 
 def draw(picture: Picture, run: Trajectory) -> Figure:
-    """One picture of a run."""
+    """Draw one picture of a run."""
     figure = blank_figure(5.4 if picture.equal else 6.4, 4.0)
     axis: Any = figure.subplots()
     for k, curve in enumerate(picture.curves):
         y = curve.y(run)
-        # on a logarithmic axis an exact zero has no place: show it well below rounding
-        values = np.maximum(np.abs(y), 1e-18) if picture.log else y
-        look = {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k % len(STYLES)], "linewidth": 1.4}
+        values = np.maximum(np.abs(y), SHOWN_ZERO) if picture.log else y
+        style = {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k % len(STYLES)], "linewidth": 1.4}
         if picture.equal:
-            look |= {"linestyle": "-", "marker": "o", "markevery": [0], "markersize": 4}
-        axis.plot(curve.x(run), values, label=curve.label, **look)
+            style |= {"linestyle": "-", "marker": "o", "markevery": [0], "markersize": 4}
+        axis.plot(curve.x(run), values, label=curve.label, **style)
     axis.set(xlabel=picture.x_label, ylabel=picture.y_label)
     if picture.log:
         axis.set_yscale("log")
         low, high = axis.get_ylim()
-        if high < 10 * low:  # what hardly changes shall look so
+        if high < 10 * low:  # widen the axis, so that small variations do not look large
             axis.set_ylim(low / 10, high * 10)
     if picture.equal:
         axis.set_aspect("equal", adjustable="datalim")
@@ -67,7 +71,7 @@ def draw(picture: Picture, run: Trajectory) -> Figure:
 
 
 def drift_figure(case: Case) -> Figure:
-    """Violation against time for each drift cure, on one logarithmic axis; Baumgarte's from a start that is off."""
+    """Plot violation against time for each drift cure; Baumgarte's from a start off the constraint."""
     cures: Mapping[str, tuple[Drift | None, float]] = {
         "drift=None": (None, 0.0),
         "drift=Baumgarte(2, 2), started 1e-3 off": (Baumgarte(2, 2), 1e-3),
@@ -76,9 +80,9 @@ def drift_figure(case: Case) -> Figure:
     figure = blank_figure(7.6, 4.2)
     axis: Any = figure.subplots()
     for (label, (cure, off)), colour in zip(cures.items(), COLOURS, strict=False):
-        run = _under(case, cure, off)
+        run = _run_with_drift(case, cure, off)
         axis.loglog(
-            run.t[1:], np.maximum(np.abs(run.violation[1:, 0]), 1e-17), color=colour, linewidth=1.1, label=label
+            run.t[1:], np.maximum(np.abs(run.violation[1:, 0]), SHOWN_EXACT), color=colour, linewidth=1.1, label=label
         )
     axis.set(xlabel="time t / s", ylabel="violation |x² + y² − l²| / m²")
     axis.margins(x=0)
@@ -87,7 +91,7 @@ def drift_figure(case: Case) -> Figure:
     return figure
 
 
-def _under(case: Case, cure: Drift | None, off: float) -> Trajectory:
+def _run_with_drift(case: Case, cure: Drift | None, off: float) -> Trajectory:
     start = (case.q0[0] + off, *case.q0[1:])
     options: dict[str, Any] = {"drift": cure, "rtol": case.rtol, "atol": case.atol, "allow_violation": True}
     return simulate(case.system, start, case.qd0, case.times, parameters=case.parameters, **options)
@@ -105,7 +109,7 @@ def _geometry(case: Case, run: Trajectory) -> Drawn:
 
 
 def vakonomic_figure(case: Case, run: Trajectory, multipliers0: tuple[float, ...]) -> Figure:
-    """The path of a run beside vakonomic paths from the same start, one for each multiplier at the start."""
+    """Plot the path of a run beside vakonomic paths from the same start, one for each initial multiplier."""
     figure = blank_figure(7.6, 4.0)
     axis: Any = figure.subplots()
     runs = {"nonholonomic (d'Alembert)": run}
@@ -115,8 +119,8 @@ def vakonomic_figure(case: Case, run: Trajectory, multipliers0: tuple[float, ...
             case.q0, case.qd0, run.t, multipliers0=(chosen,), parameters=case.parameters, progress=False
         )
     for k, (label, shown) in enumerate(runs.items()):
-        look = {"color": COLOURS[k], "linewidth": 1.4, "marker": "o", "markevery": [0], "markersize": 4}
-        axis.plot(shown["x"], shown["y"], label=label, **look)
+        style = {"color": COLOURS[k], "linewidth": 1.4, "marker": "o", "markevery": [0], "markersize": 4}
+        axis.plot(shown["x"], shown["y"], label=label, **style)
     axis.set(xlabel="x, down the slope / m", ylabel="y, across it / m")
     axis.set_aspect("equal", adjustable="datalim")
     plain_axis(axis)
@@ -125,10 +129,10 @@ def vakonomic_figure(case: Case, run: Trajectory, multipliers0: tuple[float, ...
 
 
 def _vakonomic(case: Case, run: Trajectory) -> Drawn:
-    start = run.until(int(np.searchsorted(run.t, 3.0, side="right")))  # later the vakonomic paths only swing faster
+    start = run.until(int(np.searchsorted(run.t, 3.0, side="right")))  # later the vakonomic paths only oscillate faster
     caption = (
         "Two theories from one start, the first 3 s: d'Alembert's skate runs across the slope, the vakonomic ones "
-        "zigzag down it, each for its multiplier λ(0), which nothing in the mechanics determines"
+        "zigzag down it, each for its multiplier λ(0), which the mechanical problem does not determine"
     )
     return Drawn("vakonomic", caption, vakonomic_figure(case, start, (0.0, -0.5)))
 

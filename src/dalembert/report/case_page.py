@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A case on show: run, checked, drawn and derived into a folder, with a page of its own."""
+"""One case of the gallery: run, verified, plotted and derived into a folder."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dalembert.report.derivation import derive
 from dalembert.report.outcomes import Row, row_of
 
 LONGEST_ANIMATION = 20.0
-"""A longer motion is not animated in the demonstration."""
+"""Longest motion, in units of its time, that is animated, to limit the size of the file."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """A file in the folder of the exhibits, and what it shows."""
+    """A file in the folder of the gallery pages, and its caption."""
 
     file: str
     caption: str
@@ -27,12 +27,12 @@ class Image:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """What is to be shown of one case; picklable, because cases are run side by side.
+    """The contents of the page of one case. It must be picklable, because cases are run in parallel processes.
 
     rows          the outcomes of its checks
-    images        figures and animations, the most telling first
+    images        figures and animations, the most informative first
     derivation    its equations of motion as HTML
-    trouble       why the case could not be run, if it could not
+    trouble       the error with which the case failed, or None
     """
 
     name: str
@@ -58,14 +58,14 @@ def exhibit(name: str, folder: Path) -> Exhibit:
         rows = tuple(row_of(outcome) for outcome in case.verify(run))
         images = (*_figures(case, run, folder), *_animation(case, run, folder))
         return Exhibit(name, title, case.about, case.source, rows, images, _derivation(case))
-    except Exception as error:  # whatever it is, the other cases are to be shown all the same
+    except Exception as error:  # an error of any kind must not prevent the pages of the other cases
         return Exhibit(name, title, trouble=f"{type(error).__name__}: {error}")
 
 
 def _derivation(case: Case) -> str:
     if case.no_closed_form or not case.readable:
-        why = case.no_closed_form or f"Too long to be read; <code>dalembert derive {case.name}</code> writes them."
-        return f"<h2>Equations of motion</h2><p>{why}</p>"
+        text = case.no_closed_form or f"Too long to be read; <code>dalembert derive {case.name}</code> writes them."
+        return f"<h2>Equations of motion</h2><p>{text}</p>"
     derivation = derive(case.system, drift=case.drift, title="Equations of motion", about=case.about)
     return derivation.to_html(fragment=True)
 
@@ -80,7 +80,7 @@ def _figures(case: Case, run: Trajectory, folder: Path) -> list[Image]:
 
 
 def _animation(case: Case, run: Trajectory, folder: Path) -> list[Image]:
-    """An animation where there are bars to be seen moving; a single point is as well shown by its path."""
+    """Write an animation if the case has links; the motion of a single point is shown by its path."""
     if case.points is None or not case.links or run.t[-1] - run.t[0] > LONGEST_ANIMATION:
         return []
     file = f"{case.name}.gif"

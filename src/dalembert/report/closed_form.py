@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constraint forces and acceleration as formulas: written out where that is short, in letters otherwise.
+"""Constraint forces and acceleration in closed form: as explicit expressions if these are short, else as formulas.
 
-Notation: M, Q, A, b, C as everywhere, A with independent rows; S = A M⁻¹ Aᵀ.
+The rows of A are independent here, and S = A M⁻¹ Aᵀ.
 """
 
 from __future__ import annotations
@@ -13,23 +13,29 @@ from typing import Any
 import sympy as sp
 
 from dalembert.report.blocks import TooLongError, block_inverse
-from dalembert.report.formula_symbols import formulas, letters, saddle_matrix
+from dalembert.report.formula_symbols import formulas, matrix_symbols, saddle_matrix
 from dalembert.report.tidy import operations, tidy_matrix
 
 OPERATION_LIMIT = 1500
-"""Operations in one column above which nobody reads it: then the formulas are left in letters."""
+"""Operations in one column above which it is not readable, so that formulas in matrix symbols are given instead."""
+
+INPUT_FACTOR, LARGEST_FACTOR = 3, 4
+"""Results may have this many times the operations of the input, but at most this many times ``OPERATION_LIMIT``."""
+
+UNTIDIED_FACTOR = 20
+"""An expression longer than the limit by this factor is not simplified: it hardly ever becomes short enough."""
 
 _Solve = Callable[[Any, Any], tuple[Any, Any, Any]]
-"""From a force and a right side to acceleration, reaction and multipliers."""
+"""A function from a force and a right side to acceleration, reaction and multipliers."""
 
 
 @dataclass(frozen=True)
 class Terms:
     """M q̈ = Q under A q̈ = b with independent rows, in plain symbols.
 
-    C                containing the symbols of the ideal force and of multipliers where a law depends on them
+    C                contains the symbols of the ideal force and of multipliers if a law depends on them
     ideal_symbols, multiplier_symbols    those symbols; of the multipliers, one per row
-    saddle           whether M or S is singular, so that motion and multipliers must be found at once
+    saddle           whether M or S is singular, so that acceleration and multipliers must be solved for together
     """
 
     M: Any
@@ -44,7 +50,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """Columns of n expressions if ``expanded``, else formulas in the letters M, Q, A, b and C."""
+    """Columns of n expressions if ``expanded``, else formulas in the matrix symbols M, Q, A, b and C."""
 
     ideal_force: Any
     nonideal_force: Any
@@ -53,64 +59,67 @@ class ClosedForm:
 
 
 def closed_form(terms: Terms) -> ClosedForm:
-    """Written out if that stays readable, in the letters of the theory if not."""
+    """Return explicit expressions if they are readable, otherwise formulas in matrix symbols."""
     try:
-        return _written_out(terms)
+        return _explicit(terms)
     except TooLongError:
-        formula = formulas(letters(terms.M.rows, terms.A.rows), saddle=terms.saddle, ideal=terms.C.is_zero_matrix)
+        formula = formulas(
+            matrix_symbols(terms.M.rows, terms.A.rows), saddle=terms.saddle, ideal=terms.C.is_zero_matrix
+        )
         return ClosedForm(*formula, expanded=False)
 
 
-def _written_out(terms: Terms) -> ClosedForm:
-    # what was long when it was given may stay so, within reason
+def _explicit(terms: Terms) -> ClosedForm:
+    # a long input may have a longer result, within limits
     given = operations([*terms.Q, *terms.b, *terms.C])
-    limit = max(OPERATION_LIMIT, min(3 * given, 4 * OPERATION_LIMIT))
+    limit = max(OPERATION_LIMIT, min(INPUT_FACTOR * given, LARGEST_FACTOR * OPERATION_LIMIT))
     solve = (_by_saddle if terms.saddle else _by_schur)(terms.M, terms.A, limit)
     acceleration, ideal, multipliers = solve(terms.Q, terms.b)
     known = dict(zip(terms.ideal_symbols, ideal, strict=True))
     known |= dict(zip(terms.multiplier_symbols, multipliers, strict=True))
-    C = _bounded(terms.C.xreplace(known), limit)
+    C = _tidied(terms.C.xreplace(known), limit)
     extra, reaction, _ = solve(C, sp.zeros(terms.A.rows, 1))
-    nonideal = _bounded(C + reaction, limit)
+    nonideal = _tidied(C + reaction, limit)
     total = acceleration + extra
-    together = _bounded(total, limit)
+    together = _tidied(total, limit)
     shortest = [min(pair, key=lambda e: operations([e])) for pair in zip(together, total, strict=True)]
     return ClosedForm(*map(_column, (ideal, nonideal, shortest)), expanded=True)
 
 
 def _by_schur(M: Any, A: Any, limit: int) -> _Solve:
-    """λ = S⁻¹(c − A M⁻¹F), q̈ = M⁻¹(F + Aᵀλ)."""
+    """Return a solver with the Schur complement: λ = S⁻¹(c − A M⁻¹F), q̈ = M⁻¹(F + Aᵀλ)."""
     M_inverse = block_inverse(M)
-    W = _bounded(A * M_inverse, limit)
-    S_inverse = block_inverse(_bounded(W * A.T, limit))
+    W = _tidied(A * M_inverse, limit)
+    S_inverse = block_inverse(_tidied(W * A.T, limit))
 
     def solve(F: Any, c: Any) -> tuple[Any, Any, Any]:
-        multipliers = _bounded(S_inverse * _bounded(c - W * F, limit), limit)
-        reaction = _bounded(A.T * multipliers, limit)
-        return _bounded(M_inverse * (F + reaction), limit), reaction, multipliers
+        multipliers = _tidied(S_inverse * _tidied(c - W * F, limit), limit)
+        reaction = _tidied(A.T * multipliers, limit)
+        return _tidied(M_inverse * (F + reaction), limit), reaction, multipliers
 
     return solve
 
 
 def _by_saddle(M: Any, A: Any, limit: int) -> _Solve:
+    """Return a solver with the saddle matrix, for a singular M or S."""
     inverse = block_inverse(sp.Matrix(saddle_matrix(M, A).as_explicit()))
 
     def solve(F: Any, c: Any) -> tuple[Any, Any, Any]:
-        solution = _bounded(inverse * F.col_join(c), limit)
+        solution = _tidied(inverse * F.col_join(c), limit)
         multipliers = solution[M.rows :, :]
-        return solution[: M.rows, :], _bounded(A.T * multipliers, limit), multipliers
+        return solution[: M.rows, :], _tidied(A.T * multipliers, limit), multipliers
 
     return solve
 
 
-def _bounded(matrix: Any, limit: int) -> Any:
-    """Tidied, unless it is too long to be worth it."""
-    if operations(matrix) > 20 * limit:
+def _tidied(matrix: Any, limit: int) -> Any:
+    """Simplify a matrix; raise ``TooLongError`` if it is too long."""
+    if operations(matrix) > UNTIDIED_FACTOR * limit:
         raise TooLongError
-    tidied = tidy_matrix(sp.Matrix(matrix))
-    if operations(tidied) > limit:
+    result = tidy_matrix(sp.Matrix(matrix))
+    if operations(result) > limit:
         raise TooLongError
-    return tidied
+    return result
 
 
 def _column(entries: Any) -> Any:

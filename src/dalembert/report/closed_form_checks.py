@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the closed form exists, and by which of the two linear systems."""
+"""Checks that the closed form exists, and the choice between the Schur complement and the saddle matrix."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from dalembert.report.numeric_probes import Probes
 from dalembert.terms import Terms
 from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
+LARGEST_CONDITION = 1e11
+"""Condition number above which a matrix is singular: states found by an iteration leave five digits for rounding."""
+
 
 def needs_saddle(probed: Probes, kept: Sequence[int], names: Sequence[str]) -> bool:
-    """False where M and A M⁻¹ Aᵀ can be inverted, True where only the saddle matrix can, an error where nothing can."""
-    if not probed.found or any(_schur_regular(numbers, kept) for numbers in probed.found):
+    """Return False if M and A M⁻¹ Aᵀ are regular, True if only the saddle matrix is; raise an error if none is."""
+    if not probed.found or any(_schur_regular(terms, kept) for terms in probed.found):
         return False
-    if any(_regular(_saddle(numbers, kept)) for numbers in probed.found):
+    if any(_regular(_saddle(terms, kept)) for terms in probed.found):
         return True
-    if all(_motion_open(numbers) for numbers in probed.found):
+    if all(_is_undetermined(terms) for terms in probed.found):
         raise MassMatrixError(
             "the mass matrix and the constraints must together determine every acceleration; some direction is "
             "massless and unconstrained. Give it a mass, constrain it, or leave its coordinate out."
@@ -37,8 +40,8 @@ def needs_saddle(probed: Probes, kept: Sequence[int], names: Sequence[str]) -> b
 
 
 def require_positive(probed: Probes) -> None:
-    """A square root of the mass matrix needs a positive definite one."""
-    if probed.found and not any(np.linalg.eigvalsh(numbers.M)[0] > 0 for numbers in probed.found):
+    """Raise unless the mass matrix is positive definite, as its square root requires."""
+    if probed.found and not any(np.linalg.eigvalsh(terms.M)[0] > 0 for terms in probed.found):
         raise MassMatrixError(
             "the mass matrix must be positive definite for a law given as z = M^(-1/2) C; it is not. "
             "Give the law as C, without `scaled=True`."
@@ -46,7 +49,7 @@ def require_positive(probed: Probes) -> None:
 
 
 def require_independent(A: Floats, names: Sequence[str]) -> None:
-    """The rows that a closed form was derived with must not lose rank at the state where it is evaluated."""
+    """Raise if the rows used by a closed form are dependent at the state where it is evaluated."""
     found = independent_rows(A)
     off = [name for i, name in enumerate(names) if i not in found]
     if off:
@@ -57,29 +60,30 @@ def require_independent(A: Floats, names: Sequence[str]) -> None:
 
 
 def require_determined(C: Any, names: Sequence[str], kept: Sequence[int], probed: Probes) -> tuple[Any, ...]:
-    """The symbols of the multipliers of the rows kept; those that laws use must not depend on which rows these are."""
+    """Return the symbols of the multipliers of the rows kept; those that laws use must be unique."""
     lam = [plain_multiplier(name) for name in names]
     used = [i for i, symbol in enumerate(lam) if symbol in C.free_symbols]
-    off = [i for i in used if not all(determined(numbers.A)[i] for numbers in probed.found)]
+    off = [i for i in used if not all(determined(terms.A)[i] for terms in probed.found)]
     if off:
         raise ConstraintError(undetermined(quoted(names[i] for i in off)))
     return tuple(lam[i] for i in kept)
 
 
-def _schur_regular(numbers: Terms, kept: Sequence[int]) -> bool:
-    M, A = numbers.M, numbers.A[list(kept)]
+def _schur_regular(terms: Terms, kept: Sequence[int]) -> bool:
+    M, A = terms.M, terms.A[list(kept)]
     return _regular(M) and _regular(A @ np.linalg.solve(M, A.T))
 
 
-def _saddle(numbers: Terms, kept: Sequence[int]) -> Floats:
-    A = numbers.A[list(kept)]
-    return np.block([[numbers.M, -A.T], [A, np.zeros((len(A), len(A)))]])
+def _saddle(terms: Terms, kept: Sequence[int]) -> Floats:
+    A = terms.A[list(kept)]
+    return np.block([[terms.M, -A.T], [A, np.zeros((len(A), len(A)))]])
 
 
-def _motion_open(numbers: Terms) -> bool:
-    stacked = np.vstack([numbers.M, numbers.A])
-    return bool(rank(stacked, SOLVED_RANK_TOLERANCE) < len(numbers.M))
+def _is_undetermined(terms: Terms) -> bool:
+    """Return True if some acceleration has neither mass nor constraint."""
+    stacked = np.vstack([terms.M, terms.A])
+    return bool(rank(stacked, SOLVED_RANK_TOLERANCE) < len(terms.M))
 
 
 def _regular(matrix: Floats) -> bool:
-    return len(matrix) == 0 or bool(np.linalg.cond(matrix) < 1e11)
+    return len(matrix) == 0 or bool(np.linalg.cond(matrix) < LARGEST_CONDITION)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A column written as a common factor times a shorter column."""
+"""Extraction of the common factor of a column."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sympy as sp
 
 
 def with_common_factor(column: Any) -> Any:
-    """The column with what all its entries share in front, unmultiplied; itself if they share nothing.
+    """Return the column as an unevaluated product of its common factor and a column; itself if there is none.
 
     >>> x, y = sp.symbols("x y")
     >>> with_common_factor(sp.Matrix([2 * x * y, 4 * x]))
@@ -30,6 +30,7 @@ def with_common_factor(column: Any) -> Any:
 
 
 def _shared_number(entries: list[Any]) -> Any:
+    """Return the common rational factor of the entries, negative if all are."""
     numbers = [entry.as_coeff_Mul()[0] for entry in entries]
     if not all(number.is_Rational for number in numbers):
         return sp.S.One
@@ -38,7 +39,7 @@ def _shared_number(entries: list[Any]) -> Any:
 
 
 def _shared_powers(entries: list[Any]) -> Any:
-    """The product of the powers that divide every entry, above the line or below it."""
+    """Return the product of the powers that divide every entry, in numerators or denominators."""
     powers = [entry.as_coeff_Mul()[1].as_powers_dict() for entry in entries]
     shared = sp.S.One
     for base in powers[0]:

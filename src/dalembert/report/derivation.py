@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The equations of a system in closed form, with the way there."""
+"""`da.derive`: the equations of a system in closed form, and their derivation as text."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from dalembert.report.closed_form import ClosedForm, Terms, closed_form
 from dalembert.report.closed_form_checks import needs_saddle, require_determined, require_independent, require_positive
 from dalembert.report.derivation_page import html
 from dalembert.report.evaluation import Evaluation, evaluator, matrix_evaluator
-from dalembert.report.formula_symbols import letters
+from dalembert.report.formula_symbols import matrix_symbols
 from dalembert.report.numeric_probes import Probes, independent_rows, probes, refuse_contradiction, require_computable
 from dalembert.report.steps import seven_steps
 from dalembert.report.tex import latex, markdown
-from dalembert.report.tidy import exact, manner_of, tidy_matrix
+from dalembert.report.tidy import decimals_like, exact, tidy_matrix
 from dalembert.stabilisation import Gains, damping
 
 if TYPE_CHECKING:
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Derivation:
-    """The equations of a system in closed form, in the letters it was stated in.
+    """The equations of a system in closed form, in the symbols of the model.
 
     mass_matrix (n, n), applied_force (n, 1), constraint_matrix (m, n), constraint_rhs (m, 1)
-                           as in the model, all rows, lightly tidied; b with the stabilising terms of the drift cure
-    nature (n, 1)          C, with ``da.ideal_force`` and ``da.multiplier`` left in it where a law depends on these
+                           as in the model, all rows, simplified; b includes the stabilising terms of the drift cure
+    nature (n, 1)          C; it contains ``da.ideal_force`` and ``da.multiplier`` if a law depends on these
     ideal_force, nonideal_force, acceleration (n, 1)
-                           columns of expressions if ``expanded``; otherwise formulas in the letters M, Q, A, b and C,
-                           which ``meaning`` explains: ``ideal_force.subs(meaning).doit()`` would write them out
+                           columns of expressions if ``expanded``; otherwise formulas in the matrix symbols M, Q, A,
+                           b and C, whose values ``meaning`` gives: ``ideal_force.subs(meaning).doit()`` expands them
     independent            names of the constraints that were used
-    notes                  what a reader should know, one sentence each
-    saddle                 whether M or A M⁻¹ Aᵀ is singular, so that motion and multipliers were found at once
-    title, about           heading and opening words of the written derivation
+    notes                  remarks, one sentence each
+    saddle                 whether M or A M⁻¹ Aᵀ is singular, so that both unknowns were solved for together
+    title, about           heading and first paragraph of the written derivation
     gains                  rates α and β of these stabilising terms, or None
     """
 
@@ -71,14 +71,14 @@ class Derivation:
     gains: Gains | None = None
 
     def at(self, q: Any, qd: Any, t: float = 0.0, parameters: Any = None) -> Evaluation:
-        """The closed form evaluated at one state; arguments as for ``da.motion``.
+        """Evaluate the closed form at one state; arguments as for ``da.motion``.
 
-        With redundant constraints the state must satisfy them: the rows left out follow from the others only there.
+        If there are redundant constraints, the state must satisfy them: the omitted rows are dependent only there.
 
         Raises
         ------
-        InputError         numbers missing, unknown or not finite
-        ConstraintError    a state at which the constraints used are not independent; ``da.motion`` can do it
+        InputError         if values are missing, unknown or not finite
+        ConstraintError    if the constraints used are not independent at the state; use ``da.motion`` there
         """
         names = self.system.coordinate_names
         state = (
@@ -93,25 +93,26 @@ class Derivation:
 
     @property
     def meaning(self) -> dict[Any, Any]:
-        """The letters M, Q, A, b (with the rows used) and C as explicit matrices."""
+        """Explicit matrices for the matrix symbols M, Q, A, b (with the rows used) and C."""
         kept = [self.system.constraint_names.index(name) for name in self.independent]
-        of = letters(len(self.system.coordinates), len(kept))
+        sym = matrix_symbols(len(self.system.coordinates), len(kept))
         A = self.constraint_matrix.extract(kept, range(self.constraint_matrix.cols))
         b = self.constraint_rhs.extract(kept, [0])
-        return {of.M: self.mass_matrix, of.Q: self.applied_force, of.A: A, of.b: b, of.C: self.nature}
+        return {sym.M: self.mass_matrix, sym.Q: self.applied_force, sym.A: A, sym.b: b, sym.C: self.nature}
 
     def to_latex(self) -> str:
-        """A LaTeX document that stands alone; it needs amsmath."""
+        """Return a complete LaTeX document; it uses amsmath."""
         return latex(self.title, seven_steps(self))
 
     def to_markdown(self) -> str:
-        """Markdown with formulas between dollar signs."""
+        """Return Markdown with formulas between dollar signs."""
         return markdown(self.title, seven_steps(self))
 
     def to_html(self, *, fragment: bool = False) -> str:
-        """A page that stands alone, formulas as MathML.
+        """Return a complete HTML page with formulas as MathML.
 
-        With ``fragment`` only its ``<article>``, for a page that has ``dalembert.report.derivation_page.STYLE``.
+        With ``fragment``, return only its ``<article>``, for a page that includes
+        ``dalembert.report.derivation_page.STYLE``.
         """
         return html(self.title, seven_steps(self), fragment=fragment)
 
@@ -122,8 +123,8 @@ class Derivation:
 
     @cached_property
     def _used_rows(self) -> Callable[[Sequence[float]], Floats]:
-        of = letters(len(self.system.coordinates), len(self.independent))
-        return matrix_evaluator(self.system, self.meaning[of.A])
+        sym = matrix_symbols(len(self.system.coordinates), len(self.independent))
+        return matrix_evaluator(self.system, self.meaning[sym.A])
 
     @property
     def _explicit(self) -> dict[Any, Any]:
@@ -133,7 +134,7 @@ class Derivation:
 def derive(
     system: System, *, drift: Drift | None = None, title: str | None = None, about: str | None = None
 ) -> Derivation:
-    """The equations of motion and the constraint forces of a system, in symbols.
+    """Derive the equations of motion and the constraint forces of a system symbolically.
 
     For independent rows of A:  Qᶜᵢ = Aᵀ S⁻¹ (b − A M⁻¹ Q),  Qᶜₙᵢ = C − Aᵀ S⁻¹ A M⁻¹ C,  S = A M⁻¹ Aᵀ,
     M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ. M may be indefinite, and singular where [[M, −Aᵀ], [A, 0]] is not.
@@ -141,21 +142,22 @@ def derive(
     Parameters
     ----------
     drift    as for ``da.simulate``: under ``da.Baumgarte`` the equations are those that it integrates, with b less
-             2α φ̇ + β² φ at position level and α ψ at velocity level. The other cures leave the equations as they are
+             2α φ̇ + β² φ at position level and α ψ at velocity level. The other cures do not change the equations
     title    heading of the written derivation
     about    a sentence on the mechanical problem, for its first step
 
     Raises
     ------
-    InputError         if ``system`` is not stated in symbols, or ``drift`` is no drift cure
-    ModelError         a law given as z where M^(1/2) has no short closed form; friction by the actual reaction
-    MassMatrixError    accelerations that neither masses nor constraints determine
-    ConstraintError    constraints that contradict one another, or that leave their forces open
+    InputError         if ``system`` is not stated in symbols, or ``drift`` is not a drift cure
+    ModelError         if a law is given as z and M^(1/2) has no short closed form, or friction depends on the actual
+                       reaction
+    MassMatrixError    if neither masses nor constraints determine an acceleration
+    ConstraintError    if constraints contradict one another, or do not determine their forces
 
     Notes
     -----
-    Which rows are independent is decided by numbers, at random states that satisfy the constraints; the earliest ones
-    are kept. Results too long to be read are left as products of matrices (``expanded`` is then False).
+    Independent rows are selected numerically, at random states that satisfy the constraints; the earliest are kept.
+    Results too long to be read are given as products of matrices (``expanded`` is then False).
 
     Examples
     --------
@@ -171,7 +173,7 @@ def derive(
     if not isinstance(system, System):
         raise InputError(
             f"`system` must be a `da.System`, stated in symbols; got {kind_of_object(system)}. "
-            f"For one made of functions there are only numbers: use `da.motion`."
+            f"A system made of functions can only be evaluated numerically: use `da.motion`."
         )
     for argument, text in (("title", title), ("about", about)):
         if not (text is None or isinstance(text, str)):
@@ -185,22 +187,22 @@ def derive(
     n = len(system.coordinates)
     M, Q = _matrix(form.mass_matrix, n), _matrix(form.applied_force, 1)
     A, b = _matrix(form.constraint_matrix, n), _matrix(_stabilised(form, system, gains), 1)
-    C = _nature(system, M, probed)
+    C = _nonideal_term(system, M, probed)
     lam = require_determined(C, system.constraint_names, kept, probed)
     used = A.extract(kept, range(A.cols)), b.extract(kept, [0])
     terms = Terms(M, Q, *used, C, form.symbols.ideal_force, lam, saddle)
     result = closed_form(terms)
-    say = _in_own_words(system)
+    restore = _restorer(system)
     return Derivation(
         system=system,
-        mass_matrix=say(M),
-        applied_force=say(Q),
-        constraint_matrix=say(A),
-        constraint_rhs=say(b),
-        nature=say(C),
-        ideal_force=say(result.ideal_force),
-        nonideal_force=say(result.nonideal_force),
-        acceleration=say(result.acceleration),
+        mass_matrix=restore(M),
+        applied_force=restore(Q),
+        constraint_matrix=restore(A),
+        constraint_rhs=restore(b),
+        nature=restore(C),
+        ideal_force=restore(result.ideal_force),
+        nonideal_force=restore(result.nonideal_force),
+        acceleration=restore(result.acceleration),
         independent=tuple(system.constraint_names[i] for i in kept),
         notes=_notes(system, probed, kept, terms, result),
         expanded=result.expanded,
@@ -212,8 +214,8 @@ def derive(
 
 
 def _gains(drift: Any) -> Gains | None:
-    """The stabilising rates of a drift cure, without decimal numbers."""
-    try:  # the classes themselves belong to the integration, which a derivation does without
+    """Return the stabilising rates of a drift cure as exact numbers."""
+    try:  # duck typing: the classes of drift cures belong to the integration, which is not imported here
         gains = None if drift is None else drift.gains()
     except AttributeError:
         raise InputError(f"`drift` must be a cure such as `da.Projection()`, or None; got {drift!r}.") from None
@@ -221,7 +223,7 @@ def _gains(drift: Any) -> Gains | None:
 
 
 def _stabilised(form: StandardForm, system: System, gains: Gains | None) -> list[Any]:
-    """b with the stabilising terms taken off."""
+    """Return b less the stabilising terms."""
     if gains is None:
         return list(form.constraint_rhs)
     rows = zip(system.constraints, form.constraint_rhs, form.velocity, form.position, strict=True)
@@ -230,12 +232,12 @@ def _stabilised(form: StandardForm, system: System, gains: Gains | None) -> list
 
 
 def _matrix(entries: Sequence[Any], columns: int) -> Any:
-    """Nested tuples as a tidied matrix without decimal numbers, with the right shape when there are no rows."""
+    """Return nested tuples as a simplified exact matrix; its shape is right even without rows."""
     return tidy_matrix(exact(sp.Matrix(len(entries), columns, list(sp.flatten(entries)))))
 
 
-def _nature(system: System, M: Any, probed: Probes) -> Any:
-    """C, the sum of all laws; those given as z are multiplied by the symmetric root of M."""
+def _nonideal_term(system: System, M: Any, probed: Probes) -> Any:
+    """Return C, the sum of all laws; those given as z are multiplied by the symmetric root of M."""
     C = sp.zeros(M.rows, 1)
     for placed in system.laws:
         if placed.actual and not leaves_reactions(placed, system):
@@ -255,17 +257,17 @@ def _nature(system: System, M: Any, probed: Probes) -> Any:
     return C
 
 
-def _in_own_words(system: System) -> Callable[[Any], Any]:
-    """A function that puts the user's own symbols back, with their assumptions, and decimal numbers if any were."""
+def _restorer(system: System) -> Callable[[Any], Any]:
+    """Return a function that restores the user's symbols and their assumptions, and decimal numbers if any."""
     own = {sp.Symbol(symbol.name): symbol for symbol in free_parameters(system.expressions())}
-    in_numbers = manner_of(system.expressions())
+    to_decimals = decimals_like(system.expressions())
 
-    def say(expression: Any) -> Any:
+    def restore(expression: Any) -> Any:
         if not isinstance(expression, sp.MatrixBase):
-            return expression  # a formula in letters
-        return system.symbols.restore(sp.ImmutableMatrix(in_numbers(expression))).xreplace(own)
+            return expression  # a formula in matrix symbols
+        return system.symbols.restore(sp.ImmutableMatrix(to_decimals(expression))).xreplace(own)
 
-    return say
+    return restore
 
 
 def _opening(system: System) -> str:
@@ -280,27 +282,27 @@ def _notes(system: System, probed: Probes, kept: Sequence[int], terms: Terms, re
     notes: list[str] = []
     if dropped:
         used = quoted(names[i] for i in kept) or "none"
-        why = "as a consequence of these" if probed.settled else "as dependent on these at random states"
-        notes.append(f"Constraints used: {used}. Left out, {why}: {quoted(dropped)}.")
-    if names and not probed.settled:
+        reason = "as a consequence of these" if probed.consistent else "as dependent on these at random states"
+        notes.append(f"Constraints used: {used}. Left out, {reason}: {quoted(dropped)}.")
+    if names and not probed.consistent:
         values = ", with random values of the parameters" if system.parameter_names else ""
         notes.append(
-            f"No state was found that satisfies all constraints{values}; independence was judged at random states."
+            f"No state was found that satisfies all constraints{values}; independence was tested at random states."
         )
     if terms.saddle:
         notes.append(
-            "The usual formula divides by zero here: motion and multipliers are found together from one linear system."
+            "The mass matrix or A M⁻¹ Aᵀ is singular: acceleration and multipliers follow from one linear system."
         )
     if any(isinstance(placed.law, Friction) for placed in system.laws):
-        notes.append("Friction is written as it is while surfaces slide: the sliding velocity is not zero.")
+        notes.append("Friction is written for sliding surfaces: the sliding velocity is not zero.")
     if any(placed.actual for placed in system.laws):
         notes.append(
-            "Friction acts across all constraints here: it leaves the normal force of the ideal problem as it is."
+            "Friction acts across all constraints here: it does not change the normal force of the ideal problem."
         )
     if any(symbol in terms.C.free_symbols for symbol in terms.multiplier_symbols):
         notes.append("In C, λ with the name of a constraint is its multiplier in the ideal problem.")
     if any(placed.law.scaled for placed in system.laws):
         notes.append("A law is given as z = M^(-1/2) C, with the symmetric square root of the mass matrix.")
     if not result.expanded:
-        notes.append("Written out, the formulas would fill pages; they are left as products of matrices.")
+        notes.append("The expanded formulas are too long to be read; they are given as products of matrices.")
     return tuple(notes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A derivation as a page to hand out: no script, no network, formulas as MathML."""
+"""A derivation as an HTML page without scripts or network access, with formulas as MathML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from dalembert.figures.html_page import document
 from dalembert.report.mathml import display, inline
-from dalembert.report.name_typesetting import look_alikes
+from dalembert.report.name_typesetting import ambiguous_names
 from dalembert.report.steps import Step, names_in
 
 STYLE = """
@@ -44,7 +44,7 @@ STYLE = """
   .derivation .step { break-after: avoid; }
 }
 """
-"""How a derivation looks; every rule is confined to ``.derivation``, so that a page may hold several."""
+"""Style of a derivation; every rule is confined to ``.derivation``, so that a page may hold several."""
 
 PAGE_STYLE = """
 :root { color-scheme: light dark; }
@@ -55,9 +55,9 @@ body { margin: 0; padding: clamp(1.2rem, 5vw, 3.5rem) clamp(1rem, 4vw, 2rem); co
 
 
 def html(title: str, steps: Sequence[Step], *, fragment: bool = False) -> str:
-    """The whole page, or only its ``<article>`` with headings one level down."""
+    """Return the whole page, or only its ``<article>`` with headings one level down."""
     level = 2 if fragment else 1
-    literal = look_alikes(names_in(steps))
+    literal = ambiguous_names(names_in(steps))
     sections = "\n".join(_section(number, step, level + 1, literal) for number, step in enumerate(steps, 1))
     article = f'<article class="derivation">\n<h{level}>{_text(title)}</h{level}>\n{sections}\n</article>'
     return article if fragment else document(title, article, PAGE_STYLE, STYLE)
@@ -77,4 +77,5 @@ def _block(block: Any, literal: frozenset[str]) -> str:
 
 
 def _text(text: str) -> str:
+    """Escape text for HTML, and set names between backticks as code."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers from a closed form, whether it is written out or left in letters."""
+"""Numerical evaluation of a closed form, of explicit expressions or of formulas in matrix symbols."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ def evaluator(
     meaning: Mapping[Any, Any],
     used: tuple[Sequence[str], Callable[[Sequence[float]], Floats]],
 ) -> Callable[[Sequence[float]], Evaluation]:
-    """A function of (*q, *qd, t, *parameters).
+    """Return the evaluation of a closed form as a function of (*q, *qd, t, *parameters).
 
-    results    ideal force, nonideal force, acceleration: columns of expressions, or formulas in letters
-    meaning    explicit matrices for the letters; C may contain the ideal force and multipliers, which are therefore
-               computed first
-    used       names and rows of the constraints that these multipliers belong to
+    results    ideal force, nonideal force, acceleration: columns of expressions, or formulas in matrix symbols
+    meaning    explicit matrices for the matrix symbols; C may contain the ideal force and multipliers, which are
+               therefore computed first
+    used       names and rows of the constraints to which these multipliers belong
     """
     symbols = system.symbols
     names, rows = used
     lam = tuple(plain_multiplier(name) for name in names)
     arguments = (_state(system), symbols.ideal_force, lam)
-    nothing, none = np.zeros(len(symbols.q)), np.zeros(len(lam))
+    no_force, no_multipliers = np.zeros(len(symbols.q)), np.zeros(len(lam))
     if not meaning:
         columns = [_compiled(arguments, symbols.plain(result)) for result in results]
-        return lambda state: Evaluation(*(column(state, nothing, none).reshape(-1) for column in columns))
+        return lambda state: Evaluation(*(column(state, no_force, no_multipliers).reshape(-1) for column in columns))
     matrices = [_compiled(arguments, symbols.plain(matrix)) for matrix in meaning.values()]
-    # of the letters alone: a parameter may well be called b
+    # with matrix symbols as the only arguments, since a parameter may have the same name as one of them
     formulas = [_compiled(tuple(meaning), result) for result in results]
 
     def evaluate(state: Sequence[float]) -> Evaluation:
-        forces = (nothing, none)
-        numbers: list[Floats] = []
+        forces = (no_force, no_multipliers)
+        values: list[Floats] = []
         for formula in formulas:
-            numbers.append(formula(*(matrix(state, *forces) for matrix in matrices)).reshape(-1))
-            if len(numbers) == 1 and len(lam):
-                forces = (numbers[0], np.linalg.lstsq(rows(state).T, numbers[0], rcond=None)[0])
-        return Evaluation(*numbers)
+            values.append(formula(*(matrix(state, *forces) for matrix in matrices)).reshape(-1))
+            if len(values) == 1 and len(lam):
+                forces = (values[0], np.linalg.lstsq(rows(state).T, values[0], rcond=None)[0])
+        return Evaluation(*values)
 
     return evaluate
 
 
 def matrix_evaluator(system: System, matrix: Any) -> Callable[[Sequence[float]], Floats]:
-    """A matrix of the model as a function of (*q, *qd, t, *parameters)."""
+    """Return a matrix of the model as a function of (*q, *qd, t, *parameters)."""
     return _compiled((_state(system),), system.symbols.plain(matrix))
 
 

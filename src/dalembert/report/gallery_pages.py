@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All cases on show: an index and one page per case, linked, without script or network."""
+"""The gallery as HTML: an index and one page per case, linked, without scripts or network access."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EQUATION = """<math display="block"><mrow><mi>M</mi><mover><mi>q</mi><mo style="
 <mo>(</mo><mi>I</mi><mo>−</mo><msup><mi>B</mi><mo>+</mo></msup><mi>B</mi><mo>)</mo>
 <msup><mi>M</mi><mrow><mo>−</mo><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup><mi>C</mi></mrow></math>"""
 
-EXHIBITION_STYLE = """
+GALLERY_STYLE = """
 main { max-width: 62rem; margin: 0 auto; line-height: 1.5; font-family: Charter, "Bitstream Charter", "Sitka Text",
   Cambria, Georgia, serif; }
 main h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 0.6rem; text-wrap: balance; }
@@ -57,21 +57,21 @@ main .derivation p { max-width: 46rem; }
 """
 
 
-STYLES = (PAGE_STYLE, STYLE, EXHIBITION_STYLE)
+STYLES = (PAGE_STYLE, STYLE, GALLERY_STYLE)
 
 
 def exhibits(names: Sequence[str], folder: Path) -> Iterator[Exhibit]:
-    """Run the cases, as many side by side as there are cores; each comes when it is ready, with its figures drawn."""
+    """Run the cases in parallel on all cores, and yield the contents of each page as soon as it is ready."""
     folder.mkdir(parents=True, exist_ok=True)
-    # fresh processes: JAX has threads of its own, which a forked one would inherit half-way
+    # spawn, not fork: JAX has threads, which a forked process would inherit in an undefined state
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(len(names), os.cpu_count() or 1), mp_context=context) as pool:
-        for ready in as_completed([pool.submit(exhibit, name, folder) for name in names]):
-            yield ready.result()
+        for future in as_completed([pool.submit(exhibit, name, folder) for name in names]):
+            yield future.result()
 
 
 def write_pages(found: Sequence[Exhibit], folder: Path) -> Path:
-    """Write one page per case and the index; the path of the index is returned."""
+    """Write one page per case and the index, and return the path of the index."""
     for one in found:
         (folder / f"{one.name}.html").write_text(_case_page(one), encoding="utf-8")
     index = folder / "index.html"
@@ -92,8 +92,8 @@ def _index(found: Sequence[Exhibit]) -> str:
 compared. {passed} of {total} checks passed. The equation behind all of them:</p>
 <div class="scroll">{EQUATION}</div>
 <p class="lead">M is the mass matrix, Q the applied force, A q̈ = b the constraints differentiated until accelerations
-appear, B = A M<sup>−1/2</sup> with its Moore–Penrose inverse B<sup>+</sup>, and C the force whose work on virtual
-displacements the constraint forces do.</p>
+appear, B = A M<sup>−1/2</sup> with its Moore–Penrose inverse B<sup>+</sup>, and C describes nonideal constraints:
+under a virtual displacement v, the constraint force does the work v<sup>T</sup>C.</p>
 <h2>Cases</h2>
 <div class="cards">
 {cards}
@@ -148,7 +148,7 @@ def _figure(image: Image) -> str:
 
 
 def _table_row(row: Row, one: Exhibit | None) -> str:
-    """A row of a case's own table, which names sources, or of the table of all cases, which links the case."""
+    """Return a row of the table of a case, with its source, or of the table of all cases, with a link to the case."""
     texts = (row.what, row.expected, row.got)
     cells = "".join(f"<td>{escape(text)}</td>" for text in (texts if one else (*texts, row.source)))
     first = f'<td><a href="{one.name}.html">{one.name}</a></td>' if one else ""

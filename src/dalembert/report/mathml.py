@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # ruff: noqa: N802  (SymPy finds printing methods by the names of its classes)
-"""Formulas as MathML Core, which browsers draw without any script."""
+"""Formulas as MathML Core, which browsers render without scripts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
 from sympy.printing.precedence import PRECEDENCE, precedence_traditional
 
-from dalembert.report.name_typesetting import Name, positive_first, shows_dots_for_zeros, spelled, typeset
+from dalembert.report.name_typesetting import Name, positive_first, shows_dots_for_zeros, split_symbol, typeset
 from dalembert.report.steps import Equation
 
 _ACCENTS = {1: "\u02d9", 2: "\u00a8"}
@@ -27,19 +27,19 @@ _ENTITIES = {
 
 
 def inline(expression: Any, literal: frozenset[str]) -> str:
-    """A formula within a line of text; ``literal`` names are set as they were typed."""
+    """Return a formula within a line of text; ``literal`` names are set as they were typed."""
     return f"<math>{mathml(expression, literal)}</math>"
 
 
 def display(equations: Sequence[Equation], literal: frozenset[str]) -> str:
-    """Equations one below the other, aligned at their equals signs, or behind their names where they have some."""
+    """Return equations in rows, aligned at their equals signs, or after their labels if there are any."""
     named = any(equation.label for equation in equations)
     rows = "".join(_row(equation, literal, named=named) for equation in equations)
     return f'<math display="block"><mtable class="aligned">{rows}</mtable></math>'
 
 
 def mathml(expression: Any, literal: frozenset[str]) -> str:
-    """One formula, without the enclosing element."""
+    """Return one formula, without the enclosing element."""
     printed = _Printer(literal).doprint(expression)
     for entity, character in _ENTITIES.items():
         printed = printed.replace(entity, character)
@@ -50,15 +50,15 @@ def _row(equation: Equation, literal: frozenset[str], *, named: bool) -> str:
     left, right = mathml(equation.left, literal), mathml(equation.right, literal)
     if not named:
         return f'<mtr><mtd class="left">{left}</mtd><mtd><mo>=</mo></mtd><mtd class="right">{right}</mtd></mtr>'
-    # unaligned: the sides of constraints differ so much in length that one would scroll out of sight
+    # not aligned: the left sides of constraints differ so much in length that short ones would scroll out of view
     label = f'<mtd class="name"><mtext>{html.escape(equation.label)}</mtext></mtd>'
     return f'<mtr>{label}<mtd class="right"><mrow>{left}<mo>=</mo>{right}</mrow></mtd></mtr>'
 
 
 class _Printer(MathMLPresentationPrinter):
-    """Dots over coordinates, bold matrices, sin²x, sums of matrices in the order they were written.
+    """A printer with dots over coordinates, bold matrices, sin²x, and sums of matrices in their given order.
 
-    literal    names to be set as they were typed, because they would look like others
+    literal    names to be set as they were typed, because they would otherwise look alike
     """
 
     def __init__(self, literal: frozenset[str]) -> None:
@@ -69,7 +69,7 @@ class _Printer(MathMLPresentationPrinter):
         return positive_first(MathMLPresentationPrinter._as_ordered_terms(self, expr, order))
 
     def _print_Symbol(self, sym: Any, style: str = "plain") -> Any:
-        name, dots, family = spelled(sym)
+        name, dots, family = split_symbol(sym)
         set_as = Name(name, literal=True) if name in self.literal else typeset(name)
         letter = self._letter(html.escape(set_as.base))
         if set_as.literal:
@@ -84,13 +84,13 @@ class _Printer(MathMLPresentationPrinter):
         return printed
 
     def _print_MatrixSymbol(self, sym: Any) -> Any:
-        name, dots, _ = spelled(sym)
+        name, dots, _ = split_symbol(sym)
         base, *scripts = re.findall(r"[_^]?[A-Za-z]+", name)
         letter = self._letter(typeset(base).base)
         letter.setAttribute("mathvariant", "normal")
         letter.setAttribute("style", "font-weight: bold")
         accented = self._dotted(letter, dots) if dots else letter
-        # MathML wants what is lowered first
+        # MathML expects the subscript before the superscript
         letters = [self._letter(script[1:]) for script in sorted(scripts, reverse=True)]
         return self._element(("msub", "msubsup")[len(letters) - 1], accented, *letters) if letters else accented
 
@@ -119,7 +119,7 @@ class _Printer(MathMLPresentationPrinter):
         return self._element("mrow", *sign, *parts)
 
     def parenthesize(self, item: Any, level: int, strict: bool = False) -> Any:
-        """As the parent does, but with brackets that grow only around what is tall."""
+        """Parenthesize as the parent class does, but with brackets that grow only around tall expressions."""
         precedence = precedence_traditional(item)
         if precedence > level or (strict and precedence == level):
             return self._print(item)
@@ -159,7 +159,7 @@ class _Printer(MathMLPresentationPrinter):
         return MathMLPresentationPrinter._print_Pow(self, e)
 
     def _dotted(self, letter: Any, dots: int) -> Any:
-        # no accent="true": browsers then draw the dots into the letter; larger, because they are set in script size
+        # not accent="true", with which browsers draw the dots into the letter; enlarged, since accents use script size
         accent = self._text("mo", _ACCENTS[dots])
         accent.setAttribute("style", "font-size: 120%")
         return self._element("mover", letter, accent)

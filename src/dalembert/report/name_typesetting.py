@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the printers of all formats agree on: how a name is set, and in which order a sum is written."""
+"""Conventions shared by the printers of all formats: the typesetting of names and the order of sums."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dalembert.model.symbols import InternalSymbol
 
 
 def table(pairs: str) -> dict[str, str]:
-    """A dictionary from words that are keys and values in turn."""
+    """Return a dictionary from words that are alternately keys and values."""
     words = pairs.split()
     return dict(zip(words[::2], words[1::2], strict=True))
 
@@ -30,7 +30,7 @@ GREEK_AS_LATIN = table("ο o Α A Β B Ε E Ζ Z Η H Ι I Κ K Μ M Ν N Ο O �
 _LETTERS = {
     **{command: letter for letter, command in GREEK.items()},
     **table("Alpha Α Beta Β Epsilon Ε Zeta Ζ Eta Η Iota Ι Kappa Κ Mu Μ Nu Ν Omicron Ο Rho Ρ Tau Τ Chi Χ omicron ο"),
-    # names mean the everyday letters, which prose has too
+    # names mean the common forms of the letters, as in prose, not the TeX variants
     **table("epsilon ε phi φ lamda λ"),
 }
 
@@ -41,7 +41,7 @@ _DOTS = {"q": 0, "qd": 1, "qdd": 2, "Qi": 0, "lam": 0}
 
 
 class Name(NamedTuple):
-    """A letter or a word with indices, Greek ones as letters; a ``literal`` name is set upright as it was typed."""
+    """A letter or word with indices, with Greek names as letters; a ``literal`` name is set upright as it was typed."""
 
     base: str
     indices: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Name(NamedTuple):
 
 
 def typeset(name: str) -> Name:
-    """How a name is set.
+    """Split a name into a base and its indices.
 
     >>> typeset("theta_max1")
     Name(base='θ', indices=('max1',), literal=False)
@@ -62,14 +62,14 @@ def typeset(name: str) -> Name:
     base = _LETTERS.get(match[1], match[1])
     indices = tuple(_LETTERS.get(part, part) for part in (match[2], *match[3].split("_")) if part)
     if len(base) > 1 and not all(index.isdigit() for index in indices):
-        return Name(name, literal=True)  # several words with lines between them
+        return Name(name, literal=True)  # several words joined by underscores
     return Name(base, indices)
 
 
-def look_alikes(names: Iterable[str]) -> frozenset[str]:
-    """The names that cannot be told apart once they are set, such as x1 and x_1.
+def ambiguous_names(names: Iterable[str]) -> frozenset[str]:
+    """Return the names that look the same when typeset, such as x1 and x_1.
 
-    >>> sorted(look_alikes(["x1", "x_1", "y"]))
+    >>> sorted(ambiguous_names(["x1", "x_1", "y"]))
     ['x1', 'x_1']
     """
     given = set(names)
@@ -77,10 +77,10 @@ def look_alikes(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in given if count[typeset(name)] > 1)
 
 
-def spelled(symbol: Any) -> tuple[str, int, str]:
-    """The letter, its dots and its family (coordinate, velocity …) of a plain symbol; other names as they are.
+def split_symbol(symbol: Any) -> tuple[str, int, str]:
+    """Return name, number of dots and family (coordinate, velocity …) of a plain symbol; other names unchanged.
 
-    >>> spelled(InternalSymbol("qd.theta1"))
+    >>> split_symbol(InternalSymbol("qd.theta1"))
     ('theta1', 1, 'qd')
     """
     family, dot, letter = symbol.name.partition(".")
@@ -89,11 +89,11 @@ def spelled(symbol: Any) -> tuple[str, int, str]:
 
 
 def positive_first(terms: Sequence[Any]) -> list[Any]:
-    """The terms of a sum with the negative ones last: x² − l² rather than −l² + x²."""
+    """Sort the terms of a sum with the negative ones last: x² − l² rather than −l² + x²."""
     return sorted(terms, key=lambda term: term.could_extract_minus_sign())
 
 
 def shows_dots_for_zeros(matrix: Any) -> bool:
-    """Whether a matrix is large and empty enough to be easier to read with dots in place of its zeros."""
+    """Return True if a matrix is so large and sparse that its zeros are better shown as dots."""
     zeros = sum(entry == 0 for entry in matrix)
     return min(matrix.shape) > 3 and 2 * zeros >= len(matrix)

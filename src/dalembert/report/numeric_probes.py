@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Terms that decide what symbols cannot: which constraint rows are independent where the constraints hold."""
+"""Numerical tests at random states: independence and consistency of the constraint rows."""
 
 from __future__ import annotations
 
@@ -20,26 +20,34 @@ from dalembert.model.system import System
 from dalembert.terms import Terms
 
 CANNOT_COMPUTE = (NameError, NotImplementedError, ValueError)
-"""What comes of a function without a numerical form, which SymPy writes as a bare name or refuses to write."""
+"""Exceptions for functions without a numerical form, which SymPy prints as a bare name or refuses to print."""
+
+SAME_RATIO = 1e-9
+"""Relative difference below which ratios of gradients and offsets of residuals at different states are equal: rounding
+of values of order one leaves far less."""
+
+CONTRADICTION = 1e-5
+"""Relative residual of a dependent row above which it contradicts the others: states found by an iteration satisfy
+redundant constraints to about 1e-8, and a smaller residual may come from ill-conditioned rows."""
 
 
 class Probes(NamedTuple):
     """The terms of a model at a few random states, with random positive parameters.
 
-    settled    whether the states satisfy the constraints
+    consistent    whether the states satisfy the constraints
     """
 
     found: tuple[Terms, ...]
-    settled: bool
+    consistent: bool
 
 
 def probes(form: StandardForm, system: System) -> Probes:
-    """States that satisfy the constraints; where none can be found, random states as they are.
+    """Evaluate the terms at random consistent states, or at random states if no consistent one is found.
 
     Raises
     ------
-    ModelError         functions that cannot be computed
-    ConstraintError    constraints whose residuals differ by a number, so that no state satisfies them
+    ModelError         if functions cannot be evaluated
+    ConstraintError    if residuals of constraints differ by a constant, so that no state satisfies them
     """
     try:
         model = model_of(form, system.parameter_names)
@@ -48,84 +56,84 @@ def probes(form: StandardForm, system: System) -> Probes:
     except CANNOT_COMPUTE:
         require_computable(_parts(form, system), system)
         raise
-    usable = tuple(numbers for numbers in found if numbers.is_finite)[:ENOUGH]
+    usable = tuple(terms for terms in found if terms.is_finite)[:ENOUGH]
     if not points:
         for level, rows in (("position", model.position), ("velocity", model.velocity)):
             _refuse_constant_offset(usable, rows, level, system.constraint_names)
-    return Probes(usable, settled=bool(points))
+    return Probes(usable, consistent=bool(points))
 
 
 def independent_rows(probed: Probes, rows: int) -> tuple[int, ...]:
-    """The earliest rows of A that span all of them, at the probe where most are independent."""
-    choices = [linear_algebra.independent_rows(numbers.A) for numbers in probed.found]
+    """Return the earliest rows of A that span all of them, at the state where most are independent."""
+    choices = [linear_algebra.independent_rows(terms.A) for terms in probed.found]
     return max(choices, key=len) if choices else tuple(range(rows))
 
 
 def refuse_contradiction(probed: Probes, kept: Sequence[int], names: Sequence[str]) -> None:
-    """A dependent row must ask for the acceleration that the rows kept already imply."""
+    """Raise if a dependent row implies another acceleration than the rows kept."""
     dropped = [i for i in range(len(names)) if i not in kept]
-    if not dropped or not probed.settled:
+    if not dropped or not probed.consistent:
         return
-    off = [i for i in dropped if all(_contradicts(numbers, kept, i) for numbers in probed.found)]
+    off = [i for i in dropped if all(_contradicts(terms, kept, i) for terms in probed.found)]
     if off:
         raise ConstraintError(
-            f"the constraints must agree where they depend on one another; {quoted(names[i] for i in off)} asks for "
+            f"the constraints must agree where they depend on one another; {quoted(names[i] for i in off)} implies "
             f"another acceleration than {quoted(names[i] for i in kept)}. Correct one of them or leave it out."
         )
 
 
 def _refuse_constant_offset(probed: Sequence[Terms], rows: Sequence[int], level: str, names: Sequence[str]) -> None:
-    """x − 1 and x − 2 have gradients in a constant ratio, and residuals that differ by a number from that ratio.
+    """Raise for constraints such as x − 1 and x − 2: proportional gradients, and residuals with a constant offset.
 
-    A weaker sign, such as a failed search for a state, would not do: with random parameters a sound loop may not close.
+    A failed search for a state would not be sufficient: with random parameters a valid loop may not close.
     """
     if not probed or not rows:
         return
     chosen = list(rows)
-    found = [linear_algebra.dependencies(numbers.A[chosen]) for numbers in probed]
+    found = [linear_algebra.dependencies(terms.A[chosen]) for terms in probed]
     for k in (k for k in found[0] if all(found_there.get(k) for found_there in found)):
         row = chosen[k]
         ratios = [{chosen[i]: c for i, c in found_there[k].items()} for found_there in found]
-        offsets = np.array([_offset(numbers, level, row, of) for numbers, of in zip(probed, ratios, strict=True)])
-        steady = all(of.keys() == ratios[0].keys() for of in ratios) and np.allclose(
-            [list(of.values()) for of in ratios], list(ratios[0].values()), rtol=1e-9
+        offsets = np.array([_offset(terms, level, row, ratio) for terms, ratio in zip(probed, ratios, strict=True)])
+        constant_ratio = all(ratio.keys() == ratios[0].keys() for ratio in ratios) and np.allclose(
+            [list(ratio.values()) for ratio in ratios], list(ratios[0].values()), rtol=SAME_RATIO
         )
-        if steady and np.abs(offsets).min() > 1e-9 and np.allclose(offsets, offsets[0], rtol=1e-9):
+        if constant_ratio and np.abs(offsets).min() > SAME_RATIO and np.allclose(offsets, offsets[0], rtol=SAME_RATIO):
             raise ConstraintError(
                 f"the constraints must leave some state possible; `{names[row]}` contradicts "
                 f"{quoted(names[k] for k in ratios[0])} at {level} level. Correct one of them or leave it out."
             )
 
 
-def _offset(numbers: Terms, level: str, row: int, ratios: dict[int, float]) -> float:
-    residuals: Any = getattr(numbers, level)
+def _offset(terms: Terms, level: str, row: int, ratios: dict[int, float]) -> float:
+    residuals: Any = getattr(terms, level)
     return float(residuals[row] - sum(c * residuals[k] for k, c in ratios.items()))
 
 
-def _contradicts(numbers: Terms, kept: Sequence[int], row: int) -> bool:
-    A, b = numbers.A, numbers.b
+def _contradicts(terms: Terms, kept: Sequence[int], row: int) -> bool:
+    A, b = terms.A, terms.b
     implied = np.linalg.lstsq(A[list(kept)], b[list(kept)], rcond=None)[0]
     size = np.abs(A[row] * implied).sum() + abs(b[row]) + np.linalg.norm(A[row])
-    return bool(abs(A[row] @ implied - b[row]) > 1e-5 * size)
+    return bool(abs(A[row] @ implied - b[row]) > CONTRADICTION * size)
 
 
 def require_computable(parts: Mapping[str, Sequence[Any]], system: System) -> None:
-    """Every part of a model, by the name that messages call it, must have a value at a state."""
+    """Raise unless every part of a model can be evaluated; keys are their names in messages."""
     symbols = system.symbols
     parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
     multipliers = [plain_multiplier(name) for name in system.constraint_names]
     arguments = [*symbols.q, *symbols.qd, symbols.time, *symbols.ideal_force, *multipliers, *parameters]
-    for place, terms in parts.items():
+    for place, expressions in parts.items():
         try:
             with np.errstate(all="ignore"):
-                sp.lambdify(arguments, tuple(terms), modules=["numpy", "scipy"])(*np.full(len(arguments), 0.7))
+                sp.lambdify(arguments, tuple(expressions), modules=["numpy", "scipy"])(*np.full(len(arguments), 0.7))
         except CANNOT_COMPUTE as error:
-            derivatives = (symbols.readable(d) for term in terms for d in term.atoms(sp.Derivative))
-            culprit = error.name if isinstance(error, NameError) else next(derivatives, str(error))
+            derivatives = (symbols.readable(d) for term in expressions for d in term.atoms(sp.Derivative))
+            function = error.name if isinstance(error, NameError) else next(derivatives, str(error))
             raise ModelError(
                 [
                     f"{place} must use functions that can be computed, and so must its time derivatives; "
-                    f"`{culprit}` has no numerical form. Write it with smooth functions."
+                    f"`{function}` has no numerical form. Write it with smooth functions."
                 ]
             ) from None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The outcome of a check in words and digits, the same on the terminal and on a page."""
+"""The outcome of a check as text, for the terminal and for HTML pages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.gallery.definition import Check, Outcome
+
+SMALLEST_DECIMAL = 1e-4
+"""Smaller values are printed with an exponent, since leading zeros would be hard to read."""
 
 
 class Row(NamedTuple):
@@ -21,17 +24,18 @@ class Row(NamedTuple):
 
 
 def row_of(outcome: Outcome) -> Row:
+    """Return the table row of an outcome."""
     check = outcome.check
     return Row(check.what, expected_text(check), _got_text(outcome), check.source, outcome.passed)
 
 
 def expected_text(check: Check) -> str:
-    """The expected value and its tolerance, as `46.2898317 ± 1e-09`."""
+    """Return the expected value and its tolerance, as `46.2898317 ± 1e-09`."""
     return _numbers(check.expected) + (f" ± {check.tolerance:.0e}" if check.tolerance else "")
 
 
 def _got_text(outcome: Outcome) -> str:
-    """What came out: of many values the one that is farthest off."""
+    """Return the result as text; of several values compared with one, that with the largest error."""
     got, expected = outcome.got, np.asarray(outcome.check.expected, float)
     if got.shape == expected.shape:
         return _numbers(got)
@@ -41,5 +45,6 @@ def _got_text(outcome: Outcome) -> str:
 
 def _numbers(values: Any) -> str:
     return ", ".join(
-        f"{value:.10g}" if abs(value) >= 1e-4 or value == 0 else f"{value:.1e}" for value in np.ravel(values)
+        f"{value:.10g}" if abs(value) >= SMALLEST_DECIMAL or value == 0 else f"{value:.1e}"
+        for value in np.ravel(values)
     )

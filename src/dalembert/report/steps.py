@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The way from a mechanical problem to its equation of motion in the seven steps of Zhao et al. 2018, section 7.
+"""The derivation of an equation of motion in the seven steps of Zhao et al. 2018, section 7.
 
-One list of steps feeds every format, so that nothing is written twice.
+All output formats are written from the same list of steps.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import sympy as sp
 
 from dalembert.report.blocks import block_inverse
 from dalembert.report.common_factor import with_common_factor
-from dalembert.report.formula_symbols import Letters, formulas, letters, misfit, saddle_matrix, schur
-from dalembert.report.name_typesetting import spelled
-from dalembert.report.tidy import exact, manner_of, tidy_matrix
+from dalembert.report.formula_symbols import MatrixSymbols, formulas, matrix_symbols, misfit, saddle_matrix, schur
+from dalembert.report.name_typesetting import split_symbol
+from dalembert.report.tidy import decimals_like, exact, tidy_matrix
 from dalembert.stabilisation import Gains
 
 if TYPE_CHECKING:
     from dalembert.report.derivation import Derivation
 
 _WIDEST = 6
-"""Coordinates or rows up to which M and A are shown as matrices; beyond, as equations, row by row."""
+"""Coordinates or rows up to which M and A are shown as matrices; larger ones are shown as equations, row by row."""
 
 Prose = tuple[Any, ...]
 """Text with formulas in it: strings and SymPy expressions. A name between backticks is set as code."""
 
 
 class Equation(NamedTuple):
-    """left = right, perhaps named; coordinates as plain symbols, matrices of the theory as matrix symbols."""
+    """An equation left = right with an optional label, in plain symbols and matrix symbols."""
 
     left: Any
     right: Any
@@ -46,43 +46,43 @@ class Step:
 
 
 def seven_steps(derivation: Derivation) -> list[Step]:
-    """The written derivation."""
-    of = letters(len(derivation.system.coordinates), len(derivation.independent))
+    """Return the written derivation of the equation of motion."""
+    sym = matrix_symbols(len(derivation.system.coordinates), len(derivation.independent))
     return [
         Step("The problem", ((derivation.about,),)),
-        Step("Coordinates and parameters", _coordinates(derivation, of)),
-        Step("The unconstrained equation of motion", _unconstrained(derivation, of)),
+        Step("Coordinates and parameters", _coordinates(derivation, sym)),
+        Step("The unconstrained equation of motion", _unconstrained(derivation, sym)),
         Step("The constraints", _constraints(derivation)),
-        Step("The constraints in standard form", _standard_form(derivation, of)),
-        Step("The constraint force in closed form", _forces(derivation, of)),
-        Step("The constrained equation of motion", _motion(derivation, of)),
+        Step("The constraints in standard form", _standard_form(derivation, sym)),
+        Step("The constraint force in closed form", _forces(derivation, sym)),
+        Step("The constrained equation of motion", _motion(derivation, sym)),
     ]
 
 
 def names_in(steps: Sequence[Step]) -> set[str]:
-    """The names of all scalars in the formulas, without their dots."""
+    """Return the names of all scalars in the formulas, without their dots."""
     shown: list[Any] = []
     for block in (block for step in steps for block in step.blocks):
         sides = [side for e in block for side in (e.left, e.right)] if isinstance(block, list) else block
         shown += [side for side in sides if not isinstance(side, str)]
-    return {spelled(s)[0] for e in shown for s in e.free_symbols if isinstance(s, sp.Symbol)}
+    return {split_symbol(s)[0] for e in shown for s in e.free_symbols if isinstance(s, sp.Symbol)}
 
 
-def _coordinates(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
+def _coordinates(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
     system = derivation.system
     parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
     constants = ("The parameters are ", *_listed(parameters), ".") if parameters else ("There are no parameters.",)
     if len(system.coordinates) > _WIDEST:
         return ("The configuration is given by ", *_listed(system.symbols.q), "."), constants
     column = sp.Transpose(sp.ImmutableMatrix([system.symbols.q]))
-    return ("The configuration is given by",), [Equation(of.q, column)], constants
+    return ("The configuration is given by",), [Equation(sym.q, column)], constants
 
 
-def _unconstrained(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
+def _unconstrained(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
     M, Q = _plain(derivation, derivation.mass_matrix), _plain(derivation, derivation.applied_force)
-    law = [Equation(sp.MatMul(of.M, of.qdd), of.Q)]
+    law = [Equation(sp.MatMul(sym.M, sym.qdd), sym.Q)]
     if M.rows <= _WIDEST:
-        shown = [Equation(of.M, _scalar(M)), Equation(of.Q, _scalar(Q))]
+        shown = [Equation(sym.M, _scalar(M)), Equation(sym.Q, _scalar(Q))]
     else:
         shown = _rows(derivation, M, Q, [""] * M.rows)
     return ("Left to itself, the system would obey",), law, (_with(M),), shown
@@ -96,14 +96,14 @@ def _constraints(derivation: Derivation) -> tuple[Any, ...]:
     return ("The motion must satisfy",), shown
 
 
-def _standard_form(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
+def _standard_form(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
     system = derivation.system
     if not system.constraints:
         return (("There is nothing to differentiate.",),)
     A, b = _plain(derivation, derivation.constraint_matrix), _plain(derivation, derivation.constraint_rhs)
-    law = [Equation(sp.MatMul(of.A, of.qdd), of.b)]
+    law = [Equation(sp.MatMul(sym.A, sym.qdd), sym.b)]
     if max(A.shape) <= _WIDEST:
-        shown = [Equation(of.A, _scalar(A)), Equation(of.b, _scalar(b))]
+        shown = [Equation(sym.A, _scalar(A)), Equation(sym.b, _scalar(b))]
     else:
         shown = _rows(derivation, A, b, [_label(derivation, c) for c in system.constraints])
     levels = [c.level for c in system.constraints]
@@ -112,7 +112,7 @@ def _standard_form(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
 
 
 def _stabilisation(gains: Gains, levels: Sequence[str]) -> tuple[Any, ...]:
-    """Baumgarte's terms in general, and their rates."""
+    """Return the paragraphs on Baumgarte's stabilising terms and their rates."""
     alpha, beta = sp.symbols("alpha beta")
     phi, phid, phidd = (_constraint("phi", dots) for dots in range(3))
     psi, psid = (_constraint("psi", dots) for dots in range(2))
@@ -128,83 +128,85 @@ def _stabilisation(gains: Gains, levels: Sequence[str]) -> tuple[Any, ...]:
 
 
 def _constraint(letter: str, dots: int) -> Any:
-    """The left side of any constraint, or a time derivative of it."""
+    """Return a symbol for the left side of a constraint, or for a time derivative of it."""
     return sp.Symbol(f"{('q', 'qd', 'qdd')[dots]}.{letter}")
 
 
-def _forces(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
+def _forces(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
     remarks = tuple((note,) for note in derivation.notes)
     if not derivation.system.constraints:
         ideal: tuple[Any, ...] = (("There is no constraint, hence no ideal constraint force.",),)
-        return *remarks, *ideal, *(_nonideal(derivation, of) if derivation.system.laws else ())
-    return *remarks, *_ideal(derivation, of), *_nonideal(derivation, of)
+        return *remarks, *ideal, *(_nonideal(derivation, sym) if derivation.system.laws else ())
+    return *remarks, *_ideal(derivation, sym), *_nonideal(derivation, sym)
 
 
-def _ideal(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
-    A, b, ideal = of.A, of.b, of.ideal
+def _ideal(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
+    A, b, ideal = sym.A, sym.b, sym.ideal
     text: Prose = ("The ideal part of the constraint force does no work in virtual displacements. It is given by",)
     if len(derivation.independent) < len(derivation.system.constraints):
         text = (*text[:-1], text[-1] + " (", A, " and ", b, " with the rows of the constraints used)")
-    formula = _saddle_formula(of) if derivation.saddle else [Equation(ideal, formulas(of, saddle=False, ideal=True)[0])]
+    formula = (
+        _saddle_formula(sym) if derivation.saddle else [Equation(ideal, formulas(sym, saddle=False, ideal=True)[0])]
+    )
     if not derivation.expanded:
         return text, formula
-    steps = [] if derivation.saddle else _on_the_way(derivation, of)
+    steps = [] if derivation.saddle else _intermediate_results(derivation, sym)
     column = with_common_factor(_plain(derivation, derivation.ideal_force))
     return text, formula, ("which comes to",), [*steps, Equation(ideal, column)]
 
 
-def _saddle_formula(of: Letters) -> list[Equation]:
-    unknowns = sp.BlockMatrix([[of.qdd], [of.multipliers]])
+def _saddle_formula(sym: MatrixSymbols) -> list[Equation]:
+    unknowns = sp.BlockMatrix([[sym.qdd], [sym.multipliers]])
     return [
-        Equation(sp.MatMul(saddle_matrix(of.M, of.A), unknowns), sp.BlockMatrix([[of.Q], [of.b]])),
-        Equation(of.ideal, sp.MatMul(of.A.T, of.multipliers)),
+        Equation(sp.MatMul(saddle_matrix(sym.M, sym.A), unknowns), sp.BlockMatrix([[sym.Q], [sym.b]])),
+        Equation(sym.ideal, sp.MatMul(sym.A.T, sym.multipliers)),
     ]
 
 
-def _on_the_way(derivation: Derivation, of: Letters) -> list[Equation]:
-    """A M⁻¹ Aᵀ and b − A M⁻¹ Q with the rows that were used."""
-    if max(of.A.shape) > _WIDEST:
+def _intermediate_results(derivation: Derivation, sym: MatrixSymbols) -> list[Equation]:
+    """Return the values of A M⁻¹ Aᵀ and b − A M⁻¹ Q with the rows that were used."""
+    if max(sym.A.shape) > _WIDEST:
         return []
-    given = [_plain(derivation, derivation.meaning[letter]) for letter in (of.M, of.Q, of.A, of.b)]
-    say = manner_of(given)
+    given = [_plain(derivation, derivation.meaning[letter]) for letter in (sym.M, sym.Q, sym.A, sym.b)]
+    to_decimals = decimals_like(given)
     M, Q, A, b = map(exact, given)
     W = A * block_inverse(M)
     return [
-        Equation(schur(of), _scalar(say(tidy_matrix(W * A.T)))),
-        Equation(misfit(of), _scalar(say(tidy_matrix(b - W * Q)))),
+        Equation(schur(sym), _scalar(to_decimals(tidy_matrix(W * A.T)))),
+        Equation(misfit(sym), _scalar(to_decimals(tidy_matrix(b - W * Q)))),
     ]
 
 
-def _nonideal(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
-    C, nonideal = of.C, of.nonideal
+def _nonideal(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
+    C, nonideal = sym.C, sym.nonideal
     if not derivation.system.laws:
         return (("The constraints are ideal: the constraint force has no other part.",),)
     law = [Equation(C, with_common_factor(_plain(derivation, derivation.nature)))]
-    shown = _nonideal_formula(derivation, of)
+    shown = _nonideal_formula(derivation, sym)
     if derivation.expanded:
         shown.append(Equation(nonideal, with_common_factor(_plain(derivation, derivation.nonideal_force))))
     work: Prose = ("The constraint force also does, in every virtual displacement, the work of",)
     return work, law, ("Hence the nonideal part, from",) if len(shown) > 2 else ("Hence the nonideal part",), shown
 
 
-def _nonideal_formula(derivation: Derivation, of: Letters) -> list[Equation]:
+def _nonideal_formula(derivation: Derivation, sym: MatrixSymbols) -> list[Equation]:
     if not (derivation.saddle and derivation.independent):
-        return [Equation(of.nonideal, formulas(of, saddle=False, ideal=False)[1])]
-    unknowns = sp.BlockMatrix([[of.nature_qdd], [of.nature_multipliers]])
-    right = sp.BlockMatrix([[of.C], [sp.ZeroMatrix(of.A.rows, 1)]])
+        return [Equation(sym.nonideal, formulas(sym, saddle=False, ideal=False)[1])]
+    unknowns = sp.BlockMatrix([[sym.nonideal_qdd], [sym.nonideal_multipliers]])
+    right = sp.BlockMatrix([[sym.C], [sp.ZeroMatrix(sym.A.rows, 1)]])
     return [
-        Equation(sp.MatMul(saddle_matrix(of.M, of.A), unknowns), right),
-        Equation(of.nonideal, sp.MatAdd(of.C, sp.MatMul(of.A.T, of.nature_multipliers))),
+        Equation(sp.MatMul(saddle_matrix(sym.M, sym.A), unknowns), right),
+        Equation(sym.nonideal, sp.MatAdd(sym.C, sp.MatMul(sym.A.T, sym.nonideal_multipliers))),
     ]
 
 
-def _motion(derivation: Derivation, of: Letters) -> tuple[Any, ...]:
-    forces = [of.Q]
+def _motion(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
+    forces = [sym.Q]
     if derivation.system.constraints:
-        forces.append(of.ideal)
+        forces.append(sym.ideal)
     if derivation.system.laws:
-        forces.append(of.nonideal)
-    law = [Equation(sp.MatMul(of.M, of.qdd), sp.MatAdd(*forces) if len(forces) > 1 else forces[0])]
+        forces.append(sym.nonideal)
+    law = [Equation(sp.MatMul(sym.M, sym.qdd), sp.MatAdd(*forces) if len(forces) > 1 else forces[0])]
     if not derivation.expanded:
         return ("With these forces the system moves by",), law
     column = _plain(derivation, derivation.acceleration)
@@ -217,14 +219,14 @@ def _plain(derivation: Derivation, expression: Any) -> Any:
 
 
 def _rows(derivation: Derivation, matrix: Any, column: Any, labels: Sequence[str]) -> list[Equation]:
-    """matrix · q̈ = column, one equation a row."""
+    """Return matrix · q̈ = column as one equation per row."""
     qdd = derivation.system.symbols.qdd
     sums = [sp.Add(*(matrix[i, j] * qdd[j] for j in range(matrix.cols))) for i in range(matrix.rows)]
     return [Equation(*row) for row in zip(sums, column, labels, strict=True)]
 
 
 def _scalar(matrix: Any) -> Any:
-    """A matrix with one entry is that entry."""
+    """Return the entry of a matrix that has only one, otherwise the matrix."""
     return matrix[0, 0] if matrix.shape == (1, 1) else sp.ImmutableMatrix(matrix)
 
 
@@ -233,16 +235,16 @@ def _with(matrix: Any) -> str:
 
 
 def _label(derivation: Derivation, constraint: Any) -> str:
-    """The constraint's name, unless that is the equation itself."""
-    made_up = derivation.system.symbols.readable(constraint.expression)
-    return "" if str(constraint.name).startswith(made_up) else str(constraint.name)
+    """Return the name of a constraint, unless it was generated from its equation."""
+    generated = derivation.system.symbols.readable(constraint.expression)
+    return "" if str(constraint.name).startswith(generated) else str(constraint.name)
 
 
 def _differentiated(levels: Sequence[str]) -> str:
-    how = {"position": "twice", "velocity": "once", "acceleration": "not at all"}
-    present = [level for level in how if level in levels]
-    parts = ", ".join(f"those on the {level} {how[level]}" for level in present)
-    times = how[present[0]] if len(present) == 1 else f"as often as needed ({parts})"
+    times_by_level = {"position": "twice", "velocity": "once", "acceleration": "not at all"}
+    present = [level for level in times_by_level if level in levels]
+    parts = ", ".join(f"those on the {level} {times_by_level[level]}" for level in present)
+    times = times_by_level[present[0]] if len(present) == 1 else f"as often as needed ({parts})"
     noun = "the constraint is" if len(levels) == 1 else "the constraints are"
     return f"Differentiated {times} with respect to time, {noun} linear in the accelerations:"
 

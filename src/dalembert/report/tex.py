@@ -16,10 +16,10 @@ from sympy.printing.latex import LatexPrinter
 from dalembert.report.name_typesetting import (
     GREEK,
     GREEK_AS_LATIN,
-    look_alikes,
+    ambiguous_names,
     positive_first,
     shows_dots_for_zeros,
-    spelled,
+    split_symbol,
     table,
     typeset,
 )
@@ -53,7 +53,7 @@ READABLE = frozenset(
     "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþ"
     "ĂăĄąĆćČčĎďĐđĘęĚěĞğĹĺĽľŁłŃńŇňŐőŒœŔŕŘřŚśŞşŠšŤťŢţŮůŰűŸŹźŽž–—‘’“”„«»…§¡¿"
 )
-"""What LaTeX takes as it is, beyond ASCII."""
+"""Characters beyond ASCII that LaTeX accepts unchanged."""
 
 _SYMBOLS = {
     **{letter: f"\\{command}" for letter, command in GREEK.items()},
@@ -72,7 +72,7 @@ _MARKS = table(
     "\u0300 grave \u0301 acute \u0302 hat \u0303 tilde \u0304 bar \u0305 bar \u0306 breve \u0307 dot \u0308 ddot "
     "\u030a mathring \u030c check \u20d7 vec \u20db dddot"
 )
-"""Marks over a letter, and the accents that look like them."""
+"""Combining marks and the corresponding TeX accents."""
 
 _SCRIPTS = {"<super>": "^", "<sub>": "_"}
 _RAISED = {"′": r"\prime", "″": r"\prime\prime", "°": r"\circ"}
@@ -82,7 +82,7 @@ _Formula = Callable[[Any], str]
 
 
 def latex(title: str, steps: Sequence[Step]) -> str:
-    """A document that stands alone."""
+    """Return a complete LaTeX document."""
     formula = printer(steps)
     sections = [
         "\n\n".join([rf"\section{{{step.title}}}", *(_latex_block(block, formula) for block in step.blocks)])
@@ -92,7 +92,7 @@ def latex(title: str, steps: Sequence[Step]) -> str:
 
 
 def markdown(title: str, steps: Sequence[Step]) -> str:
-    """Markdown with formulas between dollar signs, as GitHub and Jupyter show them."""
+    """Return Markdown with formulas between dollar signs, as GitHub and Jupyter render them."""
     formula = printer(steps)
     sections = [
         "\n\n".join([f"## {number}. {step.title}", *(_markdown_block(block, formula) for block in step.blocks)])
@@ -102,13 +102,13 @@ def markdown(title: str, steps: Sequence[Step]) -> str:
 
 
 def printer(steps: Sequence[Step]) -> _Formula:
-    """A function that writes one formula, without delimiters."""
-    return _TexPrinter(look_alikes(names_in(steps))).doprint
+    """Return a function that prints one formula, without delimiters."""
+    return _TexPrinter(ambiguous_names(names_in(steps))).doprint
 
 
 def prose(text: str) -> str:
-    """Text for LaTeX: signs of mathematics as formulas, what stands between backticks as code."""
-    pieces = _with_nuclei([_piece(cluster) for cluster in _clusters(text)])
+    """Convert text to LaTeX: mathematical characters become formulas, names between backticks code."""
+    pieces = _with_bases([_piece(cluster) for cluster in _clusters(text)])
     written = [
         "".join(piece.tex for piece in group) if is_text else f"${_maths(group)}$"
         for is_text, group in groupby(pieces, key=lambda piece: piece.kind == "text")
@@ -117,9 +117,9 @@ def prose(text: str) -> str:
 
 
 class _TexPrinter(LatexPrinter):
-    """Dots over coordinates, sums of matrices in the order they were written, dots for the zeros of large matrices.
+    """A printer with dots over coordinates, sums of matrices in their given order, and dots for zeros of matrices.
 
-    literal    names to be set as they were typed, because they would look like others
+    literal    names to be set as they were typed, because they would otherwise look alike
     """
 
     def __init__(self, literal: frozenset[str]) -> None:
@@ -130,7 +130,7 @@ class _TexPrinter(LatexPrinter):
         return positive_first(LatexPrinter._as_ordered_terms(self, expr, order))
 
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:
-        name, dots, family = spelled(expr)
+        name, dots, family = split_symbol(expr)
         set_as = typeset(name)
         literal = set_as.literal or name in self.literal
         letter = rf"\mathrm{{{_literal(name)}}}" if literal else _word(set_as.base)
@@ -141,7 +141,7 @@ class _TexPrinter(LatexPrinter):
         return f"Q^{{c}}_{{i,{letter}{indices}}}" if family == "Qi" else _dotted(letter, dots) + indices
 
     def _print_MatrixSymbol(self, expr: Any) -> str:
-        name, dots, _ = spelled(expr)
+        name, dots, _ = split_symbol(expr)
         base, *scripts = re.findall(r"[_^]?[A-Za-z]+", name)
         letter = rf"\mathbf{{{base}}}" if len(base) == 1 else rf"\boldsymbol{{\{base}}}"
         return _dotted(letter, dots) + "".join(f"{script[0]}{{{script[1:]}}}" for script in scripts)
@@ -157,7 +157,7 @@ class _TexPrinter(LatexPrinter):
         zero = r"\cdot" if shows_dots_for_zeros(expr) else "0"
         cells = [[zero if e == 0 else self._print(e) for e in expr.row(i)] for i in range(expr.rows)]
         body = r" \\ ".join(" & ".join(row) for row in cells)
-        # `matrix` has room for ten columns only
+        # the environment `matrix` allows ten columns only
         return rf"\left[\begin{{array}}{{{'c' * expr.cols}}} {body} \end{{array}}\right]"
 
 
@@ -166,14 +166,14 @@ def _dotted(letter: str, dots: int) -> str:
 
 
 def _word(part: str) -> str:
-    """A letter slanted, a number as it is, a word upright."""
+    """Set a letter in italics, a number unchanged, and a word upright."""
     if len(part) == 1 or part.isdigit():
         return _SYMBOLS.get(part, part)
     return rf"\mathrm{{{part}}}"
 
 
 def _literal(name: str) -> str:
-    """Any name within a formula, character by character."""
+    """Set a name within a formula, character by character."""
     return _maths(_within_maths(_piece(cluster)) for cluster in _clusters(name))
 
 
@@ -184,14 +184,14 @@ def _within_maths(piece: _Piece) -> _Piece:
 
 
 class _Piece(NamedTuple):
-    """A character in TeX; ``kind`` is "text", "maths", or "^" and "_" for what is raised and lowered."""
+    """A character in TeX; ``kind`` is "text", "maths", or "^" and "_" for superscripts and subscripts."""
 
     kind: str
     tex: str
 
 
 def _clusters(text: str) -> list[str]:
-    """Characters, each with the marks that stand over it."""
+    """Split text into characters, each with its combining marks."""
     return re.findall(r".[\u0300-\u036f\u20d0-\u20ff]*", unicodedata.normalize("NFD", text), flags=re.DOTALL)
 
 
@@ -214,7 +214,7 @@ def _piece(cluster: str) -> _Piece:
 
 
 def _compatible(character: str) -> _Piece:
-    """A character that Unicode explains by others: x₂, ½, a thin space; its number if there are none."""
+    """Convert a character by its Unicode decomposition, as of ₂, ½ or a thin space; its code point if there is none."""
     tag, *codes = (unicodedata.decomposition(character) if len(character) == 1 else "").split() or [""]
     plain = "".join(chr(int(code, 16)) for code in codes) if tag.startswith("<") else ""
     if tag in _SCRIPTS:
@@ -228,8 +228,8 @@ def _compatible(character: str) -> _Piece:
     return _Piece("text", rf"\texttt{{{numbers}}}")
 
 
-def _with_nuclei(pieces: Sequence[_Piece]) -> list[_Piece]:
-    """A letter that stands alone before something raised or lowered belongs to the formula."""
+def _with_bases(pieces: Sequence[_Piece]) -> list[_Piece]:
+    """Make a single letter before a superscript or subscript part of the formula."""
     found = list(pieces)
     for i, piece in enumerate(pieces[:-1]):
         alone = i == 0 or not (pieces[i - 1].kind == "text" and pieces[i - 1].tex.isalnum())
@@ -245,20 +245,20 @@ def _with_nuclei(pieces: Sequence[_Piece]) -> list[_Piece]:
 
 
 def _maths(pieces: Iterable[_Piece]) -> str:
-    """Pieces within one formula; nothing may be raised or lowered twice."""
+    """Join pieces to one formula; TeX allows one superscript and one subscript per base."""
     written, used = "", ""
     for kind, group in groupby(pieces, key=lambda piece: piece.kind):
-        body = _side_by_side(piece.tex for piece in group)
+        body = _concatenated(piece.tex for piece in group)
         if kind == "maths":
-            written, used = _side_by_side((written, body)), ""
+            written, used = _concatenated((written, body)), ""
         else:
             written += ("{}" if kind in used else "") + f"{kind}{{{body}}}"
             used = kind if kind in used else used + kind
     return written
 
 
-def _side_by_side(parts: Iterable[str]) -> str:
-    """Parts in a row, with a space where a command would run into a letter."""
+def _concatenated(parts: Iterable[str]) -> str:
+    """Concatenate parts, with a space between a command and a following letter."""
     return reduce(lambda row, part: row + " " * _runs_into(row, part) + part, parts, "")
 
 
@@ -281,13 +281,13 @@ def _markdown_block(block: Any, formula: _Formula) -> str:
 
 
 def _markdown_prose(text: str) -> str:
-    """Text for Markdown; what stands between backticks is code there too and must stay as it is."""
+    """Escape text for Markdown, except code between backticks."""
     parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if i % 2 else _unmarked(part) for i, part in enumerate(parts))
+    return "".join(part if i % 2 else _escaped_markdown(part) for i, part in enumerate(parts))
 
 
-def _unmarked(text: str) -> str:
-    # brackets only where they would make a link: \[ begins a formula in some dialects
+def _escaped_markdown(text: str) -> str:
+    # brackets only where they would make a link, because \[ begins a formula in some dialects
     escaped = re.sub(r"[\\`*_<>$~#]|&(?=#?\w+;)|\](?=[(\[:])", r"\\\g<0>", text)
     return re.sub(r"^(\s*\d*)([-+.)])(?=\s)", r"\1\\\2", escaped, flags=re.MULTILINE)
 

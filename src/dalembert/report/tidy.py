@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Light simplification with a bounded price: one fraction, sin² + cos² = 1, factored; large expressions stay as is."""
+"""Simplification at bounded cost: one fraction, sin² + cos² = 1, factored; large expressions are left unchanged."""
 
 from __future__ import annotations
 
@@ -10,60 +10,60 @@ from typing import Any
 
 import sympy as sp
 
-from dalembert.analysis.bounded import GivenUpError, bounded
+from dalembert.analysis.bounded import SymbolicLimitError, bounded
 from dalembert.model.symbols import InternalSymbol
 
 TIDY_LIMIT = 300
-"""Monomials, counted before anything cancels, above which an expression is left alone."""
+"""Monomials, counted before cancellation, above which an expression is left unchanged."""
 
 FACTOR_LIMIT = 100
 """Monomials above which a polynomial is not factored."""
 
-_LETTERS = 16
-"""Variables above which nothing is factored: factoring 70 monomials in 28 variables takes seconds."""
+_MOST_VARIABLES = 16
+"""Variables above which an expression is left unchanged: factoring 70 monomials in 28 variables takes seconds."""
 
 SECONDS = 1.0
-"""Time after which an expression is left alone, for those whose number of monomials does not tell."""
+"""CPU seconds after which an expression is left unchanged; the number of monomials does not always predict the cost."""
 
 
 @lru_cache(maxsize=4096)
 def tidy(expression: Any) -> Any:
-    """The expression as a person would write it, or itself where that would take long."""
+    """Return a simplified expression, or the expression itself if that would take too long."""
     try:
         once = bounded(lambda: _tidied(expression), SECONDS)
-        # putting exp(2x) back beside exp(x)² can cancel terms, and what is left may have a common factor
+        # restoring exp(2x) beside exp(x)² may cancel terms, and the result may have a common factor
         return bounded(lambda: _tidied(once), SECONDS) if once.has(sp.exp) else once
-    except GivenUpError:
+    except SymbolicLimitError:
         return expression
 
 
 def _tidied(expression: Any) -> Any:
     if expression.is_Atom or monomials(expression) > TIDY_LIMIT:
         return expression
-    hidden = _Hidden()
-    polynomial = hidden.hide(expression)
-    if len(polynomial.free_symbols) > _LETTERS:
+    substitution = _Substitution()
+    polynomial = substitution.substitute(expression)
+    if len(polynomial.free_symbols) > _MOST_VARIABLES:
         return expression
     numerator, denominator = _polynomials(sp.cancel(polynomial))
-    for root, square in hidden.squares():
+    for root, square in substitution.squares():
         numerator, denominator = (_shortest(p, sp.rem(p, root**2 - square, root)) for p in (numerator, denominator))
-    for sine, cosine in hidden.trigonometric_pairs():
+    for sine, cosine in substitution.trigonometric_pairs():
         numerator, denominator = _shortest_by_pythagoras(numerator, denominator, sine, cosine)
-    fraction = (_factored(numerator) / _factored(denominator)).xreplace(hidden.meaning)
-    shortest = min(expression, sp.factor_terms(polynomial).xreplace(hidden.meaning), key=sp.count_ops)
-    # one fraction is easier to read than a slightly shorter sum of them
+    fraction = (_factored(numerator) / _factored(denominator)).xreplace(substitution.meaning)
+    shortest = min(expression, sp.factor_terms(polynomial).xreplace(substitution.meaning), key=sp.count_ops)
+    # one fraction is easier to read than a slightly shorter sum of fractions
     return fraction if sp.count_ops(fraction) <= 1.25 * sp.count_ops(shortest) + 1 else shortest
 
 
 def tidy_matrix(matrix: Any) -> Any:
-    """Each entry tidied."""
+    """Simplify each entry of a matrix."""
     return matrix.applyfunc(tidy)
 
 
 def exact(e: Any) -> Any:
-    """Decimal numbers as the fractions they are written as, 0.1 as 1/10: sums of them then vanish where they should.
+    """Replace decimal numbers by the fractions of their decimal representation, so that sums of them cancel exactly.
 
-    Unusual exponents stay, because x^0.37 as the hundredth root of x^37 would be a polynomial without end.
+    Decimal exponents other than halves stay, because x^0.37 would become a polynomial of degree 37 in a root.
     """
     if isinstance(e, sp.MatrixBase):
         return e.applyfunc(exact)
@@ -77,8 +77,8 @@ def exact(e: Any) -> Any:
     return e.func(*map(exact, e.args))
 
 
-def manner_of(matrices: Iterable[Any]) -> Callable[[Any], Any]:
-    """A function that writes a matrix with decimal numbers where some of these have them."""
+def decimals_like(matrices: Iterable[Any]) -> Callable[[Any], Any]:
+    """Return a function that converts a matrix to decimal numbers if some of the given matrices have them."""
     return _in_decimals if any(matrix.has(sp.Float) for matrix in matrices) else lambda matrix: matrix
 
 
@@ -104,7 +104,7 @@ def _decimals(e: Any) -> Any:
 
 
 def _shared_tens(number: Any, total: Any, power: Any) -> tuple[Any, Any]:
-    """number · total^power with tens moved across to leave few digits: 9.81 x + 2 y for 0.01 (981 x + 200 y)."""
+    """Move powers of ten in number · total^power to leave few digits: 9.81 x + 2 y for 0.01 (981 x + 200 y)."""
     coefficients = [term.as_coeff_Mul()[0] for term in total.args]
 
     def digits(tens: int) -> int:
@@ -119,7 +119,7 @@ def _shared_tens(number: Any, total: Any, power: Any) -> tuple[Any, Any]:
 
 
 def _decimal(number: Any) -> Any:
-    """A decimal number if it ends; otherwise a fraction if that is short."""
+    """Return a decimal number if it terminates; otherwise a fraction if that is short."""
     if not isinstance(number, sp.Rational):
         return number
     ends = 10**15 % number.q == 0
@@ -128,18 +128,18 @@ def _decimal(number: Any) -> Any:
 
 
 def operations(expressions: Iterable[Any]) -> int:
-    """Arithmetic operations in some expressions together."""
+    """Count the arithmetic operations in some expressions."""
     return int(sum(sp.count_ops(e) for e in expressions))
 
 
 def monomials(expression: Any) -> int:
-    """A bound on the number of monomials of numerator and denominator once everything is multiplied out."""
+    """Return a bound on the number of monomials of numerator and denominator after expansion."""
     numerator, denominators = _sizes(expression)
     return numerator + prod(size**power for size, power in _sized(denominators))
 
 
 def _sizes(e: Any) -> tuple[int, dict[Any, int]]:
-    """Monomials of the numerator, and the powers of what stands below the line."""
+    """Return the number of monomials of the numerator, and the denominators with their powers."""
     if isinstance(e, sp.Add):
         parts = [_sizes(part) for part in e.args]
         common: dict[Any, int] = {}
@@ -167,42 +167,42 @@ def _sized(denominators: dict[Any, int]) -> list[tuple[int, int]]:
     return [(_sizes(base)[0], power) for base, power in denominators.items()]
 
 
-class _Hidden:
-    """Symbols in place of what polynomial algebra should not look into: functions, roots and decimal numbers.
+class _Substitution:
+    """Symbols that replace functions, roots and decimal numbers in polynomial algebra.
 
-    Decimal numbers because an exact algorithm would turn 9.81 into noise.
+    Decimal numbers are replaced because exact algorithms would amplify their rounding errors.
 
-    meaning    what each symbol stands for
+    meaning    the expression for which each symbol stands
     """
 
     def __init__(self) -> None:
         self.meaning: dict[Any, Any] = {}
         self._symbols: dict[Any, Any] = {}
 
-    def hide(self, e: Any) -> Any:
-        """The expression as a rational function of symbols."""
+    def substitute(self, e: Any) -> Any:
+        """Return the expression as a rational function of symbols."""
         if isinstance(e, (sp.Symbol, sp.Rational)):
             return e
         if isinstance(e, (sp.Add, sp.Mul)):
-            return e.func(*map(self.hide, e.args))
+            return e.func(*map(self.substitute, e.args))
         if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Rational):
             if e.exp.is_Integer:
-                return self.hide(e.base) ** e.exp
+                return self.substitute(e.base) ** e.exp
             root = sp.Pow(tidy(e.base), sp.Rational(1, e.exp.q))
-            # √(x²y) comes apart as |x|√y
-            return (self._symbol(root) if isinstance(root, sp.Pow) else self.hide(root)) ** e.exp.p
+            # SymPy evaluates √(x²y) to |x|√y, which is not a power
+            return (self._symbol(root) if isinstance(root, sp.Pow) else self.substitute(root)) ** e.exp.p
         if e.is_Atom or isinstance(e, sp.Piecewise):
             return self._symbol(e)
         inside = e.func(*map(tidy, e.args))
-        return self._symbol(inside) if isinstance(inside, type(e)) else self.hide(inside)
+        return self._symbol(inside) if isinstance(inside, type(e)) else self.substitute(inside)
 
     def squares(self) -> list[tuple[Any, Any]]:
-        """Symbols of square roots, and the polynomials they are roots of."""
+        """Return the symbols of square roots, and the polynomials of which they are roots."""
         roots = [(s, e.base) for s, e in self.meaning.items() if isinstance(e, sp.Pow) and e.exp == sp.S.Half]
-        return [(s, hidden) for s, base in roots if (hidden := self.hide(base)).is_polynomial()]
+        return [(s, hidden) for s, base in roots if (hidden := self.substitute(base)).is_polynomial()]
 
     def trigonometric_pairs(self) -> list[tuple[Any, Any]]:
-        """Symbols of sine and cosine of each angle, whether both occur or not."""
+        """Return the symbols of sine and cosine of each angle, even if only one of them occurs."""
         angles = {e.args[0]: None for e in self.meaning.values() if isinstance(e, (sp.sin, sp.cos))}
         return [(self._symbol(sp.sin(angle)), self._symbol(sp.cos(angle))) for angle in angles]
 
@@ -218,7 +218,7 @@ def _polynomials(fraction: Any) -> tuple[Any, Any]:
 
 
 def _shortest_by_pythagoras(numerator: Any, denominator: Any, sine: Any, cosine: Any) -> tuple[Any, Any]:
-    """The fraction with fewest terms among itself, sin² = 1 − cos² and cos² = 1 − sin²."""
+    """Return the fraction with the fewest terms after substituting nothing, sin² = 1 − cos² or cos² = 1 − sin²."""
     identity = sine**2 + cosine**2 - 1
     candidates = [(numerator, denominator)]
     for leading in (sine, cosine):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The segments of a stick-slip motion joined to one trajectory.
+"""A stick-slip trajectory, joined from its segments.
 
-Forces that hold a sticking contact are reported as friction; the constraints that stand for them are not reported.
+Forces that hold a sticking contact are reported as friction; the constraints that model them are not reported.
 """
 
 from __future__ import annotations
@@ -76,9 +76,10 @@ def _segment_outputs(segment: Segment, times: Floats) -> dict[str, Any]:
 
 
 def _ideal(phase: Phase, times: Floats, y: Floats, acceleration: Floats) -> tuple[Floats, Floats]:
-    """The ideal force (T, n) and its multipliers (T, m): those of the constraints without any friction.
+    """Return the ideal force (T, n) and its multipliers (T, m): those of the constraints without friction.
 
-    What holds a contact is a nonideal force, as ``da.motion`` has it, although it is found as that of a constraint.
+    The force that holds a contact is a nonideal force, as in ``da.motion``, although it is computed as that of a
+    constraint.
     """
     dynamics = build(phase.mode.system)
     p, n = tuple(phase.p[name] for name in dynamics.parameters), len(dynamics.coordinates)
@@ -86,7 +87,7 @@ def _ideal(phase: Phase, times: Floats, y: Floats, acceleration: Floats) -> tupl
     for k, (t, state) in enumerate(zip(times, y, strict=True)):
         terms = terms_at(dynamics, state[:n], state[n:], t, p)
         M, Q, A = (np.asarray(x) for x in (terms.M, terms.Q, terms.A))
-        # A q̈ is b with the stabilising terms of a drift cure, if there are any
+        # A q̈ is b with the stabilising terms of a drift correction, if there are any
         answer = answer_of(phase.method.formulation, M, Q, A, A @ acceleration[k], None)  # pyright: ignore
         forces[k], multipliers[k] = np.asarray(answer.ideal_force), np.asarray(answer.multipliers)
     return forces, multipliers
@@ -114,14 +115,14 @@ def _notes(segments: Sequence[Segment]) -> tuple[str, ...]:
     )
     kept = dict.fromkeys(c.name for segment in segments for c, d in segment.phase.directions.items() if not d.any())
     notes = [
-        f"{quoted(names)} hold the same motion: they let go together, when all that they can hold is exceeded; how "
-        f"they share it until then is not determined."
+        f"{quoted(names)} hold the same motion: they slip together, when the sum of their static limits is exceeded; "
+        f"the distribution of the load among them is not determined."
         for names in shared
     ]
     if kept:
         notes.append(
-            f"{quoted(kept)} {'is' if len(kept) == 1 else 'are'} kept at rest by constraints for a time: how much of "
-            f"the load friction takes there is not determined, and it is counted as none."
+            f"{quoted(kept)} {'is' if len(kept) == 1 else 'are'} kept at rest by constraints for some time: the "
+            f"share of friction in the load is not determined then, and is reported as zero."
         )
     return tuple(notes)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Load sharing: sticking contacts that hold the same motion, and the refusal of undetermined friction forces."""
+"""Load sharing: sticking contacts that hold the same motion, and the error for undetermined friction forces."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def contacts_sharing_load(phase: Phase, y: Floats, t: float) -> dict[Contact, tu
     """Return, for each sticking contact, the other sticking ones whose sliding velocity is proportional to its own.
 
     Rigid-body mechanics does not determine how such contacts share their load, but together they hold it up to the sum
-    of their static limits: only then does a split exist that exceeds none of them. Where friction and other reactions
-    share a load in less simple ways, that sum is not known either, and an error is raised.
+    of their static limits: only then does a distribution exist that exceeds none of them. If friction and other
+    reactions share a load in less simple ways, that sum is not determined either, and an error is raised.
     """
     jacobians = {c: phase.mode.velocity_jacobian(c, t, y, phase.p) for c in phase.mode.sticking}
     groups: list[list[Contact]] = []
@@ -64,10 +64,10 @@ def _refuse_undetermined(
         others = [names[i] for i in free_rows if i < len(names)]
         with_them = f", with {quoted(others)}," if others else ""
         raise ConstraintError(
-            f"the forces of contacts that stick must be determined; at t = {t:.6g} those of {quoted(contact_names)} "
-            f"are not: they{with_them} can share what they hold in more than one way, and how much they can hold "
-            f"depends on it. Give some of them a width of `smoothing`, so that they creep instead, or take out of "
-            f"their `velocity` what a constraint holds already."
+            f"the friction forces of sticking contacts must be determined; at t = {t:.6g} those of "
+            f"{quoted(contact_names)} are not: they{with_them} can share their load in more than one way, "
+            f"and their static limit depends on it. Pass `smoothing` for some of them, so that they creep instead, "
+            f"or remove from their `velocity` the components that a constraint holds already."
         )
 
 

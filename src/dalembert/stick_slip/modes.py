@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The modes of a system with dry friction: which contacts stick, and the force that holding them requires."""
+"""The modes of a system with dry friction: the set of sticking contacts, and the forces that hold them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.lowering.build import build
+from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact, velocity_jacobian, with_sticking
-from dalembert.model.numerical_values import expression_values
 from dalembert.model.system import System
 
 LOAD_ROUNDING = 1e-12

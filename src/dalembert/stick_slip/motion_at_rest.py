@@ -65,7 +65,7 @@ def _law_forces(phase: Phase, answer: ConstrainedMotion, y: Floats, t: float) ->
 
 
 def _answer_with_forces(system: System, formulation: Formulation, law_forces: Floats, state: Any) -> ConstrainedMotion:
-    """Return the answer for a system whose laws have known forces C."""
+    """Return the motion of a system whose laws have known forces C."""
     from dalembert.equation.constrained_motion import answer_of  # which imports JAX
 
     terms = terms_at(build(system), *state)

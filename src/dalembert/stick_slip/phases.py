@@ -44,7 +44,7 @@ class Phase:
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
-        """Values of the mode's parameters in its order; arrays, because new Python numbers would be compiled anew."""
+        """The values of the mode's parameters in its order; as arrays, because new Python numbers recompile."""
         given = dict(self.p)
         for contact, direction in self.directions.items():
             given |= zip((symbol.name for symbol in contact.direction), direction, strict=True)
@@ -62,7 +62,7 @@ class Phase:
         return np.linalg.norm(self.velocity(contact, t, y), axis=-1)
 
     def has_turned(self, contact: Contact, t: Any, y: Floats) -> NDArray[np.bool_]:
-        """Whether a contact has left its slip direction: it has reversed, turned aside, or begun to move."""
+        """Return whether a contact has left its slip direction: it has reversed, turned aside, or begun to move."""
         v, direction = self.velocity(contact, t, y), self.directions[contact]
         speed = np.linalg.norm(v, axis=-1)
         if not direction.any():
@@ -74,7 +74,7 @@ class Phase:
         return self.mode.load(contact, self.load_sharing.get(contact, ()), t, y, self.p, reactions)
 
     def margins(self, t: Floats, y: Floats, reactions: Floats) -> Floats:
-        """Distance of each contact from a transition, (contacts, k): at most one, not positive after it."""
+        """Return the distance of each contact from a transition, (contacts, k): at most one, not positive after it."""
         sliding = [self.velocity(c, t, y) @ direction for c, direction in self.directions.items()]
         return np.stack(
             [
@@ -84,7 +84,7 @@ class Phase:
         )
 
     def has_ended(self, t: Floats, y: Floats, reactions: Floats) -> NDArray[np.bool_]:
-        """Whether some contact has passed a transition, at each of the times (k,)."""
+        """Return whether some contact has passed a transition, at each of the times (k,)."""
         found = np.zeros(len(t), bool)
         for contact in self.directions:
             found |= self.has_turned(contact, t, y)

@@ -28,10 +28,10 @@ REST_SPEED_RATIO = 1e-10
 
 SLOWDOWN_RATIO = 0.1
 """A segment ends where a contact that slides in a plane has slowed down to this fraction of its speed. Its direction
-may change ever faster before it comes to rest; shorter segments make the steps follow."""
+may change ever faster before it comes to rest; shorter segments keep the steps short enough."""
 
 CHECKS_PER_STEP = 4
-"""Least number of times within a step at which a transition is looked for: there may be several in one step."""
+"""Least number of times within a step at which transitions are checked; there may be several in one step."""
 
 MAX_CHECKS_PER_STEP = 2**15
 

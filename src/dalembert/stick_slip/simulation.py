@@ -60,7 +60,7 @@ class StickSlipSimulation:
     def run(
         self, q0: Floats, qd0: Floats, times: Floats, *, allow_violation: bool, progress: bool | None
     ) -> Trajectory:
-        """Simulate from a start at ``times[0]`` and return the motion at all times."""
+        """Simulate from an initial state at ``times[0]`` and return the motion at all times."""
         t, t1 = float(times[0]), float(times[-1])
         y = np.concatenate([q0, qd0]).astype(float)
         dynamics = build(self.system)
@@ -94,8 +94,8 @@ class StickSlipSimulation:
                 released=segment.released(),
                 peak_speeds=segment.peak_speeds,
             )
-        except ConstraintError as refusal:
-            raise SimulationError(str(refusal), segment.end, self._partial_trajectory(times)) from None
+        except ConstraintError as error:
+            raise SimulationError(str(error), segment.end, self._partial_trajectory(times)) from None
         for contact in self.contacts:
             was, is_ = contact in segment.phase.mode.sticking, contact in phase.mode.sticking
             if was != is_:
@@ -110,8 +110,8 @@ class StickSlipSimulation:
             at_rest, moving = expression_values(self.system, (contact.mu_static, kinetic))(t, y, self.p)
             if not at_rest >= moving * (1 - 1e-12) or moving < 0:
                 raise InputError(
-                    f"the static coefficient of `{contact.name}` must not be less than the one of sliding, nor either "
-                    f"be negative; got {at_rest:g} and {moving:g}."
+                    f"the static coefficient of `{contact.name}` must not be less than the kinetic one, and neither "
+                    f"may be negative; got {at_rest:g} and {moving:g}."
                 )
 
     def _is_stalled(self) -> bool:
@@ -127,10 +127,10 @@ class StickSlipSimulation:
         steps = sum(one.path.steps for one in self.segments)
         if segment.path.stopped:
             message = (
-                f"sticking and sliding must not change without end; by t = {segment.end:.6g} the motion is in "
-                f"{len(self.segments)} segments, the final {MAX_STALLED_SEGMENTS} of which end within "
+                f"sticking and sliding must not alternate without end; by t = {segment.end:.6g} the motion has "
+                f"{len(self.segments)} segments, the last {MAX_STALLED_SEGMENTS} of which end within "
                 f"{segment.end - self.segments[-MAX_STALLED_SEGMENTS].end:.1e}. Friction of "
-                f"{quoted(c.name for c in self.contacts)} can neither hold nor let go there; look at its normal force "
+                f"{quoted(c.name for c in self.contacts)} can neither hold nor slip there; check its normal force "
                 f"and its coefficients."
             )
         elif steps >= self.method.max_steps:

@@ -20,7 +20,7 @@ from dalembert.stick_slip.phases import Phase
 from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
 MAX_DIRECTION_ITERATIONS = 200
-"""Iterations for the direction in which a contact starts to slide; small steps correct what is left."""
+"""Iterations for the direction in which a contact starts to slide; small steps correct the remaining error."""
 
 REST_SPEED = 1e-14
 """Sliding speed, relative to all velocities, that is rounding only."""
@@ -73,7 +73,7 @@ def _prescribed_slip(
 ) -> dict[Contact, Floats]:
     """Return the contacts at rest whose velocity the constraints prescribe, with the direction of their motion.
 
-    The direction is zero for a contact that stays at rest: the constraints carry the load, and friction none of it.
+    The direction is zero for a contact that stays at rest: the constraints carry the whole load, and friction none.
     """
     if not resting or not before.mode.system.constraints:
         return {}
@@ -102,7 +102,7 @@ def _prescribed_slip(
 
 
 def _in_span(rows: Floats, basis: Floats) -> bool:
-    """Whether rows lie in the span of an orthonormal basis."""
+    """Return whether rows lie in the span of an orthonormal basis."""
     outside = rows - rows @ basis.T @ basis
     return bool((np.linalg.norm(outside, axis=1) <= SOLVED_RANK_TOLERANCE * np.linalg.norm(rows, axis=1)).all())
 
@@ -157,7 +157,7 @@ def _phase_with(before: Phase, sticking: Collection[Contact], directions: dict[C
 
 
 def is_at_rest(v: Floats, y: Floats) -> bool:
-    """Whether a sliding velocity v is zero but for rounding."""
+    """Return whether a sliding velocity v is zero up to rounding."""
     return bool(np.linalg.norm(v) <= REST_SPEED * np.abs(y[len(y) // 2 :]).max())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Expressions as Python functions of numbers, written by distinct parts: each is computed once."""
+"""Conversion of expressions to Python functions; each distinct subexpression is computed once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sympy.printing.pycode import MpmathPrinter
 from dalembert.model.graph import Graph
 
 DEEPEST = 20
-"""Parts within one another that are written as one line: Python cannot compile brackets in brackets without end."""
+"""Depth up to which subexpressions are written in one line; Python cannot compile deeply nested brackets."""
 
 _PRINTERS: dict[str, Any] = {"numpy": NumPyPrinter, "scipy": SciPyPrinter, "mpmath": MpmathPrinter}
 _SETTINGS = {  # those of ``lambdify``
@@ -25,10 +25,10 @@ _SETTINGS = {  # those of ``lambdify``
 
 
 def numeric_function(arguments: Any, expressions: Any, modules: Any) -> Callable[..., Any]:
-    """Return what ``sympy.lambdify`` makes of expressions and arguments, both nested tuples or lists.
+    """Return the function that ``sympy.lambdify`` makes of expressions and arguments, both nested tuples or lists.
 
-    SymPy's own search for common parts, its printers and what it does about names such as ``q.x`` member through every
-    copy of a part; they are given one part at a time here.
+    SymPy's search for common parts, its printers and its treatment of names such as ``q.x`` visit every copy of a
+    subexpression; here they receive one subexpression at a time.
     """
     graph = Graph(_leaves(expressions))
     letters = {symbol: sp.Symbol(f"a{i}") for i, symbol in enumerate(_leaves(arguments))}
@@ -42,7 +42,7 @@ def numeric_function(arguments: Any, expressions: Any, modules: Any) -> Callable
 
 
 def _lines(graph: Graph, letters: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], list[Any]]:
-    """Names for the parts that occur more than once, with what they stand for, and every part in terms of them."""
+    """Return names for repeated subexpressions with their definitions, and every subexpression in terms of them."""
     uses = Counter(part for parts in graph.parts for part in parts)
     uses.update(graph.ends)
     lines: list[tuple[Any, Any]] = []

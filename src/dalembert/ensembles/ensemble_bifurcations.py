@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bifurcations of the constraints on the way of the members of an ensemble.
+"""Bifurcations of the constraints along the motions of ensemble members.
 
-Members take their steps in machine code, which keeps none. So some members are looked at from output to output, and
-those whose constraint rows change their orientation are retraced step by step, as single runs are.
+The compiled integrator does not store the steps of ensemble members. Some members are therefore examined from output to
+output, and those whose constraint rows change their orientation are integrated again step by step, as single runs.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from dalembert.integration.native_steps import in_machine_code, native_of, rows_
 from dalembert.integration.progress import Progress
 from dalembert.integration.step_monitor import turned
 
-MOST_EXAMINED, MOST_RETRACED = 32, 8
-"""Members that are looked at, evenly spaced among all, and of these, how many are retraced at most."""
+MAX_EXAMINED, MAX_REINTEGRATED = 32, 8
+"""Largest number of ensemble members that are examined, evenly spaced, and of those that are integrated again."""
 
 
 class Bifurcations:
-    """Looks for bifurcations on the way of some members, chunk by chunk."""
+    """Detects bifurcations along the motions of some ensemble members, chunk by chunk."""
 
     def __init__(self, dynamics: Dynamics, method: Method, times: Floats, count: int):
         self.dynamics, self.times = dynamics, times
-        self.method = replace(method, step=None)  # a member with a fixed step is retraced by adaptive ones
+        self.method = replace(method, step=None)  # a member with a fixed step is integrated again with adaptive steps
         possible = bool(dynamics.constraints) and in_machine_code(dynamics, method)
         possible = possible and not native_of(dynamics).constant_rows
-        self.chosen = np.unique(np.linspace(0, count - 1, MOST_EXAMINED).astype(int)) if possible else np.empty(0, int)
-        self.examined = self.retraced = 0
+        self.selected = np.unique(np.linspace(0, count - 1, MAX_EXAMINED).astype(int)) if possible else np.empty(0, int)
+        self.examined = self.reintegrated = 0
         self.found: dict[int, list[float]] = {}
 
-    def look(self, first: int, members: Members, states: Floats, failed: NDArray[np.bool_]) -> None:
-        """Look at a chunk of members, from number ``first`` on, with states (N, T, 2n) at all times or at the last."""
-        for k in self.chosen[(self.chosen >= first) & (self.chosen < first + len(members))] - first:
+    def examine(self, first: int, members: Members, states: Floats, failed: NDArray[np.bool_]) -> None:
+        """Examine a chunk of members, from index ``first`` on, with states (N, T, 2n) at all times or at the last."""
+        for k in self.selected[(self.selected >= first) & (self.selected < first + len(members))] - first:
             if not failed[k]:
                 self.examined += 1
                 self._examine(int(first + k), members.y[:, k].copy(), members.p[:, k].copy(), states[k])
@@ -49,13 +49,13 @@ class Bifurcations:
     def _examine(self, number: int, start: Floats, p: Floats, states: Floats) -> None:
         t0, t1 = float(self.times[0]), float(self.times[-1])
         rows = list(rows_for(self.dynamics, start, t0, p))
-        if not rows or self.retraced >= MOST_RETRACED:
+        if not rows or self.reintegrated >= MAX_REINTEGRATED:
             return
         seen = (self.times, states) if len(states) == len(self.times) else ([t0, t1], np.vstack([start, states]))
         A = native_of(self.dynamics).rows_of_many(np.asarray(seen[1]), np.asarray(seen[0]), p)
         if not turned(A[:, rows]).any():
             return
-        self.retraced += 1
+        self.reintegrated += 1
         n = len(start) // 2
         method = with_tolerances(self.dynamics, self.method, start[:n], start[n:], t0, p)
         with Progress(t0, t1, False) as silent:
@@ -66,12 +66,12 @@ class Bifurcations:
 
     @property
     def note(self) -> str:
-        """Which members went through bifurcations, and when; empty if none of those examined did."""
+        """A note on the members that passed bifurcations, and when; empty if none of those examined did."""
         if not self.found:
             return ""
         number, times = min(self.found.items(), key=lambda pair: pair[1][0])
         return (
-            f"The constraints lose rank on the way of at least {len(self.found)} of {self.examined} members that were "
-            f"examined, first at t = {times[0]:.6g} (member {number}); other motions may branch off there, those given "
-            f"go on smoothly."
+            f"The constraints lose rank along the motions of at least {len(self.found)} of {self.examined} examined "
+            f"members, first at t = {times[0]:.6g} (member {number}); other motions may branch off there, and the "
+            f"reported ones continue smoothly."
         )

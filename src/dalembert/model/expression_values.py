@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numerical values of expressions of a system, by NumPy: for the few that are needed outside the compiled program."""
+"""Numerical values of a system's expressions in NumPy, for those needed outside the compiled program."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 import sympy as sp
 
 from dalembert.array_types import Floats
-from dalembert.model.numeric import numeric_function
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.symbols import plain_multiplier
 from dalembert.model.system import System
 
 
 @lru_cache(maxsize=256)
 def expression_values(system: System, expressions: tuple[Any, ...]) -> Callable[..., Floats]:
-    """Return expressions as a function of (t, y, parameters, multipliers), at one time or at many.
+    """Return expressions as a function of (t, y, parameters, multipliers), for one time or many.
 
     The values have shape (…, expressions) for times of shape (…) and states of shape (…, 2n).
     """

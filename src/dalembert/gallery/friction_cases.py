@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dry friction on named constraints, as long as it slides: wires, a pin, a driven rod, Painlevé's rod."""
+"""Sliding with dry friction on named constraints: wires, a pin, a driven rod, Painlevé's rod."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def circular_wire(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="The normal force is the centripetal one, m v²/R: friction slows the bead down like 1/t, never to rest.",
+        about="The normal force is the centripetal one, m v²/R: friction slows the bead like 1/t; it never stops.",
         source="closed form: v = v₀/(1 + μv₀t/R)",
         system=System((x, y), m * sp.eye(2), (0, 0), wire),
         parameters=numbers,
@@ -68,7 +68,7 @@ def hoop(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "In polar coordinates, θ from the lowest point, the law is told its sliding velocity rθ̇ and its normal "
+            "In polar coordinates, θ from the lowest point, the law has the sliding velocity rθ̇ and the normal "
             "force λ. The energy then obeys a linear equation in θ. The bead comes to rest soon after the last time."
         ),
         source="closed form: dθ̇²/dθ = −2(g/R) sin θ − 2μ (θ̇² + (g/R) cos θ)",
@@ -112,8 +112,8 @@ def pin(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "Friction acts at the pin's radius r, in proportion to the pull of the rod; in Cartesian coordinates "
-            "that pull is |λ||∂φ/∂q|. The energy obeys the hoop's equation with μr/l in place of μ."
+            "Friction acts at the pin's radius r, in proportion to the force in the rod; in Cartesian coordinates "
+            "that force is |λ||∂φ/∂q|. The energy obeys the hoop's equation with μr/l in place of μ."
         ),
         source="closed form: dθ̇²/dθ = −2(g/l) sin θ − 2(μr/l) (θ̇² + (g/l) cos θ)",
         system=System.from_lagrangian(m * (x.diff(t) ** 2 + y.diff(t) ** 2) / 2 - m * g * y, (x, y), constraints=rod),
@@ -141,7 +141,7 @@ def pin(name: str, title: str) -> Case:
 
 
 def squared_rate(theta: Any, start: float, u0: float, k: float, g: float) -> Any:
-    """The solution u(θ) of du/dθ = −2g sin θ − 2k (u + g cos θ) with u(start) = u0."""
+    """Return the solution u(θ) of du/dθ = −2g sin θ − 2k (u + g cos θ) with u(start) = u0."""
 
     def particular(angle: Any) -> Any:
         return g * ((2 - 4 * k**2) * np.cos(angle) - 6 * k * np.sin(angle)) / (1 + 4 * k**2)
@@ -164,7 +164,7 @@ def rotating_rod(name: str, title: str) -> Case:
         title=title,
         about=(
             "A rod turns at a given rate; a bead slides out along it. The ideal constraint force does real work, that "
-            "of the motor, and friction takes a part of it away: see the ledger."
+            "of the motor, and friction dissipates a part of it: see the ledger."
         ),
         source="closed form: r̈ = ω²r − 2μωṙ",
         system=System((x, y), m * sp.eye(2), (0, 0), Constraint(y * c - x * s, name="rod", nonideal=friction)),
@@ -188,7 +188,7 @@ def rotating_rod(name: str, title: str) -> Case:
 
 
 def _radius(run: Trajectory, numbers: dict[str, float]) -> Any:
-    """r with r(0) = 1 and ṙ(0) = 1/2."""
+    """Return r with r(0) = 1 and ṙ(0) = 1/2."""
     omega, mu = numbers["omega"], numbers["mu"]
     fast, slow = omega * (-mu + np.sqrt(mu**2 + 1)), omega * (-mu - np.sqrt(mu**2 + 1))
     share = (0.5 - slow) / (fast - slow)
@@ -202,7 +202,7 @@ def painleve_rod(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "A uniform rod slides with one end on a rough floor, on which it is kept. Friction follows the reaction "
+            "A uniform rod slides with one end on a rough floor, on which it is kept. Friction depends on the reaction "
             "that it changes itself: N (1 + 3 cos²θ − 3μ sin θ cos θ) = m (g − lθ̇² sin θ). Beyond μ = "
             "(1 + 3 cos²θ)/(3 sin θ cos θ), at least 4/3, there is no such N, or there are two: Painlevé's paradox."
         ),
@@ -236,7 +236,7 @@ def painleve_rod(name: str, title: str) -> Case:
 
 
 def painleve_system(normal: Any = "actual") -> System:
-    """A uniform rod of length 2l and mass m, θ from the floor, its left end sliding on it."""
+    """Return a uniform rod of length 2l and mass m, at angle θ to the floor, its left end sliding on the floor."""
     x, y, theta = coordinates("x y theta")
     m, length, mu, g = parameters("m l mu g")
     slip = x.diff(t) + length * sp.sin(theta) * theta.diff(t)
@@ -250,7 +250,7 @@ def _slip(run: Trajectory) -> Any:
 
 
 def _friction_error(run: Trajectory) -> Any:
-    """The force along x less μN, sliding to the left, with N by hand from Newton's equations."""
+    """Return the force along x minus μN, sliding to the left, with N by hand from Newton's equations."""
     theta, rate = run["theta"], run.qd[:, 2]
     sine, cosine = np.sin(theta), np.cos(theta)
     normal = (G - 0.5 * rate**2 * sine) / (1 + 3 * cosine**2 - 3 * 1.0 * sine * cosine)

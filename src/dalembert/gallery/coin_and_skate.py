@@ -23,7 +23,7 @@ def coin(name: str, title: str) -> Case:
     return Case(
         name=name,
         title=title,
-        about="Two nonholonomic constraints, rank 2 everywhere: the coin turns and rolls at constant rates: a circle.",
+        about="Two nonholonomic constraints, rank 2 everywhere: the coin rolls at constant rates, in a circle.",
         source="Lemos et al., the rolling coin",
         system=System(
             q,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Friction that holds: a block that stays where it stops, and one that sticks and slips for ever."""
+"""Sticking friction: a block that stays where it stops, and a block that sticks and slips periodically."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def incline(name: str, title: str) -> Case:
         title=title,
         about=(
             "Pushed up the incline, x pointing down it, the block slides, stops and stays: tan α = 0.309 is less than "
-            "μₛ = 0.35. What holds it is then the force of a further constraint, counted as friction."
+            "μₛ = 0.35. An additional constraint then holds it, and its force is reported as friction."
         ),
         source="closed form: it stops at t = v₀/(g (sin α + μ cos α))",
         system=System((x, y), m * sp.eye(2), (m * g * sp.sin(angle), -m * g * sp.cos(angle)), plane),
@@ -72,7 +72,7 @@ def belt(name: str, title: str) -> Case:
     m, g, k, belt_speed, mu, mu_static = parameters("m g k V mu mu_s")
     numbers = {"m": 1.0, "g": G, "k": 4.0, "V": 0.5, "mu": 0.2, "mu_s": 0.4}
     friction = Coulomb(mu, velocity=x.diff(t) - belt_speed, normal_force=multiplier("belt"), mu_static=mu_static)
-    # sliding is an oscillation about μmg/k; it begins as far from there as μₛ − μ allows and ends at the belt's speed
+    # sliding is an oscillation about μmg/k; μₛ − μ determines its initial distance, and it ends at the belt's speed
     frequency = np.sqrt(numbers["k"] / numbers["m"])
     jump = (numbers["mu_s"] - numbers["mu"]) * G
     sliding = 2 / frequency * (np.pi - np.arctan(jump / (frequency * numbers["V"])))
@@ -82,7 +82,7 @@ def belt(name: str, title: str) -> Case:
         title=title,
         about=(
             "A spring holds the block back, the belt carries it along until the spring is too strong, it slips back "
-            "and sticks again. The law is told the velocity relative to the belt."
+            "and sticks again. The law uses the velocity relative to the belt."
         ),
         source="closed form: period 2(π − arctan(Δ/ωV))/ω + 2Δ/(ω²V), Δ = (μₛ − μ) g, ω² = k/m",
         system=System((x, y), m * sp.eye(2), (-k * x, -m * g), Constraint(y, name="belt", nonideal=friction)),
@@ -128,7 +128,7 @@ def _lengths(begin: str, end: str) -> Any:
 
 
 def _at_slip(run: Trajectory) -> Any:
-    """The extension where it begins to slip, carried there at the speed of the belt."""
+    """Return the extension at which slipping begins, reached at the speed of the belt."""
     slips, sticks = _times(run, "slips"), np.append(0.0, _times(run, "sticks"))
     start = np.interp(sticks, run.t, run["x"])
     return (start + 0.5 * (slips[: len(start)] - sticks[: len(slips)]))[:1]
