@@ -79,7 +79,7 @@ def test_a_steady_motion_in_terms_of_what_stays_constant():
     swing = omega * np.sqrt(1 + 3 * np.cos(alpha) ** 2)
     np.testing.assert_allclose(np.sort(found.eigenvalues.imag), [-swing, 0, swing], atol=1e-9)
     assert "height" in str(found)
-    with pytest.raises(da.InputError, match="`outputs` must tell their own rates; the rate of `rise` depends"):
+    with pytest.raises(da.InputError, match="`outputs` must determine their own rates; the rate of `rise` depends"):
         da.linearize(system, q, qd, outputs={"height": z, "rise": z.diff(da.t)})
     with pytest.raises(da.StateError, match="`outputs` must stay constant in a steady motion; `x'` changes in time"):
         da.linearize(system, q, qd, outputs={"x'": x.diff(da.t)})

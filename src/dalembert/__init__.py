@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Constrained motion by the Udwadia–Kalaba equation: state a system and its constraints, get motion and forces.
 
-Numbers are float64 throughout: importing dalembert switches JAX to 64 bits.
+All computations use float64: importing dalembert switches JAX to 64 bits.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # What needs JAX or diffrax is imported when first used: `import dalembert` then costs little more than SymPy.
-_LATER = {
+_LAZY = {
     "check": "analysis.check",
     "Classification": "analysis.classification",
     "classify": "analysis.classification",
@@ -183,12 +183,12 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     if name == "gallery":
         return importlib.import_module("dalembert.gallery")
-    if name not in _LATER:
+    if name not in _LAZY:
         nearest = [] if name.startswith("_") else difflib.get_close_matches(name, __dir__(), n=1)
         hint = f". Did you mean `{nearest[0]}`?" if nearest else ""
         raise AttributeError(f"module `dalembert` has no attribute `{name}`{hint}")
     try:
-        module = importlib.import_module(f"dalembert.{_LATER[name]}")
+        module = importlib.import_module(f"dalembert.{_LAZY[name]}")
     except ModuleNotFoundError as missing:
         raise with_extra(missing) from None
     value = getattr(module, name)
@@ -198,4 +198,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     hidden = {"annotations", "difflib", "importlib", "os", "sys", "Any", "TYPE_CHECKING", "with_extra"}
-    return sorted({name for name in globals() if not name.startswith("_")} - hidden | {*_LATER, "gallery"})
+    return sorted({name for name in globals() if not name.startswith("_")} - hidden | {*_LAZY, "gallery"})

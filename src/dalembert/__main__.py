@@ -7,7 +7,7 @@ from dalembert.extras import require
 
 
 def main() -> None:
-    """Run the command line, or say which extra installs it."""
+    """Run the command line, or exit with a message that names the extra to install."""
     try:
         for package in ("typer", "rich"):
             require(package)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The types of arrays that signatures name."""
+"""Types of arrays in signatures."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Linear algebra on NumPy's arrays or on JAX's, whichever is given.
+"""Linear algebra on NumPy or JAX arrays.
 
-The equation at one state is a few small matrices: NumPy solves it at once, without importing JAX or compiling anything.
-Inside ``jax.jit``, ``jax.vmap`` and ``jax.grad`` the same formulas are traced. Where a matrix has no inverse, NumPy
-raises and JAX returns NaN; here both return NaN.
+At one state the matrices are small: NumPy solves the equation without importing JAX and without compilation. Inside
+``jax.jit``, ``jax.vmap`` and ``jax.grad`` the same formulas are traced. For a singular matrix NumPy raises an error and
+JAX returns NaN; these functions return NaN in both cases.
 """
 
 from __future__ import annotations
@@ -21,65 +21,65 @@ if TYPE_CHECKING:
 
 
 def namespace_of(*arrays: Any) -> Any:
-    """``numpy`` if all arrays are NumPy's own, else ``jax.numpy``."""
+    """Return ``numpy`` if all arrays are NumPy arrays or Python numbers, else ``jax.numpy``."""
     return np if all(isinstance(array, (np.ndarray, np.generic, float, int)) for array in arrays) else jnp
 
 
 def is_traced(array: Any) -> bool:
-    """Whether the numbers of an array are not known yet, being traced by JAX."""
+    """Return whether an array is traced by JAX, so that its values are not known."""
     if namespace_of(array) is np or "jax" not in sys.modules:
         return False
     return isinstance(array, jax.core.Tracer)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def cholesky(M: Array) -> Array:
-    """L with M = LLᵀ; NaN where M is not positive definite."""
+    """Return L with M = LLᵀ; NaN if M is not positive definite."""
     return _or_nan(np.linalg.cholesky, M.shape, M) if _plain(M) else jnp.linalg.cholesky(M)
 
 
 def inverse(M: Array) -> Array:
-    """M⁻¹."""
+    """Return M⁻¹."""
     return _or_nan(np.linalg.inv, M.shape, M) if _plain(M) else jnp.linalg.inv(M)
 
 
 def solve_matrix(M: Array, right: Array) -> Array:
-    """M⁻¹ times a vector or the columns of a matrix."""
+    """Return M⁻¹ times a vector or matrix."""
     return _or_nan(np.linalg.solve, right.shape, M, right) if _plain(M, right) else jnp.linalg.solve(M, right)
 
 
 def lower_solve(lower: Array, right: Array) -> Array:
-    """L⁻¹ times a vector or the columns of a matrix."""
+    """Return L⁻¹ times a vector or matrix."""
     if _plain(lower, right):
         return solve_matrix(lower, right)
     return jsl.solve_triangular(lower, right, lower=True)
 
 
 def upper_solve(lower: Array, right: Array) -> Array:
-    """L⁻ᵀ times a vector or the columns of a matrix."""
+    """Return L⁻ᵀ times a vector or matrix."""
     if _plain(lower, right):
         return solve_matrix(lower.T, right)
     return jsl.solve_triangular(lower, right, lower=True, trans=1)
 
 
 def cholesky_solve(lower: Array, right: Array) -> Array:
-    """(L Lᵀ)⁻¹ times a vector."""
+    """Return (L Lᵀ)⁻¹ times a vector."""
     return upper_solve(lower, lower_solve(lower, right))
 
 
 def lu_factor(matrix: Array) -> tuple[Array, ...]:
-    """A regular matrix, prepared for ``lu_solve``."""
+    """Return the factors of a regular matrix for ``lu_solve``; NumPy keeps the matrix and factors it when solving."""
     return (matrix,) if _plain(matrix) else jsl.lu_factor(matrix)
 
 
 def lu_solve(factors: tuple[Array, ...], right: Array, *, transposed: bool = False) -> Array:
-    """The inverse of a prepared matrix, or of its transpose, times a vector."""
+    """Return the inverse of a factored matrix, or of its transpose, times a vector."""
     if len(factors) == 1:
         return solve_matrix(factors[0].T if transposed else factors[0], right)
     return jsl.lu_solve(factors, right, trans=int(transposed))
 
 
 def eigh(M: Array) -> tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors as columns of a symmetric matrix."""
+    """Return the eigenvalues, ascending, and the eigenvectors, as columns, of a symmetric matrix."""
     if not _plain(M):
         return jnp.linalg.eigh(M)
     if not np.isfinite(M).all():
@@ -88,26 +88,27 @@ def eigh(M: Array) -> tuple[Array, Array]:
 
 
 def svd(B: Array, *, full_matrices: bool) -> tuple[Array, Array, Array]:
-    """U, the singular values, descending, and Vᵀ."""
+    """Return U, the singular values, descending, and Vᵀ."""
     if not _plain(B):
         return tuple(jnp.linalg.svd(B, full_matrices=full_matrices))  # pyright: ignore
-    # the decomposition of NaN raises
+    # NumPy raises an error for NaN
     finite = np.isfinite(B).all()
     found = np.linalg.svd(B if finite else np.zeros(B.shape), full_matrices=full_matrices)
     return found if finite else tuple(np.full(part.shape, np.nan) for part in found)  # pyright: ignore
 
 
 def pinv(B: Array, tolerance: float) -> Array:
-    """The Moore–Penrose inverse; singular values below ``tolerance`` times the largest count as zero."""
+    """Return the Moore–Penrose inverse; singular values below ``tolerance`` times the largest count as zero."""
     if not _plain(B):
         return jnp.linalg.pinv(B, rtol=tolerance)
     return _or_nan(np.linalg.pinv, B.shape[::-1], B, tolerance)
 
 
 def least_squares(B: Array, right: Array) -> Array:
-    """The y (or matrix of them) that minimises ‖B y − right‖, for B (m, n) of full column rank.
+    """Return the vector or matrix y that minimises ‖B y − right‖, for B (m, n) of full column rank.
 
-    Rows of very different weight keep their digits: the heavy ones come first, as Householder's method wants it.
+    The rows are sorted by length, the longest first, so that Householder's method keeps the digits of rows of very
+    different weight.
     """
     xp = namespace_of(B, right)
     order = xp.argsort(-xp.sum(B**2, axis=1))
@@ -117,12 +118,12 @@ def least_squares(B: Array, right: Array) -> Array:
 
 
 def constant(x: Array) -> Array:
-    """The same numbers, not to be differentiated."""
+    """Return an array with derivative zero."""
     return x if _plain(x) else lax.stop_gradient(x)
 
 
 def repeat(count: int, step: Callable[[Any, Any], Any], state: Any) -> Any:
-    """The state after ``step(k, state)`` for k from 0 to count − 1."""
+    """Return the state after ``step(k, state)`` for k from 0 to count − 1."""
     if not _plain(*state):
         return lax.fori_loop(0, count, step, state)
     for k in range(count):
@@ -131,7 +132,7 @@ def repeat(count: int, step: Callable[[Any, Any], Any], state: Any) -> Any:
 
 
 def map_rows(function: Callable[[Array], Any], rows: Array) -> Any:
-    """A function that returns a named tuple of vectors, applied to every row of a matrix."""
+    """Apply a function that returns a named tuple of vectors to every row of a matrix, and stack the results."""
     if not _plain(rows):
         return jax.vmap(function)(rows)
     found = [function(row) for row in rows]

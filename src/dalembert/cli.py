@@ -36,7 +36,7 @@ app = typer.Typer(
 
 
 class Format(StrEnum):
-    """What a derivation can be written as."""
+    """The formats of a derivation."""
 
     latex = "latex"
     markdown = "markdown"
@@ -46,19 +46,21 @@ class Format(StrEnum):
 Name = Annotated[str, typer.Argument(help="A case of the gallery; `dalembert list` names them.", show_default=False)]
 
 
-def _say(text: str) -> None:
-    typer.echo(text, file=sys.stdout)  # left to itself, click writes UTF-8 even where the terminal takes only ASCII
+def _print(text: str) -> None:
+    typer.echo(text, file=sys.stdout)  # explicit: by default click writes UTF-8 even to a terminal that is ASCII only
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        _say(f"dalembert {dalembert.__version__}")
+        _print(f"dalembert {dalembert.__version__}")
         raise typer.Exit()
 
 
 @app.callback()
 def options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
     """Constrained motion by the Udwadia–Kalaba equation: equations, forces, motion."""
 
@@ -104,7 +106,7 @@ def show(name: Name) -> None:
 
 @app.command()
 def check(name: Name) -> None:
-    """Say whether a case is well posed at its start, and if not, why.
+    """Check whether a case is well posed at its start, and report the reasons if it is not.
 
     Example: dalembert check pendulum-rod-twice
 
@@ -121,7 +123,7 @@ def check(name: Name) -> None:
         parameters=case.parameters,
         allow_violation=case.allow_violation,
     )
-    _say(str(verdict))
+    _print(str(verdict))
     if not verdict.well_posed:
         raise typer.Exit(1)
 
@@ -130,7 +132,7 @@ def check(name: Name) -> None:
 def derive(
     name: Name,
     format: Annotated[
-        Format | None, typer.Option(help="What to write; by the ending of the file, else markdown.", show_default=False)
+        Format | None, typer.Option(help="Format; by default from the file ending, else markdown.", show_default=False)
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A file: md, tex or html; the terminal when left out.")
@@ -152,10 +154,10 @@ def derive(
     }
     text = write[chosen]()
     if output is None:
-        _say(text)
+        _print(text)
     else:
         output.write_text(text, encoding="utf-8")
-        _say(f"wrote {output}")
+        _print(f"wrote {output}")
 
 
 @app.command()
@@ -168,15 +170,15 @@ def run(
     plot: Annotated[Path | None, typer.Option(help="Write a figure of the motion: png, pdf or svg.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Write an animation of the motion: gif or html.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the trajectory: nc (NetCDF) or csv (a table).")] = None,
-    ledger: Annotated[bool, typer.Option("--ledger", help="Print who does what work.")] = False,
+    ledger: Annotated[bool, typer.Option("--ledger", help="Print the work of every force.")] = False,
 ) -> None:
-    """Simulate a case, with its own numbers or yours, and check the answer if the numbers are its own.
+    """Simulate a case, with its own parameters or yours; with its own, check the results.
 
     Example: dalembert run particle --set a0=0.2 --times 0:2:201 --plot particle.png
 
     Exits with 1 if a check fails.
     """
-    # before the work, not after it
+    # checked before the simulation, which may take long
     _require_target(plot, "--plot", (".png", ".pdf", ".svg"))
     _require_target(animate, "--animate", (".gif", ".html"))
     _require_target(save, "--save", tuple(FORMATS))
@@ -190,7 +192,7 @@ def run(
     for note in found.notes:
         console.print(escape(note))
     if ledger:
-        _say(str(found.ledger()))
+        _print(str(found.ledger()))
     if plot is not None:
         found.plot(units=case.units).savefig(plot, dpi=160)
     if animate is not None:
@@ -199,7 +201,7 @@ def run(
         found.save(save)
     for path in (plot, animate, save):
         if path is not None:
-            _say(f"wrote {path}")
+            _print(f"wrote {path}")
     if not changed and times is None:
         _report_checks(console, case, found)
 
@@ -208,7 +210,7 @@ def run(
 def demo(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the pages.")] = Path("out/demo"),
 ) -> None:
-    """Solve every case, compare with what is known, and write pages with all derivations and figures: some minutes.
+    """Solve every case, run its checks, and write pages with all derivations and figures; takes some minutes.
 
     Example: dalembert demo -o out/demo
 
@@ -226,7 +228,7 @@ def demo(
             found[one.name] = one
             progress.update(task, advance=1, description=f"solved {one.name}")
             if not console.is_terminal:
-                _say(f"solved {one.name}, {len(found)} of {len(names)}")
+                _print(f"solved {one.name}, {len(found)} of {len(names)}")
     shown = [found[name] for name in names]
     table = _checks_table()
     for one in shown:
@@ -234,29 +236,30 @@ def demo(
         if one.trouble is not None:
             table.add_row(one.name, "could not be run", "", escape(one.trouble), "[red]NO[/]", end_section=True)
     console.print(table)
-    _say(f"wrote {write_pages(shown, output)}")
+    _print(f"wrote {write_pages(shown, output)}")
     if not all(one.passed for one in shown):
         raise typer.Exit(1)
 
 
 _FORMATS = {".md": Format.markdown, ".tex": Format.latex, ".html": Format.html}
-"""What the ending of a file says about a derivation."""
+"""The format of a derivation by the ending of its file."""
 
 
-def _format(given: Format | None, output: Path | None) -> Format:
-    """The format that was asked for, by name or by the ending of the file."""
+def _format(option: Format | None, output: Path | None) -> Format:
+    """Return the requested format, from the option or from the file ending."""
     if output is None:
-        return given or Format.markdown
+        return option or Format.markdown
     _require_target(output, "--output", tuple(_FORMATS))
     by_ending = _FORMATS[output.suffix.lower()]
-    if given not in (None, by_ending):
+    if option not in (None, by_ending):
         raise dalembert.InputError(
-            f"`--format` must agree with the ending of the file; got {given} and `{output}`. Leave `--format` out."
+            f"`--format` must agree with the ending of the file; got {option} and `{output}`. Leave `--format` out."
         )
     return by_ending
 
 
 def _report_checks(console: Console, case: Case, found: Trajectory) -> None:
+    """Print the checks of a case; exit with 1 if one fails."""
     from dalembert.report.outcomes import row_of
 
     rows = tuple(row_of(outcome) for outcome in case.verify(found))
@@ -339,11 +342,11 @@ _SPELLINGS = {
     "≥": ">=",
     "→": "->",
 }
-"""How what a terminal cannot show is written there."""
+"""Replacements of characters that the encoding of a terminal does not have."""
 
 
-def _spelled_out(error: UnicodeError) -> tuple[str, int]:
-    """What takes the place of characters that a terminal's encoding does not have."""
+def _transliterate(error: UnicodeError) -> tuple[str, int]:
+    """Return the replacement of characters that the encoding of a terminal does not have, and where to continue."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lost = error.object[error.start : error.end]
@@ -352,7 +355,7 @@ def _spelled_out(error: UnicodeError) -> tuple[str, int]:
 
 
 def _letter(character: str) -> str:
-    """The name of a Greek letter, nothing for an accent, and a question mark for all else."""
+    """Return the name of a Greek letter, an empty string for an accent, and a question mark for all others."""
     words = unicodedata.name(character, "").split()
     if words[:1] == ["GREEK"] and "LETTER" in words:
         name = words[words.index("LETTER") + 1].lower()
@@ -360,14 +363,14 @@ def _letter(character: str) -> str:
     return "" if unicodedata.combining(character) else "?"
 
 
-codecs.register_error("spelled_out", _spelled_out)
+codecs.register_error("transliterate", _transliterate)
 
 
 def main() -> None:
-    """Run the command line; a mistake of the user's gets a message, not a traceback."""
+    """Run the command line; errors of the user are shown as messages without a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="spelled_out")
+            stream.reconfigure(errors="transliterate")
     try:
         app()
     except (dalembert.DalembertError, OSError, ModuleNotFoundError) as error:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""States that satisfy constraints: Gauss–Newton iterations onto the solutions of equations, and along them.
+"""Gauss–Newton iterations for states that satisfy constraints.
 
-``root`` searches from afar, each unknown measured by its own size; ``retract`` returns to equations that hold nearly;
-``nearest_root`` goes on along the solutions to the one nearest to the start. Redundant equations are fine in all three:
-only the spaces that the Jacobian spans are used.
+``root`` searches from a distant start, with each unknown scaled by its own size; ``retract`` returns to equations that
+nearly hold; ``nearest_root`` continues along the solutions to the one nearest to the start. Redundant equations are
+allowed in all three, since only the row space of the Jacobian is used.
 """
 
 from __future__ import annotations
@@ -16,27 +16,52 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.linear_algebra import null_space
-from dalembert.tolerances import SOLVED_RANK_TOLERANCE
+from dalembert.tolerances import EXACT, SOLVED_RANK_TOLERANCE
 from dalembert.violation import computable, own_scale, own_size
 
 Equations = Callable[[Floats], tuple[Floats, Floats]]
-"""Residuals (k,) and their Jacobian (k, n) at a place (n,)."""
+"""A function of x (n,) that returns residuals (k,) and their Jacobian (k, n)."""
 
 MOST = 120
-"""Iterations of ``root``: at half the distance each, as where a slope vanishes, 50 reach rounding."""
+"""Largest number of iterations of ``root``. At a vanishing gradient each step halves the distance, and 50 of them reach
+rounding."""
 
 LONGEST = 2.0
-"""Steps, relative to the size of the unknowns, are cut to this length."""
+"""Longest step relative to the size of the unknowns."""
 
 FARTHEST = 1e10
-"""How many times its own size, or the step that the equations ask for at the start, an unknown may grow: beyond, they
-only seem to hold."""
+"""Factor by which an unknown may exceed its initial size, or the first step, before the search ends: equations such as
+exp(x) = 0 hold to rounding far away without having a solution."""
+
+SETTLED = 1e-13
+"""Steps and residuals below this, relative to the unknowns, are rounding."""
+
+ROUNDED_RESIDUAL = 1e-15
+"""A residual below this fraction of its terms cannot be improved: a few units in the last place."""
+
+LEAST_RESIDUAL = 1e-11
+"""Allowed residual relative to the gradient times the unknowns, for equations whose own terms are small: ten
+times ``EXACT``."""
+
+DIFFERENCE = 6e-6
+"""Step of central differences relative to the unknowns: the cube root of the rounding, where truncation and rounding
+errors are equal."""
+
+CURVATURE_DIFFERENCE = 1e-5
+"""The same for the curvature, which determines only the length of steps."""
+
+LEAST_SQUARES_TOLERANCE = 1e-15
+"""Tolerance of the damped least squares: it continues until rounding stops it."""
+
+ON_SOLUTION = 1e-10
+"""Largest residual, relative to the unknowns, of a state on the solutions: ``retract`` reaches far less, except near a
+singular position."""
 
 
 class Root(NamedTuple):
-    """A place where equations hold, and the last place before it on the way there.
+    """A solution and the iterate before it.
 
-    slow    whether the last steps became shorter by a constant factor only, as they do where a slope vanishes
+    slow    whether convergence was only linear, as at a vanishing gradient
     """
 
     x: Floats
@@ -45,11 +70,10 @@ class Root(NamedTuple):
 
 
 def root(equations: Equations, start: Floats, units: Any = None, *, patience: int = 20) -> Root | None:
-    """A solution reached from the start; None where the steps, of bounded length, do not lead to one.
+    """Find a solution by Gauss–Newton steps of bounded length from the start; return None if there is none.
 
-    Of all steps the shortest in the coordinates' ``units`` (n,) is taken. The search ends when nothing has got better
-    for a while (``patience``). Towards a place where a slope vanishes the steps only halve, which is slow but gets
-    better all the time.
+    The steps are the shortest in the coordinates' ``units`` (n,). The search ends after ``patience`` iterations without
+    progress. Towards a solution with a vanishing gradient each step halves the distance, which is slow but progress.
     """
     first = own_scale(start)
     units = np.ones_like(first) if units is None else units
@@ -65,12 +89,12 @@ def root(equations: Equations, start: Floats, units: Any = None, *, patience: in
         reach = np.maximum(scale, units)
         step = _step(miss, slope * reach) * reach / scale
         longest = np.abs(step).max(initial=0.0)
-        if farthest is None:  # x = 1.5e11 asks for a step of that length at once, exp(x) = 0 and 1/x = 0 never do
+        if farthest is None:  # x = 1.5e11 needs a first step of that length; exp(x) = 0 and 1/x = 0 do not
             farthest = FARTHEST * np.maximum(first * np.maximum(1.0, units), np.abs(step * scale))
-        if (off < 1e-15 or longest < 1e-13) and _holds(miss, slope, x):
+        if (off < ROUNDED_RESIDUAL or longest < SETTLED) and _holds(miss, slope, x):
             break
-        if np.abs(step * scale / own_scale(x)).max(initial=0.0) < 1e-13:
-            break  # at rest, without a solution
+        if np.abs(step * scale / own_scale(x)).max(initial=0.0) < SETTLED:
+            break  # a stationary point that is no solution
         travelling = np.linalg.norm(step) > LONGEST
         waiting = 0 if travelling or off < 0.95 * best else waiting + 1
         best = min(best, off)
@@ -83,7 +107,7 @@ def root(equations: Equations, start: Floats, units: Any = None, *, patience: in
 
 
 def _slow(lengths: list[float]) -> bool:
-    """Two of the last three steps: rounding may make any one of them very short, or as long as the one before."""
+    """Return whether convergence was linear: in two of the last three steps, since rounding may spoil one of them."""
     ratios = [after / before for before, after in pairwise(lengths[-4:])]
     return sum(ratio > 0.1 for ratio in ratios) >= 2
 
@@ -93,6 +117,7 @@ def _computable(miss: Floats, slope: Floats) -> bool:
 
 
 def _step(miss: Floats, slope: Floats) -> Floats:
+    """Return the shortest Gauss–Newton step."""
     length = _lengths(slope)
     step: Any = np.linalg.lstsq(slope / length[:, None], miss / length, rcond=SOLVED_RANK_TOLERANCE)[0]
     return step
@@ -104,16 +129,17 @@ def _lengths(slope: Floats) -> Floats:
 
 
 def _off(miss: Floats, slope: Floats, x: Floats, scale: Floats) -> float:
+    """Return the largest residual relative to its terms."""
     return float((np.abs(miss) / (own_size(miss, slope, x) + _lengths(slope * scale))).max(initial=0.0))
 
 
 def _holds(miss: Floats, slope: Floats, x: Floats) -> bool:
-    limit = 1e-12 * own_size(miss, slope, x) + 1e-11 * np.linalg.norm(slope * own_scale(x), axis=1)
+    limit = EXACT * own_size(miss, slope, x) + LEAST_RESIDUAL * np.linalg.norm(slope * own_scale(x), axis=1)
     return bool((np.abs(miss) <= limit).all())
 
 
 def _next(equations: Equations, x: Floats, step: Floats) -> tuple[Floats, Floats, Floats]:
-    """The next place with its equations, on this side of the border of their domain."""
+    """Return the next iterate with its equations; the step is halved if it leaves their domain."""
     miss, slope = equations(x - step)
     for _ in range(8):
         if _computable(miss, slope):
@@ -124,10 +150,10 @@ def _next(equations: Equations, x: Floats, step: Floats) -> tuple[Floats, Floats
 
 
 def by_differences(residual: Callable[[Floats], Floats]) -> Equations:
-    """The slopes of residuals by central differences."""
+    """Return residuals with their Jacobian by central differences."""
 
     def equations(x: Floats) -> tuple[Floats, Floats]:
-        steps = np.diag(6e-6 * own_scale(x))
+        steps = np.diag(DIFFERENCE * own_scale(x))
         slopes = [(residual(x + h) - residual(x - h)) / (2 * h.max()) for h in steps]
         return residual(x), np.stack(slopes, axis=1)
 
@@ -135,7 +161,7 @@ def by_differences(residual: Callable[[Floats], Floats]) -> Equations:
 
 
 def retract(equations: Equations, x: Floats) -> Floats:
-    """Return to the equations from near by: the shortest Gauss–Newton steps, as long as they help."""
+    """Return to the solutions from nearby, by the shortest Gauss–Newton steps as long as they reduce the residual."""
     f, J = equations(x)
     for _ in range(20):
         new = x - np.linalg.pinv(J, rcond=SOLVED_RANK_TOLERANCE) @ f
@@ -147,10 +173,10 @@ def retract(equations: Equations, x: Floats) -> Floats:
 
 
 def nearest_root(equations: Equations, x0: Floats, steps: Floats) -> Floats:
-    """The point x0 + steps·y with the shortest y that solves the equations, or the nearest that was found to one.
+    """Return the solution x0 + steps·y with the shortest y, or the best approximation that was found.
 
-    First any solution near by; then along the solutions towards x0, by Newton's method for the shortest y with the
-    curvature of the equations, each step brought back onto them.
+    Any nearby solution is found first. Newton's method then minimises |y| along the solutions, with the curvature of
+    the equations, and each of its steps is retracted onto them.
     """
     scale = np.maximum(np.linalg.norm(equations(x0)[1] @ steps, axis=1), LEAST_SCALE)
 
@@ -165,10 +191,10 @@ def nearest_root(equations: Equations, x0: Floats, steps: Floats) -> Floats:
         slope = tangent.T @ y
         if np.linalg.norm(slope) <= SETTLED * (1 + np.linalg.norm(y)):
             break
-        bend = np.eye(len(slope)) - _curvature(at, y, J_plus.T @ y, tangent)
-        values, vectors = np.linalg.eigh(bend)
-        # away from the minimum the bend may have any sign: go downhill all the same
-        step = -tangent @ (vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), LEAST_BEND)))
+        hessian = np.eye(len(slope)) - _curvature(at, y, J_plus.T @ y, tangent)
+        values, vectors = np.linalg.eigh(hessian)
+        # away from the minimum the Hessian may be indefinite: absolute values make the step a descent direction
+        step = -tangent @ (vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), LEAST_CURVATURE)))
         shorter = _shorter(at, y, step)
         if shorter is None:
             break
@@ -179,41 +205,40 @@ def nearest_root(equations: Equations, x0: Floats, steps: Floats) -> Floats:
 LEAST_SCALE = 1e-12
 """Rows of the Jacobian shorter than this are not scaled up: they are rounding."""
 
-SETTLED = 1e-13
-"""Steps and residuals below this, relative to the unknowns, are rounding."""
-
-LEAST_BEND = 1e-3
+LEAST_CURVATURE = 1e-3
 """Least curvature for Newton steps along the solutions, which limits their length."""
 
 
 def _some_root(at: Equations, y: Floats) -> Floats:
+    """Return any solution near y, or the nearest approximation."""
     near = retract(at, y)
     if np.linalg.norm(at(near)[0]) <= SETTLED * (1 + np.linalg.norm(near)):
         return near
-    import scipy.optimize  # takes long to import, and is needed only from afar
+    import scipy.optimize  # imported here: it is slow to import, and needed only for distant starts
 
-    # damped least squares gets there from afar and past singular places
+    # damped least squares converges from distant starts and past singular points
     least_squares: Any = scipy.optimize.least_squares  # its stubs take only strings for the Jacobian
-    found = least_squares(lambda y: at(y)[0], y, lambda y: at(y)[1], xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=500)
+    options = dict.fromkeys(("xtol", "ftol", "gtol"), LEAST_SQUARES_TOLERANCE)
+    found = least_squares(lambda y: at(y)[0], y, lambda y: at(y)[1], max_nfev=500, **options)
     return retract(at, found.x)
 
 
 def _curvature(at: Equations, y: Floats, weights: Floats, tangent: Floats) -> Floats:
-    """The Hessian of the residuals' weighted sum along tangent directions.
+    """Return the Hessian of the residuals' weighted sum along tangent directions.
 
-    Differences are good enough: they tell only how long the steps towards the nearest point should be.
+    Differences are accurate enough: they determine only the length of the steps towards the nearest point.
     """
-    h = 1e-5 * (1 + np.linalg.norm(y))
-    across = [weights @ (at(y + h * d)[1] - at(y - h * d)[1]) / (2 * h) for d in tangent.T]
-    bend = np.array(across) @ tangent
-    return (bend + bend.T) / 2
+    h = CURVATURE_DIFFERENCE * (1 + np.linalg.norm(y))
+    differences = [weights @ (at(y + h * d)[1] - at(y - h * d)[1]) / (2 * h) for d in tangent.T]
+    hessian = np.array(differences) @ tangent
+    return (hessian + hessian.T) / 2
 
 
 def _shorter(at: Equations, y: Floats, step: Floats) -> Floats | None:
-    """A solution along a step that is nearer than y, or None when rounding allows no more."""
+    """Return a solution along a step with a shorter y, or None if rounding prevents it."""
     for _ in range(40):
         new = retract(at, y + step)
-        if np.linalg.norm(at(new)[0]) <= 1e-10 * (1 + np.linalg.norm(new)) and new @ new < y @ y:
+        if np.linalg.norm(at(new)[0]) <= ON_SOLUTION * (1 + np.linalg.norm(new)) and new @ new < y @ y:
             return new
         step = step / 2
     return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can go wrong, one class per kind of trouble.
+"""The exceptions of dalembert.
 
-Every message reads: what must hold, what was found, what to do.
+Every message states what must hold, what was found, and what to do.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class DalembertError(Exception):
-    """Any error that dalembert raises on purpose."""
+    """Base class of all errors that dalembert raises."""
 
 
 class ModelError(DalembertError, ValueError):
-    """The model contradicts itself or is incomplete; lists every problem found, not just the first.
+    """The model is contradictory or incomplete; the message lists every problem, not only the first.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class ModelError(DalembertError, ValueError):
 
 
 class InputError(DalembertError, ValueError):
-    """A number given to a verb is missing, unknown, of the wrong shape or not finite."""
+    """An argument is missing, unknown, of the wrong shape or not finite."""
 
 
 class MassMatrixError(DalembertError, ValueError):
@@ -48,7 +48,7 @@ class ConstraintError(DalembertError, ValueError):
 
 
 def undetermined(names: str) -> str:
-    """What to say when a law needs multipliers that redundant constraints leave open."""
+    """Return the message for a law that needs multipliers that redundant constraints leave undetermined."""
     return (
         f"a nonideal law must know its normal force; the multiplier of {names} is not unique, since the constraint is "
         f"redundant with others. Leave the redundant ones out, or write the law with `da.ideal_force`, which is unique."
@@ -64,10 +64,10 @@ class PainleveError(DalembertError, ValueError):
 
     Attributes
     ----------
-    constraint : str                   whose friction it is
-    critical_mu : float                the coefficient past which it happens at this state
+    constraint : str                   the constraint with the friction
+    critical_mu : float                the critical coefficient of friction at this state
     state : dict                       q, qd and t
-    trajectory : Trajectory or None    the motion so far, where a simulation was on its way
+    trajectory : Trajectory or None    the motion so far, if it happened in a simulation
     """
 
     def __init__(
@@ -107,4 +107,4 @@ class SimulationError(DalembertError, RuntimeError):
 
 
 class DeviceError(DalembertError, RuntimeError):
-    """A GPU could not do what it was asked to."""
+    """A GPU or JAX cannot be used, or a call of its driver failed."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packages that only some features need, and the extras of the installation that bring them."""
+"""Optional dependencies, and the extras that install them."""
 
 from __future__ import annotations
 

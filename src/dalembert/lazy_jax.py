@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""JAX, imported when it is first used: it takes long to come, and what runs in machine code does without it.
+"""JAX modules that are imported on first use: JAX is slow to import, and natively compiled systems do not need it.
 
-``from dalembert.lazy_jax import jnp`` costs nothing; ``jnp.zeros(3)`` imports JAX, and lets it keep what it compiles.
+``from dalembert.lazy_jax import jnp`` costs nothing; ``jnp.zeros(3)`` imports JAX and sets up its compilation cache.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dalembert.extras import require
 
 __all__ = ["jax", "jnp", "jsl", "jsp", "lax", "refuse_forked_process"]
 
-_forked: list[bool] = []  # filled in a process that was forked from one in which JAX was at work
+_forked: list[bool] = []  # not empty in a process that was forked from one in which JAX had been used
 
 
 def refuse_forked_process() -> None:
-    """Raise where JAX would wait for ever: its threads do not exist in a process that was forked from its own."""
+    """Raise an error in a forked process, in which JAX would wait forever for threads that were not copied."""
     if _forked:
         raise DeviceError(
             "JAX must not be used in a process that was forked after JAX had been used; it would never answer. Start "
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from jax import lax
 else:
 
-    class _Later:
-        """A module that is imported when something is taken from it."""
+    class _LazyModule:
+        """A module that is imported on the first access to one of its attributes."""
 
         def __init__(self, name: str):
             self._name = name
@@ -55,20 +55,21 @@ else:
             setattr(self, attribute, value)
             return value
 
-    jax = _Later("jax")
-    jnp = _Later("jax.numpy")
-    jsl = _Later("jax.scipy.linalg")
-    jsp = _Later("jax.scipy.special")
-    lax = _Later("jax.lax")
+    jax = _LazyModule("jax")
+    jnp = _LazyModule("jax.numpy")
+    jsl = _LazyModule("jax.scipy.linalg")
+    jsp = _LazyModule("jax.scipy.special")
+    lax = _LazyModule("jax.lax")
 
 
 def _after_fork() -> None:
+    """Mark a forked process in which JAX cannot be used."""
     bridge = sys.modules.get("jax._src.xla_bridge")
     if bridge is None or not bridge.backends_are_initialized():
-        return  # nothing was computed yet, and no thread was started
+        return  # JAX has not started any threads yet
     _forked.append(True)
     if not TYPE_CHECKING:
-        for module in (jax, jnp, jsl, jsp, lax):  # what was taken from them is asked for anew, and refused
+        for module in (jax, jnp, jsl, jsp, lax):  # clear cached attributes, so that the next access raises the error
             name = module._name
             vars(module).clear()
             module._name = name

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rank, null spaces and independent rows of constraint matrices: the one place where dependence is decided.
+"""Rank, null spaces and independent rows of constraint matrices.
 
-Rows are scaled to unit length first, so that the scale in which a constraint was written cannot matter. Columns are
-for the caller: in coordinates of very different units no row looks independent. ``orthonormal_basis`` and
-``padded_null_space`` take NumPy's arrays or JAX's, the other functions NumPy's.
+Rows are scaled to unit length first, so that the scale in which a constraint is written does not matter. Columns must
+be scaled by the caller: in coordinates of very different units all rows seem dependent. ``orthonormal_basis`` and
+``padded_null_space`` take NumPy or JAX arrays, the other functions NumPy arrays.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Basis(NamedTuple):
     """An orthonormal basis of the space that some rows span.
 
     vectors (k, n)    orthonormal rows; zero rows beyond the rank
-    keep (m,)         which of the given rows were taken as independent
-    smallest, largest_left    relative size of the last row taken and of the largest one left over
+    keep (m,)         mask of the rows that were selected as independent
+    smallest, largest_left    relative size of the smallest selected row and of the largest row left
     """
 
     vectors: Array
@@ -41,7 +41,7 @@ class Basis(NamedTuple):
 
 
 def orthonormal_basis(rows: Array, priority: Any = None, tolerance: float = RANK_TOLERANCE) -> Basis:
-    """Orthogonalise rows, the one that stands out most first; within ``priority`` classes (low first) if given.
+    """Orthogonalise rows by Gram–Schmidt with pivoting, within ``priority`` classes (low first) if given.
 
     A row counts as dependent once less than ``tolerance`` of its length is left.
     """
@@ -55,10 +55,10 @@ def orthonormal_basis(rows: Array, priority: Any = None, tolerance: float = RANK
     def take(step: Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
         left, vectors, keep, smallest = state
         sizes = xp.where(keep, 0.0, row_norms(left))
-        # the class comes first, the size decides within it; dependent rows go last of all
+        # the class has precedence over the size, which is at most one; dependent rows come last
         pivot = xp.argmax(xp.where(sizes > tolerance, sizes - 2.0 * classes, -xp.inf))
         counts = sizes[pivot] > tolerance
-        # a row that shrank has lost digits of its orthogonality: twice is enough
+        # a row that has become short has lost digits of its orthogonality: orthogonalise it once more
         row = left[pivot] / xp.where(counts, sizes[pivot], xp.inf)
         row = row - (vectors @ row) @ vectors
         row = row / xp.where(counts, row_norms(row), xp.inf)
@@ -76,14 +76,14 @@ def orthonormal_basis(rows: Array, priority: Any = None, tolerance: float = RANK
 
 
 def row_norms(rows: Array) -> Array:
-    """Lengths along the last axis, with a derivative that is zero, not NaN, at a zero vector."""
+    """Return the lengths along the last axis, with derivative zero, not NaN, at a zero vector."""
     xp = namespace_of(rows)
     squared = xp.sum(rows**2, axis=-1)
     return xp.where(squared > 0, xp.sqrt(xp.where(squared > 0, squared, 1.0)), 0.0)
 
 
 def padded_null_space(B: Array, tolerance: float = RANK_TOLERANCE) -> Array:
-    """An orthonormal basis of null(B) as n columns, those beyond its dimension zero: of a shape that JAX can trace."""
+    """Return an orthonormal basis of null(B) as n columns, zero beyond its dimension: a fixed shape for tracing."""
     xp, n = namespace_of(B), B.shape[1]
     _, values, rows = svd(B, full_matrices=True)
     padded = xp.concatenate([values, xp.zeros(n - len(values))])
@@ -92,39 +92,39 @@ def padded_null_space(B: Array, tolerance: float = RANK_TOLERANCE) -> Array:
 
 
 def unit_rows(A: Floats, b: Floats | None = None) -> tuple[Floats, Floats]:
-    """A (..., m, n) with rows of unit length, and b scaled with them; rows without a gradient stay as they are."""
+    """Return A (..., m, n) with rows of unit length, and b scaled with them; zero rows are unchanged."""
     length = np.linalg.norm(A, axis=-1)
     scale = np.where(length > 0, length, 1.0)
     return A / scale[..., None], (np.zeros(A.shape[:-1]) if b is None else b) / scale
 
 
 def rank(A: Floats, tolerance: float = RANK_TOLERANCE) -> Any:
-    """The number of singular values above ``tolerance`` times the largest, of one matrix or of each of a batch."""
+    """Return the number of singular values above ``tolerance`` times the largest, for one matrix or a batch."""
     return _count(np.linalg.svd(A, compute_uv=False), tolerance)
 
 
 def null_space(A: Floats, tolerance: float = RANK_TOLERANCE) -> Floats:
-    """An orthonormal basis (k, n) of the vectors that A (m, n) maps to zero."""
+    """Return an orthonormal basis (k, n) of the null space of A (m, n)."""
     _, values, rows = np.linalg.svd(A)
     return rows[_count(values, tolerance) :]
 
 
 def row_space(A: Floats, tolerance: float = RANK_TOLERANCE) -> Floats:
-    """An orthonormal basis (k, n) of the space that the rows of A span."""
+    """Return an orthonormal basis (k, n) of the row space of A."""
     _, values, rows = np.linalg.svd(A, full_matrices=False)
     return rows[: _count(values, tolerance)]
 
 
 def dependence_shares(A: Floats, tolerance: float = RANK_TOLERANCE) -> Floats:
-    """The part (m,) that each row has in the linear dependencies of the unit rows; zero for a row that is in none.
+    """Return the share (m,) of each row in the linear dependencies of the unit rows; zero if it is in none.
 
-    The length of the projection of its unit vector onto the null space of Aᵀ.
+    It is the length of the projection of the row's unit vector onto the null space of Aᵀ.
     """
     return np.linalg.norm(null_space(unit_rows(A)[0].T, tolerance), axis=0)
 
 
 def sparse_null_space(A: Floats, tolerance: float = SOLVED_RANK_TOLERANCE) -> Floats:
-    """A basis (k, n) of the vectors that A maps to zero, with as many zeros as elimination gives it."""
+    """Return a basis (k, n) of the null space of A in reduced echelon form, which has many zeros."""
     basis = null_space(A, tolerance)
     for i in range(len(basis)):
         row, pivot = divmod(int(np.argmax(np.abs(basis[i:]))), A.shape[1])
@@ -136,9 +136,9 @@ def sparse_null_space(A: Floats, tolerance: float = SOLVED_RANK_TOLERANCE) -> Fl
 
 
 def independent_rows(A: Floats, priority: Any = None, tolerance: float = SOLVED_RANK_TOLERANCE) -> tuple[int, ...]:
-    """The numbers of rows that span all of them: the earliest ones, or those of low ``priority`` classes.
+    """Return the indices of rows that span the row space: the earliest, or those of low ``priority`` classes.
 
-    Within one class the rows that stand out most are taken.
+    Within one class rows are selected by pivoting.
     """
     classes = np.arange(len(A)) if priority is None else np.asarray(priority)
     keep: Any = orthonormal_basis(np.asarray(A, float), classes, tolerance).keep  # pyright: ignore[reportArgumentType]
@@ -146,12 +146,12 @@ def independent_rows(A: Floats, priority: Any = None, tolerance: float = SOLVED_
 
 
 def own_parts(A: Floats) -> Floats:
-    """What is left of each row when its components along earlier rows are taken off, to rounding error at least."""
+    """Return each row without its components along earlier rows."""
     basis = np.zeros((0, A.shape[1]))
     parts = np.zeros_like(A)
     for i, row in enumerate(A):
         parts[i] = row
-        for _ in range(2):  # once more against rounding
+        for _ in range(2):  # twice, against rounding
             parts[i] -= basis.T @ (basis @ parts[i])
         left, length = np.linalg.norm(parts[i]), np.linalg.norm(row)
         if left > SOLVED_RANK_TOLERANCE * length:
@@ -160,7 +160,7 @@ def own_parts(A: Floats) -> Floats:
 
 
 def dependencies(A: Floats) -> dict[int, dict[int, float]]:
-    """For every row that depends on earlier ones: with which coefficients it is made up of independent ones.
+    """Return, for every dependent row, its coefficients as a combination of earlier independent rows.
 
     Vanishing coefficients are left out.
     """
@@ -180,7 +180,7 @@ def dependencies(A: Floats) -> dict[int, dict[int, float]]:
 
 
 def rank_gap(A: Floats) -> float:
-    """The smallest singular value of the unit rows that counts over the largest that does not; inf if none is left."""
+    """Return the ratio of the last singular value within the rank to the first beyond it; inf if there is none."""
     values = np.linalg.svd(unit_rows(A)[0], compute_uv=False)
     count = len(independent_rows(A))
     left = values[count] if count < len(values) else 0.0
@@ -188,17 +188,16 @@ def rank_gap(A: Floats) -> float:
 
 
 def determined(A: Floats) -> tuple[bool, ...]:
-    """Which multipliers are unique: those of rows that no other row can take the load of."""
+    """Return whether each multiplier is unique: that of a row outside all linear dependencies."""
     found = dependencies(A)
     shared = {*found, *(k for parts in found.values() for k in parts)}
     return tuple(i not in shared for i in range(len(A)))
 
 
 def contradictions(A: Floats, b: Floats, sizes: Floats, units: Floats | float = 1.0) -> tuple[int, ...]:
-    """The dependent rows of A x = b whose right side differs from that of the rows they depend on.
+    """Return the dependent rows of A x = b whose right side contradicts that of the rows they depend on.
 
-    ``sizes`` (m,) are those of the numbers that each entry of b was computed from, ``units`` (n,) those of the
-    coordinates.
+    ``sizes`` (m,) are the magnitudes of the terms of each entry of b, ``units`` (n,) the scales of the coordinates.
     """
     length = np.linalg.norm(A, axis=1)
 

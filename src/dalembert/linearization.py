@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Small motions about an equilibrium or a steady motion, on the constraints."""
+"""Linearisation of constrained motion about an equilibrium or a steady motion."""
 
 from __future__ import annotations
 
@@ -35,17 +35,18 @@ from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 from dalembert.verbs import prepared
 
 STEADY = 1e-8
-"""How fast a state may change, relative to the size of its rates, and still count as steady."""
+"""Largest rate of change of a steady state, relative to the terms of the rate: states are given with eight digits."""
 
 CLOSED = 1e-9
-"""How much the rates of outputs may depend, relatively, on something that the outputs do not tell."""
+"""Largest part of the rates of outputs, relative to them, that the outputs do not determine: differentiation and the
+pseudo-inverse leave some 1e-12."""
 
 
 @dataclass(frozen=True, eq=False)
 class Linearization:
     """Small motions ż = matrix · z about a steady state.
 
-    names          what the k components of z are: deviations of coordinates, velocities or outputs
+    names          names of the k components of z: deviations of coordinates, velocities or outputs
     matrix         (k, k)
     eigenvalues    (k,), the fastest growing first
     modes          (k, k), one column per eigenvalue, of length one
@@ -80,21 +81,22 @@ def linearize(
     parameters: Any = None,
     outputs: Mapping[str, Any] | None = None,
 ) -> Linearization:
-    """The linear dynamics of small motions that satisfy the constraints, by automatic differentiation.
+    """Return the linear dynamics of small motions on the constraints, by automatic differentiation.
 
     Parameters
     ----------
     q, qd         the state, on the constraints; at rest when ``qd`` is left out
     parameters    a value for every constant of the model
     outputs       expressions of coordinates and velocities by name, for a steady motion that is no equilibrium, such
-                  as a wheel that rolls: they must stay constant in it, and tell their own rates of change. Left out,
-                  the state must be an equilibrium, and as many coordinates and velocities as are free are used
+                  as a rolling wheel. They must be constant in the steady motion, and their rates of change must depend
+                  on the outputs only. If left out, the state must be an equilibrium, and independent coordinates and
+                  velocities are used
 
     Raises
     ------
-    InputError    for numbers that do not fit, and for outputs that depend on one another or do not suffice
-    StateError    if the state is off the constraints, or not steady, or if surfaces under dry friction are at rest in
-                  it, where the motion is not smooth
+    InputError    for arguments of wrong shape, and for outputs that are dependent or not sufficient
+    StateError    if the state violates the constraints, is not steady, or has surfaces under dry friction at rest,
+                  where the motion is not smooth
 
     Examples
     --------
@@ -111,7 +113,7 @@ def linearize(
     x = np.concatenate([q, qd])
     if isinstance(system, System):
         _refuse_dry_rest(system, x, float(t), dict(zip(dynamics.parameters, map(float, p), strict=True)))
-    near = _along(dynamics, x, float(t), p)
+    near = _rates_near(dynamics, x, float(t), p)
     if outputs is None:
         return _about_equilibrium(dynamics, near)
     if not isinstance(outputs, Mapping):
@@ -122,6 +124,7 @@ def linearize(
 
 
 def _refuse_dry_rest(system: System, x: Floats, t: float, p: dict[str, float]) -> None:
+    """Raise an error if surfaces under dry friction are at rest."""
     found = contacts_at_rest(system, x, t, p)
     if found:
         raise StateError(
@@ -131,14 +134,15 @@ def _refuse_dry_rest(system: System, x: Floats, t: float, p: dict[str, float]) -
 
 
 class Nearby(NamedTuple):
-    """How a state changes: ẋ (2n,), its Jacobian (2n, 2n), and directions (2n, d) that stay on the constraints."""
+    """The rate ẋ (2n,) of a state, its Jacobian (2n, 2n), and a basis (2n, d) of the directions on the constraints."""
 
     slope: Floats
     jacobian: Floats
     tangent: Floats
 
 
-def _along(dynamics: Dynamics, x: Floats, t: float, p: Any) -> Nearby:
+def _rates_near(dynamics: Dynamics, x: Floats, t: float, p: Any) -> Nearby:
+    """Differentiate the rates of a state and the residuals of the constraints."""
     n = len(x) // 2
     native = dynamics.machine_code
     if native is not None:
@@ -153,7 +157,7 @@ def _along(dynamics: Dynamics, x: Floats, t: float, p: Any) -> Nearby:
 
 
 def _by_jax(dynamics: Dynamics, x: Floats, t: float, p: Any) -> tuple[Floats, ...]:
-    """ẋ, its Jacobian and that of the residuals, for systems that are not known in symbols."""
+    """Return ẋ, its Jacobian and that of the residuals, for systems that cannot be compiled natively."""
     refuse_forked_process()
     n = len(x) // 2
     rows = dynamics.engine.watch(jnp.asarray(x[:n]), jnp.asarray(x[n:]), t, p).rows
@@ -168,7 +172,7 @@ def _by_jax(dynamics: Dynamics, x: Floats, t: float, p: Any) -> tuple[Floats, ..
     def everything(x: Any) -> Any:
         return rates(x), jax.jacfwd(rates)(x), jax.jacfwd(residuals)(x)
 
-    # it runs once: little optimisation makes it sooner ready
+    # without optimisation it compiles faster, and it runs only once
     compiled: Any = jax.jit(everything, compiler_options={"xla_backend_optimization_level": 0})
     return tuple(np.asarray(part, float) for part in compiled(jnp.asarray(x)))
 
@@ -180,6 +184,7 @@ def _kernel(rows: Floats, size: int) -> Floats:
 
 
 def _about_equilibrium(dynamics: Dynamics, near: Nearby) -> Linearization:
+    """Linearise in independent coordinates and velocities about an equilibrium."""
     slope, jacobian, tangent = near
     n = len(slope) // 2
     names = [*dynamics.coordinates, *(f"{name}'" for name in dynamics.coordinates)]
@@ -190,11 +195,11 @@ def _about_equilibrium(dynamics: Dynamics, near: Nearby) -> Linearization:
             f"the state must be an equilibrium; {fast} {'changes' if len(moving) == 1 else 'change'} in time. "
             f"Find one first, or pass `outputs` that stay constant in a steady motion."
         )
-    # as few coordinates and velocities as describe all directions, the best conditioned ones
+    # pivoting selects the best conditioned coordinates and velocities among those that describe all directions
     _, _, order = scipy.linalg.qr(tangent.T, pivoting=True)  # pyright: ignore  (its stubs know no third part)
     chosen = sorted(order[: tangent.shape[1]], key=lambda k: (k >= n, k))
     basis = tangent @ np.linalg.inv(tangent[chosen])
-    return _solved([names[k] for k in chosen], (jacobian @ basis)[chosen])
+    return _with_modes([names[k] for k in chosen], (jacobian @ basis)[chosen])
 
 
 def _of_outputs(
@@ -205,12 +210,13 @@ def _of_outputs(
     p: Any,
     near: Nearby,
 ) -> Linearization:
+    """Linearise in terms of outputs about a steady motion."""
     slope, jacobian, tangent = near
     n, names = len(x) // 2, list(outputs)
-    program = _recorded(system, outputs)
-    given = (np.array([float(value) for value in p]), slope[n:], jacobian[n:])
-    values, slopes = differentiated(program, x, t, *given)
-    # first the outputs, then their rates of change
+    program = _record_outputs(system, outputs)
+    inputs = (np.array([float(value) for value in p]), slope[n:], jacobian[n:])
+    values, slopes = differentiated(program, x, t, *inputs)
+    # the program returns the outputs first, then their rates of change
     drift, first, second = values[len(names) :], slopes[: len(names)], slopes[len(names) :]
     known, wanted = first @ tangent, second @ tangent
     moving = np.abs(drift) > STEADY * (1 + np.abs(first) @ np.abs(slope))
@@ -220,19 +226,19 @@ def _of_outputs(
     if rank(known, SOLVED_RANK_TOLERANCE) < len(names):
         raise InputError(f"`outputs` must be independent of one another on the constraints; {quoted(names)} are not.")
     matrix = wanted @ np.linalg.pinv(known)
-    missed = np.abs(wanted - matrix @ known).max(axis=1)
-    open_ = missed > CLOSED * (1 + np.abs(wanted).max())
-    if open_.any():
-        loose = quoted(name for name, off in zip(names, open_, strict=True) if off)
+    residual = np.abs(wanted - matrix @ known).max(axis=1)
+    undetermined = residual > CLOSED * (1 + np.abs(wanted).max())
+    if undetermined.any():
+        shown = quoted(name for name, off in zip(names, undetermined, strict=True) if off)
         raise InputError(
-            f"`outputs` must tell their own rates; the rate of {loose} depends on something else. Add what is missing, "
-            f"such as the velocities that go with the coordinates."
+            f"`outputs` must determine their own rates; the rate of {shown} depends on something else. Add what is "
+            f"missing, such as the velocities of the coordinates."
         )
-    return _solved(names, matrix)
+    return _with_modes(names, matrix)
 
 
-def _recorded(system: System, outputs: dict[str, Any]) -> Program:
-    """The outputs and their rates of change as a program of the state and of the accelerations, its inputs ``a``."""
+def _record_outputs(system: System, outputs: dict[str, Any]) -> Program:
+    """Record the outputs and their rates of change as a program of the state and of the accelerations, inputs ``a``."""
     outputs, problems = _expressions(outputs)
     for name, expression in outputs.items():
         problems += expression_problems(system, expression, f"output `{name}`")
@@ -254,7 +260,7 @@ def _recorded(system: System, outputs: dict[str, Any]) -> Program:
 
 
 def _expressions(outputs: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The outputs that are expressions, and what is wrong with the others."""
+    """Return the outputs that are expressions, and problems of the others."""
     found: dict[str, Any] = {}
     problems: list[str] = []
     for name, given in outputs.items():
@@ -265,7 +271,8 @@ def _expressions(outputs: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     return found, problems
 
 
-def _solved(names: Any, matrix: Floats) -> Linearization:
+def _with_modes(names: Any, matrix: Floats) -> Linearization:
+    """Compute the eigenvalues and modes of a matrix, sorted by growth."""
     values, modes = np.linalg.eig(matrix)
     values, modes = np.asarray(values, complex), np.asarray(modes, complex)
     order = np.lexsort((-np.imag(values), -np.real(values).round(12)))

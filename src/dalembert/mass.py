@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What kind of matrix a mass matrix is, in the coordinates' own units: the one rule that all verbs go by."""
+"""Classification of mass matrices as definite, indefinite or singular, in the coordinates' own units."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Kind = Literal["positive definite", "indefinite", "singular", "negative definite
 
 
 class MassKind(NamedTuple):
-    """What kind of matrix M is, and a vector (n,) along which it fails to be positive."""
+    """The kind of a mass matrix, and a vector (n,) along which it is not positive."""
 
     kind: Kind
     direction: Floats | None
 
 
 def mass_kind(M: Floats) -> MassKind:
-    """The kind of a mass matrix, by its eigenvalues once it is scaled to a unit diagonal; see ``SINGULAR_MASS``."""
+    """Return the kind of a mass matrix by its eigenvalues, after scaling to a unit diagonal; see ``SINGULAR_MASS``."""
     if not is_symmetric(M):
         return MassKind("not symmetric", None)
     scale = own_units(M)
@@ -39,22 +39,22 @@ def mass_kind(M: Floats) -> MassKind:
 
 
 def is_symmetric(M: Any) -> bool:
-    """Whether every matrix of a batch (..., n, n) is symmetric up to rounding, each entry measured by √(Mᵢᵢ Mⱼⱼ)."""
+    """Return whether every matrix of a batch (..., n, n) is symmetric up to rounding, relative to √(Mᵢᵢ Mⱼⱼ)."""
     M = np.asarray(M, float)
     if not np.isfinite(M).all():
         return False
-    units, turned = own_units(M), np.swapaxes(M, -1, -2)
-    size = np.maximum(units[..., :, None] * units[..., None, :], np.maximum(np.abs(M), np.abs(turned)))
-    return bool((np.abs(M - turned) <= SYMMETRY_TOLERANCE * size).all())
+    units, transposed = own_units(M), np.swapaxes(M, -1, -2)
+    size = np.maximum(units[..., :, None] * units[..., None, :], np.maximum(np.abs(M), np.abs(transposed)))
+    return bool((np.abs(M - transposed) <= SYMMETRY_TOLERANCE * size).all())
 
 
 def own_units(M: Floats) -> Floats:
-    """The unit (..., n) of each coordinate by the masses alone."""
+    """Return the unit (..., n) of each coordinate from the masses alone."""
     return coordinate_units(M, np.zeros((*M.shape[:-2], 0, M.shape[-1])))
 
 
 def in_units(M: Any, units: Any) -> Any:
-    """M / uuᵀ."""
+    """Return M / uuᵀ."""
     return M / units[..., :, None] / units[..., None, :]
 
 
@@ -67,11 +67,12 @@ def _repeat(count: int, step: Callable[[Any, Any], Any], state: Any) -> Any:
 
 
 def coordinate_units(M: Any, A: Any, xp: Any = np, repeat: Callable[..., Any] = _repeat) -> Any:
-    """Units (..., n) of the coordinates for any symmetric M (..., n, n) and constraint rows A (..., m, n).
+    """Return units (..., n) of the coordinates for any symmetric M (..., n, n) and constraint rows A (..., m, n).
 
-    √|Mᵢᵢ| where it is not zero. A coordinate without a mass of its own is measured by those that M couples it with, and
-    without any, by those that it shares a constraint with; all of this follows a change of units exactly. What is
-    related to none of these may have any unit, and gets the largest. In NumPy, or in another namespace with its loop.
+    The unit is √|Mᵢᵢ| if it is not zero. A coordinate without mass of its own gets its unit from the coordinates that M
+    couples it with or, if there are none, from those it shares a constraint with. These units follow a change of the
+    user's units exactly. A coordinate related to no other may have any unit, and gets the largest. ``xp`` and
+    ``repeat`` are NumPy and its loop, or those of another array library.
     """
     M, A = abs(M), abs(A)
     own = xp.sqrt(xp.diagonal(M, axis1=-2, axis2=-1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What to integrate and how, as the user says it: checked, and put together."""
+"""Validation of the arguments of ``simulate`` and related functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dalembert.native.tableau import Tableau
 
 
 def require_system(system: Any) -> None:
-    """Raise unless it is one."""
+    """Raise an error unless the argument is a system."""
     if not isinstance(system, (System, FunctionSystem)):
         raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {kind_of_object(system)}.")
 
@@ -27,7 +27,7 @@ def require_system(system: Any) -> None:
 def method_of(
     formulation: Any, drift: Any, solver: Any, rtol: Any, atol: Any, step: Any, max_steps: Any, max_step: Any = None
 ) -> Method:
-    """The method that the arguments of ``da.simulate`` ask for."""
+    """Return the integration method for the arguments of ``da.simulate``."""
     if step is not None and max_step is not None:
         raise InputError("`max_step` must not be given along with a fixed `step`; leave out one of them.")
     return Method(
@@ -43,7 +43,7 @@ def method_of(
 
 
 LEAST_RTOL = 100 * np.finfo(float).eps
-"""The smallest relative tolerance: below it rounding decides about the steps."""
+"""The smallest relative tolerance: below it the error estimate is rounding, as in SciPy's ``solve_ivp``."""
 
 
 def _relative_tolerance(rtol: Any) -> float:
@@ -57,7 +57,7 @@ def _relative_tolerance(rtol: Any) -> float:
 
 
 def _drift(drift: Any) -> Drift:
-    """A drift cure, None being that of doing nothing."""
+    """Return a drift cure; None stands for no cure."""
     drift = NoCure() if drift is None else drift
     if not isinstance(drift, Drift):
         raise InputError(f"`drift` must be a cure such as `da.Projection()`, or None; got {drift!r}.")
@@ -65,7 +65,7 @@ def _drift(drift: Any) -> Drift:
 
 
 def _solver(solver: Any, step: float | None) -> Any:
-    """A diffrax solver or a tableau that can do what is asked of it, or None for the default one."""
+    """Return a diffrax solver or a tableau that supports the kind of steps, or None for the default solver."""
     if solver is None:
         return None
     if isinstance(solver, Tableau):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Baumgarte's stabilising terms: what they multiply, for numbers and symbols alike."""
+"""The factors of Baumgarte's stabilising terms, for numbers and symbols."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 
 class Gains(NamedTuple):
-    """Baumgarte's rates α and β; ``damping`` says what they multiply."""
+    """Baumgarte's gains α and β; see ``damping``."""
 
     alpha: Any
     beta: Any
 
 
 def damping(level: str, gains: Gains) -> tuple[Any, Any]:
-    """Baumgarte's factors of the velocity and position residual of a constraint.
+    """Return Baumgarte's factors of the velocity and position residual of a constraint.
 
     φ̈ + 2α φ̇ + β² φ = 0 and ψ̇ + α ψ = 0: both decay at the rate α when β = α.
     """

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def aligned(rows: Sequence[Sequence[str]], words: int = 1) -> list[str]:
-    """Lines of a table: the first columns, as many as hold ``words``, to the left, numbers to the right."""
+    """Return the lines of a table: the first ``words`` columns are aligned to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

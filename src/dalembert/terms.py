@@ -14,7 +14,7 @@ from dalembert.violation import computable
 class Terms(NamedTuple):
     """M (n, n), Q (n,), A (m, n), b (m,), and the residuals of the constraints (m,) at position and velocity level.
 
-    A residual is zero where a constraint has none at that level. The arrays are NumPy's or JAX's.
+    A residual is zero if a constraint has none at that level. The arrays are NumPy or JAX arrays.
     """
 
     M: Any
@@ -26,17 +26,17 @@ class Terms(NamedTuple):
 
     @property
     def scaled_rows(self) -> Any:
-        """A in coordinates of which each has its own unit, so that metres beside nanometres do not decide a rank."""
+        """A with each coordinate in its own unit, so that metres beside nanometres do not change its rank."""
         return self.A / own_units(self.M)
 
     @property
     def units(self) -> Any:
-        """The size (n,) of a step along each coordinate as the masses see it, relative to the others."""
+        """The scale (n,) of each coordinate by its mass, relative to the others, as a power of ten."""
         size = own_units(self.M)
         logarithm = -np.log10(np.where(computable(size), size, 1.0))
         return 10.0 ** np.round(logarithm - logarithm.mean())
 
     @property
     def is_finite(self) -> bool:
-        """Whether all entries are numbers whose squares are numbers, too."""
+        """True if all entries and their squares are finite."""
         return all(bool(computable(array).all()) for array in self)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Vakonomic mechanics: another theory of constrained motion, for comparison with d'Alembert's.
 
-It makes ∫L dt stationary among all motions with g(q, q̇, t) = 0. For nonholonomic constraints that is not what
-d'Alembert's principle asks, and experiments side with d'Alembert (Lemos et al., appendix).
+It makes ∫L dt stationary among all motions with g(q, q̇, t) = 0. For nonholonomic constraints this differs from
+d'Alembert's principle, and experiments agree with d'Alembert (Lemos et al., appendix).
 """
 
 from __future__ import annotations
@@ -35,14 +35,18 @@ from dalembert.model.system import System, kind_of_object
 from dalembert.tolerances import NAMED_SHARE, RANK_TOLERANCE, TINY
 from dalembert.verbs import simulate
 
+HESSIAN_TOLERANCE = 1e-9
+"""Largest relative difference of the mass matrix and the Hessian of the Lagrangian at random points: rounding of long
+expressions is far smaller, and different expressions differ by far more."""
+
 
 def vakonomic(system: System) -> Vakonomic:
-    """The vakonomic equations of a system with a Lagrangian, in place of those that d'Alembert's principle gives.
+    """Return the vakonomic equations of a system with a Lagrangian, in place of those by d'Alembert's principle.
 
     d/dt ∂L/∂q̇ − ∂L/∂q = F + Σ λ (∂g/∂q − d/dt ∂g/∂q̇) − Σ λ̇ ∂g/∂q̇,  g(q, q̇, t) = 0
 
-    Each velocity-level constraint is a g, each position-level one enters by its time derivative. F is what
-    ``applied_force`` holds beyond the Lagrangian; it is carried along unchanged, as in Hamilton's extended principle.
+    Each velocity-level constraint is a g; a position-level one enters by its time derivative. F is the part of
+    ``applied_force`` that is not in the Lagrangian; it is unchanged, as in Hamilton's extended principle.
 
     Raises
     ------
@@ -53,9 +57,9 @@ def vakonomic(system: System) -> Vakonomic:
     Notes
     -----
     For holonomic constraints the motion is that of ``da.simulate``, whose multipliers are −λ̇. For nonholonomic ones it
-    differs in general, and depends on λ at the start, which nothing in the mechanics determines.
-    With coordinates Λ whose velocities are λ, L + Σ Λ̇ g is a Lagrangian without constraints, and its equations are the
-    ones above: that of Λ says dg/dt = 0.
+    differs in general, and depends on λ at the start, which nothing in mechanics determines.
+    With coordinates Λ whose velocities are λ, L + Σ Λ̇ g is a Lagrangian without constraints, and its equations are
+    those above: the equation of Λ is dg/dt = 0.
 
     References
     ----------
@@ -88,9 +92,9 @@ def vakonomic(system: System) -> Vakonomic:
 class Vakonomic:
     """A system and its vakonomic equations; made by ``da.vakonomic``.
 
-    system       as it was given
-    equations    the system of the Lagrangian L + Σ Λ̇ g, with a coordinate Λ more for each constraint. Its mass matrix
-                 [[M + Σ λ ∂²g/∂q̇², Aᵀ], [A, 0]] is indefinite: simulated alone, it takes ``da.Multipliers()``
+    system       the original system
+    equations    the system of the Lagrangian L + Σ Λ̇ g, with one more coordinate Λ for each constraint. Its mass matrix
+                 [[M + Σ λ ∂²g/∂q̇², Aᵀ], [A, 0]] is indefinite: to simulate it directly, use ``da.Multipliers()``
     """
 
     system: System
@@ -112,11 +116,11 @@ class Vakonomic:
         allow_violation: bool = False,
         progress: bool | None = None,
     ) -> Trajectory:
-        """The vakonomic motion from a given start, at given times; it is marked as vakonomic wherever it is shown.
+        """Return the vakonomic motion from a given start at given times; figures and tables label it as vakonomic.
 
-        In the trajectory, ``multipliers`` are λ, ``ideal_force`` is M q̈ − Q, what the constraints exert in this theory
-        (it may do virtual work), and ``energy`` is that of L. There is no drift cure: the constraints hold as exactly
-        as the integration is, see ``violation``.
+        In the trajectory, ``multipliers`` are λ, ``ideal_force`` is M q̈ − Q, the constraint force of this theory (it
+        may do virtual work), and ``energy`` is that of L. There is no drift cure: the constraints hold to the accuracy
+        of the integration, see ``violation``.
 
         Parameters
         ----------
@@ -137,7 +141,7 @@ class Vakonomic:
         values = dict(zip(system.parameter_names, parameter_values(system.parameter_names, parameters), strict=True))
         times = time_values(times, "times", increasing=True)
         require_start(build(system), q0, qd0, times[0], _arrays(values), allow_violation=allow_violation)
-        # not all of them: the length of a rod, say, is not in the time derivative of its constraint
+        # some parameters drop out: the length of a rod is not in the time derivative of its constraint
         own = {name: values[name] for name in self.equations.parameter_names}
         start = (np.append(q0, np.zeros_like(chosen)), np.append(qd0, chosen))
         _require_regular(self, *start, times[0], _arrays(own))
@@ -149,20 +153,20 @@ class Vakonomic:
             raise SimulationError(
                 f"{error} Of the vakonomic equations, [[M + Σ λ ∂²g/∂q̇², Aᵀ], [A, 0]] may also have become singular.",
                 error.time,
-                _described(system, error.trajectory, chosen, values),
+                _original_motion(system, error.trajectory, chosen, values),
             ) from None
-        return _described(system, run, chosen, values)
+        return _original_motion(system, run, chosen, values)
 
 
 def _problems(system: System) -> list[str]:
-    """Why a system has no vakonomic equations, in full sentences; an empty list when it has."""
+    """Return the reasons why a system has no vakonomic equations, as sentences; empty if it has."""
     problems: list[str] = []
     if system.lagrangian is None:
         problems.append(
             "a vakonomic system must have a Lagrangian, whose action its motion makes stationary; it has none. State "
             "it with `da.System.from_lagrangian`."
         )
-    elif not _fits(system):
+    elif not _has_own_hessian(system):
         problems.append(
             "the Lagrangian of a vakonomic system must have the mass matrix for its Hessian ∂²L/∂q̇²; it has not. State "
             "the system with `da.System.from_lagrangian`."
@@ -184,21 +188,24 @@ def _problems(system: System) -> list[str]:
     return problems
 
 
-def _fits(system: System) -> bool:
-    """Whether M is the Hessian of the Lagrangian: by form, else at random points (``simplify`` may take hours)."""
+def _has_own_hessian(system: System) -> bool:
+    """Return whether M is the Hessian of the Lagrangian, by form or at random points.
+
+    SymPy's ``simplify`` would decide the general case, but may take hours.
+    """
     hessian, _ = euler_lagrange(system.lagrangian, system.symbols)
-    own, given = (tuple(map(system.symbols.plain, M)) for M in (hessian, system.mass_matrix))
-    if own == given:
+    own, stated = (tuple(map(system.symbols.plain, M)) for M in (hessian, system.mass_matrix))
+    if own == stated:
         return True
-    unknowns = sorted({symbol for entry in own + given for symbol in entry.free_symbols}, key=str)
-    values = sp.lambdify(unknowns, (own, given), modules="numpy")
+    unknowns = sorted({symbol for entry in own + stated for symbol in entry.free_symbols}, key=str)
+    values = sp.lambdify(unknowns, (own, stated), modules="numpy")
     points = np.random.default_rng(20020101).uniform(0.5, 1.5, (3, len(unknowns)))
     with np.errstate(all="ignore"):
-        return all(np.allclose(*values(*point), rtol=1e-9, atol=0) for point in points)
+        return all(np.allclose(*values(*point), rtol=HESSIAN_TOLERANCE, atol=0) for point in points)
 
 
 def _extended(system: System) -> System:
-    """The system of the Lagrangian L + Σ Λ̇ g, with the force that L does not contain."""
+    """Return the system of the Lagrangian L + Σ Λ̇ g, with the force that L does not contain."""
     symbols, m = system.symbols, len(system.constraints)
     extra = coordinates([f"{_free_name(system)}{k}" for k in range(1, m + 1)])
     g = [symbols.restore(velocity) for velocity in standard_form(system).velocity]
@@ -208,7 +215,7 @@ def _extended(system: System) -> System:
 
 
 def _beyond_lagrangian(system: System) -> list[Any]:
-    """What of the applied force the Lagrangian does not contain."""
+    """Return the part of the applied force that the Lagrangian does not contain."""
     symbols = system.symbols
     _, own = euler_lagrange(system.lagrangian, symbols)
     pairs = zip(system.applied_force, own, strict=True)
@@ -216,7 +223,7 @@ def _beyond_lagrangian(system: System) -> list[Any]:
 
 
 def _free_name(system: System) -> str:
-    """A name for the Λ that no name of the system begins with."""
+    """Return a name for the Λ with which no name of the system begins."""
     name = "Lambda"
     while any(taken.startswith(name) for taken in (*system.coordinate_names, *system.parameter_names)):
         name += "_"
@@ -224,7 +231,7 @@ def _free_name(system: System) -> str:
 
 
 def _multiplier_values(names: tuple[str, ...], given: Any) -> Floats:
-    """A finite number for every constraint, in their order."""
+    """Return a finite number for every constraint, in their order."""
     if given is None:
         raise InputError(
             f"`multipliers0` must give λ at the start for every constraint ({quoted(names)}): the vakonomic motion "
@@ -237,12 +244,12 @@ def _multiplier_values(names: tuple[str, ...], given: Any) -> Floats:
 
 
 def _arrays(values: dict[str, float]) -> tuple[Array, ...]:
-    # arrays, not Python numbers: those would be compiled in, and every new value would compile anew
+    # arrays, not Python numbers: those would be compiled as constants, and every new value would recompile
     return tuple(jnp.asarray(value) for value in values.values())
 
 
 def _require_regular(vakonomic: Vakonomic, q: Floats, qd: Floats, t0: Any, p: tuple[Array, ...]) -> None:
-    """Raise unless q̈ and λ̇ are determined at the start."""
+    """Raise an error unless q̈ and λ̇ are determined at the start."""
     names, n = vakonomic.system.constraint_names, len(vakonomic.system.coordinates)
     saddle = np.asarray(terms_at(build(vakonomic.equations), q, qd, t0, p).M)
     W, A = saddle[:n, :n], unit_rows(saddle[n:, :n])[0]
@@ -253,7 +260,7 @@ def _require_regular(vakonomic: Vakonomic, q: Floats, qd: Floats, t0: Any, p: tu
             f"the constraints must be independent to have vakonomic multipliers; at the start they have rank {rank(A)} "
             f"of {len(A)} because of {quoted(names[int(k)] for k in involved)}. Remove what follows from the others."
         )
-    # in a common scale: neither the unit of mass nor that of a constraint shall decide
+    # scaled, so that neither the unit of mass nor that of a constraint matters
     W = W / max(np.abs(W).max(), TINY)
     values = np.linalg.svd(np.block([[W, A.T], [A, np.zeros((len(A), len(A)))]]), compute_uv=False)
     if values[-1] <= RANK_TOLERANCE * values[0]:
@@ -263,11 +270,11 @@ def _require_regular(vakonomic: Vakonomic, q: Floats, qd: Floats, t0: Any, p: tu
         )
 
 
-def _described(system: System, run: Trajectory, chosen: Floats, parameters: dict[str, float]) -> Trajectory:
-    """A run of the extended system as a motion of the given one."""
+def _original_motion(system: System, run: Trajectory, chosen: Floats, parameters: dict[str, float]) -> Trajectory:
+    """Return a run of the extended system as a motion of the original one."""
     dynamics, n = build(system), len(system.coordinates)
     q, qd, acceleration = run.q[:, :n], run.qd[:, :n], run.acceleration[:, :n]
-    terms, energy = _along(dynamics, q, qd, run.t, _arrays(parameters))
+    terms, energy = _terms_and_energy(dynamics, q, qd, run.t, _arrays(parameters))
     M, Q, A, _, position, velocity = (np.asarray(term) for term in terms)
     at_position = rows_at(dynamics.levels, "position")
     start = ", ".join(f"`{name}` = {value:g}" for name, value in zip(dynamics.constraints, chosen, strict=True))
@@ -294,8 +301,8 @@ def _described(system: System, run: Trajectory, chosen: Floats, parameters: dict
 
 
 @eqx.filter_jit
-def _along(dynamics: Dynamics, q: Any, qd: Any, times: Any, p: Any) -> tuple[Terms, Array]:
-    """The terms and the energy of the given system along a motion."""
+def _terms_and_energy(dynamics: Dynamics, q: Any, qd: Any, times: Any, p: Any) -> tuple[Terms, Array]:
+    """Return the terms and the energy of the original system along a motion."""
     energy = dynamics.energy
     assert energy is not None  # a vakonomic system has a Lagrangian
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verbs: a system and numbers in, an answer out."""
+"""The functions ``motion``, ``simulate`` and ``consistent_state``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dalembert.equation.one_state import finished
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
 from dalembert.extras import require
-from dalembert.integration.default_tolerances import with_tolerances
+from dalembert.integration.default_tolerances import USUAL_ATOL, USUAL_RTOL, with_tolerances
 from dalembert.integration.drift import Drift, Projection, drift_notes
 from dalembert.integration.method import Method
 from dalembert.integration.run import run
@@ -55,11 +55,11 @@ def motion(
     formulation: Formulation | None = None,
     throw: bool = True,
 ) -> ConstrainedMotion:
-    """Acceleration and constraint forces of a system at one state.
+    """Compute the acceleration and the constraint forces of a system at one state.
 
-    Solves  M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ,  A q̈ = b. The state need not satisfy the constraints; a drift cure's stabilising
-    terms, which would lead back to them, belong to ``da.simulate``. Where surfaces under dry friction are at rest, it
-    holds them if it can; C is then the force that does, or, if it cannot, that of sliding the way they start to move.
+    Solves  M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ,  A q̈ = b. The state need not satisfy the constraints; the stabilising terms of a
+    drift cure are not included. If surfaces under dry friction are at rest, C is the friction that keeps them at rest
+    or, if they cannot stick, the sliding friction in the direction in which they start to move.
 
     Parameters
     ----------
@@ -67,14 +67,14 @@ def motion(
     t              time
     parameters     a value for every constant of the model, by name or symbol
     formulation    ``da.Factored()`` when left out
-    throw          whether to raise when there is no sound answer
+    throw          whether to raise an error when there is no valid answer
 
     Raises
     ------
     InputError         missing, unknown, misshapen or non-finite numbers
     MassMatrixError    a mass matrix that the formulation cannot use
-    ConstraintError    constraints that contradict one another, or redundant ones where that is not allowed
-                       or contacts at rest that can share what they hold in more than one way
+    ConstraintError    contradictory constraints, redundant ones where the formulation needs independent rows, or
+                       contacts at rest whose friction forces are not unique
     PainleveError      friction by the actual reaction that has no solution, or several
 
     Examples
@@ -103,10 +103,10 @@ def motion(
 def _at_rest(
     system: AnySystem, dynamics: Dynamics, formulation: Formulation, q: Any, qd: Any, t: float, p: Any
 ) -> ConstrainedMotion | None:
-    """The answer where surfaces under dry friction are at rest; None if there are none."""
+    """Return the motion if surfaces under dry friction are at rest; None if there are none."""
     if not isinstance(system, System) or not contacts(system):
         return None
-    method = method_of(formulation, Projection(), None, 1e-9, 1e-11, None, 1)
+    method = method_of(formulation, Projection(), None, USUAL_RTOL, USUAL_ATOL, None, 1)
     numbers = dict(zip(dynamics.parameters, map(float, p), strict=True))
     return motion_at_rest(system, method, q, qd, t, numbers)
 
@@ -129,28 +129,29 @@ def simulate(
     allow_violation: bool = False,
     progress: bool | None = None,
 ) -> Trajectory:
-    """The motion of a system from a given start, at given times.
+    """Simulate the motion of a system from a given start, and return it at given times.
 
     Parameters
     ----------
     q0, qd0            coordinates and velocities at ``times[0]``; they must satisfy the constraints
-    times              increasing times at which the motion is wanted; they do not influence the steps
+    times              increasing times of the output; they do not influence the steps
     parameters         a value for every constant of the model
     rtol, atol         tolerances of the error per step. ``atol`` left out follows the scales of the start: 1e-11 for
                        coordinates and velocities of the order of one, in proportion for smaller and larger ones
     drift              ``da.Projection()``, ``da.Baumgarte(alpha, beta)`` or None
     solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems, or
-                       the tableau of an explicit Runge–Kutta method, for machine code; when left out, Dormand and
-                       Prince's method of order 8, in machine code where the system allows
+                       the tableau of an explicit Runge–Kutta method for the compiled integrator; when left out, the
+                       Dormand–Prince method of order 8, natively compiled if the system allows
     formulation        ``da.Factored()`` when left out
-    step               a fixed step size instead of an adaptive one, by Runge and Kutta's method of order 4 unless a
-                       ``solver`` is given; outputs between two steps are reached by one shorter step
-    max_step           the longest adaptive step. Functions of time alone are looked at beforehand, so that neither
-                       their jumps nor pulses longer than about 1/8000 of the run are stepped over; for shorter ones,
-                       and for a ``da.FunctionSystem``, give a step that sees them
-    max_steps          when to give up
+    step               a fixed step size instead of an adaptive one, for the classical Runge–Kutta method of order 4
+                       unless a ``solver`` is given; outputs between two steps are reached by one shorter step
+    max_step           the longest adaptive step. Explicit functions of time are sampled beforehand, so that neither
+                       their jumps nor pulses longer than about 1/8000 of the run are missed; for shorter pulses, and
+                       for a ``da.FunctionSystem``, pass a step that resolves them
+    max_steps          largest number of steps
     allow_violation    start from a state that does not satisfy the constraints
-    progress           True or False to force the progress bar; by itself it appears on a terminal after two seconds
+    progress           True or False to show or hide the progress bar; by default it appears on a terminal after two
+                       seconds
 
     Raises
     ------
@@ -159,7 +160,7 @@ def simulate(
     StateError         a start that does not satisfy the constraints
     MassMatrixError, ConstraintError    as for ``da.motion``, at the start
     SimulationError    the motion could not be continued; carries the trajectory so far
-    PainleveError      friction lost its reaction, or found several; carries the trajectory so far
+    PainleveError      friction has no reaction, or several; carries the trajectory so far
 
     Examples
     --------
@@ -177,7 +178,7 @@ def simulate(
     method = with_tolerances(dynamics, method, q0, qd0, times[0], p)
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     stick_slip = _stick_slip(system, dynamics, method, p)
-    ledger_source = _ledger_terms(dynamics, method, p, stick_slip)
+    ledger_source = _ledger_source(dynamics, method, p, stick_slip)
     try:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
         if stick_slip is None:
@@ -191,8 +192,8 @@ def simulate(
     except SimulationError as end:
         end.trajectory = replace(end.trajectory, ledger_source=ledger_source)
         _refuse_paradox(dynamics, end, method.formulation, p)
-        said = _hidden_behind(system, p) if _may_be_hidden(dynamics, end.trajectory, p) else ""
-        raise SimulationError(f"{end}{said}", end.time, end.trajectory) if said else end from None
+        hint = _hidden_behind(system, p) if _may_be_hidden(dynamics, end.trajectory, p) else ""
+        raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None
 
 
 def consistent_state(
@@ -204,16 +205,17 @@ def consistent_state(
     parameters: Any = None,
     metric: Literal["mass", "euclidean"] = "mass",
 ) -> State:
-    """The state nearest to a given one that satisfies the constraints, as (q, qd).
+    """Return the state nearest to a given one that satisfies the constraints, as (q, qd).
 
-    Nearest in the mass metric: q minimises (q − q0)ᵀM(q − q0) with M at the given state, then qd does the same. With
-    ``metric="euclidean"``, for a mass matrix that is singular or indefinite, M is replaced by the identity.
+    Distances are measured in the mass metric: q minimises (q − q0)ᵀM(q − q0) with M at the given state, then qd is
+    found likewise. With ``metric="euclidean"``, for a singular or indefinite mass matrix, M is replaced by the
+    identity.
 
     Raises
     ------
-    InputError    missing, unknown, misshapen or non-finite numbers
-    MassMatrixError    a mass matrix that is not positive definite, and so no metric
-    StateError    if no state near by satisfies the constraints, naming those that remain violated
+    InputError         missing, unknown, misshapen or non-finite numbers
+    MassMatrixError    a mass matrix that is not positive definite, and therefore no metric
+    StateError         if no nearby state satisfies the constraints; names those that remain violated
 
     Examples
     --------
@@ -234,14 +236,14 @@ def consistent_state(
 def prepared(
     system: AnySystem, q: Any, qd: Any, parameters: Any, arguments: tuple[str, str]
 ) -> tuple[Dynamics, Any, Any, tuple[Any, ...]]:
-    """Compiled dynamics and checked numbers, q and qd in coordinate order."""
+    """Return compiled dynamics and checked numbers, with q and qd in coordinate order."""
     require_system(system)
     if isinstance(system, FunctionSystem):
         size = len(q) if isinstance(q, Sized) else 1
         system = system.sized(size, list(by_name(parameters, "parameters", "parameter")[0] or ()))
     names = system.coordinate_names
     q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
-    # arrays, not Python numbers: those would be compiled in, and every new value would compile anew
+    # arrays, not Python numbers: those would be compiled as constants, and every new value would recompile
     p = tuple(np.asarray(value) for value in parameter_values(system.parameter_names, parameters))
     if isinstance(system, System):
         refuse_negative_coefficients(system, p)
@@ -256,10 +258,10 @@ def _stick_slip(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -
     return StickSlipSimulation(system, touching, method, dict(zip(dynamics.parameters, map(float, p), strict=True)))
 
 
-def _ledger_terms(
+def _ledger_source(
     dynamics: Dynamics, method: Method, p: Any, stick_slip: StickSlipSimulation | None
 ) -> Callable[[Trajectory], Ledger]:
-    """What makes the ledger of a run, once it is asked for."""
+    """Return the function that computes the ledger of a run."""
 
     def ledger(run: Trajectory) -> Ledger:
         require("jax")
@@ -281,11 +283,11 @@ def _ledger_terms(
 
 
 NEARLY_CRITICAL = 1e-6
-"""How near to its critical value a coefficient of friction is, relatively, when steps shrink to nothing before it."""
+"""Relative distance of a coefficient of friction from its critical value at which integration stalls before it."""
 
 
 def _refuse_paradox(dynamics: Dynamics, end: SimulationError, formulation: Formulation, p: Any) -> None:
-    """Raise the error of the paradox in place of a run's own if that is what ended it."""
+    """Raise a ``PainleveError`` in place of a run's own error if the paradox is the cause."""
     if dynamics.contacts:
         so_far = end.trajectory
         last = (so_far.q[-1], so_far.qd[-1], so_far.t[-1])
@@ -294,20 +296,20 @@ def _refuse_paradox(dynamics: Dynamics, end: SimulationError, formulation: Formu
 
 
 def _explained(refusal: MassMatrixError | ConstraintError, system: AnySystem, p: Any) -> Exception:
-    """The refusal of a start, with the hidden constraints that are behind it if there are any."""
-    said = _hidden_behind(system, p)
-    return type(refusal)(f"{refusal}{said}") if said else refusal
+    """Return the error for a start, extended by the hidden constraints that cause it, if any."""
+    hint = _hidden_behind(system, p)
+    return type(refusal)(f"{refusal}{hint}") if hint else refusal
 
 
 def _may_be_hidden(dynamics: Dynamics, so_far: Trajectory, p: Any) -> bool:
-    """Whether a run may have ended for hidden constraints: there are none where M and the rows have full rank."""
+    """Return whether hidden constraints may have ended a run: there are none if M and the rows have full rank."""
     M = np.asarray(terms_at(dynamics, so_far.q[-1], so_far.qd[-1], so_far.t[-1], p).M)
     full = int(so_far.rank[-1]) == len(dynamics.constraints)
     return not full or not np.isfinite(M).all() or mass_kind(M).kind != "positive definite"
 
 
 def _hidden_behind(system: AnySystem, p: Any) -> str:
-    """What to add to a message where a system has hidden constraints: nothing where it has none."""
+    """Return a sentence on the hidden constraints of a system, for an error message; empty if there are none."""
     if not isinstance(system, System):
         return ""
     from dalembert.analysis.constraint_states import Fixed
@@ -316,8 +318,9 @@ def _hidden_behind(system: AnySystem, p: Any) -> str:
     found = hidden_constraints(system, Fixed(np.array([float(value) for value in p])))
     if not found.constraints or found.impossible is not None:
         return ""
-    said = ", ".join(f"`{system.symbols.readable(constraint.expression)} = 0`" for constraint in found.constraints)
+    listed = ", ".join(f"`{system.symbols.readable(constraint.expression)} = 0`" for constraint in found.constraints)
     reduced = "da.reduce(system, parameters=...)" if found.special else "da.reduce(system)"
     return (
-        f" The motion must also satisfy {said}, hidden in the equations: simulate `{reduced}`, from a start that does."
+        f" The motion must also satisfy {listed}, hidden in the equations: simulate `{reduced}`, from a start that "
+        f"does."
     )

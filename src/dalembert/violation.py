@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When a state counts as violating a constraint: one measure for starts and for verdicts."""
+"""The criterion by which a state violates a constraint, and the scales of coordinates it uses."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ import numpy as np
 from dalembert.tolerances import LEAST_DISTANCE, ROUNDING, START_TOLERANCE
 
 DRIFTED = 10.0
-"""A redundant constraint may be farther off than the others, each measured along its gradient, by this factor."""
+"""Factor by which the violation of a redundant constraint, measured along its gradient, may exceed the drift of the
+rows in use."""
+
+LARGEST = 1e150
+"""Larger numbers have squares that overflow."""
 
 
 def own_size(residual: Any, gradient: Any, state: Any, xp: Any = np) -> Any:
-    """The size (..., m) of the terms that each residual is the sum of, at one state or many.
+    """Return the magnitude (..., m) of the terms of each residual, at one state or many.
 
-    To first order a residual is A x + c. What the row does not touch has no part in it, so that neither the units nor
-    the size of other coordinates decide. ``xp`` is NumPy or, within JAX, its counterpart.
+    To first order a residual is A x + c. Coordinates that are not in the row do not contribute, so that neither their
+    units nor their size matter. ``xp`` is NumPy or ``jax.numpy``.
     """
     miss, A, x = xp.asarray(residual), xp.asarray(gradient), xp.asarray(state)
     return xp.abs(miss - _times(A, x)) + _times(xp.abs(A), xp.abs(x))
@@ -30,16 +34,16 @@ def _times(A: Any, x: Any) -> Any:
 def violated(
     residual: Any, gradient: Any, state: Any, coordinates: Any = None, mass_matrix: Any = None, xp: Any = np
 ) -> Any:
-    """Which constraints (..., m) a state violates, or each of many states.
+    """Return a mask (..., m) of the constraints that a state violates, or each of many states.
 
     Parameters
     ----------
     residual       (..., m) values that should be zero
     gradient       (..., m, n) their derivatives with respect to the state
     state          (..., n) coordinates, or velocities
-    coordinates    (..., n) with velocities: those of a coordinate of size 1e6 are no better known than it is
-    mass_matrix    (..., n, n) gives coordinates their scales: see ``scales``; one when left out
-    xp             NumPy or, within JAX, its counterpart
+    coordinates    (..., n) if ``state`` are velocities: rounding of large coordinates limits their accuracy
+    mass_matrix    (..., n, n) determines the scales of coordinates: see ``scales``; one when left out
+    xp             NumPy or ``jax.numpy``
     """
     A, x = xp.asarray(gradient), xp.asarray(state)
     q = x if coordinates is None else xp.asarray(coordinates)
@@ -49,16 +53,16 @@ def violated(
 
 
 def units(mass_matrix: Any, q: Any, x: Any, xp: Any = np) -> Any:
-    """The size (..., n) of coordinates, or of velocities x, by which small residuals are judged: see ``scales``."""
+    """Return the size (..., n) of coordinates, or of velocities x, relative to which residuals are small."""
     unit = xp.maximum(scales(mass_matrix, q, xp=xp), scales(mass_matrix, x, otherwise=0.0, xp=xp))
     return xp.maximum(unit, xp.abs(xp.asarray(q)))
 
 
 def scales(mass_matrix: Any, x: Any, otherwise: float = 1.0, xp: Any = np) -> Any:
-    """The scale (..., n) of each coordinate or velocity: one, or less where all of x (..., n) is smaller.
+    """Return the scale (..., n) of each coordinate or velocity: one, or less if all of x (..., n) is smaller.
 
-    √Mᵢᵢ xᵢ has the same unit for all coordinates, lengths, angles or others, so that the largest of them is a measure
-    for all. Where x is zero but for rounding, its scale is not known, and is ``otherwise``.
+    √Mᵢᵢ xᵢ has the same unit for all coordinates, lengths, angles or others, so that the largest of them is a scale for
+    all. If x is zero up to rounding, the scale is unknown and ``otherwise`` is returned.
     """
     x = xp.abs(xp.asarray(x, float))
     weight = xp.sqrt(xp.abs(xp.diagonal(xp.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
@@ -69,17 +73,18 @@ def scales(mass_matrix: Any, x: Any, otherwise: float = 1.0, xp: Any = np) -> An
 
 
 def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any = np) -> Any:
-    """The scales (..., 2n) of coordinates and velocities of a motion, from its start; one where that does not tell.
+    """Return the scales (..., 2n) of coordinates and velocities of a motion from its start; one if it has no scale.
 
-    √Mᵢᵢ qᵢ has one unit for all coordinates: its largest value L is the scale of all, its rate V that of velocities. A
-    start at rest moves at rates of √(aL) under accelerations a, and in any case at rates like L in a unit of time. No
-    scale is larger than one, unless the coordinate itself is: a heavy body must not decide about a light one.
+    √Mᵢᵢ qᵢ has the same unit for all coordinates: its largest value L is the scale of all coordinates, its largest rate
+    V that of all velocities. From rest, accelerations a lead to rates of √(aL); L per unit of time is a lower bound of
+    V. No scale exceeds one unless the coordinate itself does, so that a heavy body does not set the scale of a light
+    one.
     """
     q, qd, force = (xp.abs(xp.asarray(x, float)) for x in (q, qd, applied_force))
     weight = xp.sqrt(xp.abs(xp.diagonal(xp.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
     safe = xp.where(weight > 0, weight, xp.inf)
     L, rate, pull = (x.max(axis=-1, keepdims=True, initial=0.0) for x in (weight * q, weight * qd, force / safe))
-    known = (q.max(axis=-1, keepdims=True, initial=0.0) > ROUNDING) & (L > 0)  # what has no mass tells nothing
+    known = (q.max(axis=-1, keepdims=True, initial=0.0) > ROUNDING) & (L > 0)  # massless coordinates have no scale
     V = xp.maximum(rate, xp.maximum(xp.sqrt(L * pull), L))
     own_q = xp.maximum(1.0, q)
     own_qd = xp.maximum(xp.maximum(1.0, qd), own_q * V / xp.where(known, L, 1.0))
@@ -88,19 +93,18 @@ def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any 
 
 
 def computable(array: Any) -> Any:
-    """Which entries are numbers, and such that their squares are numbers, too."""
-    return np.abs(array) < 1e150
+    """Return a mask of the entries that are finite and have finite squares."""
+    return np.abs(array) < LARGEST
 
 
 def own_scale(x: Any) -> Any:
-    """The order of magnitude of each number, one where it is zero but for rounding.
+    """Return the order of magnitude of each number; one if it is zero up to rounding.
 
-    A power of ten and not the number itself: numbers measured by themselves are all alike, and random ones random no
-    more.
+    It is a power of ten and not the number itself: random numbers divided by themselves would not be random any more.
     """
     return order_of_magnitude(np.where(np.abs(x) > ROUNDING, np.abs(x), 1.0))
 
 
 def order_of_magnitude(size: Any) -> Any:
-    """The nearest power of ten of each positive number."""
+    """Return the nearest power of ten of each positive number."""
     return 10.0 ** np.round(np.log10(size))

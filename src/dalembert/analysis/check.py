@@ -246,8 +246,8 @@ def _redundant(context: CheckContext, findings: list[Finding], *, regular: bool)
 
 
 UNIT_COEFFICIENT = 1e-9
-"""A coefficient of a linear combination within this distance of ±1 is printed without a number. Coefficients are known
-to ``SHARE_TOLERANCE`` at worst, and only three digits are printed."""
+"""A coefficient of a linear combination within this distance of ±1 is printed without a number: rounding leaves far
+less, and the three digits that are printed would not show the difference."""
 
 MOST_NAMES = 8
 """Largest number of constraints that are listed by name in one message."""

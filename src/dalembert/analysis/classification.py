@@ -114,11 +114,14 @@ def classify(system: System) -> Classification:
     if not states:
         raise _undefined(system)
     pfaffian = _pfaffian(system, kinds, on_positions=states[0].on_positions)
+    # a special point can only lower the dimensions, so the largest flag is the generic one
     flag = max(derived_flag(pfaffian, _values(model, state.point)) for state in states)
     exact_flag, flag_notes = _exact_flag(pfaffian)
     flag = _decided(pfaffian, flag, exact_flag)
     integrals, integral_notes = _integrals(kinds, pfaffian, flag, exact_flag, _values(model, states[0].point))
+    # the rank at a special point is lower than the generic one
     rank = max(len(independent_rows(model.terms(state.point).A)) for state in states)
+    # dt counts as an integral of the flag, but determines no coordinate
     n, fixed = len(system.coordinates), flag.dimensions[-1] - flag.stops_time
     return Classification(
         constraints=tuple(kind.row for kind in kinds),
@@ -200,6 +203,7 @@ def _decided(pfaffian: Pfaffian, flag: Flag, exact_flag: ExactFlag | None) -> Fl
     """
     if exact_flag is None or pfaffian.surfaces or tuple(exact_flag.dimensions) == flag.dimensions:
         return flag
+    # the row of dt itself: the forms then imply that time stands still
     last = (*(sp.S.Zero,) * (len(pfaffian.variables) - 1), sp.S.One)
     return Flag(tuple(exact_flag.dimensions), any(tuple(row) == last for row in exact_flag.rows))
 

@@ -164,6 +164,7 @@ def _nonlinear(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) ->
         False,
         remark=CHETAEV,
     )
+    # a power of a linear constraint has the same solutions as the linear one
     factor = _linear_factor(psi, symbols)
     if factor is None:
         return Kind(row)
@@ -189,6 +190,7 @@ def _acceleration(name: str, expression: Any, symbols: StateSymbols, is_zero: Ze
         return Kind(replace(row, remark=f"{undecided}: {error}") if linear else row)
     if psi is None:
         return Kind(row)
+    # a level set of ψ is classified, since the constraint fixes ψ only up to a constant
     constant = InternalSymbol("level.c")
     found = _velocity(name, psi - constant, symbols, is_zero).row
     remark = f"it keeps {symbols.readable(psi)} constant, not zero"
@@ -257,6 +259,7 @@ def _homogeneous(expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> b
     with mpmath.workdps(_DIGITS):
         try:
             above, below = numeric_function(unknowns, [euler, expression], "mpmath")(*random_point(unknowns, 0))
+            # the degree of homogeneity is guessed at one point and then tested identically
             degree = Fraction(str(mpmath.re(above / below))).limit_denominator(_LARGEST_DENOMINATOR)
         except (ZeroDivisionError, ValueError, TypeError):
             return False

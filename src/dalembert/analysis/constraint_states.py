@@ -93,6 +93,7 @@ def project_onto(model: Model, start: Point, rows: Sequence[int], part: str) -> 
 def project_jointly(model: Model, start: Point, rows: Rows) -> ConsistentState | None:
     """Project coordinates and velocities together, and accelerations if there are constraints on them."""
     residual, unknown, point = _problem(model, start, rows)
+    # velocities, and accelerations, have the units of their coordinates
     units = np.resize(model.terms(start).units, len(unknown))
     return _consistent_state(root(by_differences(residual), unknown, units, patience=NEWTON_PATIENCE), point)
 
@@ -113,6 +114,7 @@ def relax_parameters(model: Model, start: Point, rows: Rows, fixed: Fixed) -> Re
     found = root(by_differences(residual), unknown, patience=NEWTON_PATIENCE)
     if found is None:
         return None
+    # neighbouring values show whether the solution exists in general or for special values only
     place, rng = point(found.x), np.random.default_rng(29)
 
     def neighbour() -> Point:
@@ -190,6 +192,7 @@ def _defined(model: Model, fixed: Fixed, rng: np.random.Generator) -> Point | No
             return point
         other = _random(model, fixed, spread, rng)
         parts: Any = (np.where(rng.random(np.shape(a)) < 0.5, a, b) for a, b in zip(point, other, strict=True))
+        # half of the values are kept, since they may already satisfy a condition such as a positive radicand
         mixed = Point(*parts)
         point = mixed if _undefined(model, mixed) <= count else point
     return None
@@ -204,6 +207,7 @@ def _random(model: Model, fixed: Fixed, spread: float, rng: np.random.Generator)
     """Draw a random point. Values stay away from zero, where models are often singular."""
 
     def positive(count: int) -> Any:
+        # away from zero and of different sizes, since zeros and equal values are special
         return rng.uniform(0.3, 1.7, count) * spread ** rng.uniform(0, 1, count)
 
     n = len(model.form.applied_force)
@@ -287,6 +291,7 @@ def generic_points(model: Model, count: int) -> list[Generic]:
         found.append(_generic(model, start))
         if sum(point.on_velocities for point in found) == count:
             break
+    # points that satisfy the constraints at the most levels represent the system best
     fullest = max(((point.on_positions, point.on_velocities) for point in found), default=None)
     return [point for point in found if point[1:] == fullest][:count]
 
@@ -316,6 +321,7 @@ def states_near(model: Model, point: Point) -> list[ConsistentState]:
         state = project_state(model, near)
         if state is None or not model.terms(state.point).is_finite:
             continue
+        # projection may end on another branch of the constraints, far from the point
         if (np.abs(state.point.q - point.q) < q).all():
             found.append(state)
     return found

@@ -68,6 +68,7 @@ def _flag(pfaffian: Pfaffian, values: Mapping[Any, float], order: int) -> Flag |
     for remaining in range(order - 1, -1, -1):
         jets = Jets(len(manifold.active), remaining)
         derived = derived_system(jets, rows, pivots, manifold.derivative) if rows else []
+        # the flag is stationary: what is left is completely integrable
         if len(derived) == len(rows):
             stops_time = manifold.time_is_fixed or _contains_last(jets, rows)
             return Flag(tuple(d + manifold.fixed for d in dimensions), stops_time)
@@ -163,9 +164,11 @@ def _solved(
     numbers = Jets(0, 0)
     here = {s: numbers.constant(jets.value(jet)) for s, jet in at.items()}
     slopes = [gradient(phi, dependent) for phi in surfaces]
+    # an inverse in double precision suffices: each step multiplies the error by its relative error
     approximate = _inverse(slopes, here, 15)
     for _ in range(_VALUE_STEPS):
         here |= _newton_step(numbers, surfaces, here, {v: here[v] for v in dependent}, approximate)
+    # the steps that add orders need the inverse to all digits, since they are not repeated
     inverse = _inverse(slopes, here, DIGITS)
     solution = {v: here[v] for v in dependent}
     for order in range(1, jets.order + 1):

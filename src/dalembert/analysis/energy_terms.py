@@ -122,7 +122,7 @@ def _gathered(ledger_source: Any, leg: Leg, entries: int) -> Any:
 
 
 def _ledger_terms(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p: Any) -> Any:
-    """The accounts at k states as NumPy arrays: by machine code where it answers for all of them, else by JAX."""
+    """Compute the terms at k states as NumPy arrays, by the compiled code if it handles all of them, else by JAX."""
     if dynamics.machine_code is not None and method.formulation.uses_engine:
         found = _native_terms(dynamics, method, q, qd, t, p)
         if found is not None:

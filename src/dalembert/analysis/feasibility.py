@@ -75,6 +75,7 @@ def conflicts(
 
     velocity = consistent_rows("velocity", model.velocity, velocities)
     position = _intersection(position, velocity)
+    # accelerations are tested where the hidden constraints hold; elsewhere no motion exists anyway
     there = project_state(whole, places[0]) or project_state(model, places[0], Rows(position, velocity))
     fixed = given and _satisfied(whole, point)
 
@@ -91,7 +92,7 @@ def conflicts(
 
 
 def exception_to(model: Model, point: Point, level: Level, rows: Sequence[int], fixed: Fixed) -> RelaxedState | None:
-    """A point with other parameters or at another time at which constraints in conflict agree, if one is found."""
+    """Return a point with other parameters or at another time at which conflicting constraints agree, or None."""
     position, velocity = _intersection(model.position, rows), _intersection(model.velocity, rows)
     chosen = {
         "position": Rows(position),
@@ -117,6 +118,7 @@ def later_conflicts(model: Model, point: Point, levels: Sequence[Level]) -> list
     times = [point.t + delay * float(own_scale(np.array(point.t))) for delay in SOON]
     settings: dict[str, Any] = {"random": False, "given": False, "levels": levels}
     first, second = (conflicts(model, point._replace(t=t), model, **settings) for t in times)
+    # a conflict at one later time only may be a singular moment; at two it is a conflict
     lasting = {rows for _, rows in second}
     once: dict[tuple[int, ...], Level] = {
         rows: level for level, rows in reversed(first) if rows in lasting
@@ -142,6 +144,7 @@ def _consistent(model: Model, point: Point, rows: Sequence[int]) -> bool:
     terms, chosen = model.terms(point), list(rows)
     if not terms.is_finite:
         return False
+    # relative to the terms of b: they may cancel, and their rounding errors must not count as contradictions
     own = sizes(lambda point: model.terms(point).b, point)
     return not contradictions(terms.A[chosen], terms.b[chosen], own[chosen], 1 / terms.units)
 
@@ -158,6 +161,7 @@ def _displaced_starts(point: Point, *, random: bool) -> Iterator[Point]:
     """Yield the point with its coordinates and velocities displaced, alternately a lot and a little."""
     rng = np.random.default_rng(23)
     for k in range(STARTS):
+        # near starts find solutions on the same branch, far ones on others
         reach = 0.1 if k % 2 else 1.0
         q, qd = (x + reach * own_scale(x) * rng.normal(size=len(x)) for x in (point.q, point.qd))
         p = rng.uniform(0.5, 1.5, len(point.p)) if random else point.p

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Search for hidden constraints: conditions on the state that the equations of motion imply but nobody stated.
+"""Search for hidden constraints: conditions on the state that the equations of motion imply but that were not stated.
 
 Three linear systems P z = r are examined: J q̇ = c, the constraints linear in the velocities; A q̈ = b; and
 K (q̈, λ) = (Q, b) with K = [[M, −Aᵀ], [A, 0]]. If a vector w satisfies wᵀP = 0, no motion exists unless h = wᵀr = 0: a

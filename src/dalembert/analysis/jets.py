@@ -94,6 +94,7 @@ class Jets:
     def multiply(self, left: Jet, right: Jet) -> Jet:
         """Return the product, truncated at the order of the series."""
         product: Jet = {}
+        # sorted by degree, so that the loop ends at the first term beyond the order
         by_degree = sorted(right.items(), key=lambda term: term[0] & _DEGREE)
         for one, a in left.items():
             room = self.order - (one & _DEGREE)
@@ -157,6 +158,7 @@ class Jets:
         steps = [{powers: c for powers, c in jet.items() if powers} for jet in arguments]
         total: Jet = {}
         for alpha in itertools.product(range(self.order + 1), repeat=len(arguments)):
+            # terms of higher total degree are truncated
             if sum(alpha) > self.order:
                 continue
             weight = _partial(function, alpha)(*point) / prod(map(factorial, alpha))
@@ -174,6 +176,7 @@ def _partial(function: Any, alpha: tuple[int, ...]) -> Any:
     derivative = function
     for slot, count in zip(slots, alpha, strict=True):
         derivative = derivative.diff(slot, count) if count else derivative
+    # second derivatives of |x| contain Dirac deltas, which mpmath cannot evaluate
     derivative = derivative.replace(sp.DiracDelta, lambda *_: sp.S.Zero)  # random points do not lie on the kink of |x|
     return sp.lambdify(slots, derivative, modules="mpmath")
 

@@ -101,6 +101,7 @@ class _Field:
     def derivative(self, e: Any, variable: int) -> Any:
         total = self.zero
         for generator, slopes in zip(self._field.gens, self._slopes, strict=True):
+            # the chain rule over the generators, which depend on the variables themselves
             if slopes[variable] and (part := e.diff(generator)):
                 total = self.add(total, part * slopes[variable])
         return total
@@ -132,6 +133,7 @@ def independent(functions: Sequence[Any], pfaffian: Pfaffian, point: Mapping[Any
         if not np.isfinite(row).all():
             continue
         extended = np.vstack([rows, row])
+        # an integral of the forms has a gradient in their span; other functions are rejected
         if len(independent_rows(extended)) == len(extended) and len(forms) in dependencies(np.vstack([forms, row])):
             kept.append(f)
             rows = extended
@@ -189,6 +191,7 @@ def _polynomial_integrals(flag: ExactFlag, variables: Sequence[sp.Symbol]) -> li
     slopes = [[m.diff(v) for v in variables] for m in monomials]
     rates = sp.lambdify(variables, slopes)
     rows: list[list[Any]] = []
+    # two points more than unknowns, so that an accidental null vector is unlikely
     for _ in range(len(monomials) + 2):
         point = [sp.QQ(draw.randint(300, 1700), 1009) for _ in field.generators]
         place = [point[field.generators.index(v)] for v in variables]
@@ -200,6 +203,7 @@ def _polynomial_integrals(flag: ExactFlag, variables: Sequence[sp.Symbol]) -> li
     candidates = [
         sp.Add(*(sp.QQ.to_sympy(sp.QQ(c)) * m for c, m in zip(vector, monomials, strict=True))) for vector in vectors
     ]
+    # conditions at random points are necessary only; candidates are verified exactly
     return [f for f in candidates if _is_constant_along(f, flag, variables)]
 
 

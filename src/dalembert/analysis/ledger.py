@@ -165,6 +165,7 @@ class Ledger:
         If there are nonideal laws, the work of the ideal and the nonideal constraint force follows the entries; the two
         add up to the work of reactions and laws.
         """
+        # rounding errors of the work are relative to the energies exchanged
         scale, largest = max(np.abs(self.work).max(), self.kinetic.max()), np.abs(self.power).max(axis=0)
         # if no force does work, all powers are rounding errors of the energies exchanged during the run
         power = max(largest.max(), scale / (self.t[-1] - self.t[0]) if self.t[-1] > self.t[0] else 0.0)
@@ -184,6 +185,7 @@ class Ledger:
         energies = {"kinetic energy": self.kinetic}
         energies |= {} if self.potential is None else {"potential energy": self.potential}
         rows += [(name, "change", _shown(e[-1] - e[0], scale), "") for name, e in energies.items()]
+        # the audit is never shown as zero: its order of magnitude is the information
         rows.append(("energy change less all work", "audit", f"{self.audit[-1]:.1e}", ""))
         span = f"Work and energy from t = {self.t[0]:g} to {self.t[-1]:g}"
         return "\n".join([span, *aligned([("", "kind", "work", "largest power"), *rows], words=2), *self.notes])

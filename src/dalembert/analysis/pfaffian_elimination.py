@@ -41,12 +41,14 @@ def echelon(ring: Coefficients, rows: Sequence[Row]) -> tuple[list[list[Any]], l
     done: list[list[Any]] = []
     pivots: list[int] = []
     while remaining and remaining[0]:
+        # ties go to the first row and column, so that the result does not depend on anything but the order of input
         weight, i, j = max((ring.weight(e), -i, -j) for i, row in enumerate(remaining) for j, e in enumerate(row))
         if weight <= ring.tiny:
             break
         chosen, j = remaining.pop(-i), -j
         inverse = ring.inverse(chosen[j])
         chosen = [ring.multiply(inverse, e) if e else e for e in chosen]
+        # set exactly: for series, multiplication by the inverse leaves rounding errors
         chosen[j] = ring.one
         remaining, done = ([_cleared(ring, row, chosen, j) for row in block] for block in (remaining, done))
         done.append(chosen)
@@ -66,6 +68,7 @@ def derived_system(
     def along(f: int, e: Any) -> Any:
         total = derivative(e, f)
         for row, pivot in zip(rows, pivots, strict=True):
+            # skip zero products, since multiplication of series is the expensive operation
             if row[f] and (slope := derivative(e, pivot)):
                 total = ring.add(total, ring.multiply(row[f], slope), -1)
         return total
@@ -96,6 +99,7 @@ def _cleared(ring: Coefficients, row: list[Any], pivot_row: list[Any], column: i
     if not factor:
         return row
     cleared = [ring.add(e, ring.multiply(factor, p), -1) if p else e for e, p in zip(row, pivot_row, strict=True)]
+    # set exactly, so that rounding errors are never taken as pivots
     cleared[column] = ring.zero
     return cleared
 

@@ -80,6 +80,7 @@ class Generators:
             return self._trigonometric(e)
         if isinstance(e, sp.exp):
             return sp.Mul(*(self._generator(sp.exp(unit)) ** n for unit, n in self._multiples(e.args[0])))
+        # integer powers keep the field; other rational powers become powers of one root
         if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Integer):
             return self._rational(e.base) ** e.exp
         if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Rational):
@@ -103,6 +104,7 @@ class Generators:
         for term in sp.Add.make_args(sp.expand(argument)):
             number, base = term.as_coeff_Mul()
             divisor = self._divisors.get(base, 1)
+            # high multiples of an angle expand to polynomials of the same degree, which are too expensive
             if not (number * divisor).is_Integer or abs(number * divisor) > MULTIPLE_LIMIT:
                 raise NotRationalError
             found.append((base / divisor, int(number * divisor)))
@@ -127,6 +129,7 @@ def neat(expression: Any) -> Any:
         restored = generators.restore(cancelled(generators.rational(expression)))
     except NotRationalError:
         return expression
+    # cancellation may lengthen an expression, for example (x**10 - 1)/(x - 1)
     return min(restored, sp.factor_terms(restored), expression, key=graph.operations)
 
 

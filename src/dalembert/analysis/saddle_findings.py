@@ -33,11 +33,13 @@ def undetermined_accelerations(terms: Terms, forces: int, names: tuple[str, ...]
     """Return findings about accelerations that are not determined; the first ``forces`` rows of A have forces."""
     scale = own_units(terms.M)
     M, A = terms.M / np.outer(scale, scale), unit_rows(terms.scaled_rows)[0]
+    # a direction without mass and constraint is reported on its own, since its remedy is different
     massless = sparse_null_space(np.vstack([M, A]))
     if len(massless):
         text = ", ".join(format_direction(direction / scale, names) for direction in massless)
         message = f"The acceleration along {text} is not determined: it has neither mass nor constraint."
         return [Finding("acceleration", message, True)]
+    # redundant rows would make the saddle matrix singular although every acceleration is determined
     independent = A[[i for i in independent_rows(A) if i < forces]]
     K = np.block([[M, -independent.T], [A, np.zeros((len(A), len(independent)))]])
     directions = [direction[: len(M)] for direction in sparse_null_space(K)]
@@ -95,6 +97,7 @@ def determinant(form: StandardForm, kept: tuple[int, ...]) -> Any:
     """Return det [[0, A], [Aᵀ, M]] with the independent rows of A; None if it is too large or takes too long."""
     M, n = sp.Matrix(form.mass_matrix), len(form.applied_force)
     A = sp.Matrix(len(kept), n, [e for i in kept for e in form.constraint_matrix[i]])
+    # the determinant of a larger or longer matrix could not be read
     if n + len(kept) > LARGEST_SADDLE or graph.operations(M) + graph.operations(A) > LONGEST_DETERMINANT:
         return None
     K = sp.zeros(len(kept)).row_join(A).col_join(A.T.row_join(M))

@@ -25,8 +25,8 @@ STARTS = 12
 FARTHEST = 1e3
 """Largest coordinate of a zero: a determinant that only tends to zero at infinity has none."""
 RELATIVE_ZERO = 1e-8
-"""A minimum of |f| below this fraction of its value at the start is a zero: at a double zero, double precision gives
-half of the digits of the argument and so this value."""
+"""A minimum of |f| below this fraction of its value at the start is a zero: far above rounding, because minimization
+converges only linearly towards a double zero."""
 MINIMIZER_TOLERANCE = 1e-15
 """Tolerances of the minimization, near rounding: it ends when no further progress is possible."""
 UNDEFINED = 1e9
@@ -65,7 +65,7 @@ def singular_places(form: StandardForm) -> SingularPlaces:
 
 
 def _state(form: StandardForm) -> list[Any]:
-    """The coordinates, and time, on which the mass matrix depends."""
+    """Return the coordinates, and time, on which the mass matrix depends."""
     present: set[Any] = set().union(*(graph.free_symbols(e) for row in form.mass_matrix for e in row))
     return [s for s in (*form.symbols.q, form.symbols.time) if s in present]
 
@@ -140,6 +140,7 @@ def _signs(choose: Callable[[Any], Callable[[Any], float]], size: int) -> set[fl
     tolerance = MINIMIZER_TOLERANCE
     with np.errstate(all="ignore"):
         for _ in range(STARTS):
+            # new parameters for each start: whether a zero exists may depend on them
             function, start = choose(rng), rng.normal(size=size)
 
             def miss(x: Any, function: Any = function) -> Any:
@@ -151,6 +152,7 @@ def _signs(choose: Callable[[Any], Callable[[Any], float]], size: int) -> set[fl
             found = least_squares(miss, start, xtol=tolerance, ftol=tolerance, gtol=tolerance)
             if abs(float(found.fun[0])) <= RELATIVE_ZERO * first and np.abs(found.x).max() < FARTHEST:
                 near = found.x + NEIGHBOURHOOD * (1 + np.abs(found.x)) * rng.normal(size=(40, size))
+                # both signs around a zero show that det M changes its sign there
                 signs |= {float(np.sign(miss(x)[0])) for x in near}
     return signs
 

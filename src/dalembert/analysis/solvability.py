@@ -52,6 +52,7 @@ class Equations:
         matrix, right = self.evaluate(point)
         # scales of the point itself: where a mass vanishes, those of neighbouring points differ by orders of magnitude
         rows, columns = self.units(point)
+        # without units the rank does not depend on the scale of equations and coordinates
         matrix = matrix / np.outer(rows, columns)
         depends = dependencies(matrix)
         off = contradictions(matrix, right / rows, sizes(lambda near: self.evaluate(near)[1], point) / rows)
@@ -116,6 +117,7 @@ def motion_equations(model: Model, forces: int, points: list[Point]) -> Equation
     def units(point: Point) -> tuple[Floats, Floats]:
         found = model.terms(point)
         length = np.linalg.norm(found.scaled_rows, axis=1)
+        # zero rows keep the scale one: their right side must vanish, too
         length = np.where(length > 0, length, 1.0)
         scale = own_units(found.M)
         return np.concatenate([scale, length]), np.concatenate([scale, length[:forces]])

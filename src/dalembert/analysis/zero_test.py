@@ -62,6 +62,7 @@ class ZeroTest:
 
 def seems_zero(expression: Any) -> bool:
     """Return True if the expression vanishes at every random point tried, to the precision of ``_DIGITS``."""
+    # a product vanishes if a factor does, and factors are cheaper to test
     if isinstance(expression, sp.Mul):
         return any(seems_zero(factor) for factor in expression.args if graph.free_symbols(factor))
     expression = without_spikes(expression)
@@ -72,6 +73,7 @@ def seems_zero(expression: Any) -> bool:
         vanishes = _vanishes(function, unknowns, seed)
         if vanishes is False:
             return False
+        # points off the domain do not count
         tested += vanishes is True
         if tested == _POINTS:
             break
@@ -90,6 +92,7 @@ def _vanishes(function: Any, unknowns: Sequence[sp.Symbol], seed: int) -> bool |
             now = _value(function, unknowns, seed, digits)
             if before is None or now is None:
                 return None
+            # agreement of two precisions shows a nonzero value
             if abs(now - before) < _AGREEMENT * abs(now):
                 return False
             before = now

@@ -59,8 +59,8 @@ class Formulation(ABC):
     compromises: bool = False
     """Whether contradictory constraints are accepted, and satisfied as well as possible."""
     uses_engine: bool = False
-    """Whether accelerations along a run are those of the engines, of machine code and of JAX, which solve the equation
-    as ``Factored`` does; a formulation that says so must have the same solution, redundant rows included."""
+    """Whether accelerations along a run are those of the engines, compiled or by JAX, which solve the equation as
+    ``Factored`` does; such a formulation must have the same solution, redundant rows included."""
 
     @abstractmethod
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:

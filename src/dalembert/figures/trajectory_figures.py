@@ -35,7 +35,7 @@ ROUNDING_TOP = 1e-12
 
 @dataclass(frozen=True)
 class Panel:
-    """Some columns of an array against time: on one axis, in one unit."""
+    """Columns of an array that are plotted against time on one axis, in one unit."""
 
     title: str
     values: Floats

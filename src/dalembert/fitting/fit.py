@@ -137,6 +137,7 @@ def _require_enough(problem: Problem, noise_is_known: bool) -> None:
 
 def _on_bounds(unknowns: Floats, residuals: Floats, jacobian: Floats, low: Floats, high: Floats) -> NDArray[np.bool_]:
     """Return a mask of the unknowns whose bounds are active: the Gauss–Newton step leads beyond them."""
+    # the unconstrained Gauss–Newton step shows in which direction the minimum lies
     target = unknowns - np.linalg.lstsq(jacobian, residuals, rcond=IDENTIFIABILITY)[0]
     margin = BOUND_MARGIN * np.abs(target - unknowns)
     return (target + margin < low) | (target - margin > high)
@@ -157,6 +158,7 @@ def _notes(problem: Problem, solution: Any, jacobian: Floats, bound: NDArray[np.
             f"{quoted(at_bound)} is at its bound: no standard error is reported for it, and those of the others are "
             f"conditional on its value."
         )
+    # unit columns, so that the units of the unknowns do not decide which of them are identifiable
     scaled = jacobian / np.maximum(np.linalg.norm(jacobian, axis=0), TINY)
     _, values, directions = np.linalg.svd(scaled, full_matrices=False)
     names = problem.labels

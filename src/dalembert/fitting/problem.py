@@ -114,6 +114,7 @@ class Problem:
             values = self._parameter_values(unknowns, one)
             p = tuple(values[name] for name in dynamics.parameters)
             q, qd = start.state(unknowns[used : used + start.count])
+            # trial parameters change the constraints, so the start must be projected again
             q, qd = onto_constraints(dynamics, q, qd, float(one.times[0]), p)
             used += start.count
             run = simulate(
@@ -164,6 +165,7 @@ class Problem:
         columns: list[Floats] = []
         for i, value in enumerate(unknowns):
             step = np.zeros_like(unknowns)
+            # relative to the unknown, but not below a minimum, so that an unknown at zero is varied, too
             step[i] = STEP * max(abs(value), STEP if i < len(self.names) else 1.0)
             columns.append(self._difference(unknowns, step))
         return np.stack(columns, axis=1)
@@ -173,6 +175,8 @@ class Problem:
         ahead, behind = self._try_residuals(at + step), self._try_residuals(at - step)
         if ahead is None and behind is None:
             return np.zeros(self.count)
+        # the step has one nonzero entry; a central difference spans it twice
         width = float(step.sum()) * (1 + (ahead is not None and behind is not None))
+        # the residuals at the point itself are needed only for a one-sided difference
         here = self.penalised_residuals(at) if ahead is None or behind is None else np.zeros(0)
         return ((here if ahead is None else ahead) - (here if behind is None else behind)) / width

@@ -229,10 +229,12 @@ def _covariance(jacobian: Floats, bound: NDArray[np.bool_], rank_tolerance: floa
 
 def _inverse(jacobian: Floats, rank_tolerance: float) -> Any:
     """Return (JᵀJ)⁻¹, infinite for unknowns that the data do not determine."""
+    # unit columns, so that the rank does not depend on the units of the unknowns
     scale = np.linalg.norm(jacobian, axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     _, values, rows = np.linalg.svd(jacobian / scale, full_matrices=False)
     undetermined = values <= rank_tolerance * values.max(initial=0.0)
+    # the pseudo-inverse on the determined directions; the others are marked as infinite below
     factor = rows[~undetermined].T / values[~undetermined]
     covariance = factor @ factor.T
     affected = (np.abs(rows[undetermined]) > NAMED_SHARE).any(axis=0)

@@ -14,6 +14,9 @@ from dalembert.integration.method import Method
 from dalembert.integration.start_states import terms_at
 from dalembert.violation import state_scales
 
+USUAL_RTOL = 1e-9
+"""The default relative tolerance of the error per step."""
+
 USUAL_ATOL = 1e-11
 """The absolute tolerance of coordinates and velocities of the order of one."""
 

@@ -145,7 +145,7 @@ class NativeSteps:
 
 
 def native_of(dynamics: Dynamics) -> NativeDynamics:
-    """Return the natively compiled system; the caller knows that there is one."""
+    """Return the compiled form of a system that is known to have one."""
     assert dynamics.native is not None
     return dynamics.native
 

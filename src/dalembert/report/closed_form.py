@@ -82,6 +82,7 @@ def _explicit(terms: Terms) -> ClosedForm:
     nonideal = _tidied(C + reaction, limit)
     total = acceleration + extra
     together = _tidied(total, limit)
+    # simplification of the sum may lengthen single entries; the shorter form is kept entry by entry
     shortest = [min(pair, key=lambda e: operations([e])) for pair in zip(together, total, strict=True)]
     return ClosedForm(*map(_column, (ideal, nonideal, shortest)), expanded=True)
 

@@ -25,6 +25,7 @@ def needs_saddle(probed: Probes, kept: Sequence[int], names: Sequence[str]) -> b
     """Return False if M and A M⁻¹ Aᵀ are regular, True if only the saddle matrix is; raise an error if none is."""
     if not probed.found or any(_schur_regular(terms, kept) for terms in probed.found):
         return False
+    # one regular sample suffices: a determinant that vanishes at special states only is not zero
     if any(_regular(_saddle(terms, kept)) for terms in probed.found):
         return True
     if all(_is_undetermined(terms) for terms in probed.found):

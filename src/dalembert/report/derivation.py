@@ -278,6 +278,7 @@ def _opening(system: System) -> str:
 
 def _notes(system: System, probed: Probes, kept: Sequence[int], terms: Terms, result: ClosedForm) -> tuple[str, ...]:
     names = system.constraint_names
+    # the reader must know which constraints do not appear in the formulas
     dropped = [name for i, name in enumerate(names) if i not in kept]
     notes: list[str] = []
     if dropped:

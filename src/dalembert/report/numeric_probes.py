@@ -56,8 +56,10 @@ def probes(form: StandardForm, system: System) -> Probes:
     except CANNOT_COMPUTE:
         require_computable(_parts(form, system), system)
         raise
+    # terms that are not finite at a random state say nothing about the rows
     usable = tuple(terms for terms in found if terms.is_finite)[:ENOUGH]
     if not points:
+        # a consistent state rules out constant offsets, so that the test is needed only without one
         for level, rows in (("position", model.position), ("velocity", model.velocity)):
             _refuse_constant_offset(usable, rows, level, system.constraint_names)
     return Probes(usable, consistent=bool(points))
@@ -112,7 +114,9 @@ def _offset(terms: Terms, level: str, row: int, ratios: dict[int, float]) -> flo
 
 def _contradicts(terms: Terms, kept: Sequence[int], row: int) -> bool:
     A, b = terms.A, terms.b
+    # the shortest acceleration that satisfies the rows kept; a dependent row gives the same value for all of them
     implied = np.linalg.lstsq(A[list(kept)], b[list(kept)], rcond=None)[0]
+    # relative to the terms of the row, so that the scale of a constraint does not matter
     size = np.abs(A[row] * implied).sum() + abs(b[row]) + np.linalg.norm(A[row])
     return bool(abs(A[row] @ implied - b[row]) > CONTRADICTION * size)
 

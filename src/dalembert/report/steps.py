@@ -169,6 +169,7 @@ def _intermediate_results(derivation: Derivation, sym: MatrixSymbols) -> list[Eq
         return []
     given = [_plain(derivation, derivation.meaning[letter]) for letter in (sym.M, sym.Q, sym.A, sym.b)]
     to_decimals = decimals_like(given)
+    # exact arithmetic, so that terms cancel; decimals are restored afterwards
     M, Q, A, b = map(exact, given)
     W = A * block_inverse(M)
     return [
