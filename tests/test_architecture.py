@@ -99,3 +99,11 @@ def test_all_files_that_are_named_exist():
     assert named
     missing = [name for name in named if not (PACKAGE / name).exists() and not (ROOT / name).exists()]
     assert missing == []
+
+
+def test_all_names_in_the_text_exist():
+    source = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    helpers = (ROOT / "tests" / "helpers.py").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([A-Za-z_][\w.]*)`", PAGE)) - set(re.findall(r"`([\w/]+\.(?:py|md|toml))`", PAGE))
+    words = set(re.findall(r"\w+", source + helpers))
+    assert {name for name in named if name.split(".")[-1] not in words} == set()

@@ -12,6 +12,7 @@ import sympy as sp
 import dalembert as da
 import dalembert.verbs  # else the first call would import JAX
 from benchmarks.peers.problems import Problem
+from dalembert.native.step_control import settings_of
 from dalembert.native.stepper import FINISHED
 
 PACKAGES = ("dalembert", "llvmlite")
@@ -52,7 +53,8 @@ def inner_runs(problem: Problem) -> dict[str, Callable[[], np.ndarray]]:
 
     def loop(rtol: float) -> np.ndarray:
         ready, p = engine(), np.empty(0)
-        found, _ = ready.step_batch(y0, 0.0, problem.end, 0.0, p, rtol, rtol / 100, ROOM)
+        settings = settings_of(0.0, problem.end, rtol, rtol / 100, np.inf, len(y0))
+        found, _ = ready.step_batch(y0, 0.0, problem.end, 0.0, p, settings, ROOM)
         if found.ending != FINISHED:
             raise RuntimeError("did not reach the end")
         return problem.seen(found.y[-1][: len(problem.q)])
