@@ -241,7 +241,7 @@ MESSAGES = {
     r"the `velocity` of the nonideal law Coulomb of `wire` must be linear.*`x` is not": lambda: told(velocity=x),
     r"`velocity` must be an expression, or a sequence of them; got \(\)": lambda: told(velocity=()),
     r"`normal` must be \"ideal\" or \"actual\"; got 'real'": lambda: told(normal="real"),
-    r"`speed` must be positive, a speed about which friction falls; got 0": lambda: da.Stribeck(0.2, 0.4, 0),
+    r"`speed` must be positive, the speed scale on which friction falls; got 0": lambda: da.Stribeck(0.2, 0.4, 0),
     r"`smoothing` must be a positive width, or None for no smoothing; got 0": lambda: told(smoothing=0),
     r"the `normal_force` of the nonideal law Coulomb of `wire` must be linear in `da.multiplier`s": lambda: told(
         normal="actual", normal_force=da.multiplier("wire") ** 2
