@@ -18,6 +18,7 @@ from dalembert.lowering.build import build
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.lowering.source import source_of
+from dalembert.native import assembly
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.elimination import eliminate, sparse_order
@@ -338,3 +339,17 @@ def test_no_number_is_subtracted_from_itself() -> None:
     for program in (programs.start(), programs.acceleration(), programs.residuals()):
         lines = [line for line in program.tape.lines if line.name == "fsub"]
         assert not any(line.arguments[0] is line.arguments[1] for line in lines)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"step": 0.01}, {"drift": da.Baumgarte(2, 2)}], ids=["adaptive", "fixed", "drift"]
+)
+def test_a_second_run_compiles_nothing(monkeypatch: pytest.MonkeyPatch, options: dict) -> None:
+    """Whatever a run needs is compiled by the first one, for other numbers and starts as well."""
+    g, x, y = sp.Symbol("g"), *da.coordinates("x y")
+    system = da.System((x, y), sp.eye(2), (0, -g), da.Constraint(x**2 + y**2 - 1, name="rod"))
+    da.simulate(system, (1, 0), (0, 0), [0, 1, 2], parameters={"g": 9.81}, **options)
+    compiled: list[object] = []
+    monkeypatch.setattr(assembly.MachineCode, "__init__", lambda self, module: compiled.append(module))
+    run = da.simulate(system, (0.6, -0.8), (0.8, 0.6), [0, 0.5, 3], parameters={"g": 3.0}, **options)
+    assert not compiled and run.statistics["program"] == "machine code"

@@ -28,8 +28,8 @@ def with_tolerances(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats,
     """Return the method with an absolute tolerance for every component of the state, unless the user set one."""
     if method.atol is not None:
         return method
-    native = dynamics.native
-    if native is not None and native.usual_rows is not None:
+    native = dynamics.machine_code
+    if native is not None:
         scales = native.start(np.concatenate([q0, qd0]), float(t0), p)[2]
     else:
         terms = terms_at(dynamics, q0, qd0, t0, p)

@@ -50,8 +50,8 @@ def require_start(
     With ``allow_violation`` the constraints are not checked. The result are notes on how far projection moves a start
     that misses the constraints by more than rounding, if it is ``projected``.
     """
-    native = dynamics.native
-    if native is not None and native.usual_rows is not None:
+    native = dynamics.machine_code
+    if native is not None:
         # the compiled check decides the usual case in microseconds; messages need the terms themselves
         fine, exact, _ = native.start(np.concatenate([q, qd]), float(t), p)
         if fine and (exact or not projected):
