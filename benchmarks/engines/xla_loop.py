@@ -14,7 +14,8 @@ from benchmarks.engines.written import programs, text
 from benchmarks.peers.problems import Problem
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 
-NODES, FROM_EARLIER, RESULT, (ERROR_5, ERROR_3) = DORMAND_PRINCE
+NODES, FROM_EARLIER, RESULT = DORMAND_PRINCE.nodes, DORMAND_PRINCE.stages, DORMAND_PRINCE.result
+ERROR_5, ERROR_3 = DORMAND_PRINCE.errors
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_enable_compilation_cache", False)

@@ -10,7 +10,8 @@ from numba import njit
 
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 
-NODES, FROM_EARLIER, RESULT, (ERROR_5, ERROR_3) = DORMAND_PRINCE
+NODES, FROM_EARLIER, RESULT = DORMAND_PRINCE.nodes, DORMAND_PRINCE.stages, DORMAND_PRINCE.result
+ERROR_5, ERROR_3 = DORMAND_PRINCE.errors
 
 FAST: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "nsz", "arcp", "reassoc"}}
 STAGES = len(NODES)

@@ -63,3 +63,14 @@ def test_smooth_constraints_are_not_taken_for_kinked_ones(drift: da.Baumgarte | 
     ]
     for run in runs:
         assert not any("kink" in note for note in run.notes)
+
+
+@pytest.mark.parametrize("beyond", [3e-6, 2e-5, 7e-5, 1.0])
+def test_a_run_that_ends_just_beyond_a_kink_is_refused(beyond: float) -> None:
+    """A bead that slides into the corner of y = |x| reaches it at t = 2 (√2 − 1), where its velocity would jump."""
+    corner = 2 * (np.sqrt(2) - 1)
+    wire = da.System((x, y), sp.eye(2), (0, -1), da.Constraint(y - sp.Abs(x), name="wire"))
+    with pytest.raises(da.SimulationError, match="`wire` has a jump or a kink") as caught:
+        da.simulate(wire, (-1, 1), (1, -1), [0, 0.5, corner + beyond])
+    assert caught.value.trajectory.t[-1] == pytest.approx(corner, abs=2e-6)
+    assert da.simulate(wire, (-1, 1), (1, -1), [0, corner - 1e-6]).q[-1] == pytest.approx([0, 0], abs=2e-6)

@@ -239,3 +239,13 @@ def test_a_contradiction_that_begins_in_the_last_step(only_quickly):
     pair = (da.Constraint(x, name="wall"), da.Constraint(x - late, name="late"))
     found = da.simulate_ensemble(da.System((x, y), sp.eye(2), (0, -1), pair), [(0, 0)], (0, 0), [0, 1], step=0.25)
     assert found["reason"].values[0] == "declined"
+
+
+@pytest.mark.parametrize("drift", [da.Projection(), None])
+def test_a_fixed_step_out_of_the_domain_of_a_force_is_refused(drift):
+    """z̈ = −1 − √z falls to z = 0 in finite time; no state beyond is kept."""
+    z = da.coordinates("z")
+    with pytest.raises(da.SimulationError, match="z = ") as caught:
+        da.simulate(da.System((z,), [[1]], (-1 - sp.sqrt(z),)), (1,), (0,), [0, 3], step=0.01, drift=drift)
+    assert np.isfinite(caught.value.trajectory.q).all()
+    assert 0 <= caught.value.trajectory.q[-1, 0] < 0.03

@@ -76,7 +76,7 @@ class Reduced(NamedTuple):
         return jnp.zeros(count).at[self.rows.order].set(lam)
 
     def reaction(self, f: Array, count: int) -> Reaction:
-        """What laws are told when the ideal constraint force is f in scaled form."""
+        """Return the reaction that laws depend on, for the ideal constraint force f in scaled form."""
         return Reaction(
             self.metric.force(f),
             self.multipliers(f, count),
@@ -143,11 +143,11 @@ class ArrayProgram:
         scale = jnp.abs(at.b) + jnp.linalg.norm(B, axis=1) * (jnp.linalg.norm(w) + jnp.linalg.norm(f))
         positive = jnp.all(jnp.diagonal(at.M) > 0) if self.diagonal_mass else is_positive(at.M)
         positive &= jnp.all(jnp.isfinite(metric.half))
-        sound = jnp.all(used | (agrees(at.b - B @ w, scale) & hold(at, q, qd, used))) & positive
+        valid = jnp.all(used | (agrees(at.b - B @ w, scale) & hold(at, q, qd, used))) & positive
         if self.law is not None and self.law_multipliers:
             normals = self.law(q, qd, t, p, reduced.reaction(w - f, len(at.b))).normals
-            sound &= self.determined(reduced, B, used) & (True if normals is None else normals.solutions == 1)
-        return Watch(rows, jnp.sum(used), sound)
+            valid &= self.determined(reduced, B, used) & (True if normals is None else normals.solutions == 1)
+        return Watch(rows, jnp.sum(used), valid)
 
     def determined(self, reduced: Reduced, B: Array, used: Array) -> Array:
         """Whether the multipliers that the laws use are unique: of rows in use that no other row depends on."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Watch(NamedTuple):
-    """What a solver looks at before each step, at a state that satisfies the constraints.
+    """The selection of constraint rows before a step, at a state that satisfies the constraints.
 
     rows     which constraint rows are independent there; used for the whole step, since rows that depend on one
              another where the constraints hold need not do so at the stages in between
@@ -61,7 +61,7 @@ class Engine(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """What JAX needs of a system.
+    """A system as JAX functions.
 
     terms      (q, qd, t, p) -> Terms
     law        (q, qd, t, p, reaction) -> NonidealForces, or None when all constraints are ideal

@@ -138,7 +138,7 @@ SUDDEN = 1e-3
 """Change of a row over that distance, relative to its length, that a smooth constraint does not show."""
 
 
-def kink_beside(dynamics: Dynamics, states: Floats, t: float, p: Any) -> str:
+def kink_beside(dynamics: Dynamics, states: Floats, t: float, p: Any, tolerance: Any = 0.0) -> str:
     """Return a message that names a constraint with a jump or kink near stalled states (k, 2n); empty if there is none.
 
     When the forces press a motion into a kink, the steps stay on one side of it, so both sides are sampled. Over four
@@ -147,7 +147,8 @@ def kink_beside(dynamics: Dynamics, states: Floats, t: float, p: Any) -> str:
     q, qd = np.split(states[-1], 2)
     if not dynamics.constraints or not np.isfinite(states).all():
         return ""
-    sides = BESIDE * np.ptp(states[:, : len(q)], axis=0)
+    # steps that chatter at a kink stay within the tolerance (n,) of it, or spread out along it
+    sides = np.maximum(BESIDE * np.ptp(states[:, : len(q)], axis=0), tolerance)
     # states that agree to rounding have no spread: then the distance is a few units in the last place
     sides = np.maximum(sides, 16 * np.spacing(np.maximum(np.abs(q), np.abs(q).max(initial=0.0) * 1e-3)))
     kinked = np.zeros(len(dynamics.constraints), bool)

@@ -28,7 +28,7 @@ REFINEMENTS = 4
 """Levels of that subdivision, which locate a bifurcation to a millionth of a step."""
 
 MOST_TIMES = 5
-"""Largest number of bifurcations whose times are listed in a note."""
+"""Largest number of bifurcations or singular positions whose times are listed in a note."""
 
 
 def crossing_notes(dynamics: Dynamics, method: Method, path: Path, p: Any) -> list[str]:

@@ -150,7 +150,8 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     def _moves_far(self, y0: Array, reached: Array, y1: Array) -> Array:
         """Return whether the drift cure moved the state farther than a fixed step did, which truncation never does."""
         moved, step = jnp.sum((y1 - reached) ** 2), jnp.sum((reached - y0) ** 2)
-        return moved > FIXED_ABRUPT * step + FIXED_ROUNDING * jnp.sum(reached**2)
+        # not `>`, which would accept a state that is not finite
+        return ~(moved <= FIXED_ABRUPT * step + FIXED_ROUNDING * jnp.sum(reached**2))
 
 
 REJECTED = 1e6

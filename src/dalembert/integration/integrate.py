@@ -184,12 +184,12 @@ class _Integration:
                 batch = self._watched(batch)
             self._keep(batch)
             ended = batch.finished and path.steps <= self.method.max_steps
+            if self._stagnates(batch):
+                return False
             path.finished = ended and segment.end == self.t1
             if ended or path.stopped:
                 return ended and not path.stopped
             if batch.to_be_continued and len(batch.t) and np.isfinite(self.ys[-1][-1]).all():
-                if self._stagnates(batch):
-                    return False
                 continue
             # no step is short enough: either a jump in time lies ahead and can be crossed, or the run ends here
             if path.refusal or not self._cross_abrupt_change():
@@ -230,7 +230,9 @@ class _Integration:
                 batch = self._cross_force_kink(native, segment.end)
             if batch is None and (stuck or excluded):
                 # at a well conditioned state, a fixed step is refused only if its projection moves it far
-                return NO_STEPS._replace(valid=path.steps > 0, moved_far=native.fixed is not None)
+                projected = native.drift.projections > 0 and len(self.dynamics.constraints) > 0
+                moved_far = stuck and native.fixed is not None and projected
+                return NO_STEPS._replace(valid=path.steps > 0, moved_far=moved_far)
             if batch is None and path.native is not None and native.fixed is None:
                 batch = self._cross_singularity(native, segment.end)
             if batch is None and (self._abrupt_change() is not None or path.refusal):
@@ -257,18 +259,19 @@ class _Integration:
         if self.kinks >= MOST_KINKS or not native.accepts(y, t):
             return None
         for part in KINK_STEPS:
-            h = min(part * (self.t1 - self.t0), end - t)
-            if t + h == t:
+            later = min(t + part * (self.t1 - self.t0), end)
+            if later == t:
                 break
-            found, _, trust = native.engine.sample(
-                np.array([t]), y[None], np.array([t + h]), native.p, native.settings(t, end, len(y))
+            found, _, validity = native.engine.sample(
+                np.array([t]), y[None], np.array([later]), native.p, native.settings(t, end, len(y))
             )
             allowed = native.atol + native.rtol * np.abs(y)
-            off = np.abs(found[0] - y - h * native.engine.slope(y, t, native.p)[:-1])
-            if trust[0] > 0 and (off <= allowed).all():
+            off = np.abs(found[0] - y - (later - t) * native.engine.slope(y, t, native.p)[:-1])
+            if validity[0] > 0 and (off <= allowed).all() and native.accepts(found[0], later):
                 self.kinks += 1
                 native.step = 0.0
-                return StepBatch(np.array([t + h]), found, 0, t + h == end, t + h != end, True, [len(native.rows)], [])
+                rows = [len(native.rows)]
+                return StepBatch(np.array([later]), found, 0, later == end, later != end, True, rows, [])
         return None
 
     def _is_stuck(self, native: NativeSteps) -> bool:
@@ -286,13 +289,17 @@ class _Integration:
 
     def _stagnates(self, batch: StepBatch) -> bool:
         """Return whether the last steps made no progress, and set ``Path.refusal`` if so."""
-        path, end = self.path, float(batch.t[-1])
-        for count in LAST_STEPS:
-            last = slice(-min(count, len(batch.t)), None)
-            pace = (end - float(batch.t[last][0])) / len(batch.t[last])
+        path = self.path
+        if path.steps < LAST_STEPS[0] or not len(batch.t) or not np.isfinite(batch.y[-1]).all():
+            return False
+        t, y = batch.t, batch.y
+        if len(t) <= LAST_STEPS[-1]:  # then nothing of the last steps has been pruned
+            t, y = (np.concatenate(parts)[-LAST_STEPS[-1] - 1 :] for parts in (self.ts, self.ys))
+        for count in (count for count in LAST_STEPS if count < len(t)):
+            pace = float(t[-1] - t[-count - 1]) / count
             if path.refusal or pace * self.method.max_steps > self.t1 - self.t0:
                 break
-            path.refusal = kink_beside(self.dynamics, batch.y[last], end, self.p)
+            path.refusal = kink_beside(self.dynamics, y[-count:], float(t[-1]), self.p, self._tolerance(y[-1]))
         ahead = float(batch.t[-1] - batch.t[0])
         if not path.refusal and len(batch.t) >= NATIVE_BATCH and ahead <= STAGNANT * (self.t1 - self.t0):
             path.refusal = (
@@ -300,6 +307,11 @@ class _Integration:
                 f"fro there: smooth it, or end the motion before."
             )
         return bool(path.refusal)
+
+    def _tolerance(self, y: Floats) -> Floats:
+        """Return the tolerances (n,) of the coordinates of a state."""
+        n = len(y) // 2
+        return np.broadcast_to(self.method.atol, len(y))[:n] + self.method.rtol * np.abs(y[:n])
 
     def _watched(self, batch: StepBatch) -> StepBatch:
         """Return the steps of a batch up to the one at which the watch stops, or all of them."""

@@ -16,7 +16,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.errors import SimulationError, StateError
 from dalembert.extras import require
-from dalembert.integration.bifurcations import crossing_notes
+from dalembert.integration.bifurcations import MOST_TIMES, crossing_notes
 from dalembert.integration.default_tolerances import coarse_notes, with_tolerances
 from dalembert.integration.failure import why
 from dalembert.integration.integrate import Path, integrate
@@ -250,10 +250,6 @@ def hand_over_notes(path: Path) -> list[str]:
         f"At t = {path.handed_over:.6g} the compiled integrator handed over to the general one, which is slower: the "
         f"constraints come close to losing their independence there, or the equations change abruptly."
     ]
-
-
-MOST_TIMES = 5
-"""Largest number of singular positions whose times are listed in a note."""
 
 
 def _first_invalid(trajectory: Trajectory, method: Method) -> int | None:

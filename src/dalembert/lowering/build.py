@@ -151,7 +151,7 @@ def _row_names(system: FunctionSystem, counts: list[int]) -> tuple[str, ...]:
 
 
 def _row_counts(system: FunctionSystem, terms: Callable[..., Terms]) -> list[int]:
-    """How many equations each constraint holds, found by a trial call; shapes and linearity are checked on the way."""
+    """Return the number of equations of each constraint, by a trial call that also checks shapes and linearity."""
     n = len(system.coordinate_names)
     draw = np.random.default_rng(19970101)
     q, qd = draw.uniform(0.5, 1.5, (2, n))

@@ -21,12 +21,14 @@ from dalembert.model.expression_values import expression_values
 from dalembert.model.friction import Friction
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient
+from dalembert.tolerances import TINY
 
 if TYPE_CHECKING:
     import xarray as xr
 
-RANK_TOLERANCE = 1e-9
-"""Singular values below this fraction of the largest count as zero, for rows of unit length."""
+NEGLIGIBLE = 1e-9
+"""Singular values of unit rows, and forces, below this fraction of the largest count as zero: a thousand times what
+sums over the entries of a mechanism leave of rounding."""
 
 UNIQUENESS_TOLERANCE = 1e-6
 """Largest change of a joint's force by a unit redistribution among redundant constraints at which it is unique."""
@@ -148,7 +150,7 @@ def _self_equilibrated(rows: Floats) -> Floats:
     count, m = rows.shape[:2]
     full = np.zeros((count, m))
     full[:, : singular.shape[1]] = singular
-    nothing = full <= RANK_TOLERANCE * np.maximum(full[:, :1], 1e-300)
+    nothing = full <= NEGLIGIBLE * np.maximum(full[:, :1], TINY)
     return left * nothing[:, None, :] / np.where(sizes > 0, sizes, 1)
 
 
@@ -174,9 +176,7 @@ def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str | None
         shares[name] += components(run.t, y, run.parameters, run.reactions if actual else run.multipliers)
     held = total - sum(shares.values(), np.zeros_like(total))
     sliding = [(name, v) for name, law in owned for v in law.sliding_velocity(system.coordinates)]
-    if not owned or (
-        not run.events and np.abs(held).max(initial=0.0) <= RANK_TOLERANCE * np.abs(total).max(initial=0.0)
-    ):
+    if not owned or (not run.events and np.abs(held).max(initial=0.0) <= NEGLIGIBLE * np.abs(total).max(initial=0.0)):
         return shares
     slopes = [gradient(system.symbols.plain(v), system.symbols.qd) for _, v in sliding]
     flat = expression_values(system, tuple(entry for row in slopes for entry in row))(run.t, y, run.parameters)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a system is: symbols, constraints, laws. SymPy only; nothing here computes numbers."""
+"""Models in symbols: systems, constraints and laws. SymPy only; nothing here computes numbers."""

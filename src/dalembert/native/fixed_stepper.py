@@ -46,7 +46,12 @@ def write_fixed_step(module: ir.Module, parts: Parts) -> ir.Function:
     later = w.b.fadd(t, h)
     if parts.project is None:
         arrive(w, parts, y, y1, later, p)
-        w.b.ret(valid)
+        zero = w.variable(DOUBLE, number(0.0))
+        for i in w.each(parts.size):  # x − x is zero only for finite numbers
+            x = load(w.b, y, i)
+            w.b.store(w.b.fadd(w.get(zero), w.b.fsub(x, x)), zero)
+        is_finite = w.b.fcmp_ordered("==", w.get(zero), number(0.0))
+        w.b.ret(w.b.select(is_finite, valid, number(0.0)))
         return w.function
     w.b.call(parts.project, [y1, later, p, stage])
     # compare the distance of the projection with the step and with the rounding of the state, all squared

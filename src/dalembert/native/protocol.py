@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a system in machine code offers to integration, ensembles and analysis, none of which see its symbols."""
+"""The interface of a compiled system to integration, ensembles and analysis, none of which see its symbols."""
 
 from __future__ import annotations
 
