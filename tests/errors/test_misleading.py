@@ -74,7 +74,7 @@ def test_a_start_that_conflicting_constraints_exclude():
     system = da.System((x, y), sp.eye(2), (0, 0), [da.Constraint(x - 1, name="a"), da.Constraint(x - 2, name="b")])
     with pytest.raises(da.StateError, match=r"If constraints contradict one another, `da.check\(system\)` names them"):
         da.simulate(system, (1, 0), (0, 0), [0, 1])
-    with pytest.raises(da.StateError, match=r"If they contradict one another, `da.check\(system\)` says so"):
+    with pytest.raises(da.StateError, match=r"If they contradict one another, `da.check\(system\)` names them"):
         da.consistent_state(system, (1, 0), (0, 0))
     assert "`a`" in str(da.check(system))
 

@@ -17,7 +17,7 @@ def test_members_that_cross_are_noted(options: dict) -> None:
     qd0 = np.stack([speeds, 0 * speeds], axis=1)
     many = da.simulate_ensemble(cross, (-1, 0), qd0, np.linspace(0, 1, 5), **options)
     note = many.attrs["notes"]
-    assert f"at least {(speeds > 1).sum()} of 7 members" in note
+    assert f"at least {(speeds > 1).sum()} of 7 examined members" in note
     assert "member 6" in note
     assert float(note.split("first at t = ")[1].split(" ")[0]) == pytest.approx(1 / 3, abs=1e-5)
 
