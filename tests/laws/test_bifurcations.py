@@ -10,6 +10,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.integration import bifurcations
 
 x, y = da.coordinates("x y")
 a, b, c = da.coordinates("a b c")
@@ -45,3 +46,15 @@ def test_rows_that_only_turn_are_no_bifurcation() -> None:
         rows = [da.Constraint(e, name=f"rod {k}") for k, e in enumerate(constraints)]
         run = da.simulate(da.System((x, y), sp.eye(2), (0, 0), rows), (1, 0), (0, 2), times=[0, 10], rtol=1e-4)
         assert noted(run) == []
+
+
+def test_an_orientation_that_rounding_decides_is_not_followed_without_end() -> None:
+    asked = []
+
+    def always(first: float, last: float) -> list[tuple[float, float]]:
+        asked.append((first, last))
+        edges = np.linspace(first, last, 33)
+        return list(zip(edges[:-1], edges[1:], strict=True))
+
+    assert bifurcations._refined(always, 0.0, 1.0) == []
+    assert len(asked) == 1

@@ -27,6 +27,9 @@ PARTS = 33
 REFINEMENTS = 4
 """Levels of that subdivision, which locate a bifurcation to a millionth of a step."""
 
+MOST_CHANGES = 8
+"""Changes of orientation in one step that are followed; every one of them takes as many samples as the step."""
+
 MOST_TIMES = 5
 """Largest number of bifurcations or singular positions whose times are listed in a note."""
 
@@ -85,8 +88,13 @@ def _within_step(steps: NativeSteps, step: DoubtfulStep) -> list[float]:
 
 
 def _refined(changes: Callable[[float, float], list[tuple[float, float]]], begin: float, end: float) -> list[float]:
-    """Return the midpoints of the intervals with a change, after all refinements."""
+    """Return the midpoints of the intervals with a change, after all refinements.
+
+    There are none if the orientation changes all the time, which is rounding: the rows are then dependent throughout.
+    """
     spans = changes(begin, end)
     for _ in range(REFINEMENTS - 1):
+        if len(spans) > MOST_CHANGES:
+            return []
         spans = [finer for span in spans for finer in changes(*span)]
-    return [(first + last) / 2 for first, last in spans]
+    return [(first + last) / 2 for first, last in spans] if len(spans) <= MOST_CHANGES else []
