@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def test_an_orientation_that_rounding_decides_is_not_followed_without_end() -> N
     def always(first: float, last: float) -> list[tuple[float, float]]:
         asked.append((first, last))
         edges = np.linspace(first, last, 33)
-        return list(zip(edges[:-1], edges[1:], strict=True))
+        return list(pairwise(edges))
 
     assert bifurcations._refined(always, 0.0, 1.0) == []
     assert len(asked) == 1
