@@ -17,7 +17,7 @@ WAYS = {
     "projection": {},
     "no drift cure": {"drift": None},
     "Baumgarte": {"drift": "rates"},
-    "fixed step": {"step": 0.002},
+    "fixed step": {"step": 0.0005},
 }
 GENERAL = {"diffrax, Dopri8": {"solver": diffrax.Dopri8()}, "diffrax, Kvaerno5": {"solver": diffrax.Kvaerno5()}}
 
