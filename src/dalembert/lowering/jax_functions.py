@@ -56,7 +56,7 @@ SPECIAL_FUNCTIONS = {
     "polygamma": lambda n, x: jsp.polygamma(n, x),
     "Heaviside": lambda x, at_zero: jnp.heaviside(x, at_zero),
 }
-"""What SymPy would take from Python's own library, which cannot be traced, or does not print for JAX at all."""
+"""Functions that SymPy prints from Python's own library, which JAX cannot trace, or does not print for JAX at all."""
 
 
 def _arc_cotangent(x: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.integrator_parts import Parts, arrive, evaluate
+from dalembert.native.integrator_parts import Parts, arrive, evaluate, validity
 from dalembert.native.step_control import FIXED_ABRUPT, FIXED_ROUNDING, blend
 from dalembert.native.stepper import (
     FINISHED,
@@ -149,10 +149,5 @@ def _write_reached(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Fun
     well_conditioned = w.variable(DOUBLE, number(1.0))
     with w.b.if_then(w.b.fcmp_ordered(">", time, now)):
         w.b.store(w.b.call(step, [state, now, w.b.fsub(time, now), p, work]), well_conditioned)
-    evaluate(w, parts, state, time, p, work)
-    here = load(w.b, work, parts.size)
-    if parts.agree is not None:
-        w.b.call(parts.agree, [state, time, p, work])
-        here = w.b.fmul(here, load(w.b, work, 0))
-    w.b.ret(w.b.fmul(here, w.get(well_conditioned)))
+    w.b.ret(w.b.fmul(validity(w, parts, state, time, p, work), w.get(well_conditioned)))
     return w.function

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.integrator_parts import Parts, arrive, evaluate
+from dalembert.native.integrator_parts import Parts, arrive, evaluate, validity
 from dalembert.native.step_control import (
     ABRUPT,
     INACCURATE,
@@ -218,7 +218,7 @@ def _write_reached(
     """
     w = Writer(module, "reached", (POINTER, DOUBLE, DOUBLE, *[POINTER] * 4), DOUBLE)
     start, now, time, p, settings, state, k = w.function.args
-    stage, y1, flag = (element(w.b, k, (parts.stages + j) * parts.stride) for j in range(3))
+    stage, y1 = (element(w.b, k, (parts.stages + j) * parts.stride) for j in range(2))
     accurate = w.variable(DOUBLE, number(1.0))
     with w.b.if_else(w.b.fcmp_ordered(">", time, now)) as (later, at_once):
         with later:
@@ -234,12 +234,7 @@ def _write_reached(
         with at_once:
             for j in w.each(parts.size):
                 store(w.b, load(w.b, start, j), state, j)
-    evaluate(w, parts, state, time, p, k)
-    valid = load(w.b, k, parts.size)
-    if parts.agree is not None:
-        w.b.call(parts.agree, [state, time, p, flag])
-        valid = w.b.fmul(valid, load(w.b, flag, 0))
-    w.b.ret(w.b.fmul(valid, w.get(accurate)))
+    w.b.ret(w.b.fmul(validity(w, parts, state, time, p, k), w.get(accurate)))
     return w.function
 
 
