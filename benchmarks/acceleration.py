@@ -34,7 +34,7 @@ def by_jax(links: int) -> Cost:
     start = chain_state(links)
     q, qd = map(jnp.asarray, start)
     p = tuple(jnp.asarray(NUMBERS[name]) for name in dynamics.parameters)
-    rows = dynamics.engine.watch(q, qd, 0.0, p).rows
+    rows = dynamics.engine.select_rows(q, qd, 0.0, p).rows
 
     @jax.jit
     def loop(q, qd):

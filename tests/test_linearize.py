@@ -141,7 +141,7 @@ def test_derivatives_of_an_acceleration_are_those_of_jax():
     import jax
 
     def acceleration(s):
-        rows = dynamics.engine.watch(s[:2], s[2:], 0.0, (9.0,)).rows
+        rows = dynamics.engine.select_rows(s[:2], s[2:], 0.0, (9.0,)).rows
         return dynamics.engine.acceleration(s[:2], s[2:], 0.0, (9.0,), rows, None)
 
     np.testing.assert_allclose(slopes[:2], jax.jacfwd(acceleration)(jnp.asarray(state)), atol=1e-12)

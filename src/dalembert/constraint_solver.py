@@ -26,10 +26,10 @@ MOST = 120
 """Largest number of iterations of ``root``. At a vanishing gradient each step halves the distance, and 50 of them reach
 rounding."""
 
-LONGEST = 2.0
+LONGEST_STEP = 2.0
 """Longest step relative to the size of the unknowns."""
 
-FARTHEST = 1e10
+DIVERGED = 1e10
 """Factor by which an unknown may exceed its initial size, or the first step, before the search ends: equations such as
 exp(x) = 0 hold to rounding far away without having a solution."""
 
@@ -91,16 +91,16 @@ def root(equations: Equations, start: Floats, units: Any = None, *, patience: in
         step = _step(miss, slope * reach) * reach / scale
         longest = np.abs(step).max(initial=0.0)
         if farthest is None:  # x = 1.5e11 needs a first step of that length; exp(x) = 0 and 1/x = 0 do not
-            farthest = FARTHEST * np.maximum(first * np.maximum(1.0, units), np.abs(step * scale))
+            farthest = DIVERGED * np.maximum(first * np.maximum(1.0, units), np.abs(step * scale))
         if (off < ROUNDED_RESIDUAL or longest < SETTLED) and _holds(miss, slope, x):
             break
         if np.abs(step * scale / own_scale(x)).max(initial=0.0) < SETTLED:
             break  # a stationary point that is no solution
         # steps cut to the longest length approach a distant solution without a smaller residual
-        travelling = np.linalg.norm(step) > LONGEST
+        travelling = np.linalg.norm(step) > LONGEST_STEP
         waiting = 0 if travelling or off < 0.95 * best else waiting + 1
         best = min(best, off)
-        step = step / max(1.0, float(np.linalg.norm(step)) / LONGEST)
+        step = step / max(1.0, float(np.linalg.norm(step)) / LONGEST_STEP)
         if waiting > patience or (np.abs(x) > farthest).any():
             break
         before, (x, miss, slope) = x, _next(equations, x, scale * step)

@@ -22,7 +22,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.errors import InputError, SimulationError
 from dalembert.integration.default_tolerances import USUAL_ATOL, with_tolerances
 from dalembert.integration.drift import Drift, Projection
-from dalembert.integration.general_steps import solver_of
+from dalembert.integration.general_steps import guarded
 from dalembert.integration.guarded_solver import GuardedSolver, vector_field
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.run import run, suited_to
@@ -163,7 +163,7 @@ class _FlowProgram:
             atol = USUAL_ATOL * lax.stop_gradient(state_scales(terms.M, terms.Q, q, qd, xp=jnp))
         method = replace(self.method, atol=atol)
         off = jnp.asarray(False) if self.allow_violation else _is_off(terms, q, qd)
-        selection = dynamics.engine.watch(q, qd, outputs[0], p)
+        selection = dynamics.engine.select_rows(q, qd, outputs[0], p)
         solution = diffrax.diffeqsolve(
             self.field,
             self._guarded(method),
@@ -183,12 +183,9 @@ class _FlowProgram:
 
     def _guarded(self, method: Method) -> GuardedSolver:
         """Return the solver of a method, wrapped to check the constraints at each step."""
-        fixed, lenient = method.step is not None, self.allow_violation
+        solver = guarded(self.dynamics, method)
         # a start off the constraints is projected by the first step, far beyond any tolerance
-        tolerances = None if lenient or fixed else (jnp.asarray(method.rtol), jnp.asarray(method.atol))
-        strict = not method.formulation.compromises
-        inner = _both_ways(solver_of(method))
-        return GuardedSolver(inner, tolerances, self.dynamics, method.drift, strict, self.slides, fixed, lenient)
+        return replace(solver, solver=_both_ways(solver.solver), slides=self.slides, lenient=self.allow_violation)
 
 
 OFF = (

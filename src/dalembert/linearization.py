@@ -34,7 +34,7 @@ from dalembert.table import aligned
 from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 from dalembert.verbs import prepared
 
-STEADY = 1e-8
+STEADY_RATE = 1e-8
 """Largest rate of change of a steady state, relative to the terms of the rate: states are given with eight digits."""
 
 CLOSED = 1e-9
@@ -161,7 +161,7 @@ def _by_jax(dynamics: Dynamics, x: Floats, t: float, p: Any) -> tuple[Floats, ..
     """Return ẋ, its Jacobian and that of the residuals, for systems that cannot be compiled natively."""
     refuse_forked_process()
     n = len(x) // 2
-    rows = dynamics.engine.watch(jnp.asarray(x[:n]), jnp.asarray(x[n:]), t, p).rows
+    rows = dynamics.engine.select_rows(jnp.asarray(x[:n]), jnp.asarray(x[n:]), t, p).rows
 
     def rates(x: Any) -> Any:
         return jnp.concatenate([x[n:], dynamics.engine.acceleration(x[:n], x[n:], t, p, rows, None)])
@@ -189,7 +189,7 @@ def _about_equilibrium(dynamics: Dynamics, near: Nearby) -> Linearization:
     slope, jacobian, tangent = near
     n = len(slope) // 2
     names = [*dynamics.coordinates, *(f"{name}'" for name in dynamics.coordinates)]
-    moving = np.flatnonzero(np.abs(slope) > STEADY * (1 + np.abs(jacobian).sum(axis=1)))
+    moving = np.flatnonzero(np.abs(slope) > STEADY_RATE * (1 + np.abs(jacobian).sum(axis=1)))
     if len(moving):
         fast = quoted(names[k] for k in moving[:3])
         raise StateError(
@@ -220,7 +220,7 @@ def _of_outputs(
     # the program returns the outputs first, then their rates of change
     drift, first, second = values[len(names) :], slopes[: len(names)], slopes[len(names) :]
     known, wanted = first @ tangent, second @ tangent
-    moving = np.abs(drift) > STEADY * (1 + np.abs(first) @ np.abs(slope))
+    moving = np.abs(drift) > STEADY_RATE * (1 + np.abs(first) @ np.abs(slope))
     if moving.any():
         fast = quoted(name for name, off in zip(names, moving, strict=True) if off)
         raise StateError(f"`outputs` must stay constant in a steady motion; {fast} changes in time.")

@@ -25,6 +25,10 @@ EXACT = 1e-12
 """A residual below this fraction of a constraint's own terms is rounding, and a state with such residuals needs no
 projection: a hundred times ``ROUNDING``, for residuals that are sums of many terms."""
 
+SAME_VALUE = 1e-9
+"""Two formulas of one quantity are equal if their values at random points differ by less than this fraction: rounding
+of long formulas is far smaller, and different formulas differ by far more."""
+
 # -- rank --------------------------------------------------------------------------------------------------------------
 
 RANK_TOLERANCE = 1e-10

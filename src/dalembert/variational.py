@@ -32,12 +32,8 @@ from dalembert.model.ordering import in_order, quoted
 from dalembert.model.standard_form import euler_lagrange, standard_form
 from dalembert.model.symbols import coordinates, t
 from dalembert.model.system import System, kind_of_object
-from dalembert.tolerances import NAMED_SHARE, RANK_TOLERANCE, TINY
+from dalembert.tolerances import NAMED_SHARE, RANK_TOLERANCE, SAME_VALUE, TINY
 from dalembert.verbs import simulate
-
-HESSIAN_TOLERANCE = 1e-9
-"""Largest relative difference of the mass matrix and the Hessian of the Lagrangian at random points: rounding of long
-expressions is far smaller, and different expressions differ by far more."""
 
 
 def vakonomic(system: System) -> Vakonomic:
@@ -201,7 +197,7 @@ def _has_own_hessian(system: System) -> bool:
     values = sp.lambdify(unknowns, (own, stated), modules="numpy")
     points = np.random.default_rng(20020101).uniform(0.5, 1.5, (3, len(unknowns)))
     with np.errstate(all="ignore"):
-        return all(np.allclose(*values(*point), rtol=HESSIAN_TOLERANCE, atol=0) for point in points)
+        return all(np.allclose(*values(*point), rtol=SAME_VALUE, atol=0) for point in points)
 
 
 def _extended(system: System) -> System:

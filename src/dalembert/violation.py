@@ -13,7 +13,7 @@ DRIFTED = 10.0
 """Factor by which the violation of a redundant constraint, measured along its gradient, may exceed the drift of the
 rows in use."""
 
-LARGEST = 1e150
+LARGEST_SQUARABLE = 1e150
 """Larger numbers have squares that overflow."""
 
 
@@ -95,7 +95,7 @@ def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any 
 
 def computable(array: Any) -> Any:
     """Return a mask of the entries that are finite and have finite squares."""
-    return np.abs(array) < LARGEST
+    return np.abs(array) < LARGEST_SQUARABLE
 
 
 def own_scale(x: Any) -> Any:

@@ -58,7 +58,7 @@ def test_no_error_of_sympy_spoils_a_verdict(trouble: type[Exception], monkeypatc
 
 
 def test_what_is_not_shown_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "SECONDS", 0.0)
+    monkeypatch.setattr(bounded, "DEFAULT_SECONDS", 0.0)
     mass = da.check(da.System((x, y), [[x - 1, 0], [0, 1]], (0, 0)))
     assert "singular at some states; no equation is given for them: it would take longer than" in str(mass)
     leaf = da.classify(da.System((x, y), sp.eye(2), (0, 0), da.Constraint(y * D(x) + x * D(y), name="leaf")))
@@ -136,7 +136,7 @@ def random_system(seed: int) -> da.System:
 
 @pytest.mark.parametrize("seed", range(24))
 def test_random_systems_are_judged_in_time(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "SECONDS", 0.1)
+    monkeypatch.setattr(bounded, "DEFAULT_SECONDS", 0.1)
     monkeypatch.setattr(bounded, "BUDGET", 0.3)
     system = random_system(seed)
     for verb in (da.check, da.classify):

@@ -44,10 +44,10 @@ def test_engine_agrees_with_the_formulations() -> None:
     assert expected.rank == 2
     dynamics = build(system)
     p = (0.3, 1.7)
-    watch = dynamics.engine.watch(q, qd, 0.2, p)
-    assert watch.rank == 2
-    assert watch.valid
-    got = dynamics.engine.acceleration(jnp.asarray(q), jnp.asarray(qd), 0.2, p, watch.rows, None)
+    selection = dynamics.engine.select_rows(q, qd, 0.2, p)
+    assert selection.rank == 2
+    assert selection.valid
+    got = dynamics.engine.acceleration(jnp.asarray(q), jnp.asarray(qd), 0.2, p, selection.rows, None)
     np.testing.assert_allclose(got, expected.acceleration, rtol=1e-12, atol=1e-12)
 
 
@@ -56,7 +56,7 @@ def test_baumgarte_terms() -> None:
     system = da.System((x, y), sp.diag(1, 2), (1, 2), (da.Constraint(x * y - 1), da.Constraint(xd + yd - x)))
     dynamics = build(system)
     q, qd = jnp.array([0.7, 1.1]), jnp.array([0.2, -0.4])
-    rows = dynamics.engine.watch(q, qd, 0.0, ()).rows
+    rows = dynamics.engine.select_rows(q, qd, 0.0, ()).rows
     qdd = dynamics.engine.acceleration(q, qd, 0.0, (), rows, Gains(3.0, 2.0))
     terms = dynamics.terms(q, qd, 0.0, ())
     rates = terms.A @ qdd - terms.b
@@ -69,7 +69,7 @@ def test_chain_of_any_size(links: int) -> None:
     q, qd = chain_state(links)
     dynamics = da.build(chain(links))
     p = tuple(CHAIN_NUMBERS[name] for name in dynamics.parameters)
-    rows = dynamics.engine.watch(jnp.asarray(q), jnp.asarray(qd), 0.0, p).rows
+    rows = dynamics.engine.select_rows(jnp.asarray(q), jnp.asarray(qd), 0.0, p).rows
     got = dynamics.engine.acceleration(jnp.asarray(q), jnp.asarray(qd), 0.0, p, rows, None)
     terms = dynamics.terms(q, qd, 0.0, p)
     M, Q, A, b = (np.asarray(term) for term in terms[:4])
@@ -161,7 +161,7 @@ def test_scaled_law_uses_the_symmetric_square_root() -> None:
         q = jnp.array([1.0, 1.0])
         for system in (z_form, C_form):
             engine = da.build(system).engine
-            rows = engine.watch(q, 2 * q, 0.0, ()).rows
+            rows = engine.select_rows(q, 2 * q, 0.0, ()).rows
             np.testing.assert_allclose(engine.acceleration(q, 2 * q, 0.0, (), rows, None), two.acceleration, atol=1e-13)
 
 
@@ -215,7 +215,7 @@ def test_a_nearly_parallel_row_does_not_fake_an_independent_one(eps: float) -> N
     ]
     engine = build(da.System(q, sp.eye(4), (0,) * 4, constraints)).engine
     rest = jnp.zeros(4)
-    watch = engine.watch(rest, rest, 0.0, ())
+    selection = engine.select_rows(rest, rest, 0.0, ())
     expected = np.linalg.lstsq(np.array([a_row, b_row]), [1, 2], rcond=None)[0]
-    assert watch.rank == 2
-    np.testing.assert_allclose(engine.acceleration(rest, rest, 0.0, (), watch.rows, None), expected, atol=1e-12)
+    assert selection.rank == 2
+    np.testing.assert_allclose(engine.acceleration(rest, rest, 0.0, (), selection.rows, None), expected, atol=1e-12)

@@ -68,7 +68,7 @@ def test_all_formulations_and_engines_agree(formulation: da.Factored, normal: st
     q, qd = da.consistent_state(system, (0.3, 0.3, 0.4), (1, 1, 1))
     point = da.motion(system, q, qd, formulation=formulation)
     engine = da.build(system).engine
-    rows = engine.watch(jnp.asarray(q), jnp.asarray(qd), 0.0, ()).rows
+    rows = engine.select_rows(jnp.asarray(q), jnp.asarray(qd), 0.0, ()).rows
     found = engine.acceleration(jnp.asarray(q), jnp.asarray(qd), 0.0, (), rows, None)
     np.testing.assert_allclose(found, point.acceleration, atol=1e-12)
     for v in null_space(np.asarray(point.constraint_matrix)).T:
@@ -145,7 +145,7 @@ def test_at_rest_force_is_zero_and_derivatives_are_finite(law: str) -> None:
     rest, q = jnp.zeros(2), jnp.array([0.3, 0.09])
 
     def acceleration(q: jax.Array, qd: jax.Array) -> jax.Array:
-        return dynamics.engine.acceleration(q, qd, 0.0, (), dynamics.engine.watch(q, qd, 0.0, ()).rows, None)
+        return dynamics.engine.acceleration(q, qd, 0.0, (), dynamics.engine.select_rows(q, qd, 0.0, ()).rows, None)
 
     ideal = accelerations_and_forces(bead(), *map(np.atleast_2d, (q, rest)), np.zeros(1), {}, None)["acceleration"][0]
     np.testing.assert_allclose(jax.jit(acceleration)(q, rest), ideal, atol=1e-14)

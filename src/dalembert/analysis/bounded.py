@@ -27,7 +27,7 @@ from dalembert.model import graph
 
 T = TypeVar("T")
 
-SECONDS = 2.0
+DEFAULT_SECONDS = 2.0
 """CPU seconds allowed for one computation."""
 BUDGET = 6.0
 """CPU seconds allowed for all such computations in one call of `da.check`, `da.classify` or `da.reduce`."""
@@ -49,7 +49,7 @@ _TIMED_OUT: Any = object()
 
 
 def bounded(compute: Callable[[], T], seconds: float | None = None) -> T:
-    """Return the result of ``compute``, which may take the given CPU seconds, by default ``SECONDS``.
+    """Return the result of ``compute``, which may take the given CPU seconds, by default ``DEFAULT_SECONDS``.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def bounded(compute: Callable[[], T], seconds: float | None = None) -> T:
     start, end = process_time(), _deadline.get()
     if start >= end:
         raise SymbolicLimitError("the time for symbolic work is used up")
-    deadline = min(start + (SECONDS if seconds is None else seconds), end)
+    deadline = min(start + (DEFAULT_SECONDS if seconds is None else seconds), end)
     precision, collecting = mpmath.mp.prec, gc.isenabled()
     token = _deadline.set(deadline)
     gc.disable()  # an exception raised in a callback of the garbage collector is only printed
@@ -85,20 +85,20 @@ def _run_until(deadline: float, compute: Callable[[], Any]) -> Any:
     once more and returns.
     """
     finished, target, frame = threading.Event(), threading.get_ident(), sys._getframe()
-    watch = threading.Thread(target=_watch, args=(deadline, finished, target, frame), daemon=True)
+    watchdog = threading.Thread(target=_enforce_deadline, args=(deadline, finished, target, frame), daemon=True)
     result: Any = None
     started = False
     while True:
         try:
             if not started:
                 started = True
-                watch.start()
+                watchdog.start()
                 try:
                     result = compute()
                 except Exception as error:  # SymPy raises many kinds
                     result = error
             finished.set()
-            watch.join()
+            watchdog.join()
             _raise_in(target, None)
             return result
         except _DeadlineExceeded:
@@ -121,7 +121,7 @@ def short(most: int, *expressions: Any) -> None:
         raise SymbolicLimitError(f"the expressions have more than {most} operations")
 
 
-def _watch(deadline: float, finished: threading.Event, target: int, frame: Any) -> None:
+def _enforce_deadline(deadline: float, finished: threading.Event, target: int, frame: Any) -> None:
     """Raise ``_DeadlineExceeded`` in a thread at the deadline, repeatedly while ``frame`` is on its stack."""
     pause = 0.001
     while not finished.wait(max(deadline - process_time(), pause)):

@@ -24,7 +24,7 @@ from dalembert.model.standard_form import gradient, standard_form
 from dalembert.model.symbols import StateSymbols
 from dalembert.model.system import System, kind_of_object
 
-_POINTS = 3
+_FLAG_POINTS = 3
 """Random points at which the derived flag is computed; the largest flag is the generic one."""
 _FEW_SURFACES = 4
 """Position-level constraints up to which the rank of their gradients is confirmed symbolically."""
@@ -110,7 +110,7 @@ def classify(system: System) -> Classification:
     symbols = system.symbols
     kinds = [kind_of(constraint, symbols) for constraint in system.constraints]
     model = _kinematics(system)
-    states = generic_points(model, _POINTS)
+    states = generic_points(model, _FLAG_POINTS)
     if not states:
         raise _undefined(system)
     pfaffian = _pfaffian(system, kinds, on_positions=states[0].on_positions)

@@ -25,10 +25,10 @@ from dalembert.model.numeric_function import numeric_function
 from dalembert.model.symbols import InternalSymbol, StateSymbols
 from dalembert.tolerances import EXACT
 
-_DIGITS = 30
+_SURFACE_DIGITS = 30
 """Digits of the numerical tests, twice those of double precision, so that rounding cannot decide them."""
 _ON_SURFACE = 1e-25
-"""Relative residual at which Newton's method has reached the surface: five digits above the rounding of ``_DIGITS``."""
+"""Relative residual at which Newton's method has reached the surface: five digits above rounding."""
 _NEWTON_STEPS = 60
 """Most steps of Newton's method: at a double root each step gains only one binary digit."""
 _LARGEST_DENOMINATOR = 12
@@ -230,7 +230,7 @@ def _time_free_on_surface(phi: Any, symbols: StateSymbols) -> bool:
 
 def _slope_on_surface(functions: Any, slots: list[int], unknowns: Sequence[Any], seed: int) -> Any | None:
     """Return |∂φ/∂t| / |∂φ/∂q| at a point found by Newton's method along the gradient; None if it does not converge."""
-    with mpmath.workdps(_DIGITS):
+    with mpmath.workdps(_SURFACE_DIGITS):
         x = random_point(unknowns, seed)
         try:
             for _ in range(_NEWTON_STEPS):
@@ -256,7 +256,7 @@ def _homogeneous(expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> b
     )
     euler = without_spikes(weighted)
     unknowns = sorted(graph.free_symbols(expression), key=str)
-    with mpmath.workdps(_DIGITS):
+    with mpmath.workdps(_SURFACE_DIGITS):
         try:
             above, below = numeric_function(unknowns, [euler, expression], "mpmath")(*random_point(unknowns, 0))
             # the degree of homogeneity is guessed at one point and then tested identically

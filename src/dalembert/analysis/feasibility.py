@@ -31,9 +31,9 @@ from dalembert.levels import LEVELS
 from dalembert.linear_algebra import contradictions
 from dalembert.violation import own_scale, violated
 
-STARTS = 12
+DISPLACED_STARTS = 12
 """Starts of the search for positions or velocities."""
-FEW = 4
+JOINT_STARTS = 4
 """Starts of the longer search for all unknowns together."""
 
 
@@ -65,7 +65,7 @@ def conflicts(
     if "velocity" not in levels:
         return found
     placed = (project_onto(model, start, position, "q") for start in starts)
-    places = [state.point for state in islice(filter(None, placed), FEW)] or [point]
+    places = [state.point for state in islice(filter(None, placed), JOINT_STARTS)] or [point]
 
     def velocities(rows: list[int]) -> bool:
         chosen = Rows(_intersection(position, rows), rows)
@@ -99,7 +99,7 @@ def exception_to(model: Model, point: Point, level: Level, rows: Sequence[int], 
         "velocity": Rows(position, velocity),
         "acceleration": Rows(position, velocity, rows),
     }[level]
-    starts = (point, *islice(_displaced_starts(point, random=fixed.p is None), FEW))
+    starts = (point, *islice(_displaced_starts(point, random=fixed.p is None), JOINT_STARTS))
     found = (relax_parameters(model, start, chosen, fixed) for start in starts)
     return next(filter(None, found), None)
 
@@ -160,7 +160,7 @@ def _intersection(rows: Sequence[int], others: Sequence[int]) -> list[int]:
 def _displaced_starts(point: Point, *, random: bool) -> Iterator[Point]:
     """Yield the point with its coordinates and velocities displaced, alternately a lot and a little."""
     rng = np.random.default_rng(23)
-    for k in range(STARTS):
+    for k in range(DISPLACED_STARTS):
         # near starts find solutions on the same branch, far ones on others
         reach = 0.1 if k % 2 else 1.0
         q, qd = (x + reach * own_scale(x) * rng.normal(size=len(x)) for x in (point.q, point.qd))

@@ -33,7 +33,7 @@ from dalembert.model.standard_form import StandardForm, standard_form, time_deri
 from dalembert.model.system import System, kind_of_object
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
 
-LARGEST, LONGEST = 12, 150
+MOST_EQUATIONS, MOST_EQUATION_OPERATIONS = 12, 150
 """Number of dependent equations, and of operations in them, above which null vectors are not computed symbolically."""
 
 
@@ -171,7 +171,7 @@ def _conditions(equations: Equations, model: Model, fixed: Fixed) -> Conditions:
 
 
 def _too_large(matrix: Any) -> bool:
-    return matrix.rows > LARGEST or sum(graph.operations(e) for e in matrix) > LONGEST
+    return matrix.rows > MOST_EQUATIONS or sum(graph.operations(e) for e in matrix) > MOST_EQUATION_OPERATIONS
 
 
 def _substitutions(form: StandardForm, given: dict[Any, Any]) -> Iterator[tuple[dict[Any, Any], bool]]:

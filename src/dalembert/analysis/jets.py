@@ -27,7 +27,7 @@ from dalembert.model.symbols import InternalSymbol
 
 DIGITS = 50
 """Digits carried, three times those of double precision, so that cancellation cannot hide the rank of a system."""
-TINY = Decimal(10) ** -22
+ZERO_COEFFICIENT = Decimal(10) ** -22
 """Values below this are zero, relative to values of order one: repeated elimination loses up to half of the digits."""
 
 _BITS = 6
@@ -58,7 +58,7 @@ class Jets:
         self.order = order
         self.zero: Jet = {}
         self.one = self.constant(Decimal(1))
-        self.tiny = TINY
+        self.tiny = ZERO_COEFFICIENT
 
     def constant(self, value: Decimal) -> Jet:
         return {0: value} if value else {}

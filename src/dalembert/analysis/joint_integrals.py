@@ -29,7 +29,7 @@ _GENERATOR_LIMIT = 24
 """Generators of the field above which the flag is not computed symbolically."""
 _TERM_LIMIT = 400
 """Monomials of a coefficient above which the flag is not computed symbolically."""
-_MOST_VARIABLES = 6
+_MOST_QUADRATIC = 6
 """Variables up to which quadratic polynomials are tried as integrals; their number grows with the square."""
 
 
@@ -183,7 +183,7 @@ def _on_level(f: Any, flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[A
 
 def _polynomial_integrals(flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[Any]:
     """Find integrals Σ cⱼ mⱼ with rational cⱼ and monomials mⱼ, from the derivatives X mⱼ at random points."""
-    degree = 2 if len(variables) <= _MOST_VARIABLES else 1
+    degree = 2 if len(variables) <= _MOST_QUADRATIC else 1
     monomials = [
         sp.Mul(*factors) for d in range(1, degree + 1) for factors in combinations_with_replacement(variables, d)
     ]

@@ -17,7 +17,7 @@ from dalembert.integration.run import corrected_start, followed, outputs_along, 
 from dalembert.integration.start_states import require_start
 from dalembert.integration.trajectory import Trajectory
 
-NODES = 8
+GAUSS_NODES = 8
 """Gauss–Legendre nodes on each step, exact to degree 15. The power of a force may vary much faster than the state, from
 which the step size is chosen."""
 
@@ -62,7 +62,7 @@ def nodes_along(leg: Leg, method: Method, times: Floats) -> Nodes:
     """Return the Gauss–Legendre nodes on every interval of a leg between neighbouring steps and output times."""
     inside = [t[(t > leg.start) & (t < leg.end)] for t in (times, leg.path.t)]
     grid = np.unique(np.concatenate([[leg.start, leg.end], *inside]))
-    place, weight = np.polynomial.legendre.leggauss(NODES)
+    place, weight = np.polynomial.legendre.leggauss(GAUSS_NODES)
     widths = np.diff(grid)[:, None]
     t = (grid[:-1, None] + widths * (1 + place) / 2).ravel()
     found = outputs_along(suited_to(leg.dynamics, method.formulation), method, leg.path, t, leg.p)

@@ -17,12 +17,12 @@ from dalembert.model.numeric_function import numeric_function
 from dalembert.model.standard_form import StandardForm
 from dalembert.tolerances import EXACT
 
-LONGEST, LARGEST = 600, 6
+MOST_OPERATIONS, MOST_ROWS = 600, 6
 """Operations in a mass matrix, and rows, above which its determinant is not computed symbolically."""
 
-STARTS = 12
+RANDOM_STARTS = 12
 """Random starts of the search for a zero."""
-FARTHEST = 1e3
+SEARCH_RADIUS = 1e3
 """Largest coordinate of a zero: a determinant that only tends to zero at infinity has none."""
 RELATIVE_ZERO = 1e-8
 """A minimum of |f| below this fraction of its value at the start is a zero: far above rounding, because minimization
@@ -56,9 +56,9 @@ def singular_places(form: StandardForm) -> SingularPlaces:
     if not state or not any(_signs(_determinant(form, state), len(state))):
         return SingularPlaces()
     try:
-        short(LONGEST, sp.Matrix(form.mass_matrix))
-        if len(form.mass_matrix) > LARGEST:
-            raise SymbolicLimitError(f"the mass matrix has more than {LARGEST} rows")
+        short(MOST_OPERATIONS, sp.Matrix(form.mass_matrix))
+        if len(form.mass_matrix) > MOST_ROWS:
+            raise SymbolicLimitError(f"the mass matrix has more than {MOST_ROWS} rows")
         return SingularPlaces(tuple(bounded(lambda: list(_loci(form)))))
     except SymbolicLimitError as error:
         return SingularPlaces(not_shown=str(error))
@@ -139,7 +139,7 @@ def _signs(choose: Callable[[Any], Callable[[Any], float]], size: int) -> set[fl
     signs: set[float] = set()
     tolerance = MINIMIZER_TOLERANCE
     with np.errstate(all="ignore"):
-        for _ in range(STARTS):
+        for _ in range(RANDOM_STARTS):
             # new parameters for each start: whether a zero exists may depend on them
             function, start = choose(rng), rng.normal(size=size)
 
@@ -150,7 +150,7 @@ def _signs(choose: Callable[[Any], Callable[[Any], float]], size: int) -> set[fl
             if first < EXACT:  # a matrix that is singular everywhere has no isolated zeros
                 continue
             found = least_squares(miss, start, xtol=tolerance, ftol=tolerance, gtol=tolerance)
-            if abs(float(found.fun[0])) <= RELATIVE_ZERO * first and np.abs(found.x).max() < FARTHEST:
+            if abs(float(found.fun[0])) <= RELATIVE_ZERO * first and np.abs(found.x).max() < SEARCH_RADIUS:
                 near = found.x + NEIGHBOURHOOD * (1 + np.abs(found.x)) * rng.normal(size=(40, size))
                 # both signs around a zero show that det M changes its sign there
                 signs |= {float(np.sign(miss(x)[0])) for x in near}

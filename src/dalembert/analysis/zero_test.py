@@ -17,13 +17,13 @@ from dalembert.analysis.rational import Generators, exact, expanded
 from dalembert.model import graph
 from dalembert.model.numeric_function import numeric_function
 
-_POINTS = 4
+_TEST_POINTS = 4
 """Random points at which an expression must vanish."""
 _POSITIVE = 2
 """First points, at which all values are positive, since most functions are defined there."""
 _TRIES = 12
 """Random points tried; some may lie off the domain of the expression."""
-_DIGITS = (30, 60, 120)
+_PRECISIONS = (30, 60, 120)
 """Digits of successive evaluations: with 120, values that cancel to their 50th digit are distinguished from zero."""
 OFF_DOMAIN = (ArithmeticError, ValueError, TypeError, NotImplementedError, NoConvergence)
 """Exceptions that mpmath raises where a function is undefined."""
@@ -61,7 +61,7 @@ class ZeroTest:
 
 
 def seems_zero(expression: Any) -> bool:
-    """Return True if the expression vanishes at every random point tried, to the precision of ``_DIGITS``."""
+    """Return True if the expression vanishes at every random point tried, to the precision of ``_PRECISIONS``."""
     # a product vanishes if a factor does, and factors are cheaper to test
     if isinstance(expression, sp.Mul):
         return any(seems_zero(factor) for factor in expression.args if graph.free_symbols(factor))
@@ -75,7 +75,7 @@ def seems_zero(expression: Any) -> bool:
             return False
         # points off the domain do not count
         tested += vanishes is True
-        if tested == _POINTS:
+        if tested == _TEST_POINTS:
             break
     return tested > 0
 
@@ -86,9 +86,9 @@ def _vanishes(function: Any, unknowns: Sequence[sp.Symbol], seed: int) -> bool |
     A nonzero value stays the same when more digits are carried. A rounding error decreases with the precision, so that
     two evaluations do not agree.
     """
-    with mpmath.workdps(_DIGITS[-1]):
-        before = _value(function, unknowns, seed, _DIGITS[0])
-        for digits in _DIGITS[1:]:
+    with mpmath.workdps(_PRECISIONS[-1]):
+        before = _value(function, unknowns, seed, _PRECISIONS[0])
+        for digits in _PRECISIONS[1:]:
             now = _value(function, unknowns, seed, digits)
             if before is None or now is None:
                 return None

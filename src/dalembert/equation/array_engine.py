@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.arrays import lower_solve, upper_solve
-from dalembert.equation.dynamics import Engine, Terms, Watch, agrees, stabilised
+from dalembert.equation.dynamics import Engine, RowSelection, Terms, agrees, stabilised
 from dalembert.equation.reaction import NonidealForces, Reaction
 from dalembert.equation.scaling import is_positive
 from dalembert.lazy_jax import jax, jnp, jsl, lax
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jax import Array
 
 
-class Selection(NamedTuple):
+class ActiveRows(NamedTuple):
     """The independent rows, sorted by level and then by number, before the ones not in use.
 
     order (k,)     row numbers, k = min(m, n)
@@ -59,7 +59,7 @@ class Reduced(NamedTuple):
     Bt: Array
     Q: Array
     R: Array
-    rows: Selection
+    rows: ActiveRows
 
     def meet(self, f: Array, target: Array) -> Array:
         """The scaled force nearest to f that gives the rows in use their target."""
@@ -108,35 +108,35 @@ class ArrayProgram:
     def metric_of(self, M: Array) -> Metric:
         return Metric(jnp.sqrt(jnp.diagonal(M)) if self.diagonal_mass else jnp.linalg.cholesky(M))
 
-    def reduce(self, metric: Metric, A: Array, rows: Selection, up_to: int = 2) -> Reduced:
+    def reduce(self, metric: Metric, A: Array, rows: ActiveRows, up_to: int = 2) -> Reduced:
         active = rows.active * (jnp.asarray(self.ranks)[rows.order] <= up_to)
         Bt = metric.forward(A[rows.order].T)
         active = active * jnp.any(Bt != 0, axis=0)  # a row that was independent may vanish on the way
         # columns not in use are anything but zero: a singular R has no derivatives
         fill = np.random.default_rng(0).normal(size=Bt.shape)
         Q, R = jnp.linalg.qr(jnp.where(active > 0, Bt, fill))
-        return Reduced(metric, Bt * active, Q, R, Selection(rows.order, active))
+        return Reduced(metric, Bt * active, Q, R, ActiveRows(rows.order, active))
 
-    def search(self, B: Array) -> Selection:
+    def search(self, B: Array) -> ActiveRows:
         """The independent rows, those of low levels first, so that a correction at one level uses a leading block."""
         keep = orthonormal_basis(B, priority=jnp.asarray(self.ranks)).keep
         order = jnp.argsort(jnp.where(keep, self.ranks, 3), stable=True)[: min(B.shape)]
-        return Selection(order, jnp.where(keep[order], 1.0, 0.0))
+        return ActiveRows(order, jnp.where(keep[order], 1.0, 0.0))
 
-    def select(self, B: Array) -> Selection:
+    def independent(self, B: Array) -> ActiveRows:
         m, n = B.shape
         if m > n or m == 0:
             return self.search(B)
-        everything = Selection(jnp.argsort(self.ranks, stable=True), jnp.ones(m))
+        everything = ActiveRows(jnp.argsort(self.ranks, stable=True), jnp.ones(m))
         diagonal = jnp.abs(jnp.diagonal(jnp.linalg.qr(B[everything.order].T, mode="r")))
         clear = jnp.all(diagonal > CLEARLY_INDEPENDENT * jnp.linalg.norm(B[everything.order], axis=1))
         return lax.cond(clear, lambda: everything, lambda: self.search(B))
 
-    def watch(self, q: Array, qd: Array, t: Any, p: Any) -> Watch:
+    def select_rows(self, q: Array, qd: Array, t: Any, p: Any) -> RowSelection:
         at = self.terms(q, qd, t, p)
         metric = self.metric_of(at.M)
         B, f = metric.forward(at.A.T).T, metric.forward(at.Q)
-        rows = self.select(B)
+        rows = self.independent(B)
         reduced = self.reduce(metric, at.A, rows)
         w = reduced.meet(f, at.b)
         used = jnp.zeros(len(at.b)).at[rows.order].set(rows.active) > 0
@@ -147,7 +147,7 @@ class ArrayProgram:
         if self.law is not None and self.law_multipliers:
             normals = self.law(q, qd, t, p, reduced.reaction(w - f, len(at.b))).normals
             valid &= self.determined(reduced, B, used) & (True if normals is None else normals.solutions == 1)
-        return Watch(rows, jnp.sum(used), valid)
+        return RowSelection(rows, jnp.sum(used), valid)
 
     def determined(self, reduced: Reduced, B: Array, used: Array) -> Array:
         """Whether the multipliers that the laws use are unique: of rows in use that no other row depends on."""
@@ -157,7 +157,7 @@ class ArrayProgram:
         wanted = np.array(self.law_multipliers)
         return jnp.all(used[wanted] & ~jnp.any(involved[:, wanted] & ~used[:, None], axis=0))
 
-    def acceleration(self, q: Array, qd: Array, t: Any, p: Any, rows: Selection, gains: Gains | None) -> Array:
+    def acceleration(self, q: Array, qd: Array, t: Any, p: Any, rows: ActiveRows, gains: Gains | None) -> Array:
         at = self.terms(q, qd, t, p)
         Q = at.Q
         if self.law is not None and not self.law_needs_ideal:
@@ -175,7 +175,7 @@ class ArrayProgram:
     def correction(self, residual: str, up_to: int) -> Callable[..., Array]:
         """The shortest change that meets the residuals of the constraints up to some level."""
 
-        def step(q: Array, qd: Array, t: Any, p: Any, rows: Selection) -> Array:
+        def step(q: Array, qd: Array, t: Any, p: Any, rows: ActiveRows) -> Array:
             at = self.terms(q, qd, t, p)
             metric = self.metric_of(at.M)
             reduced = self.reduce(metric, at.A, rows, up_to)
@@ -216,4 +216,4 @@ def array_engine(
         diagonal_mass=diagonal_mass,
     )
     steps = program.correction("position", 0), program.correction("velocity", 1)
-    return Engine(program.watch, program.acceleration, *steps)
+    return Engine(program.select_rows, program.acceleration, *steps)

@@ -21,7 +21,7 @@ from dalembert.errors import InputError
 from dalembert.extras import require
 from dalembert.lazy_jax import jnp, refuse_forked_process
 
-FEW = 256
+LARGEST_NUMPY_BATCH = 256
 """Largest batch that NumPy solves: one by one, it takes less time than a compilation by JAX."""
 
 
@@ -82,7 +82,7 @@ def constrained_motion(
         )
     require_fit(formulation, arrays[2].shape[-1], arrays[2].shape[-2])
     batch = arrays[0].shape[:-2]
-    if namespace_of(*arrays) is np and 0 < prod(batch) <= FEW:
+    if namespace_of(*arrays) is np and 0 < prod(batch) <= LARGEST_NUMPY_BATCH:
         answer = _solve_each(formulation, C is not None, *arrays)
     else:
         require("jax")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dalembert.native.protocol import NativeDynamics
 
 
-class Watch(NamedTuple):
+class RowSelection(NamedTuple):
     """The selection of constraint rows before a step, at a state that satisfies the constraints.
 
     rows     which constraint rows are independent there; used for the whole step, since rows that depend on one
@@ -47,14 +47,14 @@ class Watch(NamedTuple):
 class Engine(NamedTuple):
     """The functions that a solver calls at every stage.
 
-    watch(q, qd, t, p) -> Watch
+    select_rows(q, qd, t, p) -> RowSelection
     acceleration(q, qd, t, p, rows, gains) -> (n,)    with those rows, wherever a solver's stage may be
     position_step(q, qd, t, p, rows) -> (n,)          shortest change of q, in the mass metric, that meets φ = 0 to
                                                       first order
     velocity_step(q, qd, t, p, rows) -> (n,)          the same for qd and the velocity residuals
     """
 
-    watch: Callable[..., Watch]
+    select_rows: Callable[..., RowSelection]
     acceleration: Callable[..., Array]
     position_step: Callable[..., Array]
     velocity_step: Callable[..., Array]
@@ -154,7 +154,7 @@ class Dynamics:
         b = stabilised(terms, self.levels, gains)
         if gains is not None and formulation.uses_engine:
             # off the constraints the terms of redundant rows may differ: those of the rows in use are integrated
-            rows = self.engine.watch(q, qd, t, p).rows
+            rows = self.engine.select_rows(q, qd, t, p).rows
             b = terms.A @ self.engine.acceleration(q, qd, t, p, rows, gains)
         answer = answer_of(formulation, terms.M, terms.Q, terms.A, b, self.law_at(q, qd, t, p))
         return replace(answer, laws=self.laws)

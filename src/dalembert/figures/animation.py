@@ -35,14 +35,14 @@ Show = Callable[[float], None]
 
 MOST_FRAMES = 300
 """Largest number of frames, to limit the size of the file."""
-LONG_SIDE, SHORTEST = 4.6, 0.25
+LONG_SIDE, LEAST_ASPECT = 4.6, 0.25
 """Longest side of the picture in inches, and the smallest ratio of its sides."""
 PAIRS = ("xy", "xz", "yz")
 """Pairs of coordinate names that are drawn as horizontal and vertical."""
 
 
-STAGE = '<img id="picture" alt="{title}" width="{width}" height="{height}">'
-DRAW = """
+IMAGE_ELEMENT = '<img id="picture" alt="{title}" width="{width}" height="{height}">'
+IMAGE_SCRIPT = """
 const frames = {frames};
 const picture = document.getElementById("picture");
 function draw(frame) {{ picture.src = "data:image/png;base64," + frames[frame]; return ""; }}
@@ -150,7 +150,7 @@ def _stage(all_positions: Floats, points: Points, mark: str) -> Any:
     """Return an empty axis whose limits contain the whole motion, with equal scales and a title."""
     lowest, highest = all_positions.min(axis=0), all_positions.max(axis=0)
     longest = float((highest - lowest).max()) or 1.0
-    half = np.maximum(highest - lowest, SHORTEST * longest) / 2 + 0.08 * longest
+    half = np.maximum(highest - lowest, LEAST_ASPECT * longest) / 2 + 0.08 * longest
     width, height = LONG_SIDE * half / half.max() + (0.7, 0.8)
     axis: Any = canvas_figure(width, height).subplots()
     left, right = (lowest + highest) / 2 - half, (lowest + highest) / 2 + half
@@ -243,8 +243,8 @@ def _write_gif(frames: list[Image], path: Path, delay: int) -> None:
 def _write_page(frames: list[Image], path: Path, delay: int) -> None:
     """Write a page with all frames inside."""
     width, height = frames[0].size
-    stage = STAGE.format(title=html.escape(path.stem), width=width, height=height)
-    script = DRAW.format(frames=json.dumps([_png(frame) for frame in frames]))
+    stage = IMAGE_ELEMENT.format(title=html.escape(path.stem), width=width, height=height)
+    script = IMAGE_SCRIPT.format(frames=json.dumps([_png(frame) for frame in frames]))
     path.write_text(player_page(path.stem, stage, script, frames=len(frames), delay=delay), encoding="utf-8")
 
 

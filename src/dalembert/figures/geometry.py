@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 INK, BLUE, GREEN, GREY = "#000000", "#0072B2", "#009E73", "#777777"
 PALE_BLUE, PALE_ORANGE = "#99C7E0", "#EEBF99"
-LONG_SIDE = 5.4  # inches
+FIGURE_SIDE = 5.4  # inches
 CLEARANCE = 7.0  # pixels between a label and its arrow
 OVERLAP_PENALTY = 1000.0  # pixels; more than a label can cover
 EQUATION_TOLERANCE = 1e-6
@@ -87,7 +87,7 @@ def plot_geometry(point: ConstrainedMotion, unit: str | None = None) -> Figure:
     """
     arrows = _arrows(scaled_vectors(point))
     lowest, highest = _limits(arrows)
-    width, height = LONG_SIDE * (highest - lowest) / (highest - lowest).max()
+    width, height = FIGURE_SIDE * (highest - lowest) / (highest - lowest).max()
     figure = canvas_figure(width + 0.8, height + 0.8)
     axis: Any = figure.subplots()
     axis.set(xlim=(lowest[0], highest[0]), ylim=(lowest[1], highest[1]), aspect="equal")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Dark enough for print, distinct for colour-blind readers (Okabe and Ito).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 # The numbers of styles and colours are coprime, so that 28 pairs differ before one repeats.
-STYLES = ("-", "--", "-.", ":")
+LINE_STYLES = ("-", "--", "-.", ":")
 
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 

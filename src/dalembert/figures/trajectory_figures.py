@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
-from dalembert.figures.style import COLOURS, STYLES, blank_figure, plain_axis, pretty, with_unit
+from dalembert.figures.style import COLOURS, LINE_STYLES, blank_figure, plain_axis, pretty, with_unit
 from dalembert.names import name_of, quoted
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Units = Mapping[Any, str]
 UnitOf = Callable[[str], str | None]
 
-MOST_LINES = len(COLOURS) * len(STYLES)
+MOST_LINES = len(COLOURS) * len(LINE_STYLES)
 LEGEND_ROWS = 10
 SHOWN_ZERO = 1e-18
 """Value at which an exact zero is drawn on a logarithmic axis: well below rounding."""
@@ -203,7 +203,7 @@ def _violation_panel(run: Trajectory, unit: UnitOf) -> Panel:
 def _draw(axis: Any, t: Floats, panel: Panel) -> None:
     width = 1.4 if len(panel.columns) <= 8 else 1.0
     for k in panel.columns[:MOST_LINES]:
-        style = {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k % len(STYLES)]}
+        style = {"color": COLOURS[k % len(COLOURS)], "linestyle": LINE_STYLES[k % len(LINE_STYLES)]}
         axis.plot(t, panel.values[:, k], linewidth=width, label=panel.names[k], **style)
     if rest := panel.columns[MOST_LINES:]:
         axis.plot(t, panel.values[:, rest], color="0.8", linewidth=0.7, zorder=0)

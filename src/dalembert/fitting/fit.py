@@ -23,7 +23,7 @@ IDENTIFIABILITY = 1e-6
 """Ratio of the smallest to the largest singular value of the scaled Jacobian below which the unknowns are not
 identifiable: the Jacobian, computed by differences of runs, is accurate to about 1e-7."""
 
-RTOL, ATOL = 1e-11, 1e-13
+FIT_RTOL, FIT_ATOL = 1e-11, 1e-13
 """Default tolerances of the simulations, near rounding, since differences of runs are used as derivatives."""
 
 SEARCH_TOLERANCE = 1e-12
@@ -46,8 +46,8 @@ def fit(
     known: Mapping[Any, float] | None = None,
     bounds: Mapping[Any, tuple[float, float]] | None = None,
     noise: Mapping[Any, float] | None = None,
-    rtol: float = RTOL,
-    atol: float = ATOL,
+    rtol: float = FIT_RTOL,
+    atol: float = FIT_ATOL,
     max_steps: int = 100_000,
 ) -> Fit:
     """Estimate parameters of a system from one or several measured motions, by least squares.

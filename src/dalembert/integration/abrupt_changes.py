@@ -16,7 +16,7 @@ from dalembert.integration.start_states import nearest_state, terms_at, violated
 from dalembert.levels import STATE_LEVELS
 from dalembert.tolerances import RANK_TOLERANCE
 
-FARTHEST = 1e-10
+SEARCHED_AHEAD = 1e-10
 """Longest time ahead of a stalled integration that is searched for a jump, relative to the time left. Smooth terms do
 not change visibly over such a time, and sixteen digits of time still resolve it."""
 
@@ -111,7 +111,7 @@ def kink_ahead(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> s
         return ""
     # along the straight path q + s q̇: accelerations do not matter over so short a time
     found: list[Terms] = []
-    for ahead in FARTHEST * (end - t) * np.array([0.0, 0.25, 1.0]):
+    for ahead in SEARCHED_AHEAD * (end - t) * np.array([0.0, 0.25, 1.0]):
         found.append(terms_at(dynamics, q + ahead * qd, qd, np.asarray(t + ahead), p))
     here, near, far = ((violated_rows(terms, q, qd), terms) for terms in found)
     sudden = np.zeros(len(dynamics.constraints), bool)
@@ -172,7 +172,7 @@ def find_abrupt_change(dynamics: Dynamics, y: Floats, t: float, end: float, p: A
     """Return a time just after t, where integration has stalled, at which a constraint has jumped; None if none has."""
     q, qd = np.split(y, 2)
     ahead = 16 * np.spacing(max(abs(t), abs(end - t)))
-    while np.isfinite(y).all() and ahead <= FARTHEST * (end - t):
+    while np.isfinite(y).all() and ahead <= SEARCHED_AHEAD * (end - t):
         for level in STATE_LEVELS:
             near, far = (_jumped(dynamics, q, qd, t, t + part * ahead, p, level) for part in (0.25, 1.0))
             # a smooth residual changes four times as much in four times the time

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dalembert.equation.dynamics import Dynamics, Watch
+from dalembert.equation.dynamics import Dynamics, RowSelection
 from dalembert.integration.compiled import kept_by_dynamics
 from dalembert.integration.diffrax_tableau import solver_by
 from dalembert.integration.guarded_solver import GuardedSolver, Record, vector_field
@@ -34,7 +34,7 @@ from dalembert.tolerances import ROUNDING
 BATCH_STEPS = 512
 """Steps in one batch; a longer run continues with the next batch and updates the progress bar in between."""
 
-LEAST_STEP = ROUNDING
+LEAST_GENERAL_STEP = ROUNDING
 """Shortest step, relative to the span: below it, rounding of the time itself dominates the step."""
 
 
@@ -105,14 +105,13 @@ def guarded(dynamics: Dynamics, method: Method) -> GuardedSolver:
     """Return the solver of a method, wrapped to check the constraints at each step."""
     tolerances = None if method.step is not None else (jnp.asarray(method.rtol), jnp.asarray(method.atol))
     strict = not method.formulation.compromises
-    fixed = method.step is not None
-    return GuardedSolver(solver_of(method), tolerances, dynamics, method.drift, strict, None, fixed)
+    return GuardedSolver(solver_of(method), tolerances, dynamics, method.drift, strict)
 
 
 @kept_by_dynamics()
 def _solve(dynamics: Dynamics, shape: Method, numbers: Tolerances, y0: Array, t0: Any, t1: Any, p: Any) -> _Solved:
     method = restore_tolerances(shape, numbers)
-    selection: Watch = dynamics.engine.watch(*split_state(y0), t0, p)
+    selection: RowSelection = dynamics.engine.select_rows(*split_state(y0), t0, p)
     # the undecorated function: the compiled `diffeqsolve` would keep the system alive until the process ends
     solution = diffrax.diffeqsolve.__wrapped__(  # pyright: ignore
         vector_field(dynamics, method.formulation, method.drift),
@@ -146,5 +145,5 @@ def _controller(method: Method, span: Any) -> diffrax.AbstractStepSizeController
         return diffrax.ConstantStepSize()
     # `force_dtmin=False` ends the integration at the shortest step, so that the cause can be reported
     return diffrax.PIDController(
-        rtol=method.rtol, atol=method.atol, dtmin=LEAST_STEP * span, dtmax=method.max_step, force_dtmin=False
+        rtol=method.rtol, atol=method.atol, dtmin=LEAST_GENERAL_STEP * span, dtmax=method.max_step, force_dtmin=False
     )

@@ -20,16 +20,16 @@ from dalembert.integration.drift import Drift
 from dalembert.integration.method import split_state
 from dalembert.native.step_control import ABRUPT, FIXED_ABRUPT, FIXED_ROUNDING
 
-TOO_LARGE = 1e30
-"""Error reported for a step that must be repeated with a shorter length."""
+REJECTED = 1e6
+"""Error of a rejected step, in tolerances: large enough that the controller shortens the step as much as it can."""
 
-SHORTEST = 1e-12
+SHORTEST_REPEATED = 1e-12
 """Length of a step, relative to time, below which it is not repeated: time has only a few digits left to resolve it."""
 
 
 class Record(NamedTuple):
-    """The current, lowest and highest rank of the constraint rows, the time of its last change, and whether projection
-    moved a state farther than its step did."""
+    """The current, lowest and highest rank of the constraint rows, the time of its last change, and whether the drift
+    cure ended the integration by moving the state farther than a fixed step did."""
 
     rank: Array
     lowest: Array
@@ -43,14 +43,14 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
 
     The state is q and qd in one array of length 2n; the arguments of the vector field are (p, row selection).
 
-    tolerances    rtol and atol of adaptive steps, or None; a step whose drift cure moves the state by far more than
-                  these is rejected
+    tolerances    rtol and atol of adaptive steps, None for fixed steps
     strict        whether contradictory constraints end the integration; off for formulations that compromise
     slides        a function of both ends of a step, (t0, y0, t1, y1, p), that returns whether every contact under dry
-                  friction kept its direction of sliding, or None. Other steps are repeated with a shorter length; if
-                  that is impossible, the integration ends
-    fixed         whether steps have a fixed length; the integration then ends at a step that the drift cure moves
-                  farther than the step itself, unless the solver is ``lenient``
+                  friction kept its direction of sliding, or None
+    lenient       whether the drift cure may move the state by any distance
+
+    An adaptive step is rejected if the drift cure moves the state by far more than the tolerance, or if a contact did
+    not keep its direction of sliding. Fixed steps cannot be repeated: such a step ends the integration.
     """
 
     solver: diffrax.AbstractSolver[Any]
@@ -59,7 +59,6 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     drift: Drift = eqx.field(static=True)
     strict: bool = eqx.field(static=True)
     slides: Callable[..., Array] | None = eqx.field(static=True, default=None)
-    fixed: bool = eqx.field(static=True, default=False)
     lenient: bool = eqx.field(static=True, default=False)
 
     @property
@@ -104,38 +103,29 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     def step(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any, solver_state: Any, made_jump: Any) -> Any:
         p, _ = args
         inner, record = solver_state
-        selection = self.dynamics.engine.watch(*split_state(y0), t0, p)
+        selection = self.dynamics.engine.select_rows(*split_state(y0), t0, p)
         y1, error, dense, inner, result = self.solver.step(terms, t0, t1, y0, (p, selection), inner, made_jump)
         reached: Array = y1
         y1 = jnp.concatenate(self.drift.correct(self.dynamics, *split_state(reached), t1, p, selection.rows))
-        if self.tolerances is not None and error is not None:
-            error = jnp.where(self._far(reached, y1), REJECTED * self._allowed(reached, y1), error)
-        moved_far = jnp.asarray(False)
-        # fixed steps have no error estimate that would reject a step across a jump of a constraint
-        if self.fixed and not self.lenient:
-            moved_far = self._moves_far(y0, reached, y1)
-            result = diffrax.RESULTS.where(moved_far, diffrax.RESULTS.internal_error, result)
+        moved_far = jnp.asarray(False) if self.lenient else self._moved_far(y0, reached, y1)
+        turned = self._turned(terms, t0, t1, y0, y1, (p, selection))
+        if self.tolerances is None:
+            ends = moved_far | turned
+        else:
+            error: Any = jnp.where(moved_far | turned, REJECTED * self._allowed(reached, y1), error)
+            # at the instant of a reversal no step is short enough
+            ends = turned & (t1 - t0 <= SHORTEST_REPEATED * jnp.maximum(jnp.abs(t1), 1.0))
         if self.strict:
-            # any result other than success ends the integration; the cause is determined afterwards from the state
-            stop = diffrax.RESULTS.internal_error
-            result = diffrax.RESULTS.where(selection.valid, result, stop)
-        if self.slides is not None:
-            one_way = self.slides(t0, y0, t1, y1, p)
-            if self.fixed:
-                # friction that reverses between the stages may leave a velocity of the same sign at the end
-                straight = y0 + (t1 - t0) * terms.vf(t0, y0, (p, selection))
-                one_way &= self.slides(t0, y0, t1, straight, p)
-            short = self.fixed | (t1 - t0 <= SHORTEST * jnp.maximum(jnp.abs(t1), 1.0))
-            if not self.fixed and error is not None:
-                error = jnp.where(one_way, error, TOO_LARGE)
-            result = diffrax.RESULTS.where(one_way | ~short, result, diffrax.RESULTS.internal_error)
+            ends |= ~selection.valid
+        # any result other than success ends the integration; the cause is determined afterwards from the state
+        result = diffrax.RESULTS.where(ends, diffrax.RESULTS.internal_error, result)
         rank = selection.rank
         record = Record(
             rank,
             jnp.minimum(record.lowest, rank),
             jnp.maximum(record.highest, rank),
             jnp.where(rank != record.rank, t0, record.changed_at),
-            moved_far,
+            moved_far & ends,
         )
         return y1, error, dense, (inner, record), result
 
@@ -143,19 +133,28 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         rtol, atol = self.tolerances
         return atol + rtol * jnp.maximum(jnp.abs(reached), jnp.abs(y1))
 
-    def _far(self, reached: Array, y1: Array) -> Array:
-        """Return whether the drift cure moved the state by far more than the tolerance, or to a state not finite."""
-        return ~jnp.all(jnp.abs(y1 - reached) <= ABRUPT * self._allowed(reached, y1))
+    def _moved_far(self, y0: Array, reached: Array, y1: Array) -> Array:
+        """Return whether the drift cure moved the state farther than truncation errors would, as at a jump.
 
-    def _moves_far(self, y0: Array, reached: Array, y1: Array) -> Array:
-        """Return whether the drift cure moved the state farther than a fixed step did, which truncation never does."""
+        That is by far more than the tolerance or, for fixed steps, which have no error estimate, farther than the step
+        itself. The comparisons are negated because a state that is not finite counts as well.
+        """
+        if self.tolerances is not None:
+            return ~jnp.all(jnp.abs(y1 - reached) <= ABRUPT * self._allowed(reached, y1))
         moved, step = jnp.sum((y1 - reached) ** 2), jnp.sum((reached - y0) ** 2)
-        # not `>`, which would accept a state that is not finite
         return ~(moved <= FIXED_ABRUPT * step + FIXED_ROUNDING * jnp.sum(reached**2))
 
-
-REJECTED = 1e6
-"""Error of a rejected step, in tolerances: large enough that the controller shortens the step as much as it can."""
+    def _turned(self, terms: Any, t0: Any, t1: Any, y0: Array, y1: Array, args: Any) -> Array:
+        """Return whether a contact under dry friction did not keep its direction of sliding."""
+        if self.slides is None:
+            return jnp.asarray(False)
+        p, _ = args
+        kept = self.slides(t0, y0, t1, y1, p)
+        if self.tolerances is None:
+            # friction that reverses between the stages may leave a velocity of the same sign at the end
+            straight = y0 + (t1 - t0) * terms.vf(t0, y0, args)
+            kept &= self.slides(t0, y0, t1, straight, p)
+        return ~kept
 
 
 def vector_field(dynamics: Dynamics, formulation: Formulation, drift: Drift) -> diffrax.ODETerm:

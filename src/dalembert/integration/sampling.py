@@ -84,7 +84,7 @@ def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Ar
     def advance(t0: Array, y0: Array, t: Array) -> tuple[Array, Array]:
         # both branches of `where` are computed, so that the step is needed at the start itself too
         t1 = jnp.where(t > t0, t, t0 + PLACEHOLDER_STEP)
-        selection = dynamics.engine.watch(*split_state(y0), t0, p)
+        selection = dynamics.engine.select_rows(*split_state(y0), t0, p)
         state = solver.init(term, t0, t1, y0, (p, selection))
         y1, error, *_ = solver.step(term, t0, t1, y0, (p, selection), state, made_jump=False)
         accurate = jnp.array(True)

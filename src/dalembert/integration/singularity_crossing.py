@@ -20,7 +20,7 @@ from dalembert.integration.native_steps import NativeSteps
 from dalembert.native.step_control import settings_of
 from dalembert.native.stepper import FINISHED
 
-NODES = (6, 7, 8)
+NODE_COUNTS = (6, 7, 8)
 """Numbers of interpolation nodes; at each the polynomial matches position, velocity and acceleration."""
 
 WINDOWS = (8.0, 6.0, 4.0, 2.0, 1.0, 0.5)
@@ -29,7 +29,7 @@ WINDOWS = (8.0, 6.0, 4.0, 2.0, 1.0, 0.5)
 GAPS = (0.1, 0.2)
 """Distances from the end of that interval to the last step, in usual steps: the last states have lost digits."""
 
-FARTHEST = 0.5
+LONGEST_EXTRAPOLATION = 0.5
 """Longest extrapolation, in usual steps: beyond it the error grows quickly."""
 
 ALLOWED_UNCERTAINTY = 1e-8
@@ -92,13 +92,13 @@ def _curves(native: NativeSteps, ts: Floats, ys: Floats, usual: float) -> Iterat
             continue
         fine = _integrate_accurately(native, float(ts[begin]), ys[begin], known)
         if fine is not None:
-            found = [_interpolate(native, *fine, count) for count in (NODES[0] - 1, *NODES)]
+            found = [_interpolate(native, *fine, count) for count in (NODE_COUNTS[0] - 1, *NODE_COUNTS)]
             yield from ((curve, rough) for rough, curve in pairwise(found) if curve and rough)
 
 
 def _passage(native: NativeSteps, curve: Curve, last: float, usual: float, t1: float) -> tuple[float, float] | None:
     """Return the time at which rank is lost along a curve, and one at which it is restored, or the end of the run."""
-    times = last + FARTHEST * usual * np.arange(1, PROBES + 1) / PROBES
+    times = last + LONGEST_EXTRAPOLATION * usual * np.arange(1, PROBES + 1) / PROBES
     times = np.append(times[times < t1], t1) if times[-1] > t1 else times
     well_conditioned = np.array([native.is_well_conditioned(y, t) for y, t in zip(curve(times), times, strict=True)])
     lost = np.flatnonzero(~well_conditioned)

@@ -17,7 +17,7 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import native_of, rows_for
 from dalembert.native.step_control import ABRUPT
 
-LONG = 3.0
+LONG_STEP = 3.0
 """Ratio of a step to the median of its batch above which the step counts as doubtful."""
 
 MOST_WORK = 1e9
@@ -78,9 +78,9 @@ class StepMonitor:
         A = native_of(self.dynamics).rows_of_many(y, t, self.p)
         doubtful = turned(A if len(rows) == A.shape[1] else A[:, list(rows)])
         steps = t[1:] - t[:-1]
-        if steps.max() > LONG * (t[-1] - t[0]) / len(steps):
+        if steps.max() > LONG_STEP * (t[-1] - t[0]) / len(steps):
             # two changes of orientation within one step cancel at its ends: long steps are always examined
-            doubtful |= steps > LONG * np.median(steps)
+            doubtful |= steps > LONG_STEP * np.median(steps)
         if doubtful.any():
             found = map(int, np.flatnonzero(doubtful)[:MOST_STEPS])
             self.doubtful += [DoubtfulStep(float(t[k]), float(t[k + 1]), y[k].copy(), list(rows)) for k in found]

@@ -23,6 +23,7 @@ from dalembert.lowering.symbolic import SymbolicFunctions, array_terms, symbolic
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.system import System, kind_of_object
+from dalembert.tolerances import SAME_VALUE
 
 if TYPE_CHECKING:
     from jax import Array
@@ -167,7 +168,7 @@ def _row_counts(system: FunctionSystem, terms: Callable[..., Terms]) -> list[int
         if constraint.level == "acceleration":
             slope = jax.jacfwd(constraint.function, argnums=2)
             change = np.asarray(slope(q, qd, q, t, p) - slope(q, qd, -2 * q, t, p))
-            if np.abs(change).max() > 1e-9 * (1 + np.abs(np.asarray(slope(q, qd, q, t, p))).max()):
+            if np.abs(change).max() > SAME_VALUE * (1 + np.abs(np.asarray(slope(q, qd, q, t, p))).max()):
                 problems.append(f"constraint `{constraint.name}` must be linear in the accelerations; it is not.")
         counts.append(shape[0] if len(shape) == 1 else 1)
     if not problems:

@@ -53,7 +53,7 @@ class Recorder:
     def _record(self, e: Any) -> Any:
         if e.is_Number or e.is_NumberSymbol:
             return int(e) if e.is_Integer and abs(e) < 2**53 else float(e)
-        rule = _RULES.get(type(e).__name__)
+        rule = _RECORDING_RULES.get(type(e).__name__)
         if rule is not None:
             return rule(self, e)
         name = NAMES.get(type(e).__name__, type(e).__name__)
@@ -147,7 +147,7 @@ def _whole_power(base: Any, exponent: int) -> Any:
     return result
 
 
-_RULES: dict[str, Callable[[Recorder, Any], Any]] = {
+_RECORDING_RULES: dict[str, Callable[[Recorder, Any], Any]] = {
     "Add": Recorder._sum,
     "Mul": Recorder._product,
     "Pow": Recorder._power,

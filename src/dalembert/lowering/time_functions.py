@@ -6,7 +6,7 @@ from __future__ import annotations
 from dalembert.native.assembly import needed
 from dalembert.native.tape import Program, Value
 
-STEADY = {"input", "fadd", "fsub", "fmul", "sin", "cos"}
+SMOOTH_OPERATIONS = {"input", "fadd", "fsub", "fmul", "sin", "cos"}
 """Operations that cause no isolated event: no jump, and no onset after a long constant interval."""
 
 
@@ -28,6 +28,6 @@ def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:
     def is_steady(line: int) -> bool:
         name, arguments = tape.lines[line]
         by_parameter = name == "fdiv" and not (isinstance(arguments[1], Value) and arguments[1].line in mine)
-        return name in STEADY or by_parameter
+        return name in SMOOTH_OPERATIONS or by_parameter
 
     return [Value(tape, line) for line in sorted(used)], all(map(is_steady, mine))

@@ -11,6 +11,10 @@ import sympy as sp
 from dalembert.errors import ModelError
 from dalembert.mechanisms.vectors import constant, number
 
+MOMENT_SLACK = 1e-9
+"""Fraction by which a principal moment may exceed the sum of the other two: for a thin plate it equals the sum, and
+tensors are given with some nine digits."""
+
 
 def name_problems(name: Any) -> list[str]:
     if isinstance(name, str) and name.isidentifier():
@@ -47,7 +51,7 @@ def _moment_problems(tensor: Any, name: Any) -> list[str]:
     small, middle, large = np.linalg.eigvalsh(np.asarray(tensor, float))
     if not small > 0:
         return [f"the inertia of `{name}` must be positive definite; its principal moments include {small:g}."]
-    if large > (small + middle) * (1 + 1e-9):
+    if large > (small + middle) * (1 + MOMENT_SLACK):
         return [
             f"no principal moment of inertia of `{name}` may exceed the sum of the other two; got "
             f"{large:g} > {small:g} + {middle:g}. Check the tensor's entries and its axes."

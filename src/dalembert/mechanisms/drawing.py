@@ -25,6 +25,9 @@ from dalembert.mechanisms.vectors import across, evaluate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+VISIBLE_MOTION = 1e-6
+"""Joints that move by less than this fraction of the figure are drawn as fixed: drift and rounding move them, too."""
+
 RIM_POINTS = 24
 """Number of points on the rim of a wheel."""
 
@@ -134,7 +137,7 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
     picture = blank_figure(6, 5)
     axis: Any = picture.subplots()
     size = np.ptp(np.concatenate(list(places.values())), axis=0).max()
-    moving = [name for name in drawing.joints if np.ptp(places[name], axis=0).max() > 1e-6 * size]
+    moving = [name for name in drawing.joints if np.ptp(places[name], axis=0).max() > VISIBLE_MOTION * size]
     for k, name in enumerate(moving):
         label = name.removeprefix("joint ")
         axis.plot(*places[name].T, color=COLOURS[k % len(COLOURS)], linewidth=0.9, alpha=0.7, label=label)

@@ -14,13 +14,13 @@ from dalembert.figures.html_page import player_page
 from dalembert.figures.style import COLOURS
 from dalembert.integration.trajectory import Trajectory
 
-STAGE = """<h1>{title}</h1>
+CANVAS_ELEMENT = """<h1>{title}</h1>
 <canvas id="stage" width="1440" height="1080" role="img" aria-label="{title}, moving"></canvas>
 <p>{help}</p>"""
 
-STYLE = "canvas {{ width: 100%; border: 1px solid #ddd; touch-action: none; cursor: {cursor} }}"
+CANVAS_STYLE = "canvas {{ width: 100%; border: 1px solid #ddd; touch-action: none; cursor: {cursor} }}"
 
-DRAW = """
+CANVAS_SCRIPT = """
 const scene = {scene};
 const stage = document.getElementById("stage");
 const pen = stage.getContext("2d");
@@ -92,11 +92,11 @@ def write_page(mechanism: Any, run: Trajectory, drawing: Any, times: Any, view: 
     help_text = "Drag the picture to rotate it." if deep else "Move the slider to any time."
     page = player_page(
         path.stem,
-        STAGE.format(title=html.escape(path.stem), help=help_text),
-        DRAW.format(scene=json.dumps(scene, separators=(",", ":"))),
+        CANVAS_ELEMENT.format(title=html.escape(path.stem), help=help_text),
+        CANVAS_SCRIPT.format(scene=json.dumps(scene, separators=(",", ":"))),
         frames=len(times),
         delay=min(delay, 200),
-        style=STYLE.format(cursor="grab" if deep else "default"),
+        style=CANVAS_STYLE.format(cursor="grab" if deep else "default"),
     )
     path.write_text(page, encoding="utf-8")
     return path

@@ -18,6 +18,7 @@ from dalembert.model.constraint import Constraint
 from dalembert.model.friction import Friction
 from dalembert.model.laws import SlidingLaw, as_laws
 from dalembert.model.symbols import multiplier
+from dalembert.tolerances import EXACT
 
 Rows = list[tuple[str, Any]]
 """Label and residual of each equation of a joint."""
@@ -151,4 +152,4 @@ def relative_rotation(first: Marker, second: Marker) -> Any:
     turned = one.T @ other
     nearly = np.round(turned)
     # bodies with aligned axes are meant to be exactly aligned
-    return sp.ImmutableMatrix(nearly.astype(int) if np.abs(turned - nearly).max() < 1e-12 else turned)
+    return sp.ImmutableMatrix(nearly.astype(int) if np.abs(turned - nearly).max() < EXACT else turned)

@@ -21,7 +21,7 @@ from dalembert.model.expression_values import expression_values
 from dalembert.model.friction import Friction
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient
-from dalembert.tolerances import TINY
+from dalembert.tolerances import EXACT, TINY
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -72,7 +72,7 @@ class Reactions(Mapping[str, Reaction]):
     def __repr__(self) -> str:
         width = max(map(len, self.by_name), default=0)
         largest = {name: (_largest(r.force), _largest(r.torque)) for name, r in self.by_name.items()}
-        rounding = 1e-12 * max((size for pair in largest.values() for size in pair), default=0.0)
+        rounding = EXACT * max((size for pair in largest.values() for size in pair), default=0.0)
         lines = [f"Largest reactions from t = {self.t[0]:g} to {self.t[-1]:g}"]
         for name, sizes in largest.items():
             force, torque = (size if size > rounding else 0.0 for size in sizes)

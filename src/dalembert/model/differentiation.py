@@ -68,7 +68,7 @@ def _slope(node: Any, variable: Any, inner: list[Any], times: Callable[..., Any]
     """Return the derivative of a node, given those of its arguments."""
     if isinstance(node, JUMPS):
         return sp.S.Zero
-    for kind, rule in _RULES.items():
+    for kind, rule in _SLOPE_RULES.items():
         if isinstance(node, kind):
             return rule(node, inner, times)
     if isinstance(node, (AppliedUndef, sp.Derivative)) or not _has_chain_rule(node):
@@ -116,7 +116,7 @@ def _modulus(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
     return sp.Add(inner[0], times(-sp.floor(a / b), inner[1]))
 
 
-_RULES: dict[Any, Callable[..., Any]] = {
+_SLOPE_RULES: dict[Any, Callable[..., Any]] = {
     sp.Add: lambda node, inner, times: sp.Add(*inner),
     sp.Mul: _product,
     sp.Pow: _power,

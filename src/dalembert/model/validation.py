@@ -17,6 +17,7 @@ from dalembert.model.law_placement import placed_laws
 from dalembert.model.ordering import name_of, quoted, unknown_names
 from dalembert.model.standard_form import nonlinear_terms
 from dalembert.model.symbols import StateSymbols, free_parameters, functions_of_time, ideal_force, multiplier, t
+from dalembert.tolerances import SAME_VALUE
 
 
 def problems_of(system: Any) -> list[str]:
@@ -168,7 +169,7 @@ def _equal(left: Any, right: Any, symbols: StateSymbols, square: Any) -> bool:
     for _ in range(3):
         point = {s: sp.Float(draw.uniform(0.5, 1.5)) for s in unknowns}
         size = sp.Max(abs(graph.replace(left, point).evalf()), sp.sqrt(abs(graph.replace(square, point).evalf())))
-        if not abs(graph.replace(difference, point).evalf()) <= 1e-9 * size:
+        if not abs(graph.replace(difference, point).evalf()) <= SAME_VALUE * size:
             return False
     return True
 

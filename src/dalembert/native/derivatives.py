@@ -22,7 +22,7 @@ Do = Callable[..., Any]
 NONE = np.empty(0)
 BELL = 2 / math.sqrt(math.pi)
 
-_RULES: dict[str, Callable[[Do, Any, Any, Any], Any]] = {
+_DERIVATIVE_RULES: dict[str, Callable[[Do, Any, Any, Any], Any]] = {
     # functions of the result r, the arguments a and their derivatives d
     "fadd": lambda do, r, a, d: d[0] + d[1],
     "fsub": lambda do, r, a, d: d[0] - d[1],
@@ -64,7 +64,7 @@ def _zero(d: Any) -> bool:
 
 
 def _derivative(do: Do, name: str, r: Any, a: Sequence[Any], d: Sequence[Any]) -> Any:
-    return _RULES[name](do, r, a, d) if name in _RULES and not all(map(_zero, d)) else 0
+    return _DERIVATIVE_RULES[name](do, r, a, d) if name in _DERIVATIVE_RULES and not all(map(_zero, d)) else 0
 
 
 def differentiated(

@@ -34,10 +34,10 @@ compiled integrator hands over to the general one."""
 INTEGRATE = (POINTER, POINTER, DOUBLE, POINTER, POINTER, POINTER, LONG, *[POINTER] * 4)
 """Arguments of ``integrate``: y, t, end, h, p, settings, room, times, states, rejected, work."""
 
-SHORTEST, LONGEST, CAUTION = 0.2, 5.0, 0.9
+LEAST_RATIO, MOST_RATIO, CAUTION = 0.2, 5.0, 0.9
 """Bounds of the ratio of two successive steps, and the safety factor of the predicted step."""
 
-LONGEST_AT_REST = 2.0
+MOST_RATIO_AT_REST = 2.0
 """Upper bound of that ratio if the error estimate is exactly zero, which carries no information on the next step."""
 
 LAST_STEP_SLACK = 1e-9
@@ -110,7 +110,7 @@ class _IntegrateWriter:
         self.k = work
         self.stage, self.y1, self.flag = (element(w.b, work, (parts.stages + j) * parts.stride) for j in range(3))
         self.taken = w.variable(LONG, ir.Constant(LONG, 0))
-        self.growth = w.variable(DOUBLE, number(LONGEST))  # the largest ratio of the next step to this one
+        self.growth = w.variable(DOUBLE, number(MOST_RATIO))  # the largest ratio of the next step to this one
 
     def write(self) -> ir.Function:
         """Write the loop over steps."""
@@ -171,9 +171,9 @@ class _IntegrateWriter:
         """Record the step, choose the length of the next one, and return at the end of the batch."""
         w, parts = self.w, self.parts
         at_rest = w.b.fcmp_ordered("==", attempt.error, number(0.0))
-        bound = w.b.select(at_rest, number(LONGEST_AT_REST), w.get(self.growth))
+        bound = w.b.select(at_rest, number(MOST_RATIO_AT_REST), w.get(self.growth))
         ratio = w.intrinsic("minnum", attempt.ratio, bound)
-        w.b.store(number(LONGEST), self.growth)
+        w.b.store(number(MOST_RATIO), self.growth)
         store(w.b, w.b.fmul(attempt.size, ratio), self.h, 0)
         for i in w.each(parts.size):
             store(w.b, load(w.b, attempt.state, i), self.y, i)
@@ -188,7 +188,7 @@ class _IntegrateWriter:
     def _reject(self, attempt: _Attempt) -> None:
         """Shorten the step and count the rejection; the next accepted step must not grow."""
         w = self.w
-        shorter = w.intrinsic("maxnum", attempt.ratio, number(SHORTEST))
+        shorter = w.intrinsic("maxnum", attempt.ratio, number(LEAST_RATIO))
         store(w.b, w.b.fmul(attempt.size, shorter), self.h, 0)
         w.b.store(number(1.0), self.growth)
         store(w.b, w.b.fadd(load(w.b, self.rejected, 0), number(1.0)), self.rejected, 0)

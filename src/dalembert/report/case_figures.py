@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.figures.geometry import plot_geometry
-from dalembert.figures.style import COLOURS, STYLES, blank_figure, plain_axis
+from dalembert.figures.style import COLOURS, LINE_STYLES, blank_figure, plain_axis
 from dalembert.figures.trajectory_figures import SHOWN_ZERO
 from dalembert.gallery.definition import Case, Picture
 from dalembert.integration.drift import Baumgarte, Drift, Projection
@@ -37,8 +37,8 @@ def figures_of(case: Case, run: Trajectory) -> Iterator[Drawn]:
     """Yield all figures of a case, from a run of it."""
     for picture in case.pictures:
         yield Drawn(picture.name.replace(" ", "-"), picture.caption, draw(picture, run))
-    if case.name in _SPECIAL:
-        yield _SPECIAL[case.name](case, run)
+    if case.name in _SPECIAL_FIGURES:
+        yield _SPECIAL_FIGURES[case.name](case, run)
     if case.histories:
         yield Drawn("histories", "Coordinates, constraint forces, violations", run.plot(units=case.units))
 
@@ -50,7 +50,7 @@ def draw(picture: Picture, run: Trajectory) -> Figure:
     for k, curve in enumerate(picture.curves):
         y = curve.y(run)
         values = np.maximum(np.abs(y), SHOWN_ZERO) if picture.log else y
-        style = {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k % len(STYLES)], "linewidth": 1.4}
+        style = {"color": COLOURS[k % len(COLOURS)], "linestyle": LINE_STYLES[k % len(LINE_STYLES)], "linewidth": 1.4}
         if picture.equal:
             style |= {"linestyle": "-", "marker": "o", "markevery": [0], "markersize": 4}
         axis.plot(curve.x(run), values, label=curve.label, **style)
@@ -137,7 +137,7 @@ def _vakonomic(case: Case, run: Trajectory) -> Drawn:
     return Drawn("vakonomic", caption, vakonomic_figure(case, start, (0.0, -0.5)))
 
 
-_SPECIAL: dict[str, Callable[[Case, Trajectory], Drawn]] = {
+_SPECIAL_FIGURES: dict[str, Callable[[Case, Trajectory], Drawn]] = {
     "pendulum": _drift,
     "bead": _geometry,
     "skate": _vakonomic,

@@ -112,7 +112,7 @@ class Derivation:
         """Return a complete HTML page with formulas as MathML.
 
         With ``fragment``, return only its ``<article>``, for a page that includes
-        ``dalembert.report.derivation_page.STYLE``.
+        ``dalembert.report.derivation_page.DERIVATION_STYLE``.
         """
         return html(self.title, seven_steps(self), fragment=fragment)
 

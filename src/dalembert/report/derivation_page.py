@@ -13,7 +13,7 @@ from dalembert.report.mathml import display, inline
 from dalembert.report.name_typesetting import ambiguous_names
 from dalembert.report.steps import Step, names_in
 
-STYLE = """
+DERIVATION_STYLE = """
 .derivation { max-width: 46rem; margin: 0 auto; line-height: 1.55; font-size: 1.06rem;
   font-family: Charter, "Bitstream Charter", "Sitka Text", Cambria, Georgia, "Times New Roman", serif; }
 .derivation > h1, .derivation > h2 { font-size: 1.7rem; line-height: 1.2; font-weight: 600; margin: 0 0 1.6rem;
@@ -60,7 +60,7 @@ def html(title: str, steps: Sequence[Step], *, fragment: bool = False) -> str:
     literal = ambiguous_names(names_in(steps))
     sections = "\n".join(_section(number, step, level + 1, literal) for number, step in enumerate(steps, 1))
     article = f'<article class="derivation">\n<h{level}>{_text(title)}</h{level}>\n{sections}\n</article>'
-    return article if fragment else document(title, article, PAGE_STYLE, STYLE)
+    return article if fragment else document(title, article, PAGE_STYLE, DERIVATION_STYLE)
 
 
 def _section(number: int, step: Step, level: int, literal: frozenset[str]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dalembert.figures.html_page import document
 from dalembert.report.case_page import Exhibit, Image, exhibit
-from dalembert.report.derivation_page import PAGE_STYLE, STYLE
+from dalembert.report.derivation_page import DERIVATION_STYLE, PAGE_STYLE
 from dalembert.report.outcomes import Row
 
 EQUATION = """<math display="block"><mrow><mi>M</mi><mover><mi>q</mi><mo style="font-size: 120%">¨</mo></mover>
@@ -57,7 +57,7 @@ main .derivation p { max-width: 46rem; }
 """
 
 
-STYLES = (PAGE_STYLE, STYLE, GALLERY_STYLE)
+ALL_STYLES = (PAGE_STYLE, DERIVATION_STYLE, GALLERY_STYLE)
 
 
 def exhibits(names: Sequence[str], folder: Path) -> Iterator[Exhibit]:
@@ -104,7 +104,7 @@ under a virtual displacement v, the constraint force does the work v<sup>T</sup>
 {rows}
 </table></div>
 </main>""",
-        *STYLES,
+        *ALL_STYLES,
     )
 
 
@@ -129,7 +129,7 @@ def _case_page(one: Exhibit) -> str:
 </div>
 {one.derivation}
 </main>""",
-        *STYLES,
+        *ALL_STYLES,
     )
 
 

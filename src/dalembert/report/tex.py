@@ -42,7 +42,7 @@ _DOCUMENT = r"""\documentclass[11pt,a4paper]{article}
 \end{document}
 """
 
-_SPECIAL = {
+_ESCAPED = {
     "\\": r"\textbackslash{}",
     **{c: "\\" + c for c in "&%$#_{}"},
     "^": r"\textasciicircum{}",
@@ -198,7 +198,7 @@ def _clusters(text: str) -> list[str]:
 def _piece(cluster: str) -> _Piece:
     whole = unicodedata.normalize("NFC", cluster)
     if whole.isascii() and (whole.isprintable() or whole.isspace()):
-        return _Piece("text", _SPECIAL.get(whole, whole))
+        return _Piece("text", _ESCAPED.get(whole, whole))
     if whole in READABLE:
         return _Piece("text", whole)
     if whole in _SYMBOLS:
@@ -276,7 +276,7 @@ def _latex_block(block: Any, formula: _Formula) -> str:
 def _markdown_block(block: Any, formula: _Formula) -> str:
     if isinstance(block, tuple):
         return "".join(_markdown_prose(piece) if isinstance(piece, str) else f"${formula(piece)}$" for piece in block)
-    rows = _rows(block, formula, lambda label: "".join(_SPECIAL.get(c, c) for c in label))
+    rows = _rows(block, formula, lambda label: "".join(_ESCAPED.get(c, c) for c in label))
     return f"$$\n\\begin{{aligned}}\n{rows}\n\\end{{aligned}}\n$$"
 
 

@@ -19,10 +19,10 @@ TIDY_LIMIT = 300
 FACTOR_LIMIT = 100
 """Monomials above which a polynomial is not factored."""
 
-_MOST_VARIABLES = 16
+_MOST_SYMBOLS = 16
 """Variables above which an expression is left unchanged: factoring 70 monomials in 28 variables takes seconds."""
 
-SECONDS = 1.0
+TIDY_SECONDS = 1.0
 """CPU seconds after which an expression is left unchanged; the number of monomials does not always predict the cost."""
 
 
@@ -30,9 +30,9 @@ SECONDS = 1.0
 def tidy(expression: Any) -> Any:
     """Return a simplified expression, or the expression itself if that would take too long."""
     try:
-        once = bounded(lambda: _tidied(expression), SECONDS)
+        once = bounded(lambda: _tidied(expression), TIDY_SECONDS)
         # restoring exp(2x) beside exp(x)² may cancel terms, and the result may have a common factor
-        return bounded(lambda: _tidied(once), SECONDS) if once.has(sp.exp) else once
+        return bounded(lambda: _tidied(once), TIDY_SECONDS) if once.has(sp.exp) else once
     except SymbolicLimitError:
         return expression
 
@@ -42,7 +42,7 @@ def _tidied(expression: Any) -> Any:
         return expression
     substitution = _Substitution()
     polynomial = substitution.substitute(expression)
-    if len(polynomial.free_symbols) > _MOST_VARIABLES:
+    if len(polynomial.free_symbols) > _MOST_SYMBOLS:
         return expression
     numerator, denominator = _polynomials(sp.cancel(polynomial))
     for root, square in substitution.squares():

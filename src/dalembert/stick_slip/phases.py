@@ -16,6 +16,7 @@ from dalembert.integration.method import Method
 from dalembert.integration.run import outputs_at
 from dalembert.model.friction_contacts import Contact
 from dalembert.stick_slip.modes import FrictionLoad, Mode
+from dalembert.tolerances import TINY
 
 TURNING_COSINE = 0.25
 """Cosine of the angle by which a sliding velocity may turn before a new slip direction is taken."""
@@ -78,7 +79,7 @@ class Phase:
         sliding = [self.velocity(c, t, y) @ direction for c, direction in self.directions.items()]
         return np.stack(
             [
-                *(v / max(np.abs(v).max(), 1e-300) for v in sliding),
+                *(v / max(np.abs(v).max(), TINY) for v in sliding),
                 *(self.load(c, t, y, reactions).margin for c in self.mode.sticking),
             ]
         )

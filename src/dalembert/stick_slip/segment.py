@@ -40,6 +40,9 @@ BEND_LIMIT, BEND_LIMIT_NEAR_ZERO = 0.05, 1e-4
 where the margin comes near zero. During sticking the state does not change, so the step size does not resolve the
 load."""
 
+TIME_RESOLUTION = 4e-16
+"""Length, relative to time, at which the bracket of a transition is no longer divided: two units in the last place."""
+
 BRACKET_DIVISIONS = 64
 """Number of parts into which the bracket of a transition is divided at once."""
 
@@ -151,7 +154,7 @@ class _TransitionMonitor:
         """Return the first time after the transition, in the last step of a path."""
         phase, count = self.phase, self.checks
         early, late = start, end = float(path.t[-2]), float(path.t[-1])
-        while late - early > 4e-16 * max(abs(start), abs(end), np.ptp(path.t)):
+        while late - early > TIME_RESOLUTION * max(abs(start), abs(end), np.ptp(path.t)):
             times = np.linspace(early, late, count + 1)[1:]
             ones = np.ones(count)
             y, reactions = phase.outputs_at(path.native, start * ones, path.y[-2] * ones[:, None], times)

@@ -22,7 +22,7 @@ from dalembert.model.friction_contacts import Contact
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
 from dalembert.stick_slip.joined_trajectory import join_segments
-from dalembert.stick_slip.modes import cached_mode, expression_values
+from dalembert.stick_slip.modes import LOAD_ROUNDING, cached_mode, expression_values
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment, integrate_segment
 from dalembert.stick_slip.transitions import next_phase
@@ -35,6 +35,10 @@ MAX_SEGMENTS = 100_000
 
 MAX_STALLED_SEGMENTS = 50
 """Number of consecutive segments without progress in time after which a run is abandoned."""
+
+STALLED_SPAN = 1e-13
+"""Time, relative to that of the run, within which these segments end if there is no progress: each end is located to
+the last digit of time, and fifty of them may add up."""
 
 
 class ContactEvent(NamedTuple):
@@ -108,7 +112,7 @@ class StickSlipSimulation:
             law = self.system.laws[contact.number].law
             kinetic = law.friction_coefficient(sp.S.Zero)
             at_rest, moving = expression_values(self.system, (contact.mu_static, kinetic))(t, y, self.p)
-            if not at_rest >= moving * (1 - 1e-12) or moving < 0:
+            if not at_rest >= moving * (1 - LOAD_ROUNDING) or moving < 0:
                 raise InputError(
                     f"the static coefficient of `{contact.name}` must not be less than the kinetic one, and neither "
                     f"may be negative; got {at_rest:g} and {moving:g}."
@@ -116,7 +120,9 @@ class StickSlipSimulation:
 
     def _is_stalled(self) -> bool:
         latest = [segment.end for segment in self.segments[-MAX_STALLED_SEGMENTS:]]
-        standing = len(latest) == MAX_STALLED_SEGMENTS and np.ptp(latest) <= 1e-13 * max(abs(latest[-1]), self._span())
+        standing = len(latest) == MAX_STALLED_SEGMENTS and np.ptp(latest) <= STALLED_SPAN * max(
+            abs(latest[-1]), self._span()
+        )
         return standing or len(self.segments) >= MAX_SEGMENTS
 
     def _span(self) -> float:

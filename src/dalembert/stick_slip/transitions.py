@@ -22,6 +22,9 @@ from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 MAX_DIRECTION_ITERATIONS = 200
 """Iterations for the direction in which a contact starts to slide; small steps correct the remaining error."""
 
+DIRECTION_ROUNDING = 1e-13
+"""Change of that direction, a unit vector, in one iteration that is rounding only."""
+
 REST_SPEED = 1e-14
 """Sliding speed, relative to all velocities, that is rounding only."""
 
@@ -121,7 +124,7 @@ def _align_slip_directions(phase: Phase, released: Collection[Contact], y: Float
             ahead, behind = (_slip_acceleration(one, contact, planar, y, t) for one in (phase, back))
             new = _unit_vector(ahead + np.linalg.norm(behind - ahead) / 2 * d)
             phase = replace(phase, directions={**phase.directions, contact: new})
-            if np.linalg.norm(new - d) < 1e-13:
+            if np.linalg.norm(new - d) < DIRECTION_ROUNDING:
                 break
     return phase, _perturbed_state(phase, planar, y, t)[0]
 
