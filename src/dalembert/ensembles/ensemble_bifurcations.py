@@ -21,7 +21,7 @@ from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import in_machine_code, native_of, rows_for
 from dalembert.integration.progress import Progress
-from dalembert.integration.step_monitor import turned
+from dalembert.integration.step_monitor import orientation_changes
 
 MAX_EXAMINED, MAX_REINTEGRATED = 32, 8
 """Largest number of ensemble members that are examined, evenly spaced, and of those that are integrated again."""
@@ -53,7 +53,7 @@ class Bifurcations:
             return
         seen = (self.times, states) if len(states) == len(self.times) else ([t0, t1], np.vstack([start, states]))
         A = native_of(self.dynamics).rows_of_many(np.asarray(seen[1]), np.asarray(seen[0]), p)
-        if not turned(A[:, rows]).any():
+        if not orientation_changes(A[:, rows]).any():
             return
         self.reintegrated += 1
         n = len(start) // 2

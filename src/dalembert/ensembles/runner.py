@@ -23,7 +23,7 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, native_of, rows_for
 from dalembert.integration.run import run
 from dalembert.integration.start_states import OR_ALLOW_IT
-from dalembert.integration.time_segments import Segment, segments_of
+from dalembert.integration.time_segments import TimeSegment, segments_of
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.coefficients import negative_coefficients
@@ -138,12 +138,12 @@ class EnsembleRunner:
             done[done] = [self._uses_same_rows(members, int(k)) for k in np.flatnonzero(done)]
         return found, done
 
-    def _grouped(self, members: Members) -> list[tuple[Any, list[Segment]]]:
+    def _grouped(self, members: Members) -> list[tuple[Any, list[TimeSegment]]]:
         """Return members grouped by the segments of time of their parameters; those in too many groups are omitted."""
         begin, end = float(self.times[0]), float(self.times[-1])
         native = native_of(self.dynamics)
         if native.time_functions is None:
-            return [(slice(None), [Segment(begin, end)])]
+            return [(slice(None), [TimeSegment(begin, end)])]
         kinds, kind = np.unique(members.p[native.parameters_of_time], axis=1, return_inverse=True)
         if kinds.shape[1] > MAX_GROUPS:
             return []
@@ -151,7 +151,7 @@ class EnsembleRunner:
         return [(selection, segments_of(self.dynamics, members.p[:, selection[0]], begin, end)) for selection in groups]
 
     def _integrate_span(
-        self, integrator: Any, y: Floats, p: Floats, span: Segment, times: Floats, *, every: bool
+        self, integrator: Any, y: Floats, p: Floats, span: TimeSegment, times: Floats, *, every: bool
     ) -> tuple[Floats, Any]:
         """Return states of members at times in a span, or at the last one, and which members have reached its end."""
         settings, room = self._settings(span, len(y)), min(self.method.max_steps, 2**63 - 1)
@@ -160,7 +160,7 @@ class EnsembleRunner:
         self.seconds += integrator.seconds if self.on_gpu else time.perf_counter() - began
         return found, endings == FINISHED
 
-    def _integrate_spans(self, integrator: Any, y: Floats, p: Floats, spans: list[Segment]) -> tuple[Floats, Any]:
+    def _integrate_spans(self, integrator: Any, y: Floats, p: Floats, spans: list[TimeSegment]) -> tuple[Floats, Any]:
         """Return the same at all outputs, span by span; a member that cannot start a span is not completed."""
         start, done = y, np.ones(y.shape[1], bool)
         states = np.full((y.shape[1], len(self.times), len(y)), np.nan)
@@ -177,7 +177,7 @@ class EnsembleRunner:
             states[:, 0] = start.T
         return states if self.every else states[:, -1:], done & np.isfinite(states).all(axis=(1, 2))
 
-    def _settings(self, span: Segment, size: int) -> Floats:
+    def _settings(self, span: TimeSegment, size: int) -> Floats:
         """Return the settings of the method for the compiled integrator: see ``member_kernel.MEMBER``."""
         method = self.method
         if method.step is not None:

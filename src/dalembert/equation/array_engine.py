@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.arrays import lower_solve, upper_solve
 from dalembert.equation.dynamics import Engine, RowSelection, Terms, agrees, stabilised
-from dalembert.equation.reaction import NonidealForces, Reaction
+from dalembert.equation.reaction import IdealReaction, NonidealForces
 from dalembert.equation.scaling import is_positive
 from dalembert.lazy_jax import jax, jnp, jsl, lax
 from dalembert.levels import level_numbers
@@ -75,9 +75,9 @@ class Reduced(NamedTuple):
         lam = jsl.solve_triangular(self.R, self.rows.active * (f @ self.Q)) * self.rows.active
         return jnp.zeros(count).at[self.rows.order].set(lam)
 
-    def reaction(self, f: Array, count: int) -> Reaction:
+    def reaction(self, f: Array, count: int) -> IdealReaction:
         """Return the reaction that laws depend on, for the ideal constraint force f in scaled form."""
-        return Reaction(
+        return IdealReaction(
             self.metric.force(f),
             self.multipliers(f, count),
             lambda force: self.multipliers(self.metric.forward(force), count),

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.arrays import cholesky_solve, lower_solve, map_rows, namespace_of, solve_matrix
-from dalembert.equation.reaction import NonidealForces, Normals, Reaction
+from dalembert.equation.reaction import IdealReaction, NonidealForces, Normals
 from dalembert.equation.residual import inconsistency_of, residual_of
 from dalembert.equation.scaling import Geometry, Scaled, scaled_problem
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
@@ -101,7 +101,7 @@ class Kernel(NamedTuple):
     quality: Quality | None
 
 
-Law = Callable[[Reaction], NonidealForces]
+Law = Callable[[IdealReaction], NonidealForces]
 """The nonideal forces C of all laws as a function of the ideal constraint forces."""
 
 
@@ -149,7 +149,7 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
     law_forces = NonidealForces(xp.zeros((0, len(Q))), None)
     parts = Part(law_forces.shares, law_forces.shares)
     if law is not None:
-        law_forces = law(Reaction(u * ideal.force, lam, multipliers_of))
+        law_forces = law(IdealReaction(u * ideal.force, lam, multipliers_of))
         parts = map_rows(method.nonideal, law_forces.shares / u)
     C = xp.sum(law_forces.shares, axis=0)
     nonideal = Part(xp.sum(parts.acceleration, axis=0), xp.sum(parts.force, axis=0))

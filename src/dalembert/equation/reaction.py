@@ -35,7 +35,7 @@ CONVERGED = 1e-15
 """Change of the normal forces in one iteration, relative to the largest, that is rounding."""
 
 
-class Reaction(NamedTuple):
+class IdealReaction(NamedTuple):
     """The forces of the ideal problem, on which laws may depend.
 
     force (n,)         ideal constraint force
@@ -183,7 +183,7 @@ def _length(u: Array, axis: int = -1) -> Array:
 
 
 def with_normals(
-    given: Array, actual: tuple[int, ...], normals: Array, mu: Array, reaction: Reaction
+    given: Array, actual: tuple[int, ...], normals: Array, mu: Array, reaction: IdealReaction
 ) -> NonidealForces:
     """Solve for the normal forces of the laws in ``actual`` and return the nonideal forces of all laws.
 

@@ -40,7 +40,7 @@ def impulse_work(dynamics: Dynamics, jump: Jump, p: Any) -> Floats:
     return impulse * (A @ (qd + before)) / 2
 
 
-def across(dynamics: Dynamics, y: Floats, before: float, after: float, p: Any) -> tuple[Floats, list[str], str]:
+def cross_jump(dynamics: Dynamics, y: Floats, before: float, after: float, p: Any) -> tuple[Floats, list[str], str]:
     """Return the state after a jump between two neighbouring times, notes, and the reason if there is no such state.
 
     Velocities change by the smallest amount in the mass metric, which is the effect of an ideal impulse of the

@@ -19,7 +19,7 @@ from dalembert.integration.drift import Projection
 from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, native_of
-from dalembert.integration.step_monitor import DoubtfulStep, turned
+from dalembert.integration.step_monitor import DoubtfulStep, orientation_changes
 
 PARTS = 33
 """Samples of the orientation within a step, and within each interval in which it changes."""
@@ -81,7 +81,9 @@ def _within_step(steps: NativeSteps, step: DoubtfulStep) -> list[float]:
         )
         if not np.isfinite(states).all():
             return [(first, last)]  # the equations break down inside: the whole interval counts
-        found = np.flatnonzero(turned(native_of(steps.dynamics).rows_of_many(states, times, steps.p)[:, step.rows]))
+        found = np.flatnonzero(
+            orientation_changes(native_of(steps.dynamics).rows_of_many(states, times, steps.p)[:, step.rows])
+        )
         return [(float(times[k]), float(times[k + 1])) for k in found]
 
     return _refined(changes, step.start, step.end)

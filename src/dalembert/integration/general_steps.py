@@ -26,7 +26,7 @@ from dalembert.integration.method import (
     split_state,
     strip_tolerances,
 )
-from dalembert.integration.time_segments import Segment
+from dalembert.integration.time_segments import TimeSegment
 from dalembert.lazy_jax import refuse_forked_process
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.tolerances import ROUNDING
@@ -65,7 +65,7 @@ def _with_tolerances(solver: Any, method: Method) -> Any:
     return solver
 
 
-def general_batch(dynamics: Dynamics, method: Method, y: Floats, t: float, segment: Segment, p: Any) -> StepBatch:
+def general_batch(dynamics: Dynamics, method: Method, y: Floats, t: float, segment: TimeSegment, p: Any) -> StepBatch:
     """Take up to ``BATCH_STEPS`` steps from a state towards the end of a segment."""
     refuse_forked_process()
     method = replace(method, max_step=min(method.max_step, segment.max_step))

@@ -15,8 +15,8 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.extras import require
 from dalembert.integration.abrupt_changes import (
     Jump,
-    across,
     contradiction_at,
+    cross_jump,
     find_abrupt_change,
     kink_ahead,
     kink_beside,
@@ -27,7 +27,7 @@ from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.progress import Progress
 from dalembert.integration.singularity_crossing import SingularityCrossing, cross_singularity
 from dalembert.integration.step_monitor import StepMonitor
-from dalembert.integration.time_segments import MOST_EVENTS, Segment, segments_of, with_stops
+from dalembert.integration.time_segments import MOST_EVENTS, TimeSegment, segments_of, with_stops
 
 NATIVE_BATCH = 16384
 """Compiled steps per batch; between batches the progress bar is updated and the steps are examined."""
@@ -167,7 +167,7 @@ class _Integration:
         """The last state and its time."""
         return self.ys[-1][-1], float(self.ts[-1][-1])
 
-    def follow(self, segment: Segment) -> bool:
+    def follow(self, segment: TimeSegment) -> bool:
         """Integrate over a segment and return whether integration continues after it."""
         path, (_, t) = self.path, self.last
         if segment.start > t and not self._cross(segment.start):
@@ -215,7 +215,7 @@ class _Integration:
             self.path.refusal = found or kink_ahead(self.dynamics, y, t, self.t1, self.p)
         return after
 
-    def _batch(self, segment: Segment) -> StepBatch:
+    def _batch(self, segment: TimeSegment) -> StepBatch:
         """Take steps towards the end of a segment: compiled, else across a singularity, else by the general integrator.
 
         The checks in between are ordered by cost: each one avoids the seconds that compiling the next would take.
@@ -352,7 +352,7 @@ class _Integration:
     def _cross(self, start: float) -> bool:
         """Continue at the next number after a jump; return whether that is possible."""
         y, t = self.last
-        state, notes, refusal = across(self.dynamics, y, t, start, self.p)
+        state, notes, refusal = cross_jump(self.dynamics, y, t, start, self.p)
         self.path.notes += notes
         self.path.refusal = refusal
         if refusal:

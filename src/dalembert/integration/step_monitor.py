@@ -76,7 +76,7 @@ class StepMonitor:
         if not rows:
             return
         A = native_of(self.dynamics).rows_of_many(y, t, self.p)
-        doubtful = turned(A if len(rows) == A.shape[1] else A[:, list(rows)])
+        doubtful = orientation_changes(A if len(rows) == A.shape[1] else A[:, list(rows)])
         steps = t[1:] - t[:-1]
         if steps.max() > LONG_STEP * (t[-1] - t[0]) / len(steps):
             # two changes of orientation within one step cancel at its ends: long steps are always examined
@@ -107,7 +107,7 @@ class StepMonitor:
             self.kinks.setdefault(int(k), []).extend(map(float, t[1:][left[:, k]]))
 
 
-def turned(rows: Floats) -> NDArray[np.bool_]:
+def orientation_changes(rows: Floats) -> NDArray[np.bool_]:
     """Return whether the rows (k, r, n) change orientation between successive states: det(A A'ᵀ) < 0, (k − 1,)."""
     if rows.shape[1] == 1:
         return np.einsum("kij,kij->k", rows[:-1], rows[1:]) < 0

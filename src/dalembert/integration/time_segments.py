@@ -45,7 +45,7 @@ MOST_EVENTS = 1000
 """Events beyond which the functions change everywhere, so that the error estimate sees them without help."""
 
 
-class Segment(NamedTuple):
+class TimeSegment(NamedTuple):
     """A span to integrate over, with a bound for the steps.
 
     The start of a segment is the end of the one before it, or the next number after it, where something jumps.
@@ -56,14 +56,14 @@ class Segment(NamedTuple):
     max_step: float = np.inf
 
 
-def segments_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[Segment]:
+def segments_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[TimeSegment]:
     """Return the segments of a span for the explicit functions of time of a system."""
     native = dynamics.machine_code
     functions = None if native is None else native.time_functions
     return segments(None if functions is None else lambda t: functions(t, p), t0, t1)
 
 
-def with_stops(found: list[Segment], stops: Sequence[float]) -> list[Segment]:
+def with_stops(found: list[TimeSegment], stops: Sequence[float]) -> list[TimeSegment]:
     """Return the segments, divided at further times."""
     for stop in stops:
         k = next((k for k, segment in enumerate(found) if segment.start < stop < segment.end), None)
@@ -72,10 +72,10 @@ def with_stops(found: list[Segment], stops: Sequence[float]) -> list[Segment]:
     return found
 
 
-def segments(functions: Callable[[Floats], Floats] | None, t0: float, t1: float) -> list[Segment]:
+def segments(functions: Callable[[Floats], Floats] | None, t0: float, t1: float) -> list[TimeSegment]:
     """Return the segments of a span for functions of time with values (k, f) at times (k,)."""
     if functions is None:
-        return [Segment(t0, t1)]
+        return [TimeSegment(t0, t1)]
     t = np.linspace(t0, t1, CELLS + 1)
     values = np.nan_to_num(functions(t), posinf=0.0, neginf=0.0)
     spread = np.ptp(values, axis=0)
@@ -123,17 +123,17 @@ def _onsets(t: Floats, values: Floats) -> list[float]:
     return sorted(times) if len(times) <= MOST_EVENTS else []
 
 
-def _divide(t0: float, t1: float, jumps: list[tuple[float, float]], onsets: list[float]) -> list[Segment]:
+def _divide(t0: float, t1: float, jumps: list[tuple[float, float]], onsets: list[float]) -> list[TimeSegment]:
     """Divide a span at jumps and onsets, with bounded steps after each onset."""
     cell = (t1 - t0) / CELLS
     short = [(start, min(start + ONSET_CELLS * cell, t1)) for start in onsets]
     ends = {t0: t0} | {x: x for span in short for x in span} | dict(jumps)
     ends = {a: b for a, b in ends.items() if t0 <= a < t1}
     starts = sorted(ends)
-    found: list[Segment] = []
+    found: list[TimeSegment] = []
     for here, end in zip(starts, [*starts[1:], t1], strict=True):
         start = ends[here]
         if start < end or start == end == t1:  # a jump at the last time is crossed as well
             bounded = any(a <= start < b for a, b in short)
-            found.append(Segment(start, end, ONSET_STEP * cell if bounded else np.inf))
+            found.append(TimeSegment(start, end, ONSET_STEP * cell if bounded else np.inf))
     return found

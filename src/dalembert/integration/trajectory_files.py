@@ -86,7 +86,7 @@ def _write_table(run: Trajectory, path: Path) -> None:
         writer.writerows([repr(float(value)) for value in row] for row in rows)
 
 
-class Format(NamedTuple):
+class FileFormat(NamedTuple):
     """A format of files: what it is, in a few words, and the function that writes a trajectory to a path."""
 
     about: str
@@ -94,8 +94,8 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    ".nc": Format("NetCDF, which `da.Trajectory.load` reads", _write_netcdf),
-    ".csv": Format("a table", _write_table),
+    ".nc": FileFormat("NetCDF, which `da.Trajectory.load` reads", _write_netcdf),
+    ".csv": FileFormat("a table", _write_table),
 }
 """The formats of ``da.Trajectory.save`` and of the command line, by the ending of the file."""
 

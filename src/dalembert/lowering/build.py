@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.equation.array_engine import array_engine
 from dalembert.equation.dynamics import Compiled, Dynamics, Terms
-from dalembert.equation.reaction import NonidealForces, Reaction
+from dalembert.equation.reaction import IdealReaction, NonidealForces
 from dalembert.errors import InputError, ModelError
 from dalembert.lazy_jax import jax, jnp
 from dalembert.lowering.autodiff import function_terms
@@ -124,7 +124,7 @@ def _function_law(system: FunctionSystem) -> Callable[..., NonidealForces] | Non
         return None
     given = jax.jit(system.nonideal)  # traced once
 
-    def law(q: Array, qd: Array, t: Any, p: Any, reaction: Reaction) -> NonidealForces:
+    def law(q: Array, qd: Array, t: Any, p: Any, reaction: IdealReaction) -> NonidealForces:
         named = dict(zip(system.parameter_names, p, strict=True))
         return NonidealForces(jnp.asarray(given(q, qd, t, named, reaction.force), float)[None], None)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.pseudo_inverse import square_roots
-from dalembert.equation.reaction import NonidealForces, Reaction, with_normals
+from dalembert.equation.reaction import IdealReaction, NonidealForces, with_normals
 from dalembert.lazy_jax import jnp
 from dalembert.lowering.jax_functions import assemble, compiled, flat
 from dalembert.lowering.source import Laws, Source
@@ -64,7 +64,7 @@ def array_law(
         return None
     laws = functions.laws
 
-    def law(q: Array, qd: Array, t: Any, p: Any, reaction: Reaction | None) -> NonidealForces:
+    def law(q: Array, qd: Array, t: Any, p: Any, reaction: IdealReaction | None) -> NonidealForces:
         state = (tuple(q), tuple(qd), t, tuple(p))
         forces = (None, None) if reaction is None else (tuple(reaction.force), tuple(reaction.multipliers))
         shares = xp.stack([assemble(entries, q.shape, xp) for entries in functions.components(*state, *forces)])

@@ -52,7 +52,7 @@ def standard_form(system: Any) -> StandardForm:
 
 
 @dataclass(frozen=True)
-class Row:
+class ConstraintRow:
     """One constraint in standard form: gradient · q̈ = rhs, and its residuals."""
 
     gradient: tuple[Any, ...]
@@ -61,18 +61,20 @@ class Row:
     velocity: Any = sp.S.Zero
 
 
-def constraint_row(constraint: Constraint, symbols: StateSymbols) -> Row:
+def constraint_row(constraint: Constraint, symbols: StateSymbols) -> ConstraintRow:
     """Differentiate one constraint until the accelerations appear linearly."""
     expression = symbols.plain(constraint.expression)
     if constraint.level == "position":
         # φ̈ = φ_q q̈ + (φ̇)_q q̇ + (φ̇)_t, and φ̇ = φ_q q̇ + φ_t
         velocity = time_derivative(expression, symbols)
-        return Row(gradient(expression, symbols.q), -time_derivative(velocity, symbols), expression, velocity)
+        return ConstraintRow(gradient(expression, symbols.q), -time_derivative(velocity, symbols), expression, velocity)
     if constraint.level == "velocity":
         # ψ̇ = ψ_q̇ q̈ + ψ_q q̇ + ψ_t
-        return Row(gradient(expression, symbols.qd), -time_derivative(expression, symbols), velocity=expression)
+        return ConstraintRow(
+            gradient(expression, symbols.qd), -time_derivative(expression, symbols), velocity=expression
+        )
     at_rest = graph.replace(expression, dict.fromkeys(symbols.qdd, sp.S.Zero))
-    return Row(gradient(expression, symbols.qdd), -at_rest)
+    return ConstraintRow(gradient(expression, symbols.qdd), -at_rest)
 
 
 def time_derivative(expression: Any, symbols: StateSymbols) -> Any:

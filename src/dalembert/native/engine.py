@@ -21,7 +21,7 @@ from dalembert.native.tableau import Tableau
 from dalembert.native.tape import OutputLengths, Program
 
 
-class StepBatch(NamedTuple):
+class TakenSteps(NamedTuple):
     """Steps with times (k,) and states (k, 2n), the number of rejected steps, and the ending (see ``stepper``)."""
 
     t: Floats
@@ -99,7 +99,7 @@ class NativeEngine:
 
     def step_batch(
         self, y: Floats, t: float, end: float, h: float, p: Floats, settings: Floats, room: int
-    ) -> tuple[StepBatch, float]:
+    ) -> tuple[TakenSteps, float]:
         """Take up to ``room`` steps from a state; return them and the step to try next.
 
         ``h`` is the step to try first; if it is zero, it is estimated. For ``settings`` see
@@ -120,7 +120,7 @@ class NativeEngine:
         )
         taken, ending = divmod(code, 3)
         steps = memory[first + room : first + room + taken * size].reshape(taken, size)
-        return StepBatch(memory[first : first + taken], steps, int(memory[2]), ending), float(memory[1])
+        return TakenSteps(memory[first : first + taken], steps, int(memory[2]), ending), float(memory[1])
 
     def sample(
         self, t0: Floats, y0: Floats, times: Floats, p: Floats, settings: Floats

@@ -30,7 +30,7 @@ _Solve = Callable[[Any, Any], tuple[Any, Any, Any]]
 
 
 @dataclass(frozen=True)
-class Terms:
+class SymbolicTerms:
     """M q̈ = Q under A q̈ = b with independent rows, in plain symbols.
 
     C                contains the symbols of the ideal force and of multipliers if a law depends on them
@@ -58,7 +58,7 @@ class ClosedForm:
     expanded: bool
 
 
-def closed_form(terms: Terms) -> ClosedForm:
+def closed_form(terms: SymbolicTerms) -> ClosedForm:
     """Return explicit expressions if they are readable, otherwise formulas in matrix symbols."""
     try:
         return _explicit(terms)
@@ -69,7 +69,7 @@ def closed_form(terms: Terms) -> ClosedForm:
         return ClosedForm(*formula, expanded=False)
 
 
-def _explicit(terms: Terms) -> ClosedForm:
+def _explicit(terms: SymbolicTerms) -> ClosedForm:
     # a long input may have a longer result, within limits
     given = operations([*terms.Q, *terms.b, *terms.C])
     limit = max(OPERATION_LIMIT, min(INPUT_FACTOR * given, LARGEST_FACTOR * OPERATION_LIMIT))

@@ -21,7 +21,7 @@ from dalembert.model.standard_form import StandardForm, standard_form
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System, kind_of_object
 from dalembert.report.blocks import block_root
-from dalembert.report.closed_form import ClosedForm, Terms, closed_form
+from dalembert.report.closed_form import ClosedForm, SymbolicTerms, closed_form
 from dalembert.report.closed_form_checks import needs_saddle, require_determined, require_independent, require_positive
 from dalembert.report.derivation_page import html
 from dalembert.report.evaluation import Evaluation, evaluator, matrix_evaluator
@@ -190,7 +190,7 @@ def derive(
     C = _nonideal_term(system, M, probed)
     lam = require_determined(C, system.constraint_names, kept, probed)
     used = A.extract(kept, range(A.cols)), b.extract(kept, [0])
-    terms = Terms(M, Q, *used, C, form.symbols.ideal_force, lam, saddle)
+    terms = SymbolicTerms(M, Q, *used, C, form.symbols.ideal_force, lam, saddle)
     result = closed_form(terms)
     restore = _restorer(system)
     return Derivation(
@@ -276,7 +276,9 @@ def _opening(system: System) -> str:
     return f"A mechanical system with {n} coordinate{'' if n == 1 else 's'} and {constraints}."
 
 
-def _notes(system: System, probed: Probes, kept: Sequence[int], terms: Terms, result: ClosedForm) -> tuple[str, ...]:
+def _notes(
+    system: System, probed: Probes, kept: Sequence[int], terms: SymbolicTerms, result: ClosedForm
+) -> tuple[str, ...]:
     names = system.constraint_names
     # the reader must know which constraints do not appear in the formulas
     dropped = [name for i, name in enumerate(names) if i not in kept]
