@@ -26,8 +26,8 @@ def ours(problem: Problem, q: np.ndarray, qd: np.ndarray, *, projected: bool = F
     times = [0, problem.end]
     starts = np.ascontiguousarray(q.T), np.ascontiguousarray(qd.T)
     some = da.simulate_ensemble(problem.system, *(x[:FIRST] for x in starts), times, **asked)  # compiles
-    if some.attrs["declined"]:  # a kernel that leaves members to others is quick
-        raise RuntimeError(f"the kernel declined {some.attrs['declined']} of {FIRST} members")
+    if some.attrs["handed_over"]:  # a kernel that leaves members to others is quick
+        raise RuntimeError(f"the kernel handed over {some.attrs['handed_over']} of {FIRST} members")
     whole, kernel = [], []
     for _ in range(3):
         began = time.perf_counter()

@@ -54,7 +54,7 @@ def test_a_member_that_machine_code_declines_is_simulated_all_the_same():
     alone = da.simulate(window, (0, 1, 1, 1), rates[1], [0, 3])
     np.testing.assert_allclose(many["q"][1], alone.q, atol=1e-12)
     assert not many["reason"].values.any()
-    assert many.attrs["declined"] == 3
+    assert many.attrs["handed_over"] == 3
 
 
 def test_a_summary_is_that_of_all_members(monkeypatch):

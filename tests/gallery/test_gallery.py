@@ -31,7 +31,7 @@ def _assert_prescribed_work(case: Case, run: da.Trajectory) -> None:
         for v in null_space(np.asarray(point.constraint_matrix)).T:
             np.testing.assert_allclose(point.virtual_work(v), v @ point.nonideal, atol=1e-11)
             for constraint in {name for name, _ in point.laws if name}:
-                own = [C for C, (name, _) in zip(point.law_natures, point.laws, strict=True) if name == constraint]
+                own = [C for C, (name, _) in zip(point.law_nonideal, point.laws, strict=True) if name == constraint]
                 np.testing.assert_allclose(point.virtual_work(v, of=constraint), v @ np.sum(own, axis=0), atol=1e-11)
 
 

@@ -142,7 +142,7 @@ def test_ensembles_see_the_same_events() -> None:
     numbers = {"a": np.linspace(1, 2, 6), "T": np.repeat([30.0, 50.0], 3)}
     many = da.simulate_ensemble(system, (0,), (0,), times, parameters=numbers)
     ends = da.simulate_ensemble(system, (0,), (0,), times, parameters=numbers, keep="end")
-    assert many.attrs["declined"] == 0
+    assert many.attrs["handed_over"] == 0
     for k in range(6):
         alone = da.simulate(system, (0,), (0,), times, parameters={name: v[k] for name, v in numbers.items()})
         np.testing.assert_allclose(many["q"][k], alone.q, atol=1e-9)

@@ -34,7 +34,7 @@ def test_all_verbs_agree_on_a_tied_light_mass(mass: float, unit: float) -> None:
 def test_members_of_an_ensemble_with_a_light_mass() -> None:
     many = da.simulate_ensemble(tied(1e-16), (0, 0), np.zeros((3, 2)), [0, 1])
     np.testing.assert_allclose(many["q"].values[:, -1], 1.0, rtol=1e-12)
-    assert many.attrs["declined"] == 0
+    assert many.attrs["handed_over"] == 0
 
 
 def test_a_light_body_under_friction() -> None:

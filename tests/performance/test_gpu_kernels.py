@@ -38,7 +38,7 @@ def test_machine_code_declines_no_member(problem):
     q, qd = problem.starts(20)
     for settings in ({"step": problem.h}, {"rtol": 1e-8}):
         many = da.simulate_ensemble(problem.system, q.T, qd.T, [0, 0.1], parameters=problem.numbers, **settings)
-        assert many.attrs["declined"] == 0
+        assert many.attrs["handed_over"] == 0
 
 
 @pytest.mark.parametrize(("off", "told"), [(0.0, True), (1e-8, False)])

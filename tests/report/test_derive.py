@@ -18,7 +18,7 @@ import dalembert as da
 from dalembert.figures.html_page import document
 from dalembert.report.blocks import block_root
 from dalembert.report.common_factor import with_common_factor
-from dalembert.report.derivation_page import PAGE_STYLE, STYLE
+from dalembert.report.derivation_page import DERIVATION_STYLE, PAGE_STYLE
 from dalembert.report.name_typesetting import ambiguous_names, typeset
 from dalembert.report.steps import Step
 from dalembert.report.tex import READABLE, latex, prose
@@ -371,7 +371,7 @@ def test_html_fragment_can_be_embedded():
     fragment = derivation.to_html(fragment=True)
     assert fragment.startswith('<article class="derivation">') and "<style" not in fragment and "<h1" not in fragment
     assert "<h2>Pendulum &lt;1&gt;</h2>" in fragment and "rod &amp; nothing" in fragment
-    rules = re.findall(r"^\s*([^@{}\n]+)\{", STYLE, flags=re.M)
+    rules = re.findall(r"^\s*([^@{}\n]+)\{", DERIVATION_STYLE, flags=re.M)
     assert rules and all(rule.startswith(".derivation") for rule in rules)
 
 

@@ -153,7 +153,7 @@ def _native_terms(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p
         terms["multipliers"],
         terms["reactions"],
     )
-    law_components, law_forces = (terms[name].reshape(count, -1, n) for name in ("law_natures", "law_forces"))
+    law_components, law_forces = (terms[name].reshape(count, -1, n) for name in ("law_nonideal", "law_forces"))
     unique = np.ones((count, m), bool)
     if len(rows) < m:
         inverses = shortest_multipliers(A)
@@ -187,7 +187,7 @@ def _at(
     terms = dynamics.terms(q, qd, t, p)
     b = stabilised(terms, dynamics.levels, drift.gains())
     motion = solve(formulation, terms.M, terms.Q, terms.A, b, dynamics.law_at(q, qd, t, p))
-    forces = [terms.Q[None], motion.reactions[:, None] * terms.A, motion.law_natures]
+    forces = [terms.Q[None], motion.reactions[:, None] * terms.A, motion.law_nonideal]
     split = [terms.Q[None], motion.multipliers[:, None] * terms.A, motion.law_forces]
     if formulation.compromises:
         for given in (forces, split):

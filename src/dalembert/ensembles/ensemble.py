@@ -69,7 +69,7 @@ def simulate_ensemble(
     -------
     Dataset       ``q`` and ``qd`` by member, time and coordinate, NaN where a member failed, and ``reason`` by member,
                   empty where it did not; or ``mean``, ``variance`` and ``quantile`` of both, and ``failed``, how many.
-                  ``attrs["seconds"]`` is the time in compiled code, ``attrs["declined"]`` the number of members that
+                  ``attrs["seconds"]`` is the time in compiled code, ``attrs["handed_over"]`` the number of members that
                   the compiled integrator handed over to the general one: each of them takes as long as a single run;
                   ``attrs["notes"]`` reports if the constraints lose rank along the motions of members, of which up to
                   32 are examined from output to output
@@ -122,7 +122,9 @@ def simulate_ensemble(
         found = _summary_dataset(summary, dynamics.coordinates, kept, np.concatenate(reasons))
     else:
         found = _dataset(_joined(states), dynamics.coordinates, kept, _joined(reasons))
-    return found.assign_attrs(device=device, seconds=runner.seconds, declined=runner.declined, notes=bifurcations.note)
+    return found.assign_attrs(
+        device=device, seconds=runner.seconds, handed_over=runner.handed_over, notes=bifurcations.note
+    )
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -66,7 +66,7 @@ class EnsembleRunner:
         self.system, self.contacts = system, contacts(system)
         self.dynamics, self.method, self.times, self.every, self.on_gpu = dynamics, method, times, every, on_gpu
         self.seconds = 0.0  # in compiled code, without preparation and conversion
-        self.declined = 0  # members handed over to the general integrator
+        self.handed_over = 0  # members handed over to the general integrator
         self._integrator: Any = None
         self._rows: tuple[int, ...] = ()
         if on_gpu and not in_machine_code(dynamics, method):
@@ -99,7 +99,7 @@ class EnsembleRunner:
             messages[list(negative)] = list(negative.values())
             messages[~finite] = "its initial state or its parameters are not finite."
             alone = np.flatnonzero(usable & ~done)
-            self.declined += len(alone)
+            self.handed_over += len(alone)
             for k in alone:
                 states, messages[k] = self._general(members.y[:, k], members.p[:, k])
                 found[k] = states if self.every else states[-1:]

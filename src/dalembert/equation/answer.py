@@ -45,7 +45,7 @@ class ConstrainedMotion:
     mass_matrix, applied_force, constraint_matrix, constraint_rhs, nonideal    M, Q, A, b and C
     laws                                    the l nonideal laws, each as (name of its constraint, name of the law); the
                                             former is empty for a law of the whole system
-    law_natures, law_forces (l, n)          C and the nonideal constraint force of each law
+    law_nonideal, law_forces (l, n)         C and the nonideal constraint force of each law
     normals                                 of the laws that depend on the actual reaction, in their order: their
                                             normal ``forces`` and the number of ``solutions``; None if there are none
     residuals, acceleration_covariance, force_covariance    only from ``StackedLeastSquares``: residual of the n
@@ -69,7 +69,7 @@ class ConstrainedMotion:
     constraint_matrix: Array
     constraint_rhs: Array
     nonideal: Array
-    law_natures: Array
+    law_nonideal: Array
     law_forces: Array
     normals: Normals | None = None
     laws: tuple[tuple[str, str], ...] = ()

@@ -96,7 +96,7 @@ class Kernel(NamedTuple):
     gauss: Array
     nonideal: Array
     law_forces: Array
-    law_natures: Array
+    law_nonideal: Array
     normals: Normals | None
     quality: Quality | None
 
@@ -179,7 +179,7 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
         gauss=unprescribed @ invert(unprescribed),
         nonideal=C,
         law_forces=u * parts.force,
-        law_natures=law_forces.shares,
+        law_nonideal=law_forces.shares,
         normals=law_forces.normals,
         quality=quality,
     )

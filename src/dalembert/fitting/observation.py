@@ -64,14 +64,14 @@ class Observation:
             object.__setattr__(self, name, value)
 
     @property
-    def seen(self) -> dict[str, NDArray[np.bool_]]:
+    def measured(self) -> dict[str, NDArray[np.bool_]]:
         """Masks of the measured values, by coordinate."""
         return {name: np.isfinite(column) for name, column in self.values.items()}
 
     @property
     def count(self) -> int:
         """The number of measured values."""
-        return int(sum(mask.sum() for mask in self.seen.values()))
+        return int(sum(mask.sum() for mask in self.measured.values()))
 
     def require_known(self, coordinates: tuple[str, ...], parameters: tuple[str, ...]) -> None:
         """Raise if the observation has coordinates or parameters that the system does not have."""

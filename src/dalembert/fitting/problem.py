@@ -133,7 +133,7 @@ class Problem:
         parts = [
             (run[name] - column)[mask] / self.noise[name]
             for run, one in zip(self.runs(unknowns), self.observations, strict=True)
-            for (name, column), mask in zip(one.values.items(), one.seen.values(), strict=True)
+            for (name, column), mask in zip(one.values.items(), one.measured.values(), strict=True)
         ]
         return np.concatenate(parts)
 

@@ -157,7 +157,7 @@ class _Integration:
         self.ts, self.ys = [np.array([t0])], [np.asarray(y0)[None]]
         self.monitor = StepMonitor(dynamics, method, p)
         self.path = Path(self.ts[0], self.ys[0], finished=False, native=self.native, monitor=self.monitor)
-        self.seen: list[int] = []
+        self.ranks: list[int] = []
         self.crossed = 0
         self.kinks = 0
         self.room = FIRST_BATCH if watch is None else WATCHED_BATCH
@@ -327,9 +327,9 @@ class _Integration:
         path.valid_start &= path.steps > 0 or batch.valid
         path.steps += len(batch.t)
         path.rejected += batch.rejected
-        if self.seen and batch.ranks and batch.ranks[0] != self.seen[-1]:
+        if self.ranks and batch.ranks and batch.ranks[0] != self.ranks[-1]:
             path.rank_changes.append(t)
-        self.seen += batch.ranks
+        self.ranks += batch.ranks
         path.rank_changes += batch.rank_changes
         self.room = NATIVE_BATCH if self.watch is None else WATCHED_BATCH
         if len(batch.t):
@@ -388,5 +388,5 @@ class _Integration:
         t, y = np.concatenate(self.ts), np.concatenate(self.ys)
         path.t, path.y = t[: len(t) - beyond], y[: len(y) - beyond]
         path.steps = min(path.steps, most)
-        path.ranks = (min(self.seen), max(self.seen)) if self.seen else (0, 0)
+        path.ranks = (min(self.ranks), max(self.ranks)) if self.ranks else (0, 0)
         return path

@@ -127,7 +127,7 @@ class Program(NamedTuple):
 class EnergyTerms(NamedTuple):
     """Lengths of the parts of the output of ``energy_terms``: forces, multipliers, laws, A, energies, and validity.
 
-    ``law_natures`` are the vectors C of each law, ``law_forces`` the nonideal constraint forces that they cause.
+    ``law_nonideal`` are the vectors C of each law, ``law_forces`` the nonideal constraint forces that they cause.
     """
 
     applied_force: int
@@ -135,7 +135,7 @@ class EnergyTerms(NamedTuple):
     nonideal_force: int
     multipliers: int
     reactions: int
-    law_natures: int
+    law_nonideal: int
     law_forces: int
     constraint_matrix: int
     kinetic: int

@@ -42,7 +42,7 @@ class Derivation:
 
     mass_matrix (n, n), applied_force (n, 1), constraint_matrix (m, n), constraint_rhs (m, 1)
                            as in the model, all rows, simplified; b includes the stabilising terms of the drift cure
-    nature (n, 1)          C; it contains ``da.ideal_force`` and ``da.multiplier`` if a law depends on these
+    nonideal (n, 1)        C; it contains ``da.ideal_force`` and ``da.multiplier`` if a law depends on these
     ideal_force, nonideal_force, acceleration (n, 1)
                            columns of expressions if ``expanded``; otherwise formulas in the matrix symbols M, Q, A,
                            b and C, whose values ``meaning`` gives: ``ideal_force.subs(meaning).doit()`` expands them
@@ -58,7 +58,7 @@ class Derivation:
     applied_force: Any
     constraint_matrix: Any
     constraint_rhs: Any
-    nature: Any
+    nonideal: Any
     ideal_force: Any
     nonideal_force: Any
     acceleration: Any
@@ -98,7 +98,7 @@ class Derivation:
         sym = matrix_symbols(len(self.system.coordinates), len(kept))
         A = self.constraint_matrix.extract(kept, range(self.constraint_matrix.cols))
         b = self.constraint_rhs.extract(kept, [0])
-        return {sym.M: self.mass_matrix, sym.Q: self.applied_force, sym.A: A, sym.b: b, sym.C: self.nature}
+        return {sym.M: self.mass_matrix, sym.Q: self.applied_force, sym.A: A, sym.b: b, sym.C: self.nonideal}
 
     def to_latex(self) -> str:
         """Return a complete LaTeX document; it uses amsmath."""
@@ -199,7 +199,7 @@ def derive(
         applied_force=restore(Q),
         constraint_matrix=restore(A),
         constraint_rhs=restore(b),
-        nature=restore(C),
+        nonideal=restore(C),
         ideal_force=restore(result.ideal_force),
         nonideal_force=restore(result.nonideal_force),
         acceleration=restore(result.acceleration),

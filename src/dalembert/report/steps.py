@@ -182,7 +182,7 @@ def _nonideal(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
     C, nonideal = sym.C, sym.nonideal
     if not derivation.system.laws:
         return (("The constraints are ideal: the constraint force has no other part.",),)
-    law = [Equation(C, with_common_factor(_plain(derivation, derivation.nature)))]
+    law = [Equation(C, with_common_factor(_plain(derivation, derivation.nonideal)))]
     shown = _nonideal_formula(derivation, sym)
     if derivation.expanded:
         shown.append(Equation(nonideal, with_common_factor(_plain(derivation, derivation.nonideal_force))))

@@ -52,7 +52,7 @@ def _law_forces(phase: Phase, answer: ConstrainedMotion, y: Floats, t: float) ->
     """Return C of every law of the system (l, n): the force that holds it for a sticking contact."""
     mode = phase.mode
     held = {contact.number: contact for contact in mode.sticking}
-    sliding = iter(np.asarray(answer.law_natures))
+    sliding = iter(np.asarray(answer.law_nonideal))
     reactions = np.asarray(answer.reactions)
     return np.stack(
         [
