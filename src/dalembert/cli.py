@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line."""
+"""The subcommands of the command line."""
 
 from __future__ import annotations
 
-import codecs
-import io
-import sys
-import unicodedata
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,11 +16,11 @@ from rich.table import Table
 import dalembert
 from dalembert import gallery
 from dalembert.integration.trajectory_files import FORMATS
+from dalembert.terminal import add_checks, assignments, checks_table, end_table, print_text, transliterate_output
 
 if TYPE_CHECKING:
     from dalembert.gallery.definition import Case
     from dalembert.integration.trajectory import Trajectory
-    from dalembert.report.outcomes import Row
 
 app = typer.Typer(
     help="Constrained motion by the Udwadia–Kalaba equation.",
@@ -35,7 +31,7 @@ app = typer.Typer(
 )
 
 
-class Format(StrEnum):
+class DerivationFormat(StrEnum):
     """The formats of a derivation."""
 
     latex = "latex"
@@ -46,13 +42,9 @@ class Format(StrEnum):
 Name = Annotated[str, typer.Argument(help="A case of the gallery; `dalembert list` names them.", show_default=False)]
 
 
-def _print(text: str) -> None:
-    typer.echo(text, file=sys.stdout)  # explicit: by default click writes UTF-8 even to a terminal that is ASCII only
-
-
 def _version(wanted: bool) -> None:
     if wanted:
-        _print(f"dalembert {dalembert.__version__}")
+        print_text(f"dalembert {dalembert.__version__}")
         raise typer.Exit()
 
 
@@ -91,10 +83,10 @@ def show(name: Name) -> None:
     console.print(f"[bold]{escape(case.title)}[/]  ({escape(case.source)})\n{escape(case.about)}\n")
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     facts.add_row("coordinates", ", ".join(system.coordinate_names))
-    facts.add_row("parameters", _pairs(case.parameters) or "none")
+    facts.add_row("parameters", assignments(case.parameters) or "none")
     facts.add_row("constraints", ", ".join(f"{c.name} ({c.level})" for c in system.constraints) or "none")
-    facts.add_row("start", _pairs(dict(zip(system.coordinate_names, case.q0, strict=True))))
-    facts.add_row("velocities", _pairs(dict(zip(system.coordinate_names, case.qd0, strict=True))))
+    facts.add_row("start", assignments(dict(zip(system.coordinate_names, case.q0, strict=True))))
+    facts.add_row("velocities", assignments(dict(zip(system.coordinate_names, case.qd0, strict=True))))
     facts.add_row("times", f"{case.times[0]:g} to {case.times[-1]:g}, {len(case.times)} of them")
     facts.add_row("drift", "None" if case.drift is None else str(case.drift))
     console.print(facts)
@@ -123,7 +115,7 @@ def check(name: Name) -> None:
         parameters=case.parameters,
         allow_violation=case.allow_violation,
     )
-    _print(str(verdict))
+    print_text(str(verdict))
     if not verdict.well_posed:
         raise typer.Exit(1)
 
@@ -132,7 +124,8 @@ def check(name: Name) -> None:
 def derive(
     name: Name,
     format: Annotated[
-        Format | None, typer.Option(help="Format; by default from the file ending, else markdown.", show_default=False)
+        DerivationFormat | None,
+        typer.Option(help="DerivationFormat; by default from the file ending, else markdown.", show_default=False),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A file: md, tex or html; the terminal when left out.")
@@ -148,16 +141,16 @@ def derive(
     case = gallery.case(name)
     derivation = derivation_of(case.system, drift=case.drift, title=case.title, about=case.about)
     write = {
-        Format.latex: derivation.to_latex,
-        Format.markdown: derivation.to_markdown,
-        Format.html: derivation.to_html,
+        DerivationFormat.latex: derivation.to_latex,
+        DerivationFormat.markdown: derivation.to_markdown,
+        DerivationFormat.html: derivation.to_html,
     }
     text = write[chosen]()
     if output is None:
-        _print(text)
+        print_text(text)
     else:
         output.write_text(text, encoding="utf-8")
-        _print(f"wrote {output}")
+        print_text(f"wrote {output}")
 
 
 @app.command()
@@ -188,11 +181,11 @@ def run(
     changed = dict(_setting(text) for text in settings or ())
     found = case.simulate(parameters=changed, times=None if times is None else _times(times))
     console = Console(highlight=False)
-    console.print(_end_table(found))
+    console.print(end_table(found))
     for note in found.notes:
         console.print(escape(note))
     if ledger:
-        _print(str(found.ledger()))
+        print_text(str(found.ledger()))
     if plot is not None:
         found.plot(units=case.units).savefig(plot, dpi=160)
     if animate is not None:
@@ -201,7 +194,7 @@ def run(
         found.save(save)
     for path in (plot, animate, save):
         if path is not None:
-            _print(f"wrote {path}")
+            print_text(f"wrote {path}")
     if not changed and times is None:
         _report_checks(console, case, found)
 
@@ -228,27 +221,27 @@ def demo(
             found[one.name] = one
             progress.update(task, advance=1, description=f"solved {one.name}")
             if not console.is_terminal:
-                _print(f"solved {one.name}, {len(found)} of {len(names)}")
+                print_text(f"solved {one.name}, {len(found)} of {len(names)}")
     shown = [found[name] for name in names]
-    table = _checks_table()
+    table = checks_table()
     for one in shown:
-        _add_rows(table, one.rows, one.name)
+        add_checks(table, one.rows, one.name)
         if one.trouble is not None:
             table.add_row(one.name, "could not be run", "", escape(one.trouble), "[red]NO[/]", end_section=True)
     console.print(table)
-    _print(f"wrote {write_pages(shown, output)}")
+    print_text(f"wrote {write_pages(shown, output)}")
     if not all(one.passed for one in shown):
         raise typer.Exit(1)
 
 
-_FORMATS = {".md": Format.markdown, ".tex": Format.latex, ".html": Format.html}
+_FORMATS = {".md": DerivationFormat.markdown, ".tex": DerivationFormat.latex, ".html": DerivationFormat.html}
 """The format of a derivation by the ending of its file."""
 
 
-def _format(option: Format | None, output: Path | None) -> Format:
+def _format(option: DerivationFormat | None, output: Path | None) -> DerivationFormat:
     """Return the requested format, from the option or from the file ending."""
     if output is None:
-        return option or Format.markdown
+        return option or DerivationFormat.markdown
     _require_target(output, "--output", tuple(_FORMATS))
     by_ending = _FORMATS[output.suffix.lower()]
     if option not in (None, by_ending):
@@ -263,34 +256,11 @@ def _report_checks(console: Console, case: Case, found: Trajectory) -> None:
     from dalembert.report.outcomes import row_of
 
     rows = tuple(row_of(outcome) for outcome in case.verify(found))
-    table = _checks_table()
-    _add_rows(table, rows, case.name)
+    table = checks_table()
+    add_checks(table, rows, case.name)
     console.print(table)
     if not all(row.passed for row in rows):
         raise typer.Exit(1)
-
-
-def _checks_table() -> Table:
-    table = Table("case", "check", "expected", "got", "pass")
-    table.columns[0].no_wrap = True
-    return table
-
-
-def _add_rows(table: Table, rows: tuple[Row, ...], name: str) -> None:
-    for k, row in enumerate(rows):
-        verdict = "[green]yes[/]" if row.passed else "[red]NO[/]"
-        table.add_row("" if k else name, escape(row.what), row.expected, row.got, verdict)
-    table.add_section()
-
-
-def _end_table(found: Trajectory) -> Table:
-    steps, seconds = found.statistics["steps"], found.statistics["seconds"]
-    table = Table(
-        "coordinate", "value", "velocity", title=f"At t = {found.t[-1]:g}, after {steps} steps, {seconds:.1f} s"
-    )
-    for k, coordinate in enumerate(found.coordinates):
-        table.add_row(coordinate, f"{found.q[-1, k]:.12g}", f"{found.qd[-1, k]:.12g}")
-    return table
 
 
 def _setting(text: str) -> tuple[str, float]:
@@ -326,51 +296,9 @@ def _require_folder(path: Path | None, option: str) -> None:
         raise dalembert.InputError(f"`{option}` must name a file in a folder that exists; there is no `{path.parent}`.")
 
 
-def _pairs(values: Any) -> str:
-    return ", ".join(f"{name} = {value:g}" for name, value in dict(values).items())
-
-
-_SPELLINGS = {
-    "–": "-",
-    "−": "-",
-    "·": "*",
-    "×": "x",
-    "…": "...",
-    "’": "'",
-    "√": "sqrt ",
-    "≤": "<=",
-    "≥": ">=",
-    "→": "->",
-}
-"""Replacements of characters that the encoding of a terminal does not have."""
-
-
-def _transliterate(error: UnicodeError) -> tuple[str, int]:
-    """Return the replacement of characters that the encoding of a terminal does not have, and where to continue."""
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    lost = error.object[error.start : error.end]
-    plain = "".join(_SPELLINGS.get(c) or unicodedata.normalize("NFKD", c) for c in lost)
-    return "".join(c if c.isascii() else _letter(c) for c in plain), error.end
-
-
-def _letter(character: str) -> str:
-    """Return the name of a Greek letter, an empty string for an accent, and a question mark for all others."""
-    words = unicodedata.name(character, "").split()
-    if words[:1] == ["GREEK"] and "LETTER" in words:
-        name = words[words.index("LETTER") + 1].lower()
-        return name.capitalize() if "CAPITAL" in words else name
-    return "" if unicodedata.combining(character) else "?"
-
-
-codecs.register_error("transliterate", _transliterate)
-
-
 def main() -> None:
     """Run the command line; errors of the user are shown as messages without a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="transliterate")
+    transliterate_output()
     try:
         app()
     except (dalembert.DalembertError, OSError, ModuleNotFoundError) as error:

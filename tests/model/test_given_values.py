@@ -168,15 +168,15 @@ def test_output_on_an_ascii_terminal(words: tuple[str, ...]):
 
 
 def test_the_ending_of_the_file_decides_the_format(tmp_path: Path):
-    from dalembert.cli import Format, _format
+    from dalembert.cli import DerivationFormat, _format
 
-    assert _format(None, tmp_path / "bead.html") is Format.html
-    assert _format(Format.latex, tmp_path / "bead.tex") is Format.latex
-    assert _format(None, None) is Format.markdown
+    assert _format(None, tmp_path / "bead.html") is DerivationFormat.html
+    assert _format(DerivationFormat.latex, tmp_path / "bead.tex") is DerivationFormat.latex
+    assert _format(None, None) is DerivationFormat.markdown
     with pytest.raises(da.InputError, match=r"`--output` must end in .md, .tex, .html; got"):
         _format(None, tmp_path / "bead.txt")
     with pytest.raises(da.InputError, match="`--format` must agree with the ending of the file; got latex and"):
-        _format(Format.latex, tmp_path / "bead.html")
+        _format(DerivationFormat.latex, tmp_path / "bead.html")
 
 
 FORKED = """

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Output of the command line: text and tables, in the characters that the terminal has."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import sys
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from dalembert.integration.trajectory import Trajectory
+    from dalembert.report.outcomes import Row
+
+
+def print_text(text: str) -> None:
+    """Print plain text in the encoding of the terminal."""
+    typer.echo(text, file=sys.stdout)  # explicit: by default click writes UTF-8 even to a terminal that is ASCII only
+
+
+def checks_table() -> Table:
+    """Return an empty table of checks."""
+    table = Table("case", "check", "expected", "got", "pass")
+    table.columns[0].no_wrap = True
+    return table
+
+
+def add_checks(table: Table, rows: tuple[Row, ...], name: str) -> None:
+    """Add the checks of a case to a table."""
+    for k, row in enumerate(rows):
+        verdict = "[green]yes[/]" if row.passed else "[red]NO[/]"
+        table.add_row("" if k else name, escape(row.what), row.expected, row.got, verdict)
+    table.add_section()
+
+
+def end_table(found: Trajectory) -> Table:
+    """Return a table of the state at the end of a motion."""
+    steps, seconds = found.statistics["steps"], found.statistics["seconds"]
+    table = Table(
+        "coordinate", "value", "velocity", title=f"At t = {found.t[-1]:g}, after {steps} steps, {seconds:.1f} s"
+    )
+    for k, coordinate in enumerate(found.coordinates):
+        table.add_row(coordinate, f"{found.q[-1, k]:.12g}", f"{found.qd[-1, k]:.12g}")
+    return table
+
+
+def assignments(values: Any) -> str:
+    """Return values by name as text: `a0 = 0.2, g = 9.81`."""
+    return ", ".join(f"{name} = {value:g}" for name, value in dict(values).items())
+
+
+_SPELLINGS = {
+    "–": "-",
+    "−": "-",
+    "·": "*",
+    "×": "x",
+    "…": "...",
+    "’": "'",
+    "√": "sqrt ",
+    "≤": "<=",
+    "≥": ">=",
+    "→": "->",
+}
+"""Replacements of characters that the encoding of a terminal does not have."""
+
+
+def transliterate_output() -> None:
+    """Replace characters that the encoding of the terminal does not have, instead of raising an error."""
+    codecs.register_error("transliterate", _transliterate)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="transliterate")
+
+
+def _transliterate(error: UnicodeError) -> tuple[str, int]:
+    """Return the replacement of characters that the encoding of a terminal does not have, and where to continue."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end]
+    plain = "".join(_SPELLINGS.get(c) or unicodedata.normalize("NFKD", c) for c in lost)
+    return "".join(c if c.isascii() else _letter(c) for c in plain), error.end
+
+
+def _letter(character: str) -> str:
+    """Return the name of a Greek letter, an empty string for an accent, and a question mark for all others."""
+    words = unicodedata.name(character, "").split()
+    if words[:1] == ["GREEK"] and "LETTER" in words:
+        name = words[words.index("LETTER") + 1].lower()
+        return name.capitalize() if "CAPITAL" in words else name
+    return "" if unicodedata.combining(character) else "?"
