@@ -60,7 +60,7 @@ def _drift(drift: Any) -> Drift:
     """Return a drift cure; None stands for no cure."""
     drift = NoCure() if drift is None else drift
     if not isinstance(drift, Drift):
-        raise InputError(f"`drift` must be a cure such as `da.Projection()`, or None; got {drift!r}.")
+        raise InputError(f"`drift` must be a drift cure such as `da.Projection()`, or None; got {drift!r}.")
     return drift
 
 

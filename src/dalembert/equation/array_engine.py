@@ -94,8 +94,8 @@ class ArrayProgram:
         levels: tuple[str, ...],
         *,
         law_needs_ideal: bool,
-        law_multipliers: tuple[int, ...],
-        diagonal_mass: bool,
+        law_multipliers: tuple[int, ...] = (),
+        diagonal_mass: bool = False,
     ):
         self.terms = terms
         self.law = law
@@ -104,6 +104,11 @@ class ArrayProgram:
         self.law_multipliers = law_multipliers
         self.diagonal_mass = diagonal_mass
         self.ranks = level_numbers(levels)
+
+    def engine(self) -> Engine:
+        """Return the functions that a solver calls."""
+        corrections = self.correction("position", 0), self.correction("velocity", 1)
+        return Engine(self.select_rows, self.acceleration, *corrections)
 
     def metric_of(self, M: Array) -> Metric:
         return Metric(jnp.sqrt(jnp.diagonal(M)) if self.diagonal_mass else jnp.linalg.cholesky(M))
@@ -195,25 +200,3 @@ def hold(at: Terms, q: Array, qd: Array, used: Array) -> Array:
         own = jnp.abs(residual - at.A @ x) + weights @ jnp.abs(x)
         fine &= jnp.abs(residual) <= START_TOLERANCE * own + least + DRIFTED * lengths * drift
     return fine
-
-
-def array_engine(
-    terms: Callable[..., Terms],
-    law: Callable[..., NonidealForces] | None,
-    levels: tuple[str, ...],
-    *,
-    law_needs_ideal: bool,
-    law_multipliers: tuple[int, ...] = (),
-    diagonal_mass: bool = False,
-) -> Engine:
-    """The hot functions from array terms."""
-    program = ArrayProgram(
-        terms,
-        law,
-        levels,
-        law_needs_ideal=law_needs_ideal,
-        law_multipliers=law_multipliers,
-        diagonal_mass=diagonal_mass,
-    )
-    steps = program.correction("position", 0), program.correction("velocity", 1)
-    return Engine(program.select_rows, program.acceleration, *steps)

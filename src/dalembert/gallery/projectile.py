@@ -75,7 +75,7 @@ def spiral(name: str, title: str) -> Case:
         title=title,
         about=(
             "Two constraints, one of them in time, determine the motion: θ = 30 − t and r = e^(0.1θ). It is integrated "
-            "without drift correction, as in the paper, so the errors ε₁ and ε₂ show the drift of the equation."
+            "without a drift cure, as in the paper, so the errors ε₁ and ε₂ show the drift of the equation."
         ),
         source=f"{REVIEW}, section 8.1",
         system=system,
@@ -99,39 +99,44 @@ def spiral(name: str, title: str) -> Case:
             ),
         ),
         units=si(metres="r", radians="theta"),
-        pictures=(
-            Picture(
-                "figure 2",
-                "Figure 2 of the review: r against θ",
-                "θ / rad",
-                "r / m",
-                (Curve("", coordinate("theta"), coordinate("r")),),
-            ),
-            Picture(
-                "figure 3",
-                "Figure 3 of the review: r and θ in time",
-                "time t / s",
-                "r / m, θ / rad",
-                histories({"r": coordinate("r"), "θ": coordinate("theta")}),
-            ),
-            Picture(
-                "figure 4",
-                "Figure 4 of the review: the path, inwards",
-                "x / m",
-                "y / m",
-                (Curve("", _x, _y),),
-                equal=True,
-            ),
-            Picture(
-                "figure 5",
-                "Figure 5 of the review: errors without drift correction",
-                "time t / s",
-                "ε₁ / m, ε₂ / (m/s)",
-                histories({"ε₁": _position_error, "ε₂": _velocity_error}),
-                log=True,
-            ),
-        ),
+        pictures=_spiral_figures(),
         points=lambda run: {"particle": (_x(run), _y(run))},
+    )
+
+
+def _spiral_figures() -> tuple[Picture, ...]:
+    """Return figures 2 to 5 of the review."""
+    return (
+        Picture(
+            "figure 2",
+            "Figure 2 of the review: r against θ",
+            "θ / rad",
+            "r / m",
+            (Curve("", coordinate("theta"), coordinate("r")),),
+        ),
+        Picture(
+            "figure 3",
+            "Figure 3 of the review: r and θ in time",
+            "time t / s",
+            "r / m, θ / rad",
+            histories({"r": coordinate("r"), "θ": coordinate("theta")}),
+        ),
+        Picture(
+            "figure 4",
+            "Figure 4 of the review: the path, inwards",
+            "x / m",
+            "y / m",
+            (Curve("", _x, _y),),
+            equal=True,
+        ),
+        Picture(
+            "figure 5",
+            "Figure 5 of the review: errors without a drift cure",
+            "time t / s",
+            "ε₁ / m, ε₂ / (m/s)",
+            histories({"ε₁": _position_error, "ε₂": _velocity_error}),
+            log=True,
+        ),
     )
 
 

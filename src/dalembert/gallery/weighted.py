@@ -33,9 +33,6 @@ def measured(name: str, title: str) -> Case:
     method = StackedLeastSquares(weight=np.array([1.0, 1.0, *WEIGHTS]))
     numbers = {"m": 2.0, "g": 9.81, "s1": FIRST, "s2": SECOND}
 
-    def at_start(**changed: float) -> Any:
-        return motion(system, (0, 0), (0, 0), parameters={**numbers, **changed}, formulation=method)
-
     return Case(
         name=name,
         title=title,
@@ -51,31 +48,7 @@ def measured(name: str, title: str) -> Case:
         times=np.linspace(0, 1, 51),
         formulation=method,
         no_closed_form="Constraints that contradict one another have no closed form.",
-        checks=(
-            Check("ẍ", lambda run: run.acceleration[:, 0], MEAN, 1e-12, "weighted mean"),
-            Check("x − ẍ t²/2", lambda run: run["x"] - MEAN * run.t**2 / 2, 0, 1e-11, "closed form"),
-            Check(
-                "residuals of the sensors",
-                lambda run: at_start().residuals[2:],
-                (MEAN - FIRST, MEAN - SECOND),
-                1e-12,
-                "closed form",
-            ),
-            Check(
-                "standard deviation of ẍ",
-                lambda run: np.sqrt(at_start().acceleration_covariance[0, 0]),
-                sum(WEIGHTS) ** -0.5,
-                1e-12,
-                "closed form",
-            ),
-            Check(
-                "ẍ when both read 1.1",
-                lambda run: at_start(s1=SECOND).acceleration[0],
-                SECOND,
-                1e-12,
-                "weights cannot matter",
-            ),
-        ),
+        checks=_checks(system, numbers, method),
         points=lambda run: {"particle": (run["x"], run["y"])},
         units=si(metres="x y"),
         pictures=(
@@ -86,5 +59,38 @@ def measured(name: str, title: str) -> Case:
                 "coordinates / m",
                 histories({"x": coordinate("x"), "y": coordinate("y")}),
             ),
+        ),
+    )
+
+
+def _checks(system: System, numbers: dict[str, float], method: StackedLeastSquares) -> tuple[Check, ...]:
+    """Return the known results: the weighted mean of the measurements, its residuals and its standard deviation."""
+
+    def at_start(**changed: float) -> Any:
+        return motion(system, (0, 0), (0, 0), parameters={**numbers, **changed}, formulation=method)
+
+    return (
+        Check("ẍ", lambda run: run.acceleration[:, 0], MEAN, 1e-12, "weighted mean"),
+        Check("x − ẍ t²/2", lambda run: run["x"] - MEAN * run.t**2 / 2, 0, 1e-11, "closed form"),
+        Check(
+            "residuals of the sensors",
+            lambda run: at_start().residuals[2:],
+            (MEAN - FIRST, MEAN - SECOND),
+            1e-12,
+            "closed form",
+        ),
+        Check(
+            "standard deviation of ẍ",
+            lambda run: np.sqrt(at_start().acceleration_covariance[0, 0]),
+            sum(WEIGHTS) ** -0.5,
+            1e-12,
+            "closed form",
+        ),
+        Check(
+            "ẍ when both read 1.1",
+            lambda run: at_start(s1=SECOND).acceleration[0],
+            SECOND,
+            1e-12,
+            "weights cannot matter",
         ),
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.equation.answer_checks import refuse_trouble, require_fit
-from dalembert.equation.array_engine import array_engine
+from dalembert.equation.array_engine import ArrayProgram
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
@@ -143,7 +143,7 @@ def _euclidean(dynamics: Dynamics) -> Dynamics:
     def euclidean(q: Any, qd: Any, t: Any, p: Any) -> Terms:
         return dynamics.terms(q, qd, t, p)._replace(M=jnp.eye(len(dynamics.coordinates)))
 
-    engine = array_engine(euclidean, None, dynamics.levels, law_needs_ideal=False)
+    engine = ArrayProgram(euclidean, None, dynamics.levels, law_needs_ideal=False).engine()
     return replace(dynamics, compile=lambda: dynamics.compiled._replace(engine=engine))
 
 

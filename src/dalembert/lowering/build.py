@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.equation.array_engine import array_engine
+from dalembert.equation.array_engine import ArrayProgram
 from dalembert.equation.dynamics import Compiled, Dynamics, Terms
 from dalembert.equation.reaction import IdealReaction, NonidealForces
 from dalembert.errors import InputError, ModelError
@@ -72,7 +72,7 @@ def _compiled(source: Source) -> Compiled:
     functions, laws = symbolic_functions(source), source.laws
     terms = array_terms(functions)
     law = array_law(functions.laws, terms)
-    engine = array_engine(
+    program = ArrayProgram(
         terms,
         law,
         source.levels,
@@ -85,7 +85,7 @@ def _compiled(source: Source) -> Compiled:
         terms=terms,
         law=law,
         energy=None if total is None else lambda q, qd, t, p: total(tuple(q), tuple(qd), t, tuple(p)),
-        engine=engine,
+        engine=program.engine(),
     )
 
 
@@ -113,7 +113,7 @@ def _build_functions(system: FunctionSystem) -> Dynamics:
         parameters=names,
         levels=levels,
         compile=lambda: Compiled(
-            terms, law, _function_energy(system), array_engine(terms, law, levels, law_needs_ideal=True)
+            terms, law, _function_energy(system), ArrayProgram(terms, law, levels, law_needs_ideal=True).engine()
         ),
         laws=() if law is None else (("", "nonideal"),),
     )

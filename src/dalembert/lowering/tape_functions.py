@@ -12,16 +12,17 @@ from typing import Any
 from dalembert.errors import ModelError
 from dalembert.lazy_jax import jnp, jsp
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
-from dalembert.native.tape import Tape, Value
+from dalembert.native.tape import ARITHMETIC, Tape, Value
+
+_NUMPY_NAMES = (
+    *("sqrt", "fabs", "floor", "ceil", "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
+    *("asin", "acos", "atan", "atan2", "pow", "asinh", "acosh", "atanh"),
+)
+"""Operations that have the same name in ``jax.numpy``; it is imported when the first of them is called."""
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
-    "fadd": lambda a, b: a + b,
-    "fsub": lambda a, b: a - b,
-    "fmul": lambda a, b: a * b,
-    "fdiv": lambda a, b: a / b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    "==": lambda a, b: a == b,
+    **{name: ARITHMETIC[name] for name in ("fadd", "fsub", "fmul", "fdiv", "<", "<=", "==")},
+    **{name: (lambda *x, name=name: getattr(jnp, name)(*x)) for name in _NUMPY_NAMES},
     "and": lambda a, b: jnp.logical_and(a, b),
     "or": lambda a, b: jnp.logical_or(a, b),
     "not": lambda a: jnp.logical_not(a),
@@ -30,12 +31,6 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "erfc": lambda x: jsp.erfc(x),
     "lgamma": lambda x: jsp.gammaln(x),
     "tgamma": lambda x: jsp.gamma(x),
-    **{
-        name: (lambda *x, name=name: getattr(jnp, name)(*x)) for name in ("sqrt", "fabs", "floor", "ceil", "exp", "log")
-    },
-    **{name: (lambda *x, name=name: getattr(jnp, name)(*x)) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
-    **{name: (lambda *x, name=name: getattr(jnp, name)(*x)) for name in ("asin", "acos", "atan", "atan2", "pow")},
-    **{name: (lambda *x, name=name: getattr(jnp, name)(*x)) for name in ("asinh", "acosh", "atanh")},
 }
 
 

@@ -72,7 +72,32 @@ class SlidingLaw(Law):
 
 
 @dataclass(frozen=True)
-class Viscous(SlidingLaw):
+class Damping(SlidingLaw):
+    """C = −f(v) (∂v/∂q̇)ᵀ v with a factor f that contains one coefficient, which must not be negative."""
+
+    coefficient: Any
+    velocity: Any = None
+
+    def __post_init__(self) -> None:
+        as_expression(self.coefficient, "`coefficient`")
+        object.__setattr__(self, "velocity", as_velocity(self.velocity))
+        require_nonnegative(self)
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        return (Coefficient("coefficient", as_expression(self.coefficient, "`coefficient`")),)
+
+    @abstractmethod
+    def factor(self, v: Sequence[Any]) -> Any:
+        """Return f(v)."""
+
+    def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
+        v = self.sliding_velocity(coordinates)
+        return self.generalised([-self.factor(v) * component for component in v], coordinates)
+
+
+@dataclass(frozen=True)
+class Viscous(Damping):
     """C = −a₀ (∂v/∂q̇)ᵀ v: C = −a₀ q̇ for the whole system.
 
     ``coefficient`` is a₀, not negative; ``velocity``, v, is explained under ``da.Coulomb``.
@@ -82,49 +107,19 @@ class Viscous(SlidingLaw):
     (-a0*Derivative(x(t), t),)
     """
 
-    coefficient: Any
-    velocity: Any = None
-
-    def __post_init__(self) -> None:
-        as_expression(self.coefficient, "`coefficient`")
-        object.__setattr__(self, "velocity", as_velocity(self.velocity))
-        require_nonnegative(self)
-
-    @property
-    def coefficients(self) -> tuple[Coefficient, ...]:
-        return (Coefficient("coefficient", as_expression(self.coefficient, "`coefficient`")),)
-
-    def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
-        v = self.sliding_velocity(coordinates)
-        return self.generalised(
-            [-as_expression(self.coefficient, "`coefficient`") * component for component in v], coordinates
-        )
+    def factor(self, v: Sequence[Any]) -> Any:
+        return as_expression(self.coefficient, "`coefficient`")
 
 
 @dataclass(frozen=True)
-class Quadratic(SlidingLaw):
+class Quadratic(Damping):
     """C = −a₀ |v| (∂v/∂q̇)ᵀ v, with |v| the Euclidean length: C = −a₀ |q̇| q̇ for the whole system.
 
     ``coefficient`` is a₀, not negative; ``velocity``, v, is explained under ``da.Coulomb``.
     """
 
-    coefficient: Any
-    velocity: Any = None
-
-    def __post_init__(self) -> None:
-        as_expression(self.coefficient, "`coefficient`")
-        object.__setattr__(self, "velocity", as_velocity(self.velocity))
-        require_nonnegative(self)
-
-    @property
-    def coefficients(self) -> tuple[Coefficient, ...]:
-        return (Coefficient("coefficient", as_expression(self.coefficient, "`coefficient`")),)
-
-    def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
-        v = self.sliding_velocity(coordinates)
-        return self.generalised(
-            [-as_expression(self.coefficient, "`coefficient`") * length(v) * component for component in v], coordinates
-        )
+    def factor(self, v: Sequence[Any]) -> Any:
+        return as_expression(self.coefficient, "`coefficient`") * length(v)
 
 
 @dataclass(frozen=True)

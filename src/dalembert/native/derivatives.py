@@ -14,7 +14,7 @@ import numpy as np
 import scipy.special
 
 from dalembert.array_types import Floats
-from dalembert.native.tape import ARITHMETIC, Program, Tape, Value
+from dalembert.native.tape import Program, Tape, Value, computed
 
 Do = Callable[..., Any]
 """A function that applies an operation, given by its name, to numbers or to values on a tape."""
@@ -104,10 +104,7 @@ def differentiated(
 def _number(name: str, *arguments: Any) -> Any:
     if name == "digamma":
         return float(scipy.special.digamma(*arguments))
-    try:
-        return ARITHMETIC[name](*arguments)
-    except (ArithmeticError, ValueError):
-        return math.nan
+    return computed(name, *arguments)
 
 
 def along(tape: Tape, outputs: Sequence[Any], directions: Mapping[tuple[str, int], Any]) -> list[Any]:

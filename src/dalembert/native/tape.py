@@ -36,6 +36,14 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
 }
 
 
+def computed(name: str, *arguments: Any) -> Any:
+    """Return the result of an operation on numbers; NaN where it is undefined, as the compiled code returns."""
+    try:
+        return ARITHMETIC[name](*arguments)
+    except (ArithmeticError, ValueError):
+        return math.nan
+
+
 class Operation(NamedTuple):
     """One line of a tape: the name of an operation and its arguments, values or constants."""
 
@@ -59,10 +67,7 @@ class Tape:
     def record(self, name: str, *arguments: Any) -> Any:
         """Return the result of an operation: a number if all arguments are numbers, else a recorded value."""
         if all(isinstance(a, Number) for a in arguments):
-            try:
-                return ARITHMETIC[name](*arguments)
-            except (ArithmeticError, ValueError):
-                return math.nan
+            return computed(name, *arguments)
         if name == "select" and isinstance(arguments[0], Number):
             return arguments[1] if arguments[0] else arguments[2]
         if name in ("fadd", "fmul"):  # commutative: sorted, so that equal operations are recognised

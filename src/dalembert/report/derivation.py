@@ -142,7 +142,7 @@ def derive(
     Parameters
     ----------
     drift    as for ``da.simulate``: under ``da.Baumgarte`` the equations are those that it integrates, with b less
-             2α φ̇ + β² φ at position level and α ψ at velocity level. The other cures do not change the equations
+             2α φ̇ + β² φ at position level and α ψ at velocity level. The other drift cures do not change the equations
     title    heading of the written derivation
     about    a sentence on the mechanical problem, for its first step
 
@@ -218,7 +218,7 @@ def _gains(drift: Any) -> Gains | None:
     try:  # duck typing: the classes of drift cures belong to the integration, which is not imported here
         gains = None if drift is None else drift.gains()
     except AttributeError:
-        raise InputError(f"`drift` must be a cure such as `da.Projection()`, or None; got {drift!r}.") from None
+        raise InputError(f"`drift` must be a drift cure such as `da.Projection()`, or None; got {drift!r}.") from None
     return None if gains is None else Gains(*(exact(sp.Float(rate)) for rate in gains))
 
 

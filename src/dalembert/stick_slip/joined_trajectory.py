@@ -87,7 +87,7 @@ def _ideal(phase: Phase, times: Floats, y: Floats, acceleration: Floats) -> tupl
     for k, (t, state) in enumerate(zip(times, y, strict=True)):
         terms = terms_at(dynamics, state[:n], state[n:], t, p)
         M, Q, A = (np.asarray(x) for x in (terms.M, terms.Q, terms.A))
-        # A q̈ is b with the stabilising terms of a drift correction, if there are any
+        # A q̈ is b with the stabilising terms of a drift cure, if there are any
         answer = answer_of(phase.method.formulation, M, Q, A, A @ acceleration[k], None)  # pyright: ignore
         forces[k], multipliers[k] = np.asarray(answer.ideal_force), np.asarray(answer.multipliers)
     return forces, multipliers
