@@ -65,8 +65,8 @@ def _largest(rows: list[Row]) -> str:
     last = ours[max(ours)]
     grows = f"What grows is its first run, which derives and compiles: {last['first_call']:.1f} s at n = {last['n']}."
     if lost:
-        return f"Machine code is overtaken {' and '.join(lost)}. {grows}"
-    return f"Machine code is the quickest at every size, once compiled and the first time. {grows}"
+        return f"The compiled integrator is overtaken {' and '.join(lost)}. {grows}"
+    return f"The compiled integrator is the fastest at every size, once compiled and the first time. {grows}"
 
 
 def _derivatives() -> list[str]:

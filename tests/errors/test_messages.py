@@ -127,7 +127,9 @@ INPUTS = {
     r"`t` must be one finite number; got nan": lambda: move(t=np.nan),
     r"`t` must be one finite number; got \[0, 1\]": lambda: move(t=[0, 1]),
     r"`formulation` must be an object such as `da.Factored\(\)`; got 'fast'": lambda: move(formulation="fast"),
-    r"`drift` must be a drift cure such as `da.Projection\(\)`, or None; got 'projection'": lambda: start(drift="projection"),
+    r"`drift` must be a drift cure such as `da.Projection\(\)`, or None; got 'projection'": lambda: start(
+        drift="projection"
+    ),
     r"`rtol` must be one finite number": lambda: start(rtol=[1, 2]),
     r"the arguments must be arrays of numbers": lambda: da.constrained_motion("M", [0], [[1]], [0]),
     r"`applied_force` must be finite at this state; got \[inf\]": lambda: da.motion(

@@ -676,5 +676,5 @@ def test_stabilising_terms_are_derived_and_written() -> None:
 
 def test_drift_must_be_a_cure() -> None:
     x = da.coordinates("x")
-    with pytest.raises(da.InputError, match=r"`drift` must be a drift cure such as `da.Projection\(\)`, or None; got 'B'"):
+    with pytest.raises(da.InputError, match=r"`drift` must be a drift cure such as .*, or None; got 'B'"):
         da.derive(da.System((x,), [[1]], (0,)), drift="B")
