@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machine code for one motion on one core: arithmetic is recorded, handed to LLVM, and run in a tight loop."""
+"""The compiled integrator: recorded arithmetic and the loop over steps, translated to machine code by LLVM."""

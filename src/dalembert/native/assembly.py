@@ -27,6 +27,7 @@ def write_program(module: ir.Module, name: str, program: Program, *, hot: bool) 
     function.attributes.add("noinline")  # otherwise twelve stages would hold twelve copies
     if not hot:
         function.attributes.add("optnone")
+    # no two arrays overlap: LLVM may then keep inputs in registers while outputs are stored
     for argument in (function.args[0], function.args[2], function.args[3]):
         argument.add_attribute("noalias")
     y, t, p, out = function.args
@@ -79,8 +80,11 @@ def call(module: ir.Module, builder: ir.IRBuilder, name: str, arguments: Sequenc
 def _instruction(module: ir.Module, builder: ir.IRBuilder, operation: Operation, arguments: list[Any]) -> Any:
     name = operation.name
     if name in ("fadd", "fsub", "fmul", "fdiv"):
+        # a product and a sum may be fused, which is more accurate; other fast-math flags would reorder sums, so that
+        # results depended on the processor
         return getattr(builder, name)(*arguments, flags=("contract",))
     if name in ("<", "<=", "=="):
+        # ordered: a comparison with NaN is false, as in Python
         return builder.fcmp_ordered(name, *arguments)
     if name in ("sqrt", "fabs"):
         return call(module, builder, f"llvm.{name}.f64", arguments)
@@ -91,6 +95,7 @@ def _instruction(module: ir.Module, builder: ir.IRBuilder, operation: Operation,
 
 def needed(program: Program) -> list[int]:
     """Return the lines that the outputs depend on, in order."""
+    # several programs may be recorded on one tape, each with lines that the others do not need
     lines = {output.line for output in program.outputs if isinstance(output, Value)}
     for line in reversed(range(len(program.tape.lines))):
         if line in lines:
@@ -129,6 +134,7 @@ class MachineCode:
             module.globals[name].attributes.add("readnone")  # lets LLVM compute sine and cosine of one angle together
         parsed = llvm.parse_assembly(str(module))
         parsed.verify()
+        # kept as long as its functions are: it owns their memory
         self._engine = llvm.create_mcjit_compiler(optimised(parsed, machine, speed=PASSES), machine)
         self._engine.finalize_object()
 

@@ -50,10 +50,12 @@ def _write_many(module: ir.Module, member: ir.Function, size: int, parameters: i
     P = POINTER
     w = Writer(module, "many", (LONG, P, P, P, LONG, LONG, P, P, LONG, P, P))
     count, y, p, times, outputs, every, out, settings, room, endings, stop = w.function.args
+    # without ``every`` each output of a member overwrites the one before, and the last one remains
     kept = w.b.select(w.b.icmp_signed("==", every, whole(0)), whole(1), outputs)
     lengths = whole(size), whole(parameters), w.b.mul(kept, whole(size))
     for i in w.each(count):
         start, own, to = (element(w.b, x, w.b.mul(i, length)) for x, length in zip((y, p, out), lengths, strict=True))
+        # read between members, so that Ctrl-C takes effect after one motion and not after the whole batch
         with w.b.if_then(w.b.fcmp_ordered("==", load(w.b, stop, 0), number(1.0)), likely=False):
             w.b.ret_void()
         arguments = [start, own, whole(1), times, outputs, every, to, settings, room]

@@ -22,6 +22,7 @@ class GpuDevice:
         device = ctypes.c_int()
         self._do("cuInit", 0)
         self._do("cuDeviceGet", ctypes.byref(device), 0)
+        # the primary context is the one that JAX uses too: a second one would take memory and time to create
         self._context = ctypes.c_void_p()
         self._do("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
         name = ctypes.create_string_buffer(100)
@@ -38,6 +39,7 @@ class GpuDevice:
 
     def use(self) -> None:
         """Make this GPU the current device of the calling thread."""
+        # contexts are current per thread, and ensembles may be run from any thread
         self._do("cuCtxSetCurrent", self._context)
 
     def load_kernel(self, ptx: str, name: str) -> Any:
@@ -54,6 +56,7 @@ class GpuDevice:
         try:
             for count in counts:
                 place = ctypes.c_uint64()
+                # an allocation of zero bytes is an error, but a system without parameters has an array of none
                 self._do("cuMemAlloc_v2", ctypes.byref(place), ctypes.c_size_t(8 * max(count, 1)))
                 places.append(place)
             yield places
@@ -75,6 +78,7 @@ class GpuDevice:
         pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(a) for a in arguments))
         grid = -(-count // block)
         self._do("cuLaunchKernel", kernel, grid, 1, 1, block, 1, 1, 0, None, pointers, None)
+        # a launch returns before the kernel has run, and errors of the kernel are reported here
         self._do("cuCtxSynchronize")
 
 

@@ -24,6 +24,7 @@ BELL = 2 / math.sqrt(math.pi)
 
 _DERIVATIVE_RULES: dict[str, Callable[[Do, Any, Any, Any], Any]] = {
     # functions of the result r, the arguments a and their derivatives d
+    # where possible in terms of r, which has been computed already
     "fadd": lambda do, r, a, d: d[0] + d[1],
     "fsub": lambda do, r, a, d: d[0] - d[1],
     "fmul": lambda do, r, a, d: d[0] * a[1] + d[1] * a[0],
@@ -56,6 +57,7 @@ _DERIVATIVE_RULES: dict[str, Callable[[Do, Any, Any, Any], Any]] = {
 
 
 def _exponential(do: Do, r: Any, base: Any, d: Any) -> Any:
+    # the logarithm of a negative base is NaN, though its powers with constant exponents have derivatives
     return 0 if _zero(d) else d * r * do("log", base)
 
 

@@ -22,6 +22,7 @@ _NODES = (
     1.0,
 )
 
+# coefficients that are zero are left out, and cost nothing
 _STAGES: tuple[Factors, ...] = (
     {},
     {0: 0.05260015195876773},
@@ -88,6 +89,7 @@ _RESULT: Factors = {
     11: 0.04471061572777259,
 }
 
+# weights of the step minus those of the embedded methods of order 5 and 3
 _ERROR_5: Factors = {
     0: 0.01312004499419488,
     5: -1.2251564463762044,

@@ -60,6 +60,7 @@ class NativeEngine:
         if adaptive:
             write_step_batch(module, parts, stepper)
         self.n, self.size, self.workspace = n, parts.size, parts.workspace
+        # the functions below are addresses within this code, which must be kept as long as they are
         self._code = MachineCode(module)
         self._step_batch = self._function("step_batch" if adaptive else "integrate", ctypes.c_int64, "aadaaaiaaaa")
         self._sample = self._function("sample", None, "iaaaaaaaaa")

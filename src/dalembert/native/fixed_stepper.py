@@ -122,10 +122,12 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> ir.F
         for i in w.each(parts.size):
             store(w.b, load(w.b, y, i), before, i)
         valid = w.b.call(step, [y, now, w.b.select(last, left, wanted), p, work])
+        # unordered: a validity of NaN counts as zero
         with w.b.if_then(w.b.fcmp_unordered("<", valid, number(0.5)), likely=False):
             for i in w.each(parts.size):
                 store(w.b, load(w.b, before, i), y, i)
             w.b.ret(ending(w, taken, HAND_OVER))
+        # exactly the end: rounding of the sum would leave a tiny step over
         reached = w.b.select(last, end, w.b.fadd(now, wanted))
         store(w.b, reached, t, 0)
         keep_step(w, parts, y, reached, times, states, taken)

@@ -34,6 +34,7 @@ class GpuMotionBatch:
         """Return states (N, T, 2n) of members with states y (2n, N) and parameters p (k, N), and their endings."""
         kept, count = len(times) if every else 1, y.shape[1]
         inputs = (np.ascontiguousarray(y), np.ascontiguousarray(p), times, settings)
+        # members along the last axis: neighbouring threads then write to neighbouring addresses, in one transaction
         states, endings = np.empty((kept, self.size, count)), np.empty(count)
         self.device.use()
         with self.device.memory(*(array.size for array in (*inputs, states, endings))) as places:

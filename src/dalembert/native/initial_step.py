@@ -37,6 +37,7 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     evaluate(w, parts, y, t, p, slope)
     size = _rms(w, parts, y, settings, lambda i: load(w.b, y, i))
     speed = _rms(w, parts, y, settings, lambda i: load(w.b, slope, i))
+    # the equations are invalid at the start; the integrator finds this out in its first step and hands over
     with w.b.if_then(_unknown(w, speed)):
         w.b.ret(w.intrinsic("minnum", number(SHORT), left))
     known = w.b.and_(*(w.b.fcmp_ordered(">", x, number(LEAST_SIZE)) for x in (size, speed)))
@@ -48,6 +49,7 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     evaluate(w, parts, moved, w.b.fadd(t, trial), p, next_slope)
     change = _rms(w, parts, y, settings, lambda i: w.b.fsub(load(w.b, next_slope, i), load(w.b, slope, i)))
     steepest = w.intrinsic("maxnum", speed, w.b.fdiv(change, trial))
+    # the trial step left the domain of the equations: the first step must not be longer
     with w.b.if_then(_unknown(w, w.b.fadd(steepest, change))):
         w.b.ret(trial)
     steep = w.b.fcmp_ordered(">", steepest, number(LEAST_DERIVATIVE))

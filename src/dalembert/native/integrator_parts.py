@@ -69,6 +69,7 @@ def evaluate(w: Writer, parts: Parts, y: Any, t: Any, p: Any, k: Any) -> None:
     """Store k = (q̇, q̈, whether they are well conditioned) at a state."""
     for i in w.each(parts.n):
         store(w.b, load(w.b, y, w.b.add(i, ir.Constant(LONG, parts.n))), k, i)
+    # the program stores its validity after the accelerations, so that a step can test all of its stages at its end
     w.b.call(parts.accelerate, [y, t, p, element(w.b, k, parts.n)])
 
 
@@ -78,12 +79,14 @@ def validity(w: Writer, parts: Parts, y: Any, t: Any, p: Any, work: Any) -> Any:
     valid = load(w.b, work, parts.size)
     if parts.agree is not None:
         w.b.call(parts.agree, [y, t, p, work])
+        # both are zero or one
         valid = w.b.fmul(valid, load(w.b, work, 0))
     return valid
 
 
 def arrive(w: Writer, parts: Parts, y: Any, y1: Any, t: Any, p: Any) -> None:
     """Store y1 in y, projected onto the constraints if there is a projection."""
+    # into another array: the arguments of a program must not overlap
     if parts.project is not None:
         w.b.call(parts.project, [y1, t, p, y])
         return

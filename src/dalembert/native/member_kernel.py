@@ -78,6 +78,7 @@ class _MemberWriter:
         y, p, self.apart, self.times, self.outputs, self.every, self.out, self.settings, self.room = w.function.args
         self.state, self.p = w.array(self.parts.size), w.array(self.parameters)
         self.work = w.array(self.parts.workspace)
+        # local arrays may be held in registers, and on a GPU the numbers of one member are far apart
         for source, own, count in ((y, self.state, self.parts.size), (p, self.p, self.parameters)):
             for i in w.each(count):
                 store(w.b, load(w.b, source, w.b.mul(i, self.apart)), own, i)
@@ -86,6 +87,7 @@ class _MemberWriter:
         self._hand_over_unless(load(w.b, self.work, 0))
 
     def _hand_over_unless(self, flag: Any) -> None:
+        # unordered: a flag of NaN hands over as well
         with self.w.b.if_then(self.w.b.fcmp_unordered("<", flag, number(0.5)), likely=False):
             self.w.b.ret(number(float(HAND_OVER)))
 
@@ -164,6 +166,7 @@ class _MemberWriter:
                 for j in w.each(size):
                     store(w.b, load(w.b, self.state, j), before, j)
                 w.b.store(w.get(self.clock), then)
+                # one step per call: the state before it is needed for the outputs within the step
                 arguments = [self.state, self.clock, end, step, self.p, settings, whole(1)]
                 code = w.b.call(stepper.integrate, [*arguments, kept, reached, rejected, self.work])
                 w.b.store(w.b.srem(code, whole(3)), ending)
@@ -210,17 +213,20 @@ class _MemberWriter:
             start, end = load(w.b, self.times, i), load(w.b, self.times, w.b.add(i, whole(1)))
             span = w.b.fsub(end, start)
             count = w.intrinsic("ceil", w.b.fmul(w.b.fdiv(span, wanted), number(1 - WHOLE_STEPS_SLACK)))
+            # compared as numbers: the conversion of a number too large for an integer is undefined
             with w.b.if_then(w.b.fcmp_unordered(">", count, w.b.sitofp(self.room, DOUBLE)), likely=False):
                 w.b.ret(number(float(MORE)))
             h = w.b.fdiv(span, count)
             for j in w.each(w.b.fptosi(count, LONG)):
                 self._count_step(self.room, taken)
+                # not a running sum, whose rounding would grow with the number of steps
                 now = w.b.fadd(start, w.b.fmul(w.b.sitofp(j, DOUBLE), h))
                 if self.sliding is not None:
                     for k in w.each(self.parts.size):
                         store(w.b, load(w.b, self.state, k), before, k)
                 self._hand_over_unless(w.b.call(fixed_step, [self.state, now, h, self.p, self.work]))
                 self._hand_over_if_turned(before, now, w.b.fadd(now, h), controlled=False)
+            # the stages test every step but not its end, which here becomes an output
             self._hand_over_unless_valid(end)
             self._put(self.state, w.b.add(i, whole(1)))
         w.b.ret(number(float(FINISHED)))

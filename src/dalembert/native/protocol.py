@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The interface of a compiled system to integration, ensembles and analysis, none of which see its symbols."""
+"""The interface of a compiled system for integration, ensembles and analysis, none of which see its symbols."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class NativeDynamics(Protocol):
     usual_rows: Rows | None
     """The rows chosen for the last motion, None before the first one."""
 
-    # those that are cached where they are implemented are cached properties here too: type checkers tell them apart
+    # cached in the implementation, and therefore here: for type checkers a cached property is another type
     @cached_property
     def possible(self) -> bool:
-        """Whether everything in the system has a counterpart in machine code."""
+        """Whether every function in the system can be compiled natively."""
         ...
 
     @cached_property
     def answers(self) -> bool:
-        """Whether terms and laws have one: then a single state needs no JAX."""
+        """Whether terms and laws can be compiled natively, so that a single state needs no JAX."""
         ...
 
     @property
@@ -51,58 +51,58 @@ class NativeDynamics(Protocol):
 
     @property
     def needs_multipliers(self) -> bool:
-        """Whether a law uses a multiplier, which redundant constraints may leave open."""
+        """Whether a law uses a multiplier, which redundant constraints may leave undetermined."""
         ...
 
     @property
     def constant_rows(self) -> bool:
-        """Whether A is the same everywhere."""
+        """Whether A is constant."""
         ...
 
     @cached_property
     def time_functions(self) -> Callable[[Floats, Any], Floats] | None:
-        """The functions of time alone in the equations, of (t, p); None if there are none."""
+        """The explicit functions of time in the equations, of (t, p); None if there are none."""
         ...
 
     @cached_property
     def parameters_of_time(self) -> list[int]:
-        """The numbers of the parameters that these depend on."""
+        """The indices of the parameters that these depend on."""
         ...
 
     def start(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:
-        """Whether a motion may start at a state, if that satisfies the constraints exactly, and its scales (2n,)."""
+        """Return whether a motion may start at a state, whether the constraints hold exactly, and the scales (2n,)."""
         ...
 
     def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:
-        """The entries of ``Terms`` at one state."""
+        """Return the entries of ``Terms`` at one state."""
         ...
 
     def terms_of_many(self, y: Floats, t: Floats, p: Floats) -> tuple[Floats, ...]:
-        """The same at k states with their own parameters p (k, number of them), each with a leading axis k."""
+        """Return the same at k states with parameters p (k, number of them), each with a leading axis k."""
         ...
 
     def rows_of_many(self, y: Floats, t: Floats, p: Floats) -> Floats:
-        """A (k, m, n) alone, for one set of parameters."""
+        """Return A (k, m, n) alone, for one set of parameters."""
         ...
 
     def law_at(self, q: Any, qd: Any, t: Any, p: Any) -> Law | None:
-        """The nonideal laws at one state as a function of the ideal forces; None if all constraints are ideal."""
+        """Return the nonideal laws at one state as a function of the ideal forces; None without such laws."""
         ...
 
     def energy_terms(self, rows: Rows, rates: Rates, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
-        """The terms of a ledger at k states, by the names of ``tape.EnergyTerms``."""
+        """Return the terms of a ledger at k states, by the names of ``tape.EnergyTerms``."""
         ...
 
     def small_changes(self, rows: Rows, y: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
-        """q̈ (n,), its derivatives (n, 2n) by the state, and those of all residuals (2m, 2n)."""
+        """Return q̈ (n,), its derivatives (n, 2n) by the state, and those of all residuals (2m, 2n)."""
         ...
 
     @property
     def engine(self) -> Callable[[Rows, int | None, Rates, bool, Tableau], NativeEngine]:
-        """Makes the integrator for (rows, iterations of the projection, rates, whether to refine, method)."""
+        """A function (rows, iterations of the projection, rates, whether to refine, method) -> integrator."""
         ...
 
     @property
     def motions(self) -> Callable[[Rows, int | None, Rates, Callable[..., Any], Tableau, bool], Any]:
-        """Makes what moves ensemble members, by (rows, iterations, rates, its class, method, whether to refine)."""
+        """A function (rows, iterations, rates, class, method, whether to refine) -> integrator of ensemble members."""
         ...

@@ -42,6 +42,7 @@ def ptx_of(programs: MemberPrograms, tableau: Tableau) -> str:
     machine = _machine()
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     text = str(module)
+    # a GPU has no C library; these functions have other names in NVIDIA's
     functions = [name for name in LIBRARY if f'@"{name}"' in text]
     for name in functions:
         text = text.replace(f'@"{name}"', f'@"__nv_{name}"')
@@ -59,6 +60,7 @@ def _write_kernel(module: ir.Module, member: ir.Function) -> None:
     w.function.calling_convention = "ptx_kernel"
     count, y, p, times, outputs, every, out, settings, room, endings = w.function.args
     block, threads, thread = (_register(module, w, name) for name in ("ctaid", "ntid", "tid"))
+    # one thread per member; the last block has threads without one
     i = w.b.zext(w.b.add(w.b.mul(block, threads), thread), LONG)
     with w.b.if_then(w.b.icmp_signed("<", i, count)):
         start, own, to = (element(w.b, array, i) for array in (y, p, out))
@@ -79,6 +81,7 @@ def _inline(module: ir.Module) -> None:
     for function in module.functions:
         if not function.is_declaration and function.name != "members":
             function.attributes.discard("noinline")
+            # `noinline` was set for processors, where copies of a program only take longer to compile
             small = len(lines[function.name]) * calls[function.name] < SMALL
             function.attributes.add("alwaysinline" if small else "noinline")
 

@@ -91,7 +91,7 @@ def write_error(module: ir.Module, parts: Parts) -> ir.Function:
 
 
 def root_of_order(w: Writer, parts: Parts, x: Any) -> Any:
-    """The root of x whose degree is the order of the method: errors grow with that power of the step."""
+    """Return the root of x whose degree is the order of the method: errors grow with that power of the step."""
     order = parts.tableau.order
     if order & (order - 1):
         return call(w.module, w.b, "pow", [x, number(1 / order)])

@@ -129,6 +129,7 @@ class _IntegrateWriter:
         self.w.b.ret(ending(self.w, self.taken, how))
 
     def _hand_over_unless(self, flag: Any) -> None:
+        # unordered: a flag of NaN hands over as well
         with self.w.b.if_then(self.w.b.fcmp_unordered("<", flag, number(0.5)), likely=False):
             self._return(HAND_OVER)
 
@@ -149,6 +150,7 @@ class _IntegrateWriter:
         left = w.b.fsub(self.end, now)
         last = w.b.fcmp_ordered(">=", w.b.fmul(planned, number(1 + LAST_STEP_SLACK)), left)
         size = w.b.select(last, left, planned)
+        # the planned step is tested, since the last one may be as short as the time that is left
         with w.b.if_then(w.b.fcmp_unordered("<", planned, load(w.b, settings, LEAST_STEP)), likely=False):
             self._return(HAND_OVER)
         w.b.call(self.step, [self.y, now, size, p, self.k, self.stage, self.y1])
@@ -156,6 +158,7 @@ class _IntegrateWriter:
         root = root_of_order(w, self.parts, error)
         ratio = w.b.fdiv(number(CAUTION), root)  # NaN if a stage left the domain of the equations
         reached = w.b.select(last, self.end, w.b.fadd(now, size))
+        # ordered: an error of NaN rejects the step
         accepted = w.b.fcmp_ordered("<", error, number(1.0))
         arrived = self.y1
         if self.moved is not None:
@@ -163,6 +166,7 @@ class _IntegrateWriter:
             w.b.call(self.parts.project, [self.y1, reached, p, arrived])
             distance = w.b.call(self.moved, [self.y1, arrived, settings])
             near = w.b.fcmp_ordered("<=", distance, number(ABRUPT))
+            # a constraint jumps within the step: it is shortened as much as possible, whatever its error is
             ratio = w.b.select(near, ratio, number(0.0))
             accepted = w.b.and_(accepted, near)
         return _Attempt(size, reached, arrived, error, ratio, last, accepted)
@@ -183,11 +187,13 @@ class _IntegrateWriter:
             self._return(FINISHED)
         with w.b.if_then(w.b.icmp_signed(">=", w.get(self.taken, LONG), self.room), likely=False):
             self._return(MORE)
+        # no stage can be reused: the step ends at the projected state
         self._evaluate_first_stage()
 
     def _reject(self, attempt: _Attempt) -> None:
         """Shorten the step and count the rejection; the next accepted step must not grow."""
         w = self.w
+        # `maxnum` ignores a ratio of NaN
         shorter = w.intrinsic("maxnum", attempt.ratio, number(LEAST_RATIO))
         store(w.b, w.b.fmul(attempt.size, shorter), self.h, 0)
         w.b.store(number(1.0), self.growth)

@@ -59,6 +59,7 @@ class Tape:
 
     def __init__(self) -> None:
         self.lines: list[Operation] = []
+        # values compare by identity, so that equal keys mean the same operation on the same lines
         self._known: dict[Operation, Value] = {}
 
     def input(self, array: str, place: int) -> Value:
@@ -68,6 +69,7 @@ class Tape:
         """Return the result of an operation: a number if all arguments are numbers, else a recorded value."""
         if all(isinstance(a, Number) for a in arguments):
             return computed(name, *arguments)
+        # a condition that is known selects now; the other branch is then not computed
         if name == "select" and isinstance(arguments[0], Number):
             return arguments[1] if arguments[0] else arguments[2]
         if name in ("fadd", "fmul"):  # commutative: sorted, so that equal operations are recognised
@@ -102,7 +104,7 @@ class Value:
         return self.tape.record("fsub", other, self)
 
     def __mul__(self, other: Any) -> Any:
-        if _is(other, 0):
+        if _is(other, 0):  # also for a value that becomes infinite: zero entries of M and A are structural
             return 0
         return self if _is(other, 1) else self.tape.record("fmul", self, other)
 
@@ -115,6 +117,7 @@ class Value:
         return 0 if _is(other, 0) else self.tape.record("fdiv", other, self)
 
     def __neg__(self) -> Any:
+        # −0 − x is −x also for x = 0, and 0 − x is not
         return self.tape.record("fsub", -0.0, self)
 
 

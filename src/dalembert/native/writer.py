@@ -38,6 +38,7 @@ class Writer:
     def variable(self, kind: Any, start: Any) -> Any:
         """Allocate a variable with an initial value; return its address."""
         with self.b.goto_entry_block():
+            # in the first block: inside a loop, each iteration would take more of the stack
             place = self.b.alloca(kind)
         self.b.store(start, place)
         return place
@@ -66,6 +67,7 @@ class Writer:
         self.b.position_at_end(body)
         yield i
         following = self.b.add(i, whole(1))
+        # not `body`: the body may have added blocks of its own
         i.add_incoming(following, self.b.block)
         self.b.branch(before)
         self.b.position_at_end(after)
