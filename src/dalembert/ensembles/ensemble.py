@@ -104,7 +104,9 @@ def simulate_ensemble(
     summary = Summary(levels) if keep == "summary" else None
     states: list[Any] = []
     reasons: list[Any] = []
+    # in chunks, so that memory is bounded and progress is shown
     runner = EnsembleRunner(system, method, times, every=keep != "end", on_gpu=device == "gpu")
+    # a member under dry friction cannot be integrated again without its transitions between sticking and sliding
     bifurcations = Bifurcations(dynamics, method, times, 0 if runner.contacts else len(members))
     with Progress(0, len(members), progress, "members") as bar:
         for first in range(0, len(members), runner.chunk_size):
@@ -115,6 +117,7 @@ def simulate_ensemble(
             if summary is None:
                 states.append(chunk.y)
             else:
+                # a failed member has no states after its failure, which would bias the later means
                 summary.add(chunk.y[chunk.reasons == ""])
             bar.show(min(first + runner.chunk_size, len(members)))
     kept = times if keep != "end" else times[-1:]

@@ -49,6 +49,7 @@ class Bifurcations:
     def _examine(self, number: int, start: Floats, p: Floats, states: Floats) -> None:
         t0, t1 = float(self.times[0]), float(self.times[-1])
         rows = list(rows_for(self.dynamics, start, t0, p))
+        # a single run takes far longer than a member of an ensemble, and a few are enough for a note
         if not rows or self.reintegrated >= MAX_REINTEGRATED:
             return
         seen = (self.times, states) if len(states) == len(self.times) else ([t0, t1], np.vstack([start, states]))

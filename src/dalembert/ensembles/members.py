@@ -54,6 +54,7 @@ def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, q
     (count,) = counts
     if not count:
         raise InputError("an ensemble must have at least one member; the arrays are empty.")
+    # one row per quantity: on a GPU neighbouring threads then read neighbouring numbers
     whole = np.empty((len(columns), count))
     for row, column in zip(whole, columns, strict=True):
         row[:] = column
@@ -75,6 +76,7 @@ def _columns(names: Sequence[str], given: Any, argument: str, noun: str) -> list
                 f"`{argument}` must have shape ({len(names)},) or (members, {len(names)}), one column per {noun} "
                 f"({quoted(names)}); got {array.shape}."
             )
+        # the last axis is that of names in both shapes, (names,) and (members, names)
         columns = list(np.moveaxis(array, -1, 0))
     odd = [name for name, column in zip(names, columns, strict=True) if column.ndim > 1]
     if odd:

@@ -35,6 +35,7 @@ class Summary:
         if not len(y):
             return
         mean = y.mean(axis=0)
+        # deviations from the mean: a difference of sums of squares would cancel when the spread is small
         squares = ((y - mean) ** 2).sum(axis=0)
         total = self.count + len(y)
         difference = mean - self.mean
@@ -59,6 +60,7 @@ class Summary:
         first = y[: max(room, 0)]
         self._sample = first.copy() if self._sample is None else np.concatenate([self._sample, first])
         for k in range(len(first), len(y)):
+            # reservoir sampling: member number N replaces one in the sample with probability SAMPLE/N
             place = int(self._rng.integers(0, self.count + k + 1))
             if place < SAMPLE:
                 self._sample[place] = y[k]

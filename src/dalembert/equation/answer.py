@@ -91,6 +91,7 @@ class ConstrainedMotion:
         ------
         InputError    if v has the wrong length or is not virtual, or the constraint has no law
         """
+        # the ideal force needs no share of its own: it does no virtual work
         force = self.constraint_force if of is None else jnp.sum(self.law_forces[..., self._laws_of(of), :], axis=-2)
         v = np.asarray(displacement, float)
         n = self.acceleration.shape[-1]

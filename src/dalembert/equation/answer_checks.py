@@ -35,6 +35,7 @@ def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: S
     worst = np.asarray(answer.inconsistency)
     if not formulation.compromises and (worst > CONSISTENCY_TOLERANCE).any():
         raise ConstraintError(contradiction(answer, names))
+    # with a positive definite M the acceleration is unique whatever the constraints are
     if not formulation.positive_mass:
         _require_regular(M, A, formulation)
     require_small_residual(answer, formulation)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The functions that a JAX solver calls, on arrays: LAPACK's Cholesky and QR."""
+"""The functions that a JAX solver calls at every stage, on arrays, by LAPACK's Cholesky and QR decompositions."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class Metric(NamedTuple):
     half: Array
 
     def forward(self, v: Array) -> Array:
-        """L⁻¹ times a vector or the columns of a matrix."""
+        """Return L⁻¹ times a vector or the columns of a matrix."""
         return (v.T / self.half).T if self.half.ndim == 1 else lower_solve(self.half, v)
 
     def backward(self, v: Array) -> Array:
-        """L⁻ᵀ v."""
+        """Return L⁻ᵀ v."""
         return v / self.half if self.half.ndim == 1 else upper_solve(self.half, v)
 
     def force(self, v: Array) -> Array:
-        """L v."""
+        """Return L v."""
         return self.half * v if self.half.ndim == 1 else self.half @ v
 
 
@@ -62,16 +62,16 @@ class Reduced(NamedTuple):
     rows: ActiveRows
 
     def meet(self, f: Array, target: Array) -> Array:
-        """The scaled force nearest to f that gives the rows in use their target."""
+        """Return the scaled force nearest to f with which the rows in use have their right sides."""
         miss = (target[self.rows.order] - f @ self.Bt) * self.rows.active
         return f + self.Q @ (self.rows.active * jsl.solve_triangular(self.R, miss, trans=1))
 
     def remove(self, f: Array) -> Array:
-        """The part of a scaled force that does work on virtual displacements."""
+        """Return the part of a scaled force that does work on virtual displacements."""
         return f - self.Q @ (self.rows.active * (f @ self.Q))
 
     def multipliers(self, f: Array, count: int) -> Array:
-        """λ (count,) with Bᵀλ the part of a scaled force in the span of the rows; zero for rows not in use."""
+        """Return λ (count,) with Bᵀλ the part of a scaled force in the span of the rows; zero for rows not in use."""
         lam = jsl.solve_triangular(self.R, self.rows.active * (f @ self.Q)) * self.rows.active
         return jnp.zeros(count).at[self.rows.order].set(lam)
 
@@ -117,18 +117,19 @@ class ArrayProgram:
         active = rows.active * (jnp.asarray(self.ranks)[rows.order] <= up_to)
         Bt = metric.forward(A[rows.order].T)
         active = active * jnp.any(Bt != 0, axis=0)  # a row that was independent may vanish on the way
-        # columns not in use are anything but zero: a singular R has no derivatives
+        # columns not in use are filled with random numbers: a singular R has no derivatives
         fill = np.random.default_rng(0).normal(size=Bt.shape)
         Q, R = jnp.linalg.qr(jnp.where(active > 0, Bt, fill))
         return Reduced(metric, Bt * active, Q, R, ActiveRows(rows.order, active))
 
     def search(self, B: Array) -> ActiveRows:
-        """The independent rows, those of low levels first, so that a correction at one level uses a leading block."""
+        """Return the independent rows, those of low levels first: a correction at one level uses a leading block."""
         keep = orthonormal_basis(B, priority=jnp.asarray(self.ranks)).keep
         order = jnp.argsort(jnp.where(keep, self.ranks, 3), stable=True)[: min(B.shape)]
         return ActiveRows(order, jnp.where(keep[order], 1.0, 0.0))
 
     def independent(self, B: Array) -> ActiveRows:
+        # the search for pivots is sequential; one QR decomposition shows in most cases that there is nothing to search
         m, n = B.shape
         if m > n or m == 0:
             return self.search(B)
@@ -145,6 +146,7 @@ class ArrayProgram:
         reduced = self.reduce(metric, at.A, rows)
         w = reduced.meet(f, at.b)
         used = jnp.zeros(len(at.b)).at[rows.order].set(rows.active) > 0
+        # rounding is relative to the terms of B w, which may cancel
         scale = jnp.abs(at.b) + jnp.linalg.norm(B, axis=1) * (jnp.linalg.norm(w) + jnp.linalg.norm(f))
         positive = jnp.all(jnp.diagonal(at.M) > 0) if self.diagonal_mass else is_positive(at.M)
         positive &= jnp.all(jnp.isfinite(metric.half))
@@ -155,10 +157,11 @@ class ArrayProgram:
         return RowSelection(rows, jnp.sum(used), valid)
 
     def determined(self, reduced: Reduced, B: Array, used: Array) -> Array:
-        """Whether the multipliers that the laws use are unique: of rows in use that no other row depends on."""
+        """Return whether the multipliers in the laws are unique: those of rows in use that no other row depends on."""
         shares = jax.vmap(lambda row: reduced.multipliers(row, len(B)))(B)
         lengths = jnp.linalg.norm(B, axis=1)
         involved = jnp.abs(shares) * lengths > SHARE_TOLERANCE * lengths[:, None]
+        # a multiplier is not unique if a row left out is a combination in which its own row takes part
         wanted = np.array(self.law_multipliers)
         return jnp.all(used[wanted] & ~jnp.any(involved[:, wanted] & ~used[:, None], axis=0))
 
@@ -178,7 +181,7 @@ class ArrayProgram:
         return metric.backward(w)
 
     def correction(self, residual: str, up_to: int) -> Callable[..., Array]:
-        """The shortest change that meets the residuals of the constraints up to some level."""
+        """Return the function for the shortest change that removes the residuals of constraints up to some level."""
 
         def step(q: Array, qd: Array, t: Any, p: Any, rows: ActiveRows) -> Array:
             at = self.terms(q, qd, t, p)
@@ -190,12 +193,14 @@ class ArrayProgram:
 
 
 def hold(at: Terms, q: Array, qd: Array, used: Array) -> Array:
-    """Which constraints hold, or are off no farther than the rows in use: see ``violation.violated``."""
+    """Return a mask of the constraints that are violated no more than those in use: see ``violation.violated``."""
     weights = jnp.abs(at.A)
     lengths = jnp.sum(weights, axis=1)
+    # in absolute units as well, for constraints whose own terms are small
     least = LEAST_DISTANCE * weights @ jnp.maximum(1.0, jnp.abs(q))
     fine = jnp.ones(len(used), bool)
     for residual, x in ((at.position, q), (at.velocity, qd)):
+        # rows that are left out are not projected, and drift with those in use
         drift = jnp.sum(jnp.where(used, jnp.abs(residual) / jnp.where(lengths > 0, lengths, 1.0), 0.0))
         own = jnp.abs(residual - at.A @ x) + weights @ jnp.abs(x)
         fine &= jnp.abs(residual) <= START_TOLERANCE * own + least + DRIFTED * lengths * drift

@@ -17,6 +17,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import answer_of as answer_of
 from dalembert.equation.reaction import NonidealForces
 
+# names cannot be traced: they belong to the structure of the tree, not to its leaves
 _NAMES = ["laws"]
 jax.tree_util.register_dataclass(
     ConstrainedMotion, [field.name for field in fields(ConstrainedMotion) if field.name not in _NAMES], _NAMES

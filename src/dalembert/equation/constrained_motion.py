@@ -72,6 +72,7 @@ def constrained_motion(
     """
     formulation = checked_formulation(formulation)
     arguments = (mass_matrix, applied_force, constraint_matrix, constraint_rhs, C)
+    # before the arrays are converted, which in a forked process would never return
     if any(type(array).__module__.startswith("jax") for array in arguments):
         refuse_forked_process()
     arrays = _checked_shapes(mass_matrix, applied_force, constraint_matrix, constraint_rhs, C)

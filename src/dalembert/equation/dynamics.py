@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compiled dynamics: the equation of motion of one system as pure functions of numbers.
 
-Everything in time (integration, drift cures, projection) is built on these few functions and knows nothing else about
-the system. All take one state and can be mapped, differentiated and compiled by JAX: q and qd of shape (n,), t a
-number, p a tuple of numbers in the order of ``parameters``.
+Integration, drift cures and projection use these few functions and nothing else of the system. All take one state and
+can be mapped, differentiated and compiled by JAX: q and qd of shape (n,), t a number, p a tuple of numbers in the order
+of ``parameters``.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Compiled(NamedTuple):
     terms      (q, qd, t, p) -> Terms
     law        (q, qd, t, p, reaction) -> NonidealForces, or None when all constraints are ideal
     energy     (q, qd, t, p) -> number, or None when no Lagrangian is known
-    engine     the hot functions
+    engine     the functions called at every stage
     """
 
     terms: Callable[..., Terms]
@@ -81,13 +81,13 @@ class Dynamics:
 
     coordinates, constraints, parameters    names, in the order of the arrays
     levels                                  "position", "velocity" or "acceleration", one per constraint
-    compile                                 makes the functions for JAX, when they are first wanted: what runs in
-                                            machine code never wants them
-    native                                  the same system for machine code, where it has a symbolic form, or None
+    compile                                 returns the JAX functions; called when they are first needed, which is
+                                            never if the system runs in machine code
+    native                                  the same system for machine code if it is symbolic, else None
     laws                                    (name of the constraint or "", name of the law), one per nonideal law
-    law_remarks                             what was assumed about them, in sentences
-    law_multipliers                         numbers of the constraints whose multipliers the laws use
-    contacts                                numbers of the laws that depend on the actual reaction
+    law_remarks                             the assumptions about them, in sentences
+    law_multipliers                         indices of the constraints whose multipliers the laws use
+    contacts                                indices of the laws that depend on the actual reaction
     """
 
     coordinates: tuple[str, ...]
@@ -103,7 +103,7 @@ class Dynamics:
 
     @cached_property
     def programs(self) -> dict[Any, Any]:
-        """Programs compiled for this system alone, kept as long as it."""
+        """The programs compiled for this system; they are released together with it."""
         return {}
 
     @cached_property
@@ -124,13 +124,14 @@ class Dynamics:
 
     @property
     def knows_energy(self) -> bool:
-        """Whether there is a Lagrangian; does not compile anything where that is known without."""
+        """Whether there is a Lagrangian."""
+        # the JAX functions are compiled on first access, which this question must not cause
         native = self.machine_code
         return self.energy is not None if native is None else native.knows_energy
 
     @property
     def machine_code(self) -> NativeDynamics | None:
-        """The system in machine code if everything in it has a counterpart there, else None."""
+        """The system in machine code if every function in it can be compiled natively, else None."""
         return self.native if self.native is not None and self.native.possible else None
 
     @property
@@ -138,14 +139,14 @@ class Dynamics:
         return self.compiled.engine
 
     def law_at(self, q: Array, qd: Array, t: Any, p: Any) -> Law | None:
-        """The nonideal laws as a function of the ideal forces alone."""
+        """Return the nonideal laws at a state as a function of the ideal forces."""
         law = self.law
         return None if law is None else lambda reaction: law(q, qd, t, p, reaction)
 
     def answer(
         self, q: Array, qd: Array, t: Any, p: Any, formulation: Formulation, gains: Gains | None = None
     ) -> ConstrainedMotion:
-        """Accelerations and forces at one state, unchecked; with Baumgarte's terms where ``gains`` are given."""
+        """Return accelerations and forces at one state, unchecked; ``gains`` are those of Baumgarte's terms."""
         require("jax")
         from dalembert.equation.compiled_batch import answer_of  # which imports JAX and makes answers known to it
 
@@ -162,24 +163,24 @@ class Dynamics:
     def acceleration(
         self, q: Array, qd: Array, t: Any, p: Any, rows: Any, gains: Gains | None, formulation: Formulation
     ) -> Array:
-        """The acceleration for a time integrator: the engine's if the formulation uses that."""
+        """Return the acceleration for an integrator: that of the engine if the formulation uses it."""
         if formulation.uses_engine:
             return self.engine.acceleration(q, qd, t, p, rows, gains)
         terms = self.terms(q, qd, t, p)
         b = stabilised(terms, self.levels, gains)
         formulation = at_time(formulation, t, *terms.A.shape)
         found = solve(formulation, terms.M, terms.Q, terms.A, b, self.law_at(q, qd, t, p))
-        # an integrator rejects a step that is no number, and the run ends with the reason
+        # a step that is NaN is rejected, and the run ends with the reason
         return jnp.where(found.residual <= RESIDUAL_TOLERANCE, found.acceleration, jnp.nan)
 
 
 def damping_rates(levels: tuple[str, ...], gains: Gains | None) -> tuple[tuple[Any, Any], ...] | None:
-    """These factors for all constraints; None without stabilising terms."""
+    """Return the factors of ``damping`` for all constraints; None without stabilising terms."""
     return None if gains is None else tuple(damping(level, gains) for level in levels)
 
 
 def stabilised(terms: Terms, levels: tuple[str, ...], gains: Gains | None) -> Array:
-    """b with Baumgarte's terms taken off."""
+    """Return b less Baumgarte's stabilising terms."""
     if gains is None or not levels:
         return terms.b
     of_velocity, of_position = zip(*(damping(level, gains) for level in levels), strict=True)
@@ -188,5 +189,5 @@ def stabilised(terms: Terms, levels: tuple[str, ...], gains: Gains | None) -> Ar
 
 
 def agrees(miss: Any, scale: Any) -> Any:
-    """Whether what a dependent row misses is rounding only, given the size of the numbers it came from."""
+    """Return whether the residual of a dependent row is rounding, relative to the terms it is computed from."""
     return jnp.abs(miss) <= CONSISTENCY_TOLERANCE * scale

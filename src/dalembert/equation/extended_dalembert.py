@@ -29,6 +29,7 @@ class ExtendedDAlembert(Formulation):
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
         root, inverse_root = square_roots(M)
         B = A @ inverse_root
+        # D + E is regular for any rank of B: D acts on the row space, E on its complement
         D = B.T @ B
         V = padded_null_space(B)
         E = V @ V.T

@@ -33,6 +33,7 @@ class Factored(Formulation):
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
         half, A, rows = factored
         a = cholesky_solve(half, Q)
+        # least change of the free acceleration in the mass metric: Gauss's principle
         y = rows.solve(b - A @ a)
         return Part(a + upper_solve(half, y), half @ y)
 

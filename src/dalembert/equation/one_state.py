@@ -34,6 +34,7 @@ def finished(
         return answer
     if throw:
         refuse_trouble(answer, formulation, names)
+    # a singular M has no free acceleration, though the constrained one may be unique
     if not np.isfinite(np.asarray(answer.free_acceleration)).all():
         answer = replace(answer, free_acceleration=None, gauss=None)
     return answer

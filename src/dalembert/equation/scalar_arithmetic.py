@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scalar arithmetic on entries of which some are known numbers: zeros and ones cost nothing.
 
-An entry is a Python number, known before anything runs, or a recorded value (``native.tape.Value``). So the sparsity of
-M and A is used without anybody declaring it.
+An entry is a Python number, known before the program runs, or a recorded value (``native.tape.Value``). The sparsity of
+M and A is thus used without being declared.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ Matrix = Sequence[Sequence[Any]]
 
 
 def is_number(a: Any, value: int) -> bool:
-    """Whether an entry is a number known beforehand, and this one."""
+    """Return whether an entry is a known number with this value."""
     return isinstance(a, (int, float)) and a == value
 
 
 def mul(a: Any, b: Any) -> Any:
+    # an integer zero, so that sums and products with it are left out as well
     if is_number(a, 0) or is_number(b, 0):
         return 0
     if is_number(a, 1):
@@ -61,7 +62,7 @@ def minus(u: Vector, v: Vector, factor: Any = 1) -> Vector:
 
 
 def reciprocal(pivot: Any) -> Any:
-    """One over a pivot."""
+    """Return one over a pivot."""
     if is_number(pivot, 0):
-        return float("inf")  # a mass matrix that is singular by its form; found out when the pivots are checked
+        return float("inf")  # M is singular by its form; the check of the pivots reports it
     return 1 if is_number(pivot, 1) else 1 / pivot

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From symbols to compiled functions: the only folder that sees both SymPy and JAX."""
+"""Compilation of symbolic systems: the only folder that imports both SymPy and JAX."""

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 MOST_KEPT = 64
-"""Systems whose programs are kept for the next call. A program of JAX's takes ten memory maps and more, a system up to
-500, and Linux gives a process 65 530 before it ends it."""
+"""Systems whose programs are kept for the next call. A JAX program takes ten memory maps or more, a system up to 500,
+and Linux ends a process that has more than 65 530."""
 
 
 @lru_cache(maxsize=MOST_KEPT)
 def build(system: System | FunctionSystem) -> Dynamics:
-    """The dynamics of a system as compiled functions of numbers, reusable; the same system is built only once.
+    """Return the dynamics of a system as compiled functions of numbers; the same system is built only once.
 
     >>> import dalembert as da
     >>> x = da.coordinates("x")
@@ -51,6 +51,7 @@ def build(system: System | FunctionSystem) -> Dynamics:
 
 
 def _build_symbolic(system: System) -> Dynamics:
+    # SymPy traverses expressions recursively, and large models exceed the default stack
     source = with_deep_stack(lambda: source_of(system), "an expression of the model")
     refuse_unknown_functions(source, system.constraint_names)
     laws = source.laws
@@ -155,6 +156,7 @@ def _row_counts(system: FunctionSystem, terms: Callable[..., Terms]) -> list[int
     """Return the number of equations of each constraint, by a trial call that also checks shapes and linearity."""
     n = len(system.coordinate_names)
     draw = np.random.default_rng(19970101)
+    # away from zero, where many functions are singular; with a fixed seed, so that errors are reproducible
     q, qd = draw.uniform(0.5, 1.5, (2, n))
     p = {name: jnp.asarray(draw.uniform(0.5, 1.5)) for name in system.parameter_names}
     t = jnp.array(0.3)
@@ -167,6 +169,7 @@ def _row_counts(system: FunctionSystem, terms: Callable[..., Terms]) -> list[int
             problems.append(f"constraint `{constraint.name}` must return a number or a vector; got shape {shape}.")
         if constraint.level == "acceleration":
             slope = jax.jacfwd(constraint.function, argnums=2)
+            # linear if the derivative does not depend on the accelerations
             change = np.asarray(slope(q, qd, q, t, p) - slope(q, qd, -2 * q, t, p))
             if np.abs(change).max() > SAME_VALUE * (1 + np.abs(np.asarray(slope(q, qd, q, t, p))).max()):
                 problems.append(f"constraint `{constraint.name}` must be linear in the accelerations; it is not.")

@@ -13,6 +13,7 @@ from sympy.printing.numpy import JaxPrinter
 from dalembert.errors import ModelError
 from dalembert.lazy_jax import jnp, jsp
 from dalembert.lowering.source import Source
+from dalembert.lowering.tape_functions import flat as flat
 from dalembert.lowering.tape_functions import function_of_tape
 from dalembert.model.graph import facts, is_large
 
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
 
 
 def assemble(entries: Sequence[Any], shape: tuple[int, ...], xp: Any = jnp) -> Array:
-    """An array from entries most of which are known numbers: those are constants, the others one gather."""
+    """Return an array from entries of which most are known numbers, which become constants."""
     known = np.array([float(e) if isinstance(e, (int, float)) else 0.0 for e in entries])
     places = [i for i, e in enumerate(entries) if not isinstance(e, (int, float))]
     if not places:
         return xp.asarray(known).reshape(shape)
+    # one gather and one selection: an update per entry would make a long program, slow to compile
     index = np.zeros(len(entries), int)
     index[places] = np.arange(len(places))
     unknown = np.zeros(len(entries), bool)
@@ -60,20 +62,24 @@ SPECIAL_FUNCTIONS = {
 
 
 def _arc_cotangent(x: Any) -> Any:
-    """SymPy's: between −π/2 and π/2, and π/2 at zero; the derivative is that of the branch in use."""
+    """Return SymPy's arc cotangent, between −π/2 and π/2, and π/2 at zero."""
     x = jnp.asarray(x, float)
+    # both branches are evaluated and differentiated, so the second must be defined at zero as well
     return jnp.where(x == 0, jnp.pi / 2 - x, jnp.arctan(1 / jnp.where(x == 0, 1.0, x)))
 
 
 def compiled(arguments: Any, expressions: Any) -> Callable[..., Any]:
-    """A function of nested tuples of numbers."""
+    """Return expressions as a function of nested tuples of numbers."""
     if any(map(is_large, flat(expressions))):
         return function_of_tape(arguments, expressions)
     return sp.lambdify(arguments, expressions, modules=[SPECIAL_FUNCTIONS, "jax"], cse=True)
 
 
 def refuse_unknown_functions(source: Source, constraints: Sequence[str]) -> None:
-    """SymPy prints what JAX lacks as a bare name that fails much later; say it now, and where it is."""
+    """Raise if a function in the system has no numerical form; the message says where it occurs.
+
+    SymPy would print it as a bare name, which fails only when the program runs.
+    """
     form, laws = source.form, source.laws
     _refuse(form.mass_matrix, "`mass_matrix`")
     _refuse(form.applied_force, "`applied_force`")
@@ -98,8 +104,3 @@ def _refuse(expressions: Any, where: str) -> None:
         printed = name in known or callable(getattr(printer, f"_print_{name}", None))
         if issubclass(kind, (sp.Derivative, sp.Subs)) or (issubclass(kind, sp.Function) and not printed):
             raise ModelError([f"{where} must use functions that can be computed; `{name}` has no numerical form."])
-
-
-def flat(nested: Any) -> list[Any]:
-    """The leaves of nested tuples."""
-    return [leaf for item in nested for leaf in flat(item)] if isinstance(nested, (tuple, list)) else [nested]

@@ -32,19 +32,20 @@ class LawFunctions:
 
 
 def law_terms(source: Source) -> tuple[Any, Any]:
-    """The expressions that laws are made of: components, and what their normal forces need."""
+    """Return the expressions of all laws: components, and the terms of their normal forces."""
     laws = source.laws
     return ((), ()) if laws is None else (laws.components, (laws.normals, laws.mu))
 
 
 def law_functions(source: Source, state: tuple[Any, ...]) -> LawFunctions | None:
-    """The laws of a system, or None when all its constraints are ideal; ``state`` is q, qd, t, p in plain symbols."""
+    """Return the laws of a system; None if all constraints are ideal. ``state`` is q, qd, t, p in plain symbols."""
     laws = source.laws
     if laws is None:
         return None
     forces = source.form.symbols.ideal_force
     components, normals = law_terms(source)
     raw = compiled((*state, forces, laws.multipliers), components)
+    # laws that do not depend on the ideal forces are evaluated before these are known
     none = ((0.0,) * len(forces), (0.0,) * len(laws.multipliers))
     return LawFunctions(
         laws=laws,
@@ -56,7 +57,7 @@ def law_functions(source: Source, state: tuple[Any, ...]) -> LawFunctions | None
 def array_law(
     functions: LawFunctions | None, terms: Callable[..., Terms], xp: Any = jnp
 ) -> Callable[..., NonidealForces] | None:
-    """C of each law as an array, laws given as z included: C = M^(1/2) z with the symmetric root.
+    """Return C of each law as arrays; for laws given as z, C = M^(1/2) z with the symmetric root.
 
     ``xp`` is the namespace of the arrays, NumPy's or JAX's.
     """
@@ -76,6 +77,7 @@ def array_law(
         normals, mu = functions.normals(*state)
         k, most = len(laws.actual), max(map(len, normals))
         width = len(reaction.multipliers) + 1
+        # contacts on a line have one component, in a plane more: zeros make one array of them
         padded = [(*parts, *[(0.0,) * width] * (most - len(parts))) for parts in normals]
         rows = assemble(flat(padded), (k, most, width), xp)
         return with_normals(shares, laws.actual, rows, assemble(mu, (k,), xp), reaction)

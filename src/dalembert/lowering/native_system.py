@@ -205,6 +205,7 @@ class NativeSystem:
     def _rows(self) -> tuple[_BatchProgram, Floats, slice, NDArray[np.int64]]:
         """The program of all terms, the constant entries of A, its computed ones, and their indices in A."""
         run, shapes = self._terms
+        # A follows M and Q in the outputs, and the computed entries are in the order of the outputs
         first = prod(shapes[0]) + prod(shapes[1])
         last = first + prod(shapes[2])
         start, stop = np.searchsorted(run.computed, [first, last])

@@ -63,6 +63,7 @@ def _one(tape: Tape, G: sl.Vector, u0: sl.Vector) -> Any:
     rest, half, square = sl.sub(1, sl.dot(G, G)), sl.dot(u0, G), sl.dot(u0, u0)
     root = tape.record("sqrt", sl.add(sl.mul(half, half), sl.mul(rest, square)))
     ahead = tape.record("<=", 0.0, half)
+    # the form of the root that does not cancel, by the sign of u₀·G; the unused one must not divide by zero
     behind = tape.record("select", ahead, 1.0, sl.sub(root, half))
     return tape.record("select", ahead, _over(tape, sl.add(half, root), rest), _over(tape, square, behind))
 

@@ -117,6 +117,7 @@ class RecordedTerms:
         C: sl.Vector = [0] * self.programs.n
         for share in shares:
             C = sl.plus(C, share)
+        # the equations are linear: C alone, with b = 0, adds to the ideal motion
         nonideal = self.solve(C, [0] * len(rows))
         return Motion(
             sl.plus(ideal.acceleration, nonideal.acceleration),
@@ -177,6 +178,7 @@ class RecordedTerms:
         ]
         coupling = [[[sl.dot(row, change) for row in own] for change in changes] for own in rows]
         sizes, conditions = normal_forces(self.tape, coupling, offsets)
+        # where a condition fails, several motions or none may exist; the integrator then hands over
         self.conditions += conditions
         for i, size in zip(laws.actual, sizes, strict=True):
             shares[i] = sl.plus([0] * self.programs.n, shares[i], size)

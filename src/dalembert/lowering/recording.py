@@ -52,6 +52,7 @@ class Recorder:
 
     def _record(self, e: Any) -> Any:
         if e.is_Number or e.is_NumberSymbol:
+            # integers stay integers, so that zeros and ones are recognised; beyond 2⁵³ a float is no longer exact
             return int(e) if e.is_Integer and abs(e) < 2**53 else float(e)
         rule = _RECORDING_RULES.get(type(e).__name__)
         if rule is not None:
@@ -65,6 +66,7 @@ class Recorder:
         total: Any = 0
         for term in e.args:
             factor, rest = term.as_coeff_Mul()
+            # a − b c instead of a + (−1) b c, which would cost a multiplication
             subtract = factor.is_negative and rest is not sp.S.One
             total = total - self(-factor * rest) if subtract else total + self(term)
         return total

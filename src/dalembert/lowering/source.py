@@ -87,6 +87,7 @@ def _laws(system: System, form: StandardForm) -> Laws:
     normals = tuple(tuple(_affine(symbols.plain(e), lam) for e in system.laws[i].law.normal_components) for i in actual)
     mu = tuple(symbols.plain(system.laws[i].law.coefficient(system.coordinates)) for i in actual)
     found = graph.free_symbols(*(entry for law in components for entry in law))
+    # redundant constraints may leave other multipliers undetermined, and no law is affected
     used = tuple(k for k, s in enumerate(lam) if s in found or any(row[k] != 0 for parts in normals for row in parts))
     return Laws(
         names=tuple((placed.constraint, placed.kind) for placed in system.laws),

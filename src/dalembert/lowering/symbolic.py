@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""SymPy terms as JAX functions: common subexpressions once, then plain arithmetic; nothing inverted or simplified."""
+"""SymPy terms as JAX functions, with common subexpressions computed once; nothing is inverted or simplified."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SymbolicFunctions:
 
 
 def symbolic_functions(source: Source) -> SymbolicFunctions:
-    """Share subexpressions and turn a system into functions of numbers."""
+    """Return a symbolic system as functions of numbers."""
     form = source.form
     symbols = form.symbols
     state = (symbols.q, symbols.qd, symbols.time, source.parameters)
@@ -51,11 +51,11 @@ def symbolic_functions(source: Source) -> SymbolicFunctions:
 
 
 def array_terms(functions: SymbolicFunctions) -> Callable[..., Terms]:
-    """The same terms as arrays."""
+    """Return the terms as arrays."""
     n, m = len(functions.form.applied_force), len(functions.form.constraint_rhs)
     shapes = ((n, n), (n,), (m, n), (m,), (m,), (m,))
 
-    @jax.jit  # not to be quicker, but to be traced once: an integrator calls it from many places
+    @jax.jit  # not for speed: an integrator calls it from many places, and it is traced once
     def terms(q: Array, qd: Array, t: Any, p: Any) -> Terms:
         entries = functions.terms(tuple(q), tuple(qd), t, tuple(p))
         return Terms(*(assemble(flat(entry), shape) for entry, shape in zip(entries, shapes, strict=True)))

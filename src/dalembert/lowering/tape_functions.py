@@ -37,7 +37,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 def function_of_tape(arguments: Any, expressions: Any) -> Callable[..., Any]:
     """Return a function of nested tuples of numbers, like those of ``jax_functions.compiled``."""
     tape = Tape()
-    symbols = _leaves(arguments)
+    symbols = flat(arguments)
     read = Recorder(tape, {symbol: tape.input("given", i) for i, symbol in enumerate(symbols)})
     try:
         outputs = _each(expressions, read)
@@ -50,12 +50,13 @@ def function_of_tape(arguments: Any, expressions: Any) -> Callable[..., Any]:
         ) from None
 
     def function(*numbers: Any) -> Any:
-        inputs = _leaves(numbers)
+        inputs = flat(numbers)
         values: list[Any] = []
 
         def number(a: Any) -> Any:
             return values[a.line] if isinstance(a, Value) else a
 
+        # one JAX operation per line; JAX compiles long programs without recursion
         for name, operands in tape.lines:
             values.append(inputs[operands[1]] if name == "input" else _OPERATIONS[name](*map(number, operands)))
         return _each(outputs, number)
@@ -63,8 +64,9 @@ def function_of_tape(arguments: Any, expressions: Any) -> Callable[..., Any]:
     return function
 
 
-def _leaves(nested: Any) -> list[Any]:
-    return [leaf for item in nested for leaf in _leaves(item)] if isinstance(nested, (tuple, list)) else [nested]
+def flat(nested: Any) -> list[Any]:
+    """Return the leaves of nested tuples."""
+    return [leaf for item in nested for leaf in flat(item)] if isinstance(nested, (tuple, list)) else [nested]
 
 
 def _each(nested: Any, change: Callable[[Any], Any]) -> Any:

@@ -21,6 +21,7 @@ def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:
         name, arguments = tape.lines[line]
         own = {str(arguments[0])} if name == "input" else set[str]()
         depends[line] = own.union(*(depends[a.line] for a in arguments if isinstance(a, Value)))
+    # parameters are constant during a run, so that a function of time and parameters is one of time
     mine = {line for line, on in depends.items() if on - {"p"} == {array}}
     outside = [a for line in lines if line not in mine for a in tape.lines[line].arguments]
     used = {a.line for a in (*outside, *program.outputs) if isinstance(a, Value)} & mine

@@ -30,6 +30,7 @@ def join_segments(segments: Sequence[Segment], times: Floats, events: tuple[Any,
     parts: list[dict[str, Any]] = []
     start = -np.inf
     for segment in segments:
+        # an output at the instant of a transition belongs to the segment before it
         within = times[(times > start) & (times <= segment.end)]
         if len(within):
             parts.append(_segment_outputs(segment, within))
@@ -40,6 +41,7 @@ def join_segments(segments: Sequence[Segment], times: Floats, events: tuple[Any,
     first = segments[0].phase
     dynamics = build(first.mode.system)
     paths = [segment.path for segment in segments]
+    # reported as the integrator of the run if any segment needed it
     slowest = next((path for path in paths if path.native is None), paths[0])
     total = statistics(dynamics, first.method, slowest) | {
         name: sum(getattr(path, name) for path in paths) for name in ("steps", "rejected", "seconds")
@@ -97,6 +99,7 @@ def _ranks(phase: Phase, times: Floats, y: Floats, found: Floats) -> NDArray[np.
     """Return the ranks of the system's own constraints, given those with the constraints of sticking contacts."""
     system = phase.mode.system
     m = len(system.constraints)
+    # full rank with the constraints of sticking contacts means full rank without them
     if m == 0 or (found == m + sum(len(contact.velocity) for contact in phase.mode.sticking)).all():
         return np.full(len(times), m)
     dynamics = build(system)
@@ -133,6 +136,7 @@ def ledger_entries(mode: Mode) -> NDArray[np.int64]:
     Entries are the applied forces, the constraints, the laws; the constraints of a sticking contact belong to its law.
     """
     m = len(mode.system.constraints)
+    # the order of a mode's ledger: its own constraints, those of sticking contacts, the laws that remain
     held = [contact.number for contact in mode.sticking for _ in contact.velocity]
     kept = [number for number in range(len(mode.system.laws)) if number not in held]
     return np.array([*range(1 + m), *(1 + m + number for number in (*held, *kept))])

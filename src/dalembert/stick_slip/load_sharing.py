@@ -53,6 +53,7 @@ def _refuse_undetermined(
     names = phase.mode.system.constraint_names
     q, qd = np.split(y, 2)
     A = np.asarray(terms_at(phase.mode.dynamics, q, qd, t, phase.values).A)[: len(names)]
+    # one contact of each group: the others hold the same motion, and would make every force seem undetermined
     bases = [row_space(jacobians[group[0]]) for group in groups]
     affected = [
         [c for c in phase.mode.sticking if multiplier(name) in c.normal_size.atoms(multiplier)] for name in names

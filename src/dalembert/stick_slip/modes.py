@@ -39,6 +39,7 @@ class FrictionLoad(NamedTuple):
     def margin(self) -> Floats:
         """Relative distance from slipping: one without load, zero at the static limit, at least minus one."""
         required = np.linalg.norm(self.required, axis=-1)
+        # relative to the sum of both, which stays finite where the normal force vanishes
         total = required + self.capacity
         return np.where(total > 0, self.capacity - required, 1.0) / np.where(total > 0, total, 1.0)
 
@@ -85,6 +86,8 @@ class Mode:
             own = self.velocity_jacobian(contact, t, y, p)
             for other in sharing:
                 inner = np.sum(own * self.velocity_jacobian(other, t, y, p), axis=(-2, -1))
+                # the velocities are proportional: a force at the other contact acts like this fraction of it at this
+                # one
                 ratio = inner / np.sum(own**2, axis=(-2, -1))
                 required = required + ratio[..., None] * reactions[..., self.rows(other)]
                 capacity = capacity + np.abs(ratio) * self._static_limit(other, t, y, p, reactions)

@@ -68,6 +68,7 @@ class Phase:
         speed = np.linalg.norm(v, axis=-1)
         if not direction.any():
             return np.asarray(speed > DEPARTURE_SPEED * (1 + np.abs(y[..., y.shape[-1] // 2 :]).max(axis=-1)))
+        # in a plane the direction changes continuously: a new one is taken before friction along the old one is far off
         return np.asarray(v @ direction <= TURNING_COSINE * speed)
 
     def load(self, contact: Contact, t: Any, y: Floats, reactions: Floats) -> FrictionLoad:
@@ -79,6 +80,7 @@ class Phase:
         sliding = [self.velocity(c, t, y) @ direction for c, direction in self.directions.items()]
         return np.stack(
             [
+                # relative to the largest one, so that the resolution of a transition does not depend on units
                 *(v / max(np.abs(v).max(), TINY) for v in sliding),
                 *(self.load(c, t, y, reactions).margin for c in self.mode.sticking),
             ]

@@ -74,10 +74,12 @@ class StickSlipSimulation:
         if self.notes:
             y = corrected_start(dynamics, self.method, q0, qd0, t, values)
         self._check_coefficients(y, t)
+        # contacts at rest are found by `next_phase`, which starts from a phase in which all of them slide
         free = Phase(cached_mode(self.system, self.contacts, ()), self.method, self.p, {}, {})
         phase, y = next_phase(free, y, t)
         with Progress(t, t1, progress) as bar:
             while True:
+                # the limit on steps is one of the whole run
                 left = self.method.max_steps - sum(segment.path.steps for segment in self.segments)
                 segment = integrate_segment(phase, y, t, t1, (t1 - times[0]) / MIN_CHECKS, left, bar)
                 self.segments.append(segment)
@@ -110,6 +112,7 @@ class StickSlipSimulation:
         """Raise if static friction is less than kinetic friction: then a contact could neither slide nor stick."""
         for contact in self.contacts:
             law = self.system.laws[contact.number].law
+            # at zero speed, where sliding begins: a Stribeck law falls from there
             kinetic = law.friction_coefficient(sp.S.Zero)
             at_rest, moving = expression_values(self.system, (contact.mu_static, kinetic))(t, y, self.p)
             if not at_rest >= moving * (1 - LOAD_ROUNDING) or moving < 0:

@@ -52,6 +52,7 @@ def next_phase(
         c for c in mode.contacts if c in mode.sticking or c in stopped or is_at_rest(before.velocity(c, t, y), y)
     ]
     sliding = {c: _unit_vector(before.velocity(c, t, y)) for c in mode.contacts if c not in resting}
+    # a contact moved by the constraints must not be held: its constraint would contradict them
     sliding |= _prescribed_slip(before, resting, sliding, y, t)
     resting = [c for c in resting if c not in sliding]
     y = _without_residual_slip(_phase_with(before, resting, sliding), y, t)
@@ -68,6 +69,7 @@ def next_phase(
         worst = max(excess, key=lambda c: excess[c], default=None)
         if worst is None or excess[worst] <= 0:
             return _align_slip_directions(trial, slip_directions, y, t)
+        # one at a time: releasing one contact changes the load on all others
         slip_directions[worst] = _unit_vector(-loads[worst].required)
 
 
