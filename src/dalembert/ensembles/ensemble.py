@@ -158,6 +158,7 @@ def _summary_dataset(summary: Summary, coordinates: tuple[str, ...], times: Any,
     import xarray as xr
 
     n, about = len(coordinates), ("time", "coordinate")
+    # means over no members would be NaN without a reason
     if not summary.count:
         raise InputError(f"no member could be simulated, so there is no summary; the first failed because {reasons[0]}")
     parts: dict[str, Any] = {}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Motion in time. Knows compiled dynamics and nothing of how a system was stated."""
+"""Integration in time of compiled dynamics, whatever model they were compiled from."""

@@ -33,6 +33,7 @@ def kept_by_dynamics(options: dict[str, Any] | None = None) -> Callable[[Callabl
             leaves, tree = jax.tree.flatten(arguments)
             traced = tuple(isinstance(leaf, (np.ndarray, jax.Array)) for leaf in leaves)
             fixed = tuple(None if is_traced else leaf for leaf, is_traced in zip(leaves, traced, strict=True))
+            # all that a trace depends on except the shapes, which JAX itself distinguishes
             key = (function, tree, traced, fixed)
             if key not in dynamics.programs:
                 program = _for_one_system(function, dynamics, tree, traced, fixed)
@@ -53,6 +54,7 @@ def _for_one_system(
     def program(*arrays: Any) -> Any:
         remaining = iter(arrays)
         leaves = [next(remaining) if is_traced else leaf for leaf, is_traced in zip(fixed, traced, strict=True)]
+        # called only while tracing, when the caller holds the system
         return function(system(), *jax.tree.unflatten(tree, leaves))
 
     return program

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runge–Kutta methods of machine code as diffrax solvers, with the same coefficients."""
+"""Runge–Kutta methods of the compiled integrator as diffrax solvers, with the same coefficients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dalembert.native.tableau import Factors, Tableau
 
 
 def butcher_tableau(method: Tableau) -> diffrax.ButcherTableau:
-    """The coefficients of a method as diffrax wants them; without an error estimate its weights are zero."""
+    """Return the coefficients of a method in the form of diffrax; the error weights may be zero."""
     count = len(method.nodes)
 
     def weights(factors: Factors, length: int = count) -> np.ndarray:
@@ -30,7 +30,7 @@ def butcher_tableau(method: Tableau) -> diffrax.ButcherTableau:
 
 @lru_cache(maxsize=16)
 def solver_by(method: Tableau) -> diffrax.AbstractERK:
-    """The diffrax solver of a method."""
+    """Return the diffrax solver of a method."""
 
     # a class of its own, since diffrax keeps the coefficients of a method with the class of its solver
     class RungeKutta(diffrax.AbstractERK):

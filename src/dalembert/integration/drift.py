@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cures for drift: what keeps a motion on its constraints while rounding and truncation push it off."""
+"""Drift cures: methods that keep a motion on its constraints despite rounding and truncation errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Drift(ABC):
     """A drift cure: it acts on the accelerations (``gains``), by a projection after each step, by both, or not at all.
 
-    A cure that needs another correction after each step overrides ``correct``; the general integrator is used for it.
+    A drift cure with another correction after each step overrides ``correct``; it needs the general integrator.
     """
 
     @abstractmethod
@@ -35,11 +35,11 @@ class Drift(ABC):
 
     @property
     def in_machine_code(self) -> bool:
-        """Whether ``gains`` and ``projections`` say all that the cure does, which machine code then does too."""
+        """Whether ``gains`` and ``projections`` describe it completely, so that the compiled integrator supports it."""
         return type(self).correct is Drift.correct
 
     def correct(self, dynamics: Dynamics, q: Array, qd: Array, t: Any, p: Any, rows: Any) -> tuple[Array, Array]:
-        """Return the state after a step, projected onto the constraints if the cure does so."""
+        """Return the state after a step, projected onto the constraints if ``projections`` is positive."""
         if not self.projections:
             return q, qd
         engine, levels = dynamics.engine, dynamics.levels

@@ -38,6 +38,7 @@ IMPLICIT = "pass an implicit solver, `solver=diffrax.Kvaerno5()`"
 
 def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q: Any, qd: Any) -> str:
     answer = answer_at(dynamics, q, qd, np.asarray(t), p, method.formulation)
+    # an invalid equation explains the end better than any limit that was reached on the way to it
     trouble = trouble_at(dynamics, answer, method.formulation)
     if trouble:
         return trouble

@@ -49,7 +49,7 @@ class Method:
 
     @property
     def tableau(self) -> Tableau | None:
-        """The Runge–Kutta method for machine code; None if a diffrax solver is asked for."""
+        """The Runge–Kutta method of the compiled integrator; None if a diffrax solver is requested."""
         if self.solver is None:
             return DORMAND_PRINCE if self.step is None else RUNGE_KUTTA
         if not isinstance(self.solver, Tableau):
@@ -73,6 +73,7 @@ def strip_tolerances(method: Method, max_steps: int = 0) -> tuple[Method, Tolera
     """
     values = (method.rtol, method.atol, method.step, method.max_step)
     numbers = Tolerances(*(None if x is None else np.asarray(x, float) for x in values))
+    # whether steps are fixed belongs to the program, their length does not
     fixed = None if method.step is None else 0.0
     return replace(method, rtol=0.0, atol=0.0, step=fixed, max_steps=max_steps, max_step=0.0), numbers
 

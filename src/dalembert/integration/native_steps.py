@@ -84,6 +84,7 @@ class NativeSteps:
         settings = self.settings(t, end, len(y))
         step = self.step if self.fixed is None else self.fixed
         found, step = self.engine.step_batch(y, t, end, step, self.p, settings, room)
+        # a step that was shortened in vain is no estimate for the next start
         self.step = step if len(found.t) else 0.0
         return found
 

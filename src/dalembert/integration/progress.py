@@ -38,6 +38,7 @@ class Progress:
         """Report that time t was reached, after a number of steps if these are counted."""
         if not self.wanted or time.perf_counter() - self.began < self.patience:
             return
+        # rich is an optional dependency, and a bar in a log file would be noise
         if not sys.stderr.isatty() or find_spec("rich") is None:
             sys.stderr.write(f"{self._text(t, steps)} of {self.end:.6g}\n")
             return
@@ -49,6 +50,7 @@ class Progress:
         return f"{self.what} = {t:.6g}" + ("" if steps is None else f" ({steps} steps)")
 
     def _open(self) -> tuple[Any, Any]:
+        # imported here: most runs end before a bar appears
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar

@@ -27,6 +27,7 @@ def write(run: Trajectory, path: str | Path) -> None:
         raise InputError(f"`path` must end in {', '.join(others)} or {last}; got `{target}`.")
     if not target.parent.is_dir():
         raise InputError(f"`path` must name a file in a folder that exists; there is no `{target.parent}`.")
+    # in the same folder, since a file can be replaced atomically only within one file system
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         FORMATS[target.suffix.lower()].write(run, beside)
@@ -44,6 +45,7 @@ def read(path: str | Path, from_xarray: Callable[[xr.Dataset], Trajectory]) -> T
     if Path(path).suffix.lower() == ".csv":
         raise InputError(f"`path` must name a NetCDF file that `save` wrote; {path} is a table. Save the run as .nc.")
     try:
+        # without a memory map, which would keep the file open as long as the arrays are used
         with xr.open_dataset(Path(path), engine="scipy", backend_kwargs={"mmap": False}) as data:
             run = from_xarray(data.load())
     except PermissionError:

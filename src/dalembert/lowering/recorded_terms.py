@@ -100,6 +100,7 @@ class RecordedTerms:
 
     def well_conditioned(self) -> Any:
         """Record one if all pivots and conditions are within their limits, else zero."""
+        # all comparisons are false for NaN, so that an undefined pivot is not accepted
         valid: Any = True
         for larger, smaller in (*self.elimination.margins(), *self.conditions):
             valid = self.tape.record("and", valid, self.tape.record("<", smaller, larger))

@@ -78,6 +78,7 @@ class Recorder:
         for factor in e.args:
             base, exponent = factor.as_base_exp() if factor.is_Pow else (factor, sp.S.One)
             if exponent.is_number and exponent.is_negative:
+                # x⁻² has a division of its own, and several such factors would have several
                 bottom = bottom * self(sp.Pow(base, -exponent))
             else:
                 top = top * self(factor)

@@ -111,5 +111,6 @@ def _affine(component: Any, multipliers: tuple[sp.Symbol, ...]) -> tuple[Any, ..
 def _components(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
     """Return the components of a law; if it depends on the actual reaction, those for a unit normal force."""
     law = placed.law
+    # the normal force itself is unknown: it depends on the friction that it causes
     components = law.per_normal_force(system.coordinates) if placed.actual else law.components(system.coordinates)
     return tuple(system.symbols.plain(component) for component in components)

@@ -41,6 +41,7 @@ def symbolic_functions(source: Source) -> SymbolicFunctions:
     outputs = Terms(
         form.mass_matrix, form.applied_force, form.constraint_matrix, form.constraint_rhs, form.position, form.velocity
     )
+    # one program for all terms, which share most of their subexpressions
     raw = compiled(state, tuple(outputs))
     return SymbolicFunctions(
         form=form,

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation
+from dalembert.equation.one_state import answer_of
 from dalembert.equation.reaction import NonidealForces
 from dalembert.integration.method import Method
 from dalembert.integration.start_states import terms_at
@@ -52,6 +53,7 @@ def _law_forces(phase: Phase, answer: ConstrainedMotion, y: Floats, t: float) ->
     """Return C of every law of the system (l, n): the force that holds it for a sticking contact."""
     mode = phase.mode
     held = {contact.number: contact for contact in mode.sticking}
+    # the laws of sticking contacts are constraints of the mode; the others remain laws, in their order
     sliding = iter(np.asarray(answer.law_nonideal))
     reactions = np.asarray(answer.reactions)
     return np.stack(
@@ -66,8 +68,6 @@ def _law_forces(phase: Phase, answer: ConstrainedMotion, y: Floats, t: float) ->
 
 def _answer_with_forces(system: System, formulation: Formulation, law_forces: Floats, state: Any) -> ConstrainedMotion:
     """Return the motion of a system whose laws have known forces C."""
-    from dalembert.equation.constrained_motion import answer_of  # which imports JAX
-
     terms = terms_at(build(system), *state)
     given = (np.asarray(x) for x in (terms.M, terms.Q, terms.A, terms.b))
     found = answer_of(formulation, *given, lambda _: NonidealForces(law_forces, None))  # pyright: ignore  (arrays of NumPy do)

@@ -137,6 +137,7 @@ class _TransitionMonitor:
         and whether the phase has ended there.
         """
         phase = self.phase
+        # while all contacts stick, steps may be as long as the run
         counts = np.maximum(np.ceil(np.diff(times) / self.max_interval), CHECKS_PER_STEP).astype(int)
         while True:
             step, between = _check_times(times, counts)
@@ -155,6 +156,7 @@ class _TransitionMonitor:
         phase, count = self.phase, self.checks
         early, late = start, end = float(path.t[-2]), float(path.t[-1])
         while late - early > TIME_RESOLUTION * max(abs(start), abs(end), np.ptp(path.t)):
+            # many times at once instead of bisection: a call costs more than a few states
             times = np.linspace(early, late, count + 1)[1:]
             ones = np.ones(count)
             y, reactions = phase.outputs_at(path.native, start * ones, path.y[-2] * ones[:, None], times)

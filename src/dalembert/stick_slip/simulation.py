@@ -100,6 +100,7 @@ class StickSlipSimulation:
                 released=segment.released(),
                 peak_speeds=segment.peak_speeds,
             )
+        # the motion up to the transition is valid, and is returned with the error
         except ConstraintError as error:
             raise SimulationError(str(error), segment.end, self._partial_trajectory(times)) from None
         for contact in self.contacts:

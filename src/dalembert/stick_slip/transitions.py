@@ -175,5 +175,6 @@ def _without_residual_slip(phase: Phase, y: Floats, t: float) -> Floats:
     q, qd = np.split(y, 2)
     terms = terms_at(phase.mode.dynamics, q, qd, t, phase.values)
     A, residual = np.asarray(terms.A), np.array(terms.velocity)
+    # only the slip of sticking contacts: the drift of the constraints is left to the drift cure
     residual[: len(phase.mode.system.constraints)] = 0.0
     return np.concatenate([q, qd - np.linalg.lstsq(A, residual)[0]]) if residual.any() else y
