@@ -53,8 +53,8 @@ def chatter_of_forces(dynamics: Dynamics, method: Method, t: Floats, y: Floats, 
 
 def _change(dynamics: Dynamics, method: Method, states: Floats, t: float, p: Any) -> float:
     """Return the length of the change of the acceleration between two states (2, 2n)."""
-    gains = method.drift.gains()
-    found = [answer_at(dynamics, *np.split(y, 2), t, p, method.formulation, gains).acceleration for y in states]
+    gains, n = method.drift.gains(), len(dynamics.coordinates)
+    found = [answer_at(dynamics, y[:n], y[n:], t, p, method.formulation, gains).acceleration for y in states]
     return float(np.linalg.norm(np.asarray(found[1]) - np.asarray(found[0])))
 
 

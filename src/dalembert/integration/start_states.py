@@ -91,21 +91,32 @@ def violated_rows(terms: Terms, q: Floats, qd: Floats) -> dict[str, NDArray[np.b
 
 def _projection_notes(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> list[str]:
     """Return notes on how far projection moves a start that misses the constraints by more than rounding."""
-    A, notes = np.asarray(terms.A), list[str]()
-    inverse_root = _inverse_root(np.asarray(terms.M))
-    inverse_root = np.eye(A.shape[1]) if inverse_root is None else inverse_root
+    notes: list[str] = []
     for level, x, prime in (("position", q, ""), ("velocity", qd, "'")):
-        miss = np.asarray(getattr(terms, level))
-        off = np.abs(miss) > EXACT * (own_size(miss, A, x) + np.abs(A) @ units(terms.M, q, x))
+        miss, off = np.asarray(getattr(terms, level)), inexact_rows(terms, level, q, x)
         if off.any():
-            # the Gauss–Newton step in the mass metric, which is the first step of the projection
-            move = inverse_root @ (np.linalg.pinv(A @ inverse_root, rcond=SOLVED_RANK_TOLERANCE) @ miss)
+            move = first_correction(terms, level)
             k, i = int(np.argmax(np.abs(miss) * off)), int(np.argmax(np.abs(move)))
             notes.append(
                 f"The start misses `{dynamics.constraints[k]}` by {abs(miss[k]):.1e}; projection onto the constraints "
                 f"moves it, by up to {abs(move[i]):.1e} in `{dynamics.coordinates[i]}{prime}`."
             )
     return notes
+
+
+def inexact_rows(terms: Terms, level: str, q: Floats, x: Floats) -> NDArray[np.bool_]:
+    """Return a mask (..., m) of the constraints that coordinates q and velocities x, or x = q, miss beyond rounding."""
+    miss, A = np.asarray(getattr(terms, level)), np.asarray(terms.A)
+    scale = (np.abs(A) @ units(terms.M, q, x)[..., None])[..., 0]
+    return np.abs(miss) > EXACT * (own_size(miss, A, x) + scale)
+
+
+def first_correction(terms: Terms, level: str) -> Floats:
+    """Return the first step (n,) of the projection at a level: the Gauss–Newton step in the mass metric."""
+    A, miss = np.asarray(terms.A), np.asarray(getattr(terms, level))
+    inverse_root = _inverse_root(np.asarray(terms.M))
+    inverse_root = np.eye(A.shape[1]) if inverse_root is None else inverse_root
+    return inverse_root @ (np.linalg.pinv(A @ inverse_root, rcond=SOLVED_RANK_TOLERANCE) @ miss)
 
 
 def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any, *, euclidean: bool = False) -> State:

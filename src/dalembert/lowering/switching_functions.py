@@ -37,12 +37,11 @@ def switching_functions(source: Source) -> dict[str, Any]:
 
 def _switching_arguments(node: Any) -> list[Any]:
     """Return the expressions whose zeros separate the smooth branches of a function."""
+    arguments: tuple[Any, ...] = node.args
     if isinstance(node, (sp.sign, sp.Abs, sp.Heaviside)):
-        return [node.args[0]]
-    if isinstance(node, sp.core.relational.Relational):
-        return [node.args[0] - node.args[1]]
-    if isinstance(node, (sp.Min, sp.Max)):
-        return [a - b for a, b in combinations(node.args, 2)]
+        return [arguments[0]]
+    if isinstance(node, (sp.Rel, sp.Min, sp.Max)):
+        return [a - b for a, b in combinations(arguments, 2)]
     if node.is_Pow and not node.exp.is_Integer:  # the length of a vector, which has no direction where it vanishes
         return [node.base]
     return []
