@@ -17,7 +17,7 @@ from dalembert.levels import level_numbers
 from dalembert.linear_algebra import orthonormal_basis
 from dalembert.stabilisation import Gains
 from dalembert.tolerances import CLEARLY_INDEPENDENT, LEAST_DISTANCE, SHARE_TOLERANCE, START_TOLERANCE
-from dalembert.violation import DRIFTED
+from dalembert.violation import DRIFTED, units
 
 if TYPE_CHECKING:
     from jax import Array
@@ -188,11 +188,11 @@ def hold(at: Terms, q: Array, qd: Array, used: Array) -> Array:
     """Which constraints hold, or are off no farther than the rows in use: see ``violation.violated``."""
     weights = jnp.abs(at.A)
     lengths = jnp.sum(weights, axis=1)
-    least = LEAST_DISTANCE * weights @ jnp.maximum(1.0, jnp.abs(q))
     fine = jnp.ones(len(used), bool)
     for residual, x in ((at.position, q), (at.velocity, qd)):
         drift = jnp.sum(jnp.where(used, jnp.abs(residual) / jnp.where(lengths > 0, lengths, 1.0), 0.0))
         own = jnp.abs(residual - at.A @ x) + weights @ jnp.abs(x)
+        least = LEAST_DISTANCE * weights @ units(at.M, q, x, jnp)
         fine &= jnp.abs(residual) <= START_TOLERANCE * own + least + DRIFTED * lengths * drift
     return fine
 
