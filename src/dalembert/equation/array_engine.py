@@ -96,6 +96,7 @@ class ArrayProgram:
         law_needs_ideal: bool,
         law_multipliers: tuple[int, ...],
         diagonal_mass: bool,
+        masses_differ: bool,
     ):
         self.terms = terms
         self.law = law
@@ -103,6 +104,7 @@ class ArrayProgram:
         self.law_needs_ideal = law_needs_ideal
         self.law_multipliers = law_multipliers
         self.diagonal_mass = diagonal_mass
+        self.masses_differ = masses_differ
         self.ranks = level_numbers(levels)
 
     def metric_of(self, M: Array) -> Metric:
@@ -166,11 +168,24 @@ class ArrayProgram:
         metric = self.metric_of(at.M)
         reduced = self.reduce(metric, at.A, rows)
         f = metric.forward(Q)
-        w = reduced.meet(f, stabilised(at, self.levels, gains))
+        target = stabilised(at, self.levels, gains)
+        w = reduced.meet(f, target)
         if self.law is not None and self.law_needs_ideal:
             C = jnp.sum(self.law(q, qd, t, p, reduced.reaction(w - f, len(at.b))).shares, axis=0)
             w = w + reduced.remove(metric.forward(C))
-        return metric.backward(w)
+            Q = Q + C
+        return self.refined(reduced, at, w, Q, target) if self.masses_differ else metric.backward(w)
+
+    def refined(self, reduced: Reduced, at: Terms, w: Array, Q: Array, target: Array) -> Array:
+        """The acceleration of a scaled force w after one more solution, for the residual of the equations.
+
+        The scaled force on a light coordinate, Q/√m, exceeds its scaled acceleration √m a by Q/(m a), and as many
+        digits of the acceleration are lost. Those of the residual are not.
+        """
+        metric = reduced.metric
+        a, multipliers = metric.backward(w), reduced.multipliers(w - metric.forward(Q), len(target))
+        force = Q + at.A.T @ multipliers - at.M @ a
+        return a + metric.backward(reduced.meet(metric.forward(force), target - at.A @ a))
 
     def correction(self, residual: str, up_to: int) -> Callable[..., Array]:
         """The shortest change that meets the residuals of the constraints up to some level."""
@@ -205,8 +220,9 @@ def array_engine(
     law_needs_ideal: bool,
     law_multipliers: tuple[int, ...] = (),
     diagonal_mass: bool = False,
+    masses_differ: bool = True,
 ) -> Engine:
-    """The hot functions from array terms."""
+    """The hot functions from array terms; ``masses_differ``: whether a constraint couples different masses."""
     program = ArrayProgram(
         terms,
         law,
@@ -214,6 +230,7 @@ def array_engine(
         law_needs_ideal=law_needs_ideal,
         law_multipliers=law_multipliers,
         diagonal_mass=diagonal_mass,
+        masses_differ=masses_differ,
     )
     steps = program.correction("position", 0), program.correction("velocity", 1)
     return Engine(program.watch, program.acceleration, *steps)
