@@ -113,7 +113,7 @@ def test_where_friction_comes_to_rest_there_is_no_smooth_motion() -> None:
         motion([0.0], [1.0], {"mu": 0.5})
     assert caught.value.time == pytest.approx(1 / 1.5, abs=1e-9)
     assert caught.value.trajectory.qd[-1, 0] == pytest.approx(-0.5 * (1.5 - 1 / 1.5), abs=1e-9)
-    with pytest.raises(Exception, match=r"friction comes to rest or turns round on the way"):
+    with pytest.raises(Exception, match=r"friction of `Coulomb` comes to rest or turns round at about t = 0.666667"):
         jax.jvp(lambda mu: motion([0.0], [1.0], {"mu": mu}), (0.5,), (1.0,))
     _, (slope, _) = jax.jvp(lambda mu: motion([0.0], [5.0], {"mu": mu}), (0.5,), (1.0,))
     np.testing.assert_allclose(slope[:, 0], -(np.array([0, 0.5, 1.5]) ** 2) / 2, atol=1e-9)
@@ -148,7 +148,9 @@ def test_refusals() -> None:
     with pytest.raises(da.SimulationError, match=r"continued to t = 1; it ended .* limit of 2 steps") as caught:
         motion([1.0], [0.0], {g: 4.0})
     assert 0 < caught.value.trajectory.t[-1] < 1
-    with pytest.raises(Exception, match=r"continued to the last time; it ended before. Raise `max_steps`"):
+    with pytest.raises(
+        Exception, match=r"continued to t = 1; it ended .* limit of 2 steps was reached. Raise `max_steps`"
+    ):
         jax.jit(motion)(jnp.ones(1), jnp.zeros(1), {"g": 4.0})
 
 
@@ -164,7 +166,7 @@ def test_a_start_off_the_constraints_is_refused_as_by_simulate() -> None:
     off = [1.1 * q0[0], q0[1]]
     with pytest.raises(da.StateError, match="`rod` is violated"):
         motion(off, qd0, NUMBERS)
-    with pytest.raises(Exception, match="the start must satisfy the constraints; it does not"):
+    with pytest.raises(Exception, match="the start must satisfy the constraints; `rod` is violated"):
         jax.block_until_ready(jax.jit(motion)(jnp.array(off), jnp.array(qd0), NUMBERS))
     q, _ = da.flow(pendulum(), TIMES, allow_violation=True)(off, qd0, NUMBERS)
     np.testing.assert_allclose(np.linalg.norm(q[1:], axis=1), 1, atol=1e-12)

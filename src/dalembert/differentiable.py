@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import diffrax
 import equinox as eqx
@@ -19,13 +19,14 @@ from jax.core import Tracer
 from dalembert.equation.answer_checks import require_fit
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
-from dalembert.errors import InputError, SimulationError
-from dalembert.integration.default_tolerances import USUAL_ATOL, with_tolerances
+from dalembert.errors import InputError
+from dalembert.flow_errors import Ending, ending_error, explain, raise_if, refuse_rest, start_error
+from dalembert.integration.default_tolerances import USUAL_ATOL
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.general_steps import guarded
 from dalembert.integration.guarded_solver import GuardedSolver, vector_field
 from dalembert.integration.method import Method, split_state
-from dalembert.integration.run import run, suited_to
+from dalembert.integration.run import suited_to
 from dalembert.integration.start_states import require_start
 from dalembert.integration.time_segments import segments_of
 from dalembert.lazy_jax import refuse_forked_process
@@ -39,7 +40,6 @@ from dalembert.model.ordering import by_name, in_order, name_problems
 from dalembert.model.system import System
 from dalembert.native.member_kernel import WHOLE_STEPS_SLACK
 from dalembert.settings import method_of, require_system
-from dalembert.stick_slip.simulation import StickSlipSimulation
 from dalembert.violation import state_scales, violated
 
 Flow = Callable[[Any, Any, Mapping[Any, Any]], tuple[Array, Array]]
@@ -80,7 +80,7 @@ def flow(
     SimulationError    if a contact under dry friction comes to rest or reverses
     others             as ``da.simulate``, if the values are known. Inside JAX's transformations they are not: names and
                        lengths are still checked, and a start off the constraints, or a motion that does not reach the
-                       last time, raises an error of equinox
+                       last time, raises JAX's own ``JaxRuntimeError``, whose text ends with the class and the message
 
     Examples
     --------
@@ -132,13 +132,18 @@ class _FlowProgram:
         p = _ordered(dynamics.parameters, parameters, known)
         if known:
             self._check_start(q, qd, p)
-        ys, failed, off = self.solve(q, qd, p)
+        ys, failed, off, end = self.solve(q, qd, p)
         if known and bool(failed):
             self._raise_failure(q, qd, p)
         if not known:  # values are unknown while tracing: the program itself raises, and JAX does not cache it on disk
-            ys = eqx.error_if(ys, off, OFF) if len(dynamics.constraints) else ys
-            ys = eqx.error_if(ys, failed, UNFINISHED if self.slides is None else UNFINISHED + RESTS)
+            severity = failed + 2 * off  # a motion from a start off the constraints may fail for that reason
+            ys = raise_if(ys, severity > 0, severity, self._message, (off, q, qd, p, end))
         return split_state(ys)
+
+    def _message(self, off: Any, q: Any, qd: Any, p: Any, end: Ending) -> Exception:
+        """Return the error of a motion in a compiled program, for its numbers."""
+        numbers = self.dynamics, self.method, q, qd, self.times
+        return start_error(*numbers, p) if off else ending_error(self.system, *numbers, p, end)
 
     def _check_start(self, q: Array, qd: Array, p: tuple[Array, ...]) -> None:
         """Raise an error if a parameter or the start is not valid."""
@@ -151,11 +156,12 @@ class _FlowProgram:
         """Raise the error of a motion that did not reach the last time."""
         numbers = np.asarray(q), np.asarray(qd), self.times, p
         if isinstance(self.system, System):
-            _refuse_rest(self.system, self.method, *numbers)
-        _explain(self.dynamics, self.method, *numbers)
+            refuse_rest(self.system, self.method, *numbers)
+        explain(self.dynamics, self.method, *numbers)
 
-    def _solve(self, q: Array, qd: Array, p: tuple[Array, ...]) -> tuple[Array, Array, Array]:
-        """Return the states at all times, whether the last time was not reached, and whether the start is violated."""
+    def _solve(self, q: Array, qd: Array, p: tuple[Array, ...]) -> tuple[Array, Array, Array, Ending]:
+        """Return the states at all times, whether the last time was not reached, whether the start is violated, and
+        where the motion ended."""
         dynamics, outputs = self.dynamics, jnp.asarray(self.times)
         terms = dynamics.terms(q, qd, outputs[0], p)
         atol = self.method.atol
@@ -173,35 +179,22 @@ class _FlowProgram:
             y0=jnp.concatenate([q, qd]),
             args=(p, selection),
             stepsize_controller=_controller(method, self.stops),
-            saveat=diffrax.SaveAt(ts=outputs),
+            saveat=diffrax.SaveAt(subs=(diffrax.SubSaveAt(ts=outputs), diffrax.SubSaveAt(t1=True))),
             max_steps=method.max_steps,
             adjoint=diffrax.DirectAdjoint(),
             throw=False,
         )
-        ys: Any = solution.ys
-        return ys, solution.result != diffrax.RESULTS.successful, off
+        times, states = cast("Any", (solution.ts, solution.ys))
+        ended: Any = diffrax.RESULTS
+        stopped = solution.result == ended.internal_error
+        end = Ending(times[1][0], states[1][0], solution.stats["num_steps"], stopped)
+        return states[0], solution.result != ended.successful, off, end
 
     def _guarded(self, method: Method) -> GuardedSolver:
         """Return the solver of a method, wrapped to check the constraints at each step."""
         solver = guarded(self.dynamics, method)
         # a start off the constraints is projected by the first step, far beyond any tolerance
         return replace(solver, solver=_both_ways(solver.solver), slides=self.slides, lenient=self.allow_violation)
-
-
-OFF = (
-    "the start must satisfy the constraints; it does not. Start from `da.consistent_state(system, q0, qd0, ...)`, or, "
-    "if the violation is meant, pass `allow_violation=True`."
-)
-
-UNFINISHED = (
-    "the motion must be continued to the last time; it ended before. Raise `max_steps`, or call the flow, or "
-    "`da.simulate`, with these numbers outside of JAX's transformations, to see the reason."
-)
-
-RESTS = (
-    " Or friction comes to rest or turns round on the way, where the motion is not smooth: use `da.simulate`, or a law "
-    "with `smoothing`."
-)
 
 
 def _is_off(terms: Terms, q: Array, qd: Array) -> Array:
@@ -219,40 +212,6 @@ def _with_events(dynamics: Dynamics, moments: Any) -> Any:
     short = [np.arange(part.start, part.end, part.max_step) for part in found if np.isfinite(part.max_step)]
     ends = [time for part in found for time in (part.start, part.end)]
     return np.unique(np.concatenate([moments, ends, *short]))
-
-
-def _explain(dynamics: Dynamics, method: Method, q: Any, qd: Any, times: Any, p: Any) -> None:
-    """Raise the error of ``da.simulate`` or, if it succeeds, one on the number of steps."""
-    found = run(dynamics, method, q, qd, times, p, allow_violation=True, progress=False)
-    raise SimulationError(
-        f"the motion must be continued to t = {times[-1]:.6g}; {method.max_steps} steps that end at all `times` did "
-        f"not get there. Raise `max_steps`. `da.simulate` does get there: the motion is in `error.trajectory`.",
-        float(times[-1]),
-        found,
-    )
-
-
-def _refuse_rest(system: System, method: Method, q: Any, qd: Any, times: Any, p: Any) -> None:
-    """Raise an error if a contact under dry friction comes to rest or reverses during the motion."""
-    touching = contacts(system)
-    if not touching:
-        return
-    method = with_tolerances(build(system), method, q, qd, times[0], p)
-    stick_slip = StickSlipSimulation(
-        system, touching, method, dict(zip(system.parameter_names, map(float, p), strict=True))
-    )
-    found = stick_slip.run(q, qd, times, allow_violation=True, progress=False)
-    for segment in stick_slip.segments:
-        begin, resting = float(segment.path.t[0]), segment.phase.mode.sticking
-        names = {c.name: begin for c in resting} or {c.name: segment.end for c in segment.stopped()}
-        if names:
-            name, time = next(iter(names.items()))
-            raise SimulationError(
-                f"a flow must be one smooth motion; friction of `{name}` comes to rest or turns round at about "
-                f"t = {time:.6g}. Use `da.simulate`, whose motion is in `error.trajectory`, or a law with `smoothing`.",
-                time,
-                found,
-            )
 
 
 def _slides(system: System) -> Callable[..., Array] | None:

@@ -22,6 +22,7 @@ from dalembert.lazy_jax import refuse_forked_process
 from dalembert.linear_algebra import independent_rows, null_space, rank, unit_rows
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.model.expressions import as_expression
+from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.ordering import quoted, unknown_names
 from dalembert.model.symbols import free_parameters
@@ -29,7 +30,7 @@ from dalembert.model.system import System
 from dalembert.model.validation import expression_problems
 from dalembert.native.derivatives import along, differentiated
 from dalembert.native.tape import Program, Tape
-from dalembert.stick_slip.motion_at_rest import contacts_at_rest
+from dalembert.stick_slip.transitions import contacts_at_rest
 from dalembert.table import aligned
 from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 from dalembert.verbs import prepared
@@ -125,7 +126,7 @@ def linearize(
 
 def _refuse_dry_rest(system: System, x: Floats, t: float, p: dict[str, float]) -> None:
     """Raise an error if surfaces under dry friction are at rest."""
-    found = contacts_at_rest(system, x, t, p)
+    found = contacts_at_rest(system, contacts(system), x, t, p)
     if found:
         raise StateError(
             f"small motions must be smooth; at this state dry friction of {quoted(c.name for c in found)} is at rest, "

@@ -230,7 +230,7 @@ def consistent_state(
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     if metric not in ("mass", "euclidean"):
         raise InputError(f'`metric` must be "mass" or "euclidean"; got {metric!r}.')
-    return nearest_state(dynamics, q0, qd0, scalar_value(t, "t"), p, euclidean=metric == "euclidean")
+    return nearest_state(dynamics, q0, qd0, scalar_value(t, "t"), p, metric)
 
 
 def prepared(

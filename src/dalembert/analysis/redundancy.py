@@ -49,7 +49,7 @@ def _on_constraints(dynamics: Dynamics, q0: Any, qd0: Any, t0: Any, p: Any) -> t
     if (miss <= EXACT * own_size(terms.position, terms.A, q0)).all():
         return q0, qd0
     try:
-        return nearest_state(dynamics, q0, qd0, t0, p, euclidean=True)  # the metric does not matter here
+        return nearest_state(dynamics, q0, qd0, t0, p, "any mass")
     except StateError:
         return q0, qd0
 

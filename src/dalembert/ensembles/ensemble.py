@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.ensembles.ensemble_bifurcations import Bifurcations
 from dalembert.ensembles.members import members_of
+from dalembert.ensembles.projected_starts import ProjectedStarts
 from dalembert.ensembles.runner import EnsembleRunner
 from dalembert.ensembles.summary import Summary
 from dalembert.errors import InputError
@@ -71,8 +72,9 @@ def simulate_ensemble(
                   empty where it did not; or ``mean``, ``variance`` and ``quantile`` of both, and ``failed``, how many.
                   ``attrs["seconds"]`` is the time in compiled code, ``attrs["handed_over"]`` the number of members that
                   the compiled integrator handed over to the general one: each of them takes as long as a single run;
-                  ``attrs["notes"]`` reports if the constraints lose rank along the motions of members, of which up to
-                  32 are examined from output to output
+                  ``attrs["notes"]`` reports how many starts were projected onto the constraints, and if the
+                  constraints lose rank along the motions of members, of which up to 32 are examined from output to
+                  output
 
     Raises
     ------
@@ -108,12 +110,14 @@ def simulate_ensemble(
     runner = EnsembleRunner(system, method, times, every=keep != "end", on_gpu=device == "gpu")
     # a member under dry friction cannot be integrated again without its transitions between sticking and sliding
     bifurcations = Bifurcations(dynamics, method, times, 0 if runner.contacts else len(members))
+    starts = ProjectedStarts(dynamics, method, float(times[0]))
     with Progress(0, len(members), progress, "members") as bar:
         for first in range(0, len(members), runner.chunk_size):
             selection = slice(first, first + runner.chunk_size)
             chunk = runner(members.subset(selection))
             reasons.append(chunk.reasons)
             bifurcations.examine(first, members.subset(selection), chunk.y, chunk.reasons != "")
+            starts.examine(members.subset(selection), chunk.reasons != "")
             if summary is None:
                 states.append(chunk.y)
             else:
@@ -125,9 +129,8 @@ def simulate_ensemble(
         found = _summary_dataset(summary, dynamics.coordinates, kept, np.concatenate(reasons))
     else:
         found = _dataset(_joined(states), dynamics.coordinates, kept, _joined(reasons))
-    return found.assign_attrs(
-        device=device, seconds=runner.seconds, handed_over=runner.handed_over, notes=bifurcations.note
-    )
+    notes = " ".join(note for note in (starts.note, bifurcations.note) if note)
+    return found.assign_attrs(device=device, seconds=runner.seconds, handed_over=runner.handed_over, notes=notes)
 
 
 def _joined(parts: list[Any]) -> Any:

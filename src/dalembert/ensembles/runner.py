@@ -35,7 +35,7 @@ from dalembert.native.gpu import GpuMotionBatch
 from dalembert.native.step_control import settings_of
 from dalembert.native.stepper import FINISHED
 from dalembert.stick_slip.simulation import StickSlipSimulation
-from dalembert.stick_slip.transitions import REST_SPEED
+from dalembert.stick_slip.transitions import contacts_at_rest
 
 BatchIntegrator = Callable[..., tuple[Floats, Floats]]
 """Integrates a batch of members: see ``native.batch.MotionBatch``."""
@@ -43,6 +43,9 @@ BatchIntegrator = Callable[..., tuple[Floats, Floats]]
 
 CHUNK = 4096
 """Number of members between two updates of the progress bar; a summary holds no more than these in memory."""
+
+SLOW = 1e-6
+"""Sliding speed, relative to the state, above which a contact is not at rest for certain."""
 
 MAX_GROUPS = 64
 """Largest number of groups of members with the same discontinuities of the explicit functions of time."""
@@ -108,13 +111,18 @@ class EnsembleRunner:
 
     def _at_rest(self, members: Members) -> NDArray[np.bool_]:
         """Return which members start with a contact at rest, which friction may hold."""
-        found, n = np.zeros(len(members), bool), len(members.y) // 2
-        numbers = dict(zip(self.dynamics.parameters, members.p, strict=True))
+        slow, names = np.zeros(len(members), bool), self.dynamics.parameters
         for contact in self.contacts:
             begin = np.full(len(members), self.times[0])
-            v = expression_values(self.system, contact.velocity)(begin, members.y.T, numbers)
-            found |= np.linalg.norm(v, axis=-1) <= REST_SPEED * np.abs(members.y[n:]).max(axis=0)
-        return found
+            v = expression_values(self.system, contact.velocity)(
+                begin, members.y.T, dict(zip(names, members.p, strict=True))
+            )
+            slow |= np.linalg.norm(v, axis=-1) <= SLOW * (1 + np.abs(members.y).max(axis=0))
+        for k in np.flatnonzero(slow):
+            p = dict(zip(names, map(float, members.p[:, k]), strict=True))
+            start = members.y[:, k].copy(), float(self.times[0])
+            slow[k] = bool(contacts_at_rest(self.system, self.contacts, *start, p))
+        return slow
 
     def _native(self, members: Members, finite: Any) -> tuple[Floats, Any]:
         """Return the states of members, and which members the compiled integrator completed."""

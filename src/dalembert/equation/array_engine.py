@@ -17,7 +17,7 @@ from dalembert.levels import level_numbers
 from dalembert.linear_algebra import orthonormal_basis
 from dalembert.stabilisation import Gains
 from dalembert.tolerances import CLEARLY_INDEPENDENT, LEAST_DISTANCE, SHARE_TOLERANCE, START_TOLERANCE
-from dalembert.violation import DRIFTED
+from dalembert.violation import DRIFTED, units
 
 if TYPE_CHECKING:
     from jax import Array
@@ -85,7 +85,11 @@ class Reduced(NamedTuple):
 
 
 class ArrayProgram:
-    """The motion of one system in array code; ``law_multipliers`` are the constraints whose multipliers laws use."""
+    """The motion of one system in array code.
+
+    law_multipliers    the constraints whose multipliers laws use
+    masses_differ      whether a constraint couples different masses, so that digits of light ones must be recovered
+    """
 
     def __init__(
         self,
@@ -96,6 +100,7 @@ class ArrayProgram:
         law_needs_ideal: bool,
         law_multipliers: tuple[int, ...] = (),
         diagonal_mass: bool = False,
+        masses_differ: bool = True,
     ):
         self.terms = terms
         self.law = law
@@ -103,6 +108,7 @@ class ArrayProgram:
         self.law_needs_ideal = law_needs_ideal
         self.law_multipliers = law_multipliers
         self.diagonal_mass = diagonal_mass
+        self.masses_differ = masses_differ
         self.ranks = level_numbers(levels)
 
     def engine(self) -> Engine:
@@ -174,11 +180,24 @@ class ArrayProgram:
         metric = self.metric_of(at.M)
         reduced = self.reduce(metric, at.A, rows)
         f = metric.forward(Q)
-        w = reduced.meet(f, stabilised(at, self.levels, gains))
+        target = stabilised(at, self.levels, gains)
+        w = reduced.meet(f, target)
         if self.law is not None and self.law_needs_ideal:
             C = jnp.sum(self.law(q, qd, t, p, reduced.reaction(w - f, len(at.b))).shares, axis=0)
             w = w + reduced.remove(metric.forward(C))
-        return metric.backward(w)
+            Q = Q + C
+        return self.refined(reduced, at, w, Q, target) if self.masses_differ else metric.backward(w)
+
+    def refined(self, reduced: Reduced, at: Terms, w: Array, Q: Array, target: Array) -> Array:
+        """The acceleration of a scaled force w after one more solution, for the residual of the equations.
+
+        The scaled force on a light coordinate, Q/√m, exceeds its scaled acceleration √m a by Q/(m a), and as many
+        digits of the acceleration are lost. Those of the residual are not.
+        """
+        metric = reduced.metric
+        a, multipliers = metric.backward(w), reduced.multipliers(w - metric.forward(Q), len(target))
+        force = Q + at.A.T @ multipliers - at.M @ a
+        return a + metric.backward(reduced.meet(metric.forward(force), target - at.A @ a))
 
     def correction(self, residual: str, up_to: int) -> Callable[..., Array]:
         """Return the function for the shortest change that removes the residuals of constraints up to some level."""
@@ -196,12 +215,12 @@ def hold(at: Terms, q: Array, qd: Array, used: Array) -> Array:
     """Return a mask of the constraints that are violated no more than those in use: see ``violation.violated``."""
     weights = jnp.abs(at.A)
     lengths = jnp.sum(weights, axis=1)
-    # in absolute units as well, for constraints whose own terms are small
-    least = LEAST_DISTANCE * weights @ jnp.maximum(1.0, jnp.abs(q))
     fine = jnp.ones(len(used), bool)
     for residual, x in ((at.position, q), (at.velocity, qd)):
         # rows that are left out are not projected, and drift with those in use
         drift = jnp.sum(jnp.where(used, jnp.abs(residual) / jnp.where(lengths > 0, lengths, 1.0), 0.0))
         own = jnp.abs(residual - at.A @ x) + weights @ jnp.abs(x)
+        # in the units of the coordinates as well, for constraints whose own terms are small
+        least = LEAST_DISTANCE * weights @ units(at.M, q, x, jnp)
         fine &= jnp.abs(residual) <= START_TOLERANCE * own + least + DRIFTED * lengths * drift
     return fine

@@ -8,7 +8,7 @@ units of coordinates. For a positive definite M these units make its diagonal on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert import mass
 from dalembert.arrays import cholesky, constant, eigh, lower_solve, namespace_of, repeat
@@ -76,3 +76,12 @@ def is_positive(M: Array) -> Array:
     xp = namespace_of(M)
     values, _ = eigh(in_units(M, mass_units(M)))
     return xp.all(xp.diagonal(M) > 0) & (values[0] > SINGULAR_MASS * values[-1])
+
+
+def metric_of(M: Any, A: Any) -> Any:
+    """Return a positive definite matrix that measures distances: M, or diag(u²) if M is not positive definite.
+
+    Both follow a change of the units of coordinates, so that no decision made by such distances depends on them.
+    """
+    xp = namespace_of(M, A)
+    return xp.where(is_positive(M), M, xp.diag(coordinate_units(M, A) ** 2))

@@ -26,16 +26,17 @@ COARSE = 1e3
 
 def with_tolerances(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> Method:
     """Return the method with an absolute tolerance for every component of the state, unless the user set one."""
-    if method.atol is not None:
-        return method
+    return method if method.atol is not None else replace(method, atol=usual_atol(dynamics, q0, qd0, t0, p))
+
+
+def usual_atol(dynamics: Dynamics, q0: Floats, qd0: Floats, t0: Any, p: Any) -> Floats:
+    """Return the absolute tolerances (2n,) of a motion from a state, by the scales of the state."""
     native = dynamics.machine_code
     if native is not None:
         # computed in the same call that checks the start, whose result is cached
-        scales = native.start(np.concatenate([q0, qd0]), float(t0), p)[2]
-    else:
-        terms = terms_at(dynamics, q0, qd0, t0, p)
-        scales = state_scales(terms.M, terms.Q, q0, qd0)
-    return replace(method, atol=USUAL_ATOL * scales)
+        return USUAL_ATOL * native.start(np.concatenate([q0, qd0]), float(t0), p)[2]
+    terms = terms_at(dynamics, q0, qd0, t0, p)
+    return USUAL_ATOL * state_scales(terms.M, terms.Q, q0, qd0)
 
 
 def coarse_notes(method: Method, q: Floats) -> list[str]:

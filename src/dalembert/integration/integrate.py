@@ -21,6 +21,7 @@ from dalembert.integration.abrupt_changes import (
     kink_ahead,
     kink_beside,
 )
+from dalembert.integration.force_jumps import chatter_of_forces
 from dalembert.integration.hand_over import excluded_ahead, has_no_answer, is_stuck
 from dalembert.integration.method import Method, StepBatch
 from dalembert.integration.native_steps import NativeSteps, native_steps
@@ -43,6 +44,9 @@ RECENT = 1024
 
 LAST_STEPS = (64, 256, 1024)
 """Numbers of last steps whose pace is examined: if the run cannot finish at that pace, a kink is searched for."""
+
+SHRINKING = 4
+"""Last steps before one that no step can follow; they are so short that a kink they end at is near all of them."""
 
 KINK_STEPS = (1e-7, 1e-9, 1e-11, 1e-13)
 """Lengths of steps across a kink of the forces, as parts of the run: the longest that stays within a tolerance."""
@@ -212,7 +216,10 @@ class _Integration:
         after = find_abrupt_change(self.dynamics, y, t, self.t1, self.p)
         if after is None:
             found = contradiction_at(self.dynamics, y, t, self.p)
-            self.path.refusal = found or kink_ahead(self.dynamics, y, t, self.t1, self.p)
+            found = found or kink_ahead(self.dynamics, y, t, self.t1, self.p)
+            recent = np.concatenate(self.ys[-SHRINKING:])[-SHRINKING:]
+            found = found or kink_beside(self.dynamics, recent, t, self.p, self._tolerance(y))
+            self.path.refusal = found
         return after
 
     def _batch(self, segment: TimeSegment) -> StepBatch:
@@ -300,6 +307,8 @@ class _Integration:
             if path.refusal or pace * self.method.max_steps > self.t1 - self.t0:
                 break
             path.refusal = kink_beside(self.dynamics, y[-count:], float(t[-1]), self.p, self._tolerance(y[-1]))
+            if not path.refusal and count == LAST_STEPS[0]:
+                path.refusal = chatter_of_forces(self.dynamics, self.method, t[-count:], y[-count:], self.p)
         ahead = float(batch.t[-1] - batch.t[0])
         if not path.refusal and len(batch.t) >= NATIVE_BATCH and ahead <= STAGNANT * (self.t1 - self.t0):
             path.refusal = (

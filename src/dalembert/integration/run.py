@@ -14,6 +14,7 @@ from dalembert.equation.array_engine import ArrayProgram
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
+from dalembert.equation.scaling import metric_of
 from dalembert.errors import SimulationError, StateError
 from dalembert.extras import require
 from dalembert.integration.bifurcations import MOST_TIMES, crossing_notes
@@ -27,7 +28,6 @@ from dalembert.integration.start_states import nearest_state, require_start
 from dalembert.integration.state_answer import answer_at, answers_by_numpy, numpy_outputs
 from dalembert.integration.step_monitor import kink_notes
 from dalembert.integration.trajectory import Trajectory
-from dalembert.lazy_jax import jnp
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
 
 
@@ -74,9 +74,9 @@ def reached_times(path: Path, times: Floats) -> Floats:
 
 def corrected_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> Floats:
     """Return the state on the constraints nearest to a start, in the metric of the method."""
-    euclidean = not method.formulation.positive_mass
+    metric = "mass" if method.formulation.positive_mass else "any mass"
     try:
-        return np.concatenate(nearest_state(dynamics, q0, qd0, t0, p, euclidean=euclidean))
+        return np.concatenate(nearest_state(dynamics, q0, qd0, t0, p, metric))
     except StateError:
         refuse_start(dynamics, method, q0, qd0, t0, p)  # has a better message if the constraints are contradictory
         raise
@@ -130,20 +130,21 @@ def refuse_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0
 
 
 def suited_to(dynamics: Dynamics, formulation: Formulation) -> Dynamics:
-    """Return the dynamics with row selection and projection in the Euclidean metric, if M may be singular."""
+    """Return the dynamics; if M may be singular, with row selection and projection in ``scaling.metric_of``."""
     if formulation.positive_mass:
         return dynamics
     # compiled programs are cached by dynamics: the same object must be returned each time
-    if "euclidean" not in dynamics.programs:
-        dynamics.programs["euclidean"] = _euclidean(dynamics)
-    return dynamics.programs["euclidean"]
+    if "any mass" not in dynamics.programs:
+        dynamics.programs["any mass"] = _for_any_mass(dynamics)
+    return dynamics.programs["any mass"]
 
 
-def _euclidean(dynamics: Dynamics) -> Dynamics:
-    def euclidean(q: Any, qd: Any, t: Any, p: Any) -> Terms:
-        return dynamics.terms(q, qd, t, p)._replace(M=jnp.eye(len(dynamics.coordinates)))
+def _for_any_mass(dynamics: Dynamics) -> Dynamics:
+    def terms_with_metric(q: Any, qd: Any, t: Any, p: Any) -> Terms:
+        terms = dynamics.terms(q, qd, t, p)
+        return terms._replace(M=metric_of(terms.M, terms.A))
 
-    engine = ArrayProgram(euclidean, None, dynamics.levels, law_needs_ideal=False).engine()
+    engine = ArrayProgram(terms_with_metric, None, dynamics.levels, law_needs_ideal=False).engine()
     return replace(dynamics, compile=lambda: dynamics.compiled._replace(engine=engine))
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from dalembert.array_types import Floats
 from dalembert.constraint_solver import Equations, nearest_root, retract
 from dalembert.equation.answer_checks import require_finite, require_symmetric
 from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.equation.scaling import metric_of
 from dalembert.errors import MassMatrixError, StateError
 from dalembert.extras import require
 from dalembert.levels import rows_at
@@ -91,16 +92,11 @@ def violated_rows(terms: Terms, q: Floats, qd: Floats) -> dict[str, NDArray[np.b
 
 def _projection_notes(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> list[str]:
     """Return notes on how far projection moves a start that misses the constraints by more than rounding."""
-    A, notes = np.asarray(terms.A), list[str]()
-    inverse_root = _inverse_root(np.asarray(terms.M))
-    # without a positive definite M, projection uses the Euclidean metric as well
-    inverse_root = np.eye(A.shape[1]) if inverse_root is None else inverse_root
+    notes: list[str] = []
     for level, x, prime in (("position", q, ""), ("velocity", qd, "'")):
-        miss = np.asarray(getattr(terms, level))
-        off = np.abs(miss) > EXACT * (own_size(miss, A, x) + np.abs(A) @ units(terms.M, q, x))
+        miss, off = np.asarray(getattr(terms, level)), inexact_rows(terms, level, q, x)
         if off.any():
-            # the Gauss–Newton step in the mass metric, which is the first step of the projection
-            move = inverse_root @ (np.linalg.pinv(A @ inverse_root, rcond=SOLVED_RANK_TOLERANCE) @ miss)
+            move = first_correction(terms, level)
             k, i = int(np.argmax(np.abs(miss) * off)), int(np.argmax(np.abs(move)))
             notes.append(
                 f"The start misses `{dynamics.constraints[k]}` by {abs(miss[k]):.1e}; projection onto the constraints "
@@ -109,16 +105,32 @@ def _projection_notes(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -
     return notes
 
 
-def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any, *, euclidean: bool = False) -> State:
-    """Return the state on the constraints nearest to (q0, qd0): positions first, then velocities.
+def inexact_rows(terms: Terms, level: str, q: Floats, x: Floats) -> NDArray[np.bool_]:
+    """Return a mask (..., m) of the constraints that coordinates q and velocities x, or x = q, miss beyond rounding."""
+    miss, A = np.asarray(getattr(terms, level)), np.asarray(terms.A)
+    scale = (np.abs(A) @ units(terms.M, q, x)[..., None])[..., 0]
+    return np.abs(miss) > EXACT * (own_size(miss, A, x) + scale)
 
-    Distances are measured in the mass metric, or in the Euclidean metric on request.
-    """
+
+def first_correction(terms: Terms, level: str) -> Floats:
+    """Return the first step (n,) of the projection at a level: the Gauss–Newton step in its metric."""
+    A, miss = np.asarray(terms.A), np.asarray(getattr(terms, level))
+    inverse_root = _steps_for_any_mass(np.asarray(terms.M), A)
+    return inverse_root @ (np.linalg.pinv(A @ inverse_root, rcond=SOLVED_RANK_TOLERANCE) @ miss)
+
+
+Metric = Literal["mass", "any mass", "euclidean"]
+"""How distances between states are measured: by M, which must be positive definite; by ``scaling.metric_of``, for any
+M; or in the coordinates themselves."""
+
+
+def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any, metric: Metric = "mass") -> State:
+    """Return the state on the constraints nearest to (q0, qd0) in a metric: positions first, then velocities."""
     positions, names = constraint_equations(dynamics, "position", lambda q: terms_at(dynamics, q, qd0, t, p))
-    q = _nearest(positions, q0, _metric(dynamics, q0, qd0, t, p, euclidean), names, "q0")
+    q = _nearest(positions, q0, _unit_steps(dynamics, q0, qd0, t, p, metric), names, "q0")
     velocities, names = constraint_equations(dynamics, "velocity", lambda qd: terms_at(dynamics, q, qd, t, p))
     # after the positions, and with M there: the velocity constraints depend on them
-    qd = _nearest(velocities, qd0, _metric(dynamics, q, qd0, t, p, euclidean), names, "qd0", q)
+    qd = _nearest(velocities, qd0, _unit_steps(dynamics, q, qd0, t, p, metric), names, "qd0", q)
     return State(q, qd)
 
 
@@ -143,13 +155,15 @@ def constraint_equations(
     return equations, [dynamics.constraints[k] for k in np.flatnonzero(rows)]
 
 
-def _metric(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, euclidean: bool) -> Floats:
-    """Return a matrix whose columns have unit length in the mass metric, or in the Euclidean metric."""
+def _unit_steps(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, metric: Metric) -> Floats:
+    """Return a matrix whose columns have unit length in a metric and are orthogonal in it."""
     terms = terms_at(dynamics, q, qd, t, p)
     require_finite({"mass_matrix": terms.M, "constraint_matrix": terms.A, "position": terms.position})
     M = np.asarray(terms.M)
-    if euclidean:
+    if metric == "euclidean":
         return np.eye(len(M))
+    if metric == "any mass":
+        return _steps_for_any_mass(M, np.asarray(terms.A))
     inverse_root = _inverse_root(M)
     if inverse_root is None:
         raise MassMatrixError(
@@ -157,6 +171,14 @@ def _metric(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, euclidean
             f'{np.linalg.eigvalsh(M)[0]:.3g}. Pass `metric="euclidean"` to measure them in the coordinates themselves.'
         )
     return inverse_root
+
+
+def _steps_for_any_mass(M: Floats, A: Floats) -> Floats:
+    """Return a matrix whose columns have unit length in ``scaling.metric_of``."""
+    with np.errstate(all="ignore"):  # the test of M takes the roots of its diagonal, whatever its sign
+        found = _inverse_root(metric_of(M, A))
+    assert found is not None
+    return found
 
 
 def _inverse_root(M: Floats) -> Floats | None:

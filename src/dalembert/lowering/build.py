@@ -80,6 +80,7 @@ def _compiled(source: Source) -> Compiled:
         law_needs_ideal=laws is not None and laws.needs_ideal,
         law_multipliers=() if laws is None else laws.used,
         diagonal_mass=_diagonal(functions),
+        masses_differ=source.masses_differ,
     )
     total = functions.energy
     return Compiled(

@@ -19,13 +19,16 @@ from dalembert.equation.dynamics import Terms
 from dalembert.equation.formulation import Law
 from dalembert.lowering.law_functions import LawFunctions, array_law, law_terms
 from dalembert.lowering.programs import Programs
+from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.lowering.source import Source
+from dalembert.lowering.switching_functions import switching_functions
 from dalembert.native.assembly import MachineCode, needed, write_program
 from dalembert.native.batch import write_each
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
 from dalembert.native.member_kernel import MemberPrograms
+from dalembert.native.protocol import SwitchingFunctions
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import EnergyTerms, Program, Value
 
@@ -79,11 +82,22 @@ class NativeSystem:
         return sorted({int(a[1]) for name, a in lines if name == "input" and a[0] == "p"})
 
     @cached_property
+    def switching_functions(self) -> SwitchingFunctions:
+        """The expressions at whose zeros a force may jump: their texts, and their values (k, s) at k states."""
+        found = switching_functions(self.source)
+        recorded = RecordedTerms(Programs(self.source, (), None))
+        size = 2 * len(self.source.form.applied_force)
+        run = _BatchProgram(Program(recorded.tape, [recorded.read(e) for e in found.values()]), size)
+
+        def values(y: Floats, t: Floats, p: Any) -> Floats:
+            return run(y, t, np.broadcast_to(np.array([float(x) for x in p]), (len(t), len(self.source.parameters))))
+
+        return tuple(found), values
+
+    @cached_property
     def masses_differ(self) -> bool:
         """True if a constraint couples coordinates of different masses."""
-        M = self.source.form.mass_matrix
-        touched = ([i for i, e in enumerate(row) if e != 0] for row in self.source.form.constraint_matrix)
-        return any(len({M[i][i] for i in own}) > 1 for own in touched)
+        return self.source.masses_differ
 
     @property
     def knows_energy(self) -> bool:

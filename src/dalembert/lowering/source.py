@@ -64,6 +64,13 @@ class Source:
     energy: Any
     sliding: tuple[tuple[Any, ...], ...] = ()
 
+    @property
+    def masses_differ(self) -> bool:
+        """Whether a constraint couples coordinates of different masses."""
+        M = self.form.mass_matrix
+        touched = ([i for i, e in enumerate(row) if e != 0] for row in self.form.constraint_matrix)
+        return any(len({M[i][i] for i in own}) > 1 for own in touched)
+
 
 def source_of(system: System) -> Source:
     """Differentiate the expressions of a system and return them in plain symbols."""

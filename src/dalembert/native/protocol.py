@@ -18,6 +18,9 @@ Rows = tuple[int, ...]
 Rates = tuple[tuple[Any, Any], ...] | None
 """Stabilising rates of all constraints, of velocity and position: see ``equation.dynamics.damping_rates``."""
 
+SwitchingFunctions = tuple[tuple[str, ...], Callable[[Floats, Floats, Any], Floats]]
+"""Texts of expressions, and a function of states, times and parameters that returns their values."""
+
 
 class NativeDynamics(Protocol):
     """One system in machine code, compiled on demand; ``lowering.NativeSystem`` is the implementation.
@@ -67,6 +70,11 @@ class NativeDynamics(Protocol):
     @cached_property
     def parameters_of_time(self) -> list[int]:
         """The indices of the parameters that these depend on."""
+        ...
+
+    @cached_property
+    def switching_functions(self) -> SwitchingFunctions:
+        """The expressions of the state at whose zeros a force may jump."""
         ...
 
     def start(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:

@@ -17,17 +17,11 @@ from dalembert.integration.method import Method
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.state_answer import answer_at
 from dalembert.lowering.build import build
-from dalembert.model.friction_contacts import Contact, contacts
+from dalembert.model.friction_contacts import contacts
 from dalembert.model.system import System
 from dalembert.stick_slip.modes import cached_mode
 from dalembert.stick_slip.phases import Phase
-from dalembert.stick_slip.transitions import is_at_rest, next_phase
-
-
-def contacts_at_rest(system: System, y: Floats, t: float, p: dict[str, float]) -> tuple[Contact, ...]:
-    """Return the contacts under dry friction that are at rest at a state."""
-    mode = cached_mode(system, contacts(system), ())
-    return tuple(c for c in mode.contacts if is_at_rest(mode.velocity(c, t, y, p), y))
+from dalembert.stick_slip.transitions import contacts_at_rest, next_phase
 
 
 def motion_at_rest(
@@ -40,9 +34,10 @@ def motion_at_rest(
     ConstraintError    if contacts at rest can share their load in several ways that differ in the motion
     """
     y = np.concatenate([q, qd])
-    if not contacts_at_rest(system, y, t, p):
+    resting = contacts_at_rest(system, contacts(system), y, t, p)
+    if not resting:
         return None
-    phase, y = next_phase(Phase(cached_mode(system, contacts(system), ()), method, p, {}, {}), y, t)
+    phase, y = next_phase(Phase(cached_mode(system, contacts(system), ()), method, p, {}, {}), y, t, stopped=resting)
     values = tuple(np.asarray(p[name]) for name in system.parameter_names)
     n = len(q)
     answer = answer_at(phase.mode.dynamics, y[:n], y[n:], t, phase.values, method.formulation)

@@ -25,7 +25,7 @@ from dalembert.stick_slip.joined_trajectory import join_segments
 from dalembert.stick_slip.modes import LOAD_ROUNDING, cached_mode, expression_values
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment, integrate_segment
-from dalembert.stick_slip.transitions import next_phase
+from dalembert.stick_slip.transitions import contacts_at_rest, next_phase
 
 MIN_CHECKS = 1000
 """Least number of checks for a transition in a run: steps alone may be too long."""
@@ -76,7 +76,7 @@ class StickSlipSimulation:
         self._check_coefficients(y, t)
         # contacts at rest are found by `next_phase`, which starts from a phase in which all of them slide
         free = Phase(cached_mode(self.system, self.contacts, ()), self.method, self.p, {}, {})
-        phase, y = next_phase(free, y, t)
+        phase, y = next_phase(free, y, t, stopped=contacts_at_rest(self.system, self.contacts, y, t, self.p))
         with Progress(t, t1, progress) as bar:
             while True:
                 # the limit on steps is one of the whole run

@@ -10,10 +10,13 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Terms
+from dalembert.integration.default_tolerances import USUAL_ATOL, usual_atol
 from dalembert.integration.run import outputs_at
 from dalembert.integration.start_states import terms_at
 from dalembert.linear_algebra import row_space
+from dalembert.lowering.build import build
 from dalembert.model.friction_contacts import Contact
+from dalembert.model.system import System
 from dalembert.stick_slip.load_sharing import contacts_sharing_load
 from dalembert.stick_slip.modes import cached_mode
 from dalembert.stick_slip.phases import Phase
@@ -159,6 +162,27 @@ def _perturbed_state(phase: Phase, planar: Collection[Contact], y: Floats, t: fl
 def _phase_with(before: Phase, sticking: Collection[Contact], directions: dict[Contact, Floats]) -> Phase:
     mode = before.mode
     return Phase(cached_mode(mode.system, mode.contacts, tuple(sticking)), before.method, before.p, directions, {})
+
+
+def contacts_at_rest(
+    system: System, contacts: tuple[Contact, ...], y: Floats, t: float, p: dict[str, float]
+) -> tuple[Contact, ...]:
+    """Return the contacts at rest where a motion starts: slower than the absolute tolerance of its velocities.
+
+    No run resolves a slower motion. States of sticking that a run returns have such velocities, not exactly zero.
+    """
+    dynamics, (q, qd) = build(system), np.split(y, 2)
+    tolerance = usual_atol(dynamics, q, qd, t, [p[name] for name in dynamics.parameters])[len(q) :]
+    # sliding velocities are linear in the velocities: their changes for a change of each one by its scale
+    ahead = y + np.concatenate([np.zeros((len(q), len(q))), np.diag(tolerance / USUAL_ATOL)], axis=1)
+    times, mode = np.full(len(q), t), cached_mode(system, contacts, ())
+    found: list[Contact] = []
+    for contact in contacts:
+        v = mode.velocity(contact, t, y, p)
+        allowed = USUAL_ATOL * np.abs(mode.velocity(contact, times, ahead, p) - v).sum(axis=0)
+        if (np.abs(v) <= allowed).all() or is_at_rest(v, y):
+            found.append(contact)
+    return tuple(found)
 
 
 def is_at_rest(v: Floats, y: Floats) -> bool:

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Errors of a flow: with known numbers, and inside of a compiled program, which learns its numbers when it runs.
+
+A compiled program raises an error through a callback. JAX wraps it in a ``JaxRuntimeError``, whose text ends with ours.
+JAX must not be called from a callback, so these messages are found by NumPy from the state in which the motion ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox.internal as eqxi
+import jax
+import numpy as np
+from jax import Array, lax
+
+from dalembert.array_types import Floats
+from dalembert.equation.dynamics import Dynamics
+from dalembert.errors import DalembertError, SimulationError, StateError
+from dalembert.integration.default_tolerances import with_tolerances
+from dalembert.integration.failure import SO_FAR, why
+from dalembert.integration.integrate import Path
+from dalembert.integration.method import Method
+from dalembert.integration.run import run
+from dalembert.integration.start_states import require_start
+from dalembert.integration.state_answer import answer_at, answers_by_numpy, trouble_at
+from dalembert.lowering.build import build
+from dalembert.model.expression_values import expression_values
+from dalembert.model.friction_contacts import contacts
+from dalembert.model.function_system import FunctionSystem
+from dalembert.model.system import System
+from dalembert.stick_slip.simulation import StickSlipSimulation
+
+SLOW = 1e-6
+"""Sliding speed, relative to all velocities, of a contact that comes to rest: adaptive steps shrink as it does."""
+
+
+class Ending(NamedTuple):
+    """The time and the state (2n,) in which a motion ended, the number of steps, and whether its solver stopped it."""
+
+    t: Any
+    y: Any
+    steps: Any
+    stopped: Any
+
+
+def raise_if(x: Array, failed: Array, severity: Array, error: Callable[..., Exception], numbers: Any) -> Array:
+    """Return x; the compiled program raises ``error(*numbers)`` if the motion failed.
+
+    Of several motions, mapped by ``jax.vmap``, the first one with the highest severity is reported.
+    """
+
+    def raise_first(severity: Any, *leaves: Any) -> Any:
+        severity = np.asarray(severity)
+        k = np.unravel_index(int(np.argmax(severity)), severity.shape)
+        raise error(*jax.tree.unflatten(structure, [np.asarray(leaf)[k] for leaf in leaves]))
+
+    # without derivatives: those of a callback are not known, and x has its own
+    failed, severity, numbers = jax.tree.map(lax.stop_gradient, (failed, severity, numbers))
+    leaves, structure = jax.tree.flatten(numbers)
+    shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+
+    def call() -> Array:
+        return jax.pure_callback(raise_first, shape, severity, *leaves, vmap_method="broadcast_all")
+
+    return lax.cond(eqxi.unvmap_any(failed), call, lambda: x)
+
+
+def start_error(dynamics: Dynamics, method: Method, q: Any, qd: Any, times: Any, p: Any) -> Exception:
+    """Return the error of a start off the constraints, by name if that needs no JAX."""
+    if dynamics.machine_code is not None:
+        try:
+            require_start(dynamics, q, qd, times[0], p, allow_violation=False)
+        except DalembertError as error:
+            return error
+    return StateError(
+        "the start must satisfy the constraints; it does not. Start from `da.consistent_state(system, q0, qd0, ...)`, "
+        "or, if the violation is meant, pass `allow_violation=True`."
+    )
+
+
+def ending_error(
+    system: System | FunctionSystem,
+    dynamics: Dynamics,
+    method: Method,
+    q: Any,
+    qd: Any,
+    times: Any,
+    p: Any,
+    end: Ending,
+) -> Exception:
+    """Return the error of a motion that ended before the last time, with the reason if that needs no JAX."""
+    t, t1, y = float(end.t), float(times[-1]), np.asarray(end.y)
+    by_numpy = dynamics.machine_code is not None and answers_by_numpy(dynamics)
+    resting, speed = _slowest_contact(system, t, y, p)
+    if resting and speed > SLOW * max(np.abs(qd).max(), np.abs(y[len(qd) :]).max()):
+        # a fixed step ends at the speed it had before the contact came to rest, with equations that have a solution
+        trouble = by_numpy and _trouble(dynamics, method, t, y, p)
+        resting = resting if end.stopped and not trouble else ""
+    if resting:
+        message = f"{_not_smooth(resting, t)} Use `da.simulate`, or a law with `smoothing`."
+    elif by_numpy:
+        method = with_tolerances(dynamics, method, q, qd, times[0], p)
+        path = Path(
+            np.array([times[0], t]), np.stack([np.concatenate([q, qd]), y]), finished=False, steps=int(end.steps)
+        )
+        message = why(dynamics, method, path, p, t1).replace(SO_FAR, "")
+    else:
+        message = (
+            f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}, after {int(end.steps)} steps. "
+            f"Raise `max_steps`, or call the flow, or `da.simulate`, with these numbers outside of JAX's "
+            f"transformations, to see the reason."
+        )
+    no_trajectory: Any = None  # only the text of the error leaves the compiled program
+    return SimulationError(message, t, no_trajectory)
+
+
+def _trouble(dynamics: Dynamics, method: Method, t: float, y: Floats, p: Any) -> str:
+    q, qd = np.split(y, 2)
+    return trouble_at(dynamics, answer_at(dynamics, q, qd, t, p, method.formulation), method.formulation)
+
+
+def _slowest_contact(system: System | FunctionSystem, t: float, y: Floats, p: Any) -> tuple[str, float]:
+    """Return the contact under dry friction that slides most slowly, and its speed; an empty name without contacts."""
+    if not isinstance(system, System) or not contacts(system):
+        return "", 0.0
+    numbers = dict(zip(system.parameter_names, map(float, p), strict=True))
+    speeds = {c.name: np.linalg.norm(expression_values(system, c.velocity)(t, y, numbers)) for c in contacts(system)}
+    name = min(speeds, key=lambda name: speeds[name])
+    return name, float(speeds[name])
+
+
+def _not_smooth(name: str, t: float) -> str:
+    return f"a flow must be one smooth motion; friction of `{name}` comes to rest or turns round at about t = {t:.6g}."
+
+
+def explain(dynamics: Dynamics, method: Method, q: Any, qd: Any, times: Any, p: Any) -> None:
+    """Raise the error of ``da.simulate`` or, if it succeeds, one on the number of steps."""
+    found = run(dynamics, method, q, qd, times, p, allow_violation=True, progress=False)
+    raise SimulationError(
+        f"the motion must be continued to t = {times[-1]:.6g}; {method.max_steps} steps that end at all `times` did "
+        f"not get there. Raise `max_steps`. `da.simulate` does get there: the motion is in `error.trajectory`.",
+        float(times[-1]),
+        found,
+    )
+
+
+def refuse_rest(system: System, method: Method, q: Any, qd: Any, times: Any, p: Any) -> None:
+    """Raise an error if a contact under dry friction comes to rest or reverses during the motion."""
+    touching = contacts(system)
+    if not touching:
+        return
+    method = with_tolerances(build(system), method, q, qd, times[0], p)
+    stick_slip = StickSlipSimulation(
+        system, touching, method, dict(zip(system.parameter_names, map(float, p), strict=True))
+    )
+    found = stick_slip.run(q, qd, times, allow_violation=True, progress=False)
+    for segment in stick_slip.segments:
+        begin, resting = float(segment.path.t[0]), segment.phase.mode.sticking
+        names = {c.name: begin for c in resting} or {c.name: segment.end for c in segment.stopped()}
+        if names:
+            name, time = next(iter(names.items()))
+            raise SimulationError(
+                f"{_not_smooth(name, time)} Use `da.simulate`, whose motion is in `error.trajectory`, or a law with "
+                f"`smoothing`.",
+                time,
+                found,
+            )

@@ -1,0 +1,70 @@
+"""Inside of JAX's transformations a flow raises JAX's own error, whose text ends with the sentence of `da.simulate`."""
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import pytest
+import sympy as sp
+
+import dalembert as da
+
+x, y = da.coordinates("x y")
+mu = da.parameters("mu")
+ROD = da.System((x, y), sp.eye(2), (0, -10), da.Constraint(x**2 + y**2 - 1, name="rod"))
+
+
+def sentence(raised: pytest.ExceptionInfo) -> str:
+    """Return the last line: class and message."""
+    return str(raised.value).strip().splitlines()[-1]
+
+
+def test_a_start_off_the_constraints_and_too_few_steps() -> None:
+    motion = da.flow(ROD, (0, 1), max_steps=5, solver=diffrax.Tsit5())
+    both = jax.jit(jax.vmap(lambda q: motion(q, [0.0, 0.0], {})[0]))
+    with pytest.raises(da.StateError) as plain:
+        motion([1.2, 0.0], [0.0, 0.0], {})
+    assert "`rod` is violated by 4.4e-01 at `q0`" in str(plain.value)
+    with pytest.raises(jax.errors.JaxRuntimeError) as off:
+        jax.block_until_ready(both(jnp.array([[1.0, 0.0], [1.2, 0.0]])))
+    assert sentence(off) == f"StateError: {plain.value}"
+    with pytest.raises(jax.errors.JaxRuntimeError) as short:
+        jax.block_until_ready(both(jnp.array([[1.0, 0.0], [0.0, 1.0]])))
+    assert sentence(short).startswith("SimulationError: the motion must be continued to t = 1; it ended at t = 0.0")
+    assert sentence(short).endswith(
+        "after 5 steps: the limit of 5 steps was reached. Raise `max_steps` or loosen `rtol` and `atol`."
+    )
+
+
+@pytest.mark.slow
+def test_friction_that_comes_to_rest() -> None:
+    """The block stops at t = v/(μg) = 2/3."""
+    floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(mu))
+    motion = da.flow(da.System((x, y), sp.eye(2), (0, -10), floor), (0, 1), solver=diffrax.Tsit5(), rtol=1e-6)
+    with pytest.raises(jax.errors.JaxRuntimeError) as compiled:
+        jax.block_until_ready(jax.jit(lambda mu: motion((0.0, 0.0), (2.0, 0.0), {"mu": mu}))(0.3))
+    assert sentence(compiled) == (
+        "SimulationError: a flow must be one smooth motion; friction of `floor` comes to rest or turns round at about "
+        "t = 0.666667. Use `da.simulate`, or a law with `smoothing`."
+    )
+
+
+@pytest.mark.slow
+def test_a_system_of_functions_says_what_is_known() -> None:
+    """Its terms are known to JAX only, which must not be called from a running program."""
+    rod = da.FunctionConstraint(lambda q, t, p: q @ q - 1, "position", name="rod")
+    system = da.FunctionSystem(
+        mass_matrix=lambda q, qd, t, p: jnp.eye(2),
+        applied_force=lambda q, qd, t, p: jnp.array([0.0, -10.0]),
+        constraints=(rod,),
+        coordinates=("x", "y"),
+        parameters=(),
+    )
+    flow = da.flow(system, (0, 1), max_steps=5, solver=diffrax.Tsit5())
+    motion = jax.jit(lambda q: flow(q, [0.0, 0.0], {})[0])
+    with pytest.raises(jax.errors.JaxRuntimeError) as off:
+        jax.block_until_ready(motion(jnp.array([1.2, 0.0])))
+    assert sentence(off).startswith("StateError: the start must satisfy the constraints; it does not. Start from")
+    with pytest.raises(jax.errors.JaxRuntimeError) as short:
+        jax.block_until_ready(motion(jnp.array([1.0, 0.0])))
+    assert "continued to t = 1; it ended at t = 0." in sentence(short)
+    assert "after 5 steps. Raise `max_steps`, or call the flow" in sentence(short)
