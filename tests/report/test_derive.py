@@ -18,11 +18,12 @@ import dalembert as da
 from dalembert.figures.html_page import document
 from dalembert.report.blocks import block_root
 from dalembert.report.common_factor import with_common_factor
+from dalembert.report.decimals import exact
 from dalembert.report.derivation_page import DERIVATION_STYLE, PAGE_STYLE
 from dalembert.report.name_typesetting import ambiguous_names, typeset
 from dalembert.report.steps import Step
 from dalembert.report.tex import READABLE, latex, prose
-from dalembert.report.tidy import exact, tidy
+from dalembert.report.tidy import tidy
 from helpers import (
     CHAIN_NUMBERS,
     SKATE_NUMBERS,

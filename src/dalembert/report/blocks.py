@@ -9,7 +9,9 @@ from typing import Any
 import sympy as sp
 
 from dalembert.errors import ModelError
+from dalembert.model import graph
 from dalembert.model.ordering import quoted
+from dalembert.report.length import is_long
 from dalembert.report.tidy import monomials, tidy
 
 EXPANSION_LIMIT = 400
@@ -69,9 +71,13 @@ def _fill(whole: Any, block: list[int], part: Any) -> None:
 
 def _inverse(block: Any) -> Any:
     """Return the inverse by Cramer's rule, which keeps the determinant as a common denominator."""
-    if not block.free_symbols:
+    if not graph.free_symbols(*block):
         return block.inv()
-    if block.rows > _LARGEST_BLOCK or _determinant(block.applyfunc(monomials)) > EXPANSION_LIMIT:
+    if (
+        block.rows > _LARGEST_BLOCK
+        or any(map(is_long, block))
+        or _determinant(block.applyfunc(monomials)) > EXPANSION_LIMIT
+    ):
         raise TooLongError
     determinant = tidy(_determinant(block, signed=True))
     cofactors = sp.Matrix(

@@ -12,9 +12,10 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.model import graph
 from dalembert.report.blocks import TooLongError, block_inverse
 from dalembert.report.formula_symbols import formulas, matrix_symbols, saddle_matrix
-from dalembert.report.tidy import operations, tidy_matrix
+from dalembert.report.tidy import tidy_matrix
 
 OPERATION_LIMIT = 1500
 """Operations in one column above which it is not readable, so that formulas in matrix symbols are given instead."""
@@ -71,19 +72,19 @@ def closed_form(terms: SymbolicTerms) -> ClosedForm:
 
 def _explicit(terms: SymbolicTerms) -> ClosedForm:
     # a long input may have a longer result, within limits
-    given = operations([*terms.Q, *terms.b, *terms.C])
+    given = graph.operations(*terms.Q, *terms.b, *terms.C)
     limit = max(OPERATION_LIMIT, min(INPUT_FACTOR * given, LARGEST_FACTOR * OPERATION_LIMIT))
     solve = (_by_saddle if terms.saddle else _by_schur)(terms.M, terms.A, limit)
     acceleration, ideal, multipliers = solve(terms.Q, terms.b)
     known = dict(zip(terms.ideal_symbols, ideal, strict=True))
     known |= dict(zip(terms.multiplier_symbols, multipliers, strict=True))
-    C = _tidied(terms.C.xreplace(known), limit)
+    C = _tidied(graph.replace(terms.C, known), limit)
     extra, reaction, _ = solve(C, sp.zeros(terms.A.rows, 1))
     nonideal = _tidied(C + reaction, limit)
     total = acceleration + extra
     together = _tidied(total, limit)
     # simplification of the sum may lengthen single entries; the shorter form is kept entry by entry
-    shortest = [min(pair, key=lambda e: operations([e])) for pair in zip(together, total, strict=True)]
+    shortest = [min(pair, key=graph.operations) for pair in zip(together, total, strict=True)]
     return ClosedForm(*map(_column, (ideal, nonideal, shortest)), expanded=True)
 
 
@@ -115,10 +116,10 @@ def _by_saddle(M: Any, A: Any, limit: int) -> _Solve:
 
 def _tidied(matrix: Any, limit: int) -> Any:
     """Simplify a matrix; raise ``TooLongError`` if it is too long."""
-    if operations(matrix) > UNTIDIED_FACTOR * limit:
+    if graph.operations(*matrix) > UNTIDIED_FACTOR * limit:
         raise TooLongError
     result = tidy_matrix(sp.Matrix(matrix))
-    if operations(result) > limit:
+    if graph.operations(*result) > limit:
         raise TooLongError
     return result
 

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.errors import ConstraintError, MassMatrixError, undetermined
 from dalembert.linear_algebra import determined, independent_rows, rank
+from dalembert.model import graph
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import plain_multiplier
 from dalembert.report.numeric_probes import Probes
@@ -63,7 +64,7 @@ def require_independent(A: Floats, names: Sequence[str]) -> None:
 def require_determined(C: Any, names: Sequence[str], kept: Sequence[int], probed: Probes) -> tuple[Any, ...]:
     """Return the symbols of the multipliers of the rows kept; those that laws use must be unique."""
     lam = [plain_multiplier(name) for name in names]
-    used = [i for i, symbol in enumerate(lam) if symbol in C.free_symbols]
+    used = [i for i, symbol in enumerate(lam) if symbol in graph.free_symbols(*C)]
     off = [i for i in used if not all(determined(terms.A)[i] for terms in probed.found)]
     if off:
         raise ConstraintError(undetermined(quoted(names[i] for i in off)))

@@ -12,6 +12,7 @@ import sympy as sp
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError, ModelError
+from dalembert.model import graph
 from dalembert.model.friction import Friction
 from dalembert.model.friction_contacts import leaves_reactions
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
@@ -20,16 +21,18 @@ from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import StandardForm, standard_form
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System, kind_of_object
+from dalembert.report.abbreviated_steps import abbreviated
 from dalembert.report.blocks import block_root
 from dalembert.report.closed_form import ClosedForm, SymbolicTerms, closed_form
 from dalembert.report.closed_form_checks import needs_saddle, require_determined, require_independent, require_positive
+from dalembert.report.decimals import decimals_like, exact
 from dalembert.report.derivation_page import html
 from dalembert.report.evaluation import Evaluation, evaluator, matrix_evaluator
 from dalembert.report.formula_symbols import matrix_symbols
 from dalembert.report.numeric_probes import Probes, independent_rows, probes, refuse_contradiction, require_computable
-from dalembert.report.steps import seven_steps
+from dalembert.report.steps import Step, seven_steps
 from dalembert.report.tex import latex, markdown
-from dalembert.report.tidy import decimals_like, exact, tidy_matrix
+from dalembert.report.tidy import tidy_matrix
 from dalembert.stabilisation import Gains, damping
 
 if TYPE_CHECKING:
@@ -102,11 +105,11 @@ class Derivation:
 
     def to_latex(self) -> str:
         """Return a complete LaTeX document; it uses amsmath."""
-        return latex(self.title, seven_steps(self))
+        return latex(self.title, self._steps)
 
     def to_markdown(self) -> str:
         """Return Markdown with formulas between dollar signs."""
-        return markdown(self.title, seven_steps(self))
+        return markdown(self.title, self._steps)
 
     def to_html(self, *, fragment: bool = False) -> str:
         """Return a complete HTML page with formulas as MathML.
@@ -114,7 +117,11 @@ class Derivation:
         With ``fragment``, return only its ``<article>``, for a page that includes
         ``dalembert.report.derivation_page.DERIVATION_STYLE``.
         """
-        return html(self.title, seven_steps(self), fragment=fragment)
+        return html(self.title, self._steps, fragment=fragment)
+
+    @cached_property
+    def _steps(self) -> list[Step]:
+        return abbreviated(seven_steps(self))
 
     @cached_property
     def _evaluate(self) -> Callable[[Sequence[float]], Evaluation]:
@@ -265,7 +272,7 @@ def _restorer(system: System) -> Callable[[Any], Any]:
     def restore(expression: Any) -> Any:
         if not isinstance(expression, sp.MatrixBase):
             return expression  # a formula in matrix symbols
-        return system.symbols.restore(sp.ImmutableMatrix(to_decimals(expression))).xreplace(own)
+        return graph.replace(system.symbols.restore(sp.ImmutableMatrix(to_decimals(expression))), own)
 
     return restore
 
@@ -302,7 +309,7 @@ def _notes(
         notes.append(
             "Friction acts across all constraints here: it does not change the normal force of the ideal problem."
         )
-    if any(symbol in terms.C.free_symbols for symbol in terms.multiplier_symbols):
+    if any(symbol in graph.free_symbols(*terms.C) for symbol in terms.multiplier_symbols):
         notes.append("In C, λ with the name of a constraint is its multiplier in the ideal problem.")
     if any(placed.law.scaled for placed in system.laws):
         notes.append("A law is given as z = M^(-1/2) C, with the symmetric square root of the mass matrix.")

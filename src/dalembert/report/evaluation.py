@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.array_types import Floats
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.symbols import plain_multiplier
 from dalembert.model.system import System
 
@@ -71,5 +72,9 @@ def _state(system: System) -> tuple[Any, ...]:
 
 
 def _compiled(arguments: Any, expression: Any) -> Callable[..., Floats]:
-    function = sp.lambdify(arguments, expression, modules=["numpy", "scipy"], cse=True)
-    return lambda *numbers: np.asarray(function(*numbers), float)
+    """Compile a matrix of expressions, or a formula in matrix symbols."""
+    if not isinstance(expression, sp.MatrixBase):
+        formula = sp.lambdify(arguments, expression, modules=["numpy", "scipy"], cse=True)
+        return lambda *numbers: np.asarray(formula(*numbers), float)
+    function = numeric_function(arguments, expression.tolist(), ["numpy", "scipy"])
+    return lambda *numbers: np.asarray(function(*numbers), float).reshape(expression.shape)

@@ -13,6 +13,8 @@ from dalembert import linear_algebra
 from dalembert.analysis.constraint_states import ENOUGH, random_starts, random_states
 from dalembert.analysis.evaluated_terms import model_of
 from dalembert.errors import ConstraintError, ModelError
+from dalembert.model import graph
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.symbols import plain_multiplier
@@ -130,9 +132,9 @@ def require_computable(parts: Mapping[str, Sequence[Any]], system: System) -> No
     for place, expressions in parts.items():
         try:
             with np.errstate(all="ignore"):
-                sp.lambdify(arguments, tuple(expressions), modules=["numpy", "scipy"])(*np.full(len(arguments), 0.7))
+                numeric_function(arguments, tuple(expressions), ["numpy", "scipy"])(*np.full(len(arguments), 0.7))
         except CANNOT_COMPUTE as error:
-            derivatives = (symbols.readable(d) for term in expressions for d in term.atoms(sp.Derivative))
+            derivatives = (symbols.readable(d) for term in expressions for d in graph.atoms(term, sp.Derivative))
             function = error.name if isinstance(error, NameError) else next(derivatives, str(error))
             raise ModelError(
                 [

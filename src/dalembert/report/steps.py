@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy as sp
 
+from dalembert.model import graph
 from dalembert.report.blocks import block_inverse
 from dalembert.report.common_factor import with_common_factor
+from dalembert.report.decimals import decimals_like, exact
 from dalembert.report.formula_symbols import MatrixSymbols, formulas, matrix_symbols, misfit, saddle_matrix, schur
 from dalembert.report.name_typesetting import split_symbol
-from dalembert.report.tidy import decimals_like, exact, tidy_matrix
+from dalembert.report.tidy import tidy_matrix
 from dalembert.stabilisation import Gains
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ def names_in(steps: Sequence[Step]) -> set[str]:
     for block in (block for step in steps for block in step.blocks):
         sides = [side for e in block for side in (e.left, e.right)] if isinstance(block, list) else block
         shown += [side for side in sides if not isinstance(side, str)]
-    return {split_symbol(s)[0] for e in shown for s in e.free_symbols if isinstance(s, sp.Symbol)}
+    return {split_symbol(s)[0] for e in shown for s in graph.free_symbols(e) if isinstance(s, sp.Symbol)}
 
 
 def _coordinates(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import comb, prod
 from typing import Any
@@ -11,13 +10,13 @@ from typing import Any
 import sympy as sp
 
 from dalembert.analysis.bounded import SymbolicLimitError, bounded
+from dalembert.model import graph
 from dalembert.model.symbols import InternalSymbol
+from dalembert.report.fraction import reduced_fraction
+from dalembert.report.length import is_long
 
 TIDY_LIMIT = 300
 """Monomials, counted before cancellation, above which an expression is left unchanged."""
-
-FACTOR_LIMIT = 100
-"""Monomials above which a polynomial is not factored."""
 
 _MOST_SYMBOLS = 16
 """Variables above which an expression is left unchanged: factoring 70 monomials in 28 variables takes seconds."""
@@ -32,104 +31,28 @@ def tidy(expression: Any) -> Any:
     try:
         once = bounded(lambda: _tidied(expression), TIDY_SECONDS)
         # restoring exp(2x) beside exp(x)² may cancel terms, and the result may have a common factor
-        return bounded(lambda: _tidied(once), TIDY_SECONDS) if once.has(sp.exp) else once
+        return bounded(lambda: _tidied(once), TIDY_SECONDS) if graph.has_kind(once, sp.exp) else once
     except SymbolicLimitError:
         return expression
 
 
 def _tidied(expression: Any) -> Any:
-    if expression.is_Atom or monomials(expression) > TIDY_LIMIT:
+    if expression.is_Atom or is_long(expression) or monomials(expression) > TIDY_LIMIT:
         return expression
     substitution = _Substitution()
     polynomial = substitution.substitute(expression)
     if len(polynomial.free_symbols) > _MOST_SYMBOLS:
         return expression
-    numerator, denominator = _polynomials(sp.cancel(polynomial))
-    for root, square in substitution.squares():
-        numerator, denominator = (_shortest(p, sp.rem(p, root**2 - square, root)) for p in (numerator, denominator))
-    for sine, cosine in substitution.trigonometric_pairs():
-        numerator, denominator = _shortest_by_pythagoras(numerator, denominator, sine, cosine)
-    fraction = (_factored(numerator) / _factored(denominator)).xreplace(substitution.meaning)
-    shortest = min(expression, sp.factor_terms(polynomial).xreplace(substitution.meaning), key=sp.count_ops)
+    squares, pairs = substitution.squares(), substitution.trigonometric_pairs()
+    fraction = reduced_fraction(polynomial, squares, pairs).xreplace(substitution.meaning)
+    shortest = min(expression, sp.factor_terms(polynomial).xreplace(substitution.meaning), key=graph.operations)
     # one fraction is easier to read than a slightly shorter sum of fractions
-    return fraction if sp.count_ops(fraction) <= 1.25 * sp.count_ops(shortest) + 1 else shortest
+    return fraction if graph.operations(fraction) <= 1.25 * graph.operations(shortest) + 1 else shortest
 
 
 def tidy_matrix(matrix: Any) -> Any:
     """Simplify each entry of a matrix."""
     return matrix.applyfunc(tidy)
-
-
-def exact(e: Any) -> Any:
-    """Replace decimal numbers by the fractions of their decimal representation, so that sums of them cancel exactly.
-
-    Decimal exponents other than halves stay, because x^0.37 would become a polynomial of degree 37 in a root.
-    """
-    if isinstance(e, sp.MatrixBase):
-        return e.applyfunc(exact)
-    if isinstance(e, sp.Float):
-        return sp.Rational(repr(float(e)))
-    if e.is_Atom or not e.has(sp.Float):
-        return e
-    if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Float):
-        power = exact(e.exp)
-        return sp.Pow(exact(e.base), power if power.q <= 2 else e.exp)
-    return e.func(*map(exact, e.args))
-
-
-def decimals_like(matrices: Iterable[Any]) -> Callable[[Any], Any]:
-    """Return a function that converts a matrix to decimal numbers if some of the given matrices have them."""
-    return _in_decimals if any(matrix.has(sp.Float) for matrix in matrices) else lambda matrix: matrix
-
-
-def _in_decimals(matrix: Any) -> Any:
-    return matrix.applyfunc(_decimals)
-
-
-def _decimals(e: Any) -> Any:
-    if isinstance(e, sp.Rational):
-        return _decimal(e)
-    if e.is_Atom:
-        return e
-    if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Rational):
-        return sp.Pow(_decimals(e.base), e.exp)
-    if isinstance(e, sp.Mul):
-        number, factors = e.as_coeff_mul()
-        powers = [factor.as_base_exp() for factor in factors]
-        for i, (base, power) in enumerate(powers):
-            if isinstance(base, sp.Add) and power.is_Integer:
-                number, powers[i] = _shared_tens(number, base, power)
-        return sp.Mul(_decimal(number), *(_decimals(sp.Pow(base, power)) for base, power in powers))
-    return e.func(*map(_decimals, e.args))
-
-
-def _shared_tens(number: Any, total: Any, power: Any) -> tuple[Any, Any]:
-    """Move powers of ten in number · total^power to leave few digits: 9.81 x + 2 y for 0.01 (981 x + 200 y)."""
-    coefficients = [term.as_coeff_Mul()[0] for term in total.args]
-
-    def digits(tens: int) -> int:
-        moved = [number * sp.Integer(10) ** (tens * power), *(c / sp.Integer(10) ** tens for c in coefficients)]
-        return sum(len(f"{float(c):.15g}") for c in moved if c not in (1, -1))
-
-    if not isinstance(number, sp.Rational) or not all(isinstance(c, sp.Rational) for c in coefficients):
-        return number, (total, power)
-    best = min(range(10), key=digits)
-    ten = sp.Integer(10) ** best
-    return number * ten**power, (sp.Add(*(term / ten for term in total.args)), power)
-
-
-def _decimal(number: Any) -> Any:
-    """Return a decimal number if it terminates; otherwise a fraction if that is short."""
-    if not isinstance(number, sp.Rational):
-        return number
-    ends = 10**15 % number.q == 0
-    short = abs(number.p) < 10**15 if number.q == 1 else not ends and max(abs(number.p), number.q) < 1000
-    return number if short else sp.Float(number)
-
-
-def operations(expressions: Iterable[Any]) -> int:
-    """Count the arithmetic operations in some expressions."""
-    return int(sum(sp.count_ops(e) for e in expressions))
 
 
 def monomials(expression: Any) -> int:
@@ -210,31 +133,3 @@ class _Substitution:
         symbol = self._symbols.setdefault(e, InternalSymbol(f"hidden.{len(self._symbols)}"))
         self.meaning[symbol] = e
         return symbol
-
-
-def _polynomials(fraction: Any) -> tuple[Any, Any]:
-    numerator, denominator = sp.fraction(fraction)
-    return sp.expand(numerator), sp.expand(denominator)
-
-
-def _shortest_by_pythagoras(numerator: Any, denominator: Any, sine: Any, cosine: Any) -> tuple[Any, Any]:
-    """Return the fraction with the fewest terms after substituting nothing, sin² = 1 − cos² or cos² = 1 − sin²."""
-    identity = sine**2 + cosine**2 - 1
-    candidates = [(numerator, denominator)]
-    for leading in (sine, cosine):
-        reduced = tuple(sp.expand(sp.rem(p, identity, leading)) for p in (numerator, denominator))
-        if reduced != candidates[0]:
-            candidates.append(_polynomials(sp.cancel(reduced[0] / reduced[1])))
-    return min(candidates, key=lambda pair: sum(map(_terms, pair)))
-
-
-def _shortest(*polynomials: Any) -> Any:
-    return min((sp.expand(p) for p in polynomials), key=_terms)
-
-
-def _factored(polynomial: Any) -> Any:
-    return sp.factor(polynomial) if _terms(polynomial) <= FACTOR_LIMIT else polynomial
-
-
-def _terms(polynomial: Any) -> int:
-    return len(sp.Add.make_args(polynomial))
