@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import subprocess
+import sys
 import threading
 import time
 
@@ -113,3 +115,16 @@ def test_interrupts_pass_through_and_end_the_watch() -> None:
         sum(range(1000))
     time.sleep(0.3)
     assert threading.active_count() <= count
+
+
+def test_a_profiler_or_a_debugger_may_run_beside() -> None:
+    """In another process, since CPython would wait forever."""
+    program = """
+import cProfile
+from dalembert.analysis.bounded import bounded
+with cProfile.Profile():
+    for _ in range(3):
+        bounded(lambda: sum(range(10)))
+        (lambda: None)()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

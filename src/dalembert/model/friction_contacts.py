@@ -15,7 +15,7 @@ from dalembert.model.constraint import Constraint
 from dalembert.model.differentiation import gradient
 from dalembert.model.friction import Continued, Friction
 from dalembert.model.law_placement import PlacedLaw
-from dalembert.model.standard_form import constraint_row
+from dalembert.model.standard_form import constraint_gradient
 from dalembert.model.system import System
 
 
@@ -83,9 +83,7 @@ def tangential(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
     if own is None or not set(velocity) <= set(system.velocities):
         return velocity
     symbols = system.symbols
-    gradient = dict(
-        zip(system.velocities, (symbols.restore(e) for e in constraint_row(own, symbols).gradient), strict=True)
-    )
+    gradient = dict(zip(system.velocities, constraint_gradient(own, symbols), strict=True))
     if any(gradient[v] != 0 for v in set(system.velocities) - set(velocity)):
         return velocity
     normal = [gradient[v] for v in velocity]
@@ -143,7 +141,7 @@ def leaves_reactions(placed: PlacedLaw, system: System) -> bool:
     if not M.is_diagonal() and M.rows > MAX_SYMBOLIC_COUPLING:
         return False
     symbols = system.symbols
-    rows = [[symbols.restore(e) for e in constraint_row(c, symbols).gradient] for c in system.constraints]
+    rows = [list(constraint_gradient(c, symbols)) for c in system.constraints]
     jacobian = [gradient(v, system.velocities) for v in tangential(placed, system)]
     coupling = sp.Matrix(rows) * M.LUsolve(sp.Matrix(jacobian).T)
     return all(sp.simplify(entry) == 0 for entry in coupling)

@@ -14,7 +14,7 @@ from dalembert.model.expressions import as_expression
 from dalembert.model.friction import Friction, as_normal_force
 from dalembert.model.laws import Law, Prescribed, Proportional, SlidingLaw
 from dalembert.model.ordering import name_of, quoted
-from dalembert.model.standard_form import constraint_row, gradient
+from dalembert.model.standard_form import constraint_gradient, gradient
 from dalembert.model.symbols import StateSymbols, functions_of_time, multiplier, plain_multiplier, t
 
 
@@ -143,11 +143,11 @@ class _Contact:
     @classmethod
     def of(cls, constraint: Constraint, system: Any) -> _Contact:
         symbols = StateSymbols(system.coordinates)
-        row = tuple(symbols.restore(slope) for slope in constraint_row(constraint, symbols).gradient)
+        row = constraint_gradient(constraint, symbols)
         affected = [i for i, slope in enumerate(row) if slope != 0]
         particle = _particle(system.mass_matrix, affected)
         mine, own = (tuple(system.coordinates[i] for i in places) for places in (particle, affected))
-        surface_motion = _motion_of_surface(constraint, set(particle), system)
+        surface_motion = _motion_of_surface(constraint, set(particle), system) if particle else ""
         return cls(constraint, row, mine, own, _moves(constraint, symbols), surface_motion)
 
     @property
@@ -198,8 +198,7 @@ def _motion_of_surface(own: Constraint, particle: set[int], system: Any) -> str:
     for other in system.constraints:
         if other is own or _unknown_functions(system, [other]):
             continue
-        row = constraint_row(other, symbols)
-        affected = {i for i, slope in enumerate(row.gradient) if slope != 0}
+        affected = {i for i, slope in enumerate(constraint_gradient(other, symbols)) if slope != 0}
         if not affected & particle:
             continue
         if _moves(other, symbols):

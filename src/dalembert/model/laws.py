@@ -222,6 +222,10 @@ def as_velocity(given: Any) -> tuple[Any, ...] | None:
     return components
 
 
+MOST_EVALUATED = 100
+"""Operations up to which SymPy may simplify |v|. It asks for the sign of every part, and takes seconds for large v."""
+
+
 def squared(v: Sequence[Any]) -> Any:
     """Return |v|²."""
     return sp.Add(*(component**2 for component in v))
@@ -233,7 +237,10 @@ def length(v: Sequence[Any]) -> Any:
     The result is one where v vanishes: such a product is zero all the same, and the derivative of the root stays
     finite.
     """
-    return sp.sqrt(squared(v) if len(v) == 1 else squared(v) + at_rest(squared(v)))
+    evaluate = graph.operations(*v) <= MOST_EVALUATED
+    if len(v) == 1:
+        return sp.Abs(v[0], evaluate=evaluate)
+    return sp.Pow(squared(v) + at_rest(squared(v)), sp.S.Half, evaluate=evaluate)
 
 
 def at_rest(speed_squared: Any) -> Any:

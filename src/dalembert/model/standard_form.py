@@ -67,14 +67,25 @@ def constraint_row(constraint: Constraint, symbols: StateSymbols) -> ConstraintR
     if constraint.level == "position":
         # φ̈ = φ_q q̈ + (φ̇)_q q̇ + (φ̇)_t, and φ̇ = φ_q q̇ + φ_t
         velocity = time_derivative(expression, symbols)
-        return ConstraintRow(gradient(expression, symbols.q), -time_derivative(velocity, symbols), expression, velocity)
+        rhs = -time_derivative(velocity, symbols)
+        return ConstraintRow(_slopes(expression, constraint, symbols), rhs, expression, velocity)
     if constraint.level == "velocity":
         # ψ̇ = ψ_q̇ q̈ + ψ_q q̇ + ψ_t
-        return ConstraintRow(
-            gradient(expression, symbols.qd), -time_derivative(expression, symbols), velocity=expression
-        )
+        rhs = -time_derivative(expression, symbols)
+        return ConstraintRow(_slopes(expression, constraint, symbols), rhs, velocity=expression)
     at_rest = graph.replace(expression, dict.fromkeys(symbols.qdd, sp.S.Zero))
-    return ConstraintRow(gradient(expression, symbols.qdd), -at_rest)
+    return ConstraintRow(_slopes(expression, constraint, symbols), -at_rest)
+
+
+def constraint_gradient(constraint: Constraint, symbols: StateSymbols) -> tuple[Any, ...]:
+    """Return the row of A that belongs to one constraint, in the user's symbols, without differentiating further."""
+    slopes = _slopes(symbols.plain(constraint.expression), constraint, symbols)
+    return tuple(symbols.restore(slope) for slope in slopes)
+
+
+def _slopes(expression: Any, constraint: Constraint, symbols: StateSymbols) -> tuple[Any, ...]:
+    by_level = {"position": symbols.q, "velocity": symbols.qd, "acceleration": symbols.qdd}
+    return gradient(expression, by_level[constraint.level])
 
 
 def time_derivative(expression: Any, symbols: StateSymbols) -> Any:

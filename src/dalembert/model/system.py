@@ -165,7 +165,12 @@ class System:
     @cached_property
     def laws(self) -> tuple[PlacedLaw, ...]:
         """All nonideal laws, of the whole system and of its constraints, each with its place."""
-        return placed_laws(self)[0]
+        return self.placed_laws[0]
+
+    @cached_property
+    def placed_laws(self) -> tuple[tuple[PlacedLaw, ...], list[str]]:
+        """All nonideal laws with their places, and the problems with them as sentences."""
+        return placed_laws(self)
 
     def expressions(self) -> tuple[Any, ...]:
         """Return every expression of the model."""

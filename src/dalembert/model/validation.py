@@ -13,7 +13,6 @@ from sympy.core.function import AppliedUndef
 from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
-from dalembert.model.law_placement import placed_laws
 from dalembert.model.ordering import name_of, quoted, unknown_names
 from dalembert.model.standard_form import nonlinear_terms
 from dalembert.model.symbols import StateSymbols, free_parameters, functions_of_time, ideal_force, multiplier, t
@@ -123,7 +122,8 @@ def _constraint_problems(system: Any) -> list[str]:
 def _law_problems(system: Any) -> list[str]:
     if not all(isinstance(constraint, Constraint) for constraint in system.constraints):
         return []  # reported already
-    laws, problems = placed_laws(system)
+    laws, found = system.placed_laws
+    problems = list(found)
     for placed in laws:
         where = f"the nonideal law {placed.described}"
         try:
