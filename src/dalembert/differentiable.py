@@ -170,7 +170,8 @@ class _FlowProgram:
         method = replace(self.method, atol=atol)
         off = jnp.asarray(False) if self.allow_violation else _is_off(terms, q, qd)
         selection = dynamics.engine.select_rows(q, qd, outputs[0], p)
-        solution = diffrax.diffeqsolve(
+        # the undecorated function: the compiled `diffeqsolve` would keep the system alive until the process ends
+        solution = diffrax.diffeqsolve.__wrapped__(  # pyright: ignore
             self.field,
             self._guarded(method),
             t0=outputs[0],
@@ -179,16 +180,18 @@ class _FlowProgram:
             y0=jnp.concatenate([q, qd]),
             args=(p, selection),
             stepsize_controller=_controller(method, self.stops),
-            saveat=diffrax.SaveAt(subs=(diffrax.SubSaveAt(ts=outputs), diffrax.SubSaveAt(t1=True))),
+            saveat=diffrax.SaveAt(t0=True, steps=True),
             max_steps=method.max_steps,
             adjoint=diffrax.DirectAdjoint(),
             throw=False,
         )
-        times, states = cast("Any", (solution.ts, solution.ys))
         ended: Any = diffrax.RESULTS
-        stopped = solution.result == ended.internal_error
-        end = Ending(times[1][0], states[1][0], solution.stats["num_steps"], stopped)
-        return states[0], solution.result != ended.successful, off, end
+        accepted, steps = solution.stats["num_accepted_steps"], solution.stats["num_steps"]
+        times, states = cast("tuple[Array, Array]", (solution.ts, solution.ys))
+        end = Ending(times[accepted], states[accepted], steps, solution.result == ended.internal_error)
+        # Steps end at all outputs, so these are chosen from the steps. Outputs asked of diffrax by `ts` come with checks
+        # that call back from the compiled program, and JAX does not keep such programs on disk.
+        return states[jnp.searchsorted(times, outputs)], solution.result != ended.successful, off, end
 
     def _guarded(self, method: Method) -> GuardedSolver:
         """Return the solver of a method, wrapped to check the constraints at each step."""
