@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
+import pytest
 import sympy as sp
 from benchmarks.chains import NUMBERS as CHAIN_NUMBERS  # noqa: F401
 from benchmarks.chains import chain as chain
@@ -22,6 +26,12 @@ ALL_FORMULATIONS = (
     da.SingularMass(),
 )
 ALL_DRIFT_CURES = (None, da.Baumgarte(5.0, 5.0), da.Projection())
+
+
+def quick_first(values: Iterable[Any], quick: Iterable[Any]) -> list[Any]:
+    """Values of a parameter, of which those that are not among the quick ones are for `make test-slow`."""
+    quick = list(quick)
+    return [value if value in quick else pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 def label(thing: object) -> str:

@@ -12,7 +12,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from helpers import ALL_DRIFT_CURES, label, pendulum
+from helpers import ALL_DRIFT_CURES, label, pendulum, quick_first
 from random_systems import random_system
 
 CENTRES = 4
@@ -75,13 +75,12 @@ def terms_of(system: da.System) -> Terms:
     return terms
 
 
-LARGE = ("bicycle", "bricard", "four-bars", "manipulator-plant", "rotating-rod", "swarm")
-"""Cases that take long to compile, here for every cure of drift."""
+LARGE = {"bicycle", "bricard", "four-bars", "manipulator-plant", "rotating-rod", "swarm"}
+BY_JAX = {"measured", "indefinite-mass", "hidden-constraint"}
+"""Cases that take long to compile, here for every drift cure; the pendulum below is integrated by JAX, too."""
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in da.gallery.names()]
-)
+@pytest.mark.parametrize("name", quick_first(da.gallery.names(), set(da.gallery.names()) - LARGE - BY_JAX))
 def test_gallery(name: str) -> None:
     """From the case's own start, and off its constraints where the cure does not lead back at once."""
     case = da.gallery.case(name)
@@ -112,7 +111,7 @@ def _refused(system: da.System, q0: Any, qd0: Any, options: dict[str, Any]) -> b
     return False
 
 
-@pytest.mark.parametrize("chunk", [0, 1, *(pytest.param(chunk, marks=pytest.mark.slow) for chunk in range(2, 10))])
+@pytest.mark.parametrize("chunk", quick_first(range(10), [0]))
 def test_random_systems(chunk: int) -> None:
     """Constraints of all levels, redundant ones, moving ones, nonideal laws; each under one of the cures, in turn."""
     for seed in range(20 * chunk, 20 * chunk + 20):
