@@ -36,7 +36,7 @@ def section(known: dict[str, Any]) -> str:
         "heyoka, and the error that was in fact reached. The ends are known to 1e-12 from other coordinates or, for "
         "Andrews' mechanism, in 80 bits. Compiling, derivation included and imports not, is that of the setting for "
         "1e-8, or of the most accurate one. Our whole call checks its input and start, keeps the motion on its "
-        "constraints, and tells forces, multipliers and violations at both times; the integration inside it does what "
+        "constraints, and reports forces, multipliers and violations at both times; the integration inside it does what "
         "the loops of others do, and projects. numba by hand is an expert's loop for each problem alone, without "
         "checks and without projection. Bodies on joints (MuJoCo, Exudyn's tree, Pinocchio) have fewer coordinates. "
         f"`python -m benchmarks.peers`, {machine['date']}, {machine['processor']}, {machine['cores']} cores, Python "
