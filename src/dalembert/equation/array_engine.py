@@ -196,7 +196,6 @@ def hold(at: Terms, q: Array, qd: Array, used: Array) -> Array:
     """Return a mask of the constraints that are violated no more than those in use: see ``violation.violated``."""
     weights = jnp.abs(at.A)
     lengths = jnp.sum(weights, axis=1)
-    # in absolute units as well, for constraints whose own terms are small
     least = LEAST_DISTANCE * weights @ jnp.maximum(1.0, jnp.abs(q))
     fine = jnp.ones(len(used), bool)
     for residual, x in ((at.position, q), (at.velocity, qd)):

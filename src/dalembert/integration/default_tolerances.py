@@ -30,7 +30,6 @@ def with_tolerances(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats,
         return method
     native = dynamics.machine_code
     if native is not None:
-        # computed in the same call that checks the start, whose result is cached
         scales = native.start(np.concatenate([q0, qd0]), float(t0), p)[2]
     else:
         terms = terms_at(dynamics, q0, qd0, t0, p)

@@ -93,7 +93,6 @@ def _projection_notes(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -
     """Return notes on how far projection moves a start that misses the constraints by more than rounding."""
     A, notes = np.asarray(terms.A), list[str]()
     inverse_root = _inverse_root(np.asarray(terms.M))
-    # without a positive definite M, projection uses the Euclidean metric as well
     inverse_root = np.eye(A.shape[1]) if inverse_root is None else inverse_root
     for level, x, prime in (("position", q, ""), ("velocity", qd, "'")):
         miss = np.asarray(getattr(terms, level))
@@ -117,7 +116,6 @@ def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any, *
     positions, names = constraint_equations(dynamics, "position", lambda q: terms_at(dynamics, q, qd0, t, p))
     q = _nearest(positions, q0, _metric(dynamics, q0, qd0, t, p, euclidean), names, "q0")
     velocities, names = constraint_equations(dynamics, "velocity", lambda qd: terms_at(dynamics, q, qd, t, p))
-    # after the positions, and with M there: the velocity constraints depend on them
     qd = _nearest(velocities, qd0, _metric(dynamics, q, qd0, t, p, euclidean), names, "qd0", q)
     return State(q, qd)
 
