@@ -50,15 +50,17 @@ def simulate_ensemble(
     contacts under dry friction come to rest, or reverse, is simulated separately, as by ``da.simulate``; all others are
     integrated in compiled code.
 
+    There is no ``solver`` and no ``formulation`` to choose: ensembles use the default ones of ``da.simulate``, that is
+    the Dormand–Prince method of order 8 for adaptive steps, and the Runge–Kutta method of order 4 for fixed steps.
+
     Parameters
     ----------
     q0, qd0       (n,) for all members or (N, n), one row for each; or mappings by coordinate
     parameters    numbers for all members or arrays (N,), by name
     times         increasing times, the same for all
     rtol, atol, drift, max_step, max_steps    as for ``da.simulate``
-    step          a fixed step instead, with the Runge–Kutta method of order 4: each span between two times is divided
-                  into equal steps no longer than this. If the compiled integrator hands a member over to the general
-                  one, that one uses this step from the start
+    step          a fixed step instead: each span between two times is divided into equal steps no longer than this. If
+                  the compiled integrator hands a member over to the general one, that one uses this step from the start
     keep          "times": states at all times; "end": at the last one; "summary": mean, variance and quantiles over the
                   members, at all times, with memory that does not grow with their number
     quantiles     for a summary: exact for up to 10 000 members, from a random sample of this size otherwise

@@ -16,9 +16,9 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.drift import Projection
-from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, native_of
+from dalembert.integration.path import Path
 from dalembert.integration.step_monitor import DoubtfulStep, orientation_changes
 
 PARTS = 33

@@ -10,8 +10,8 @@ import numpy as np
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.hand_over import trouble_ahead
-from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method, split_state
+from dalembert.integration.path import Path
 from dalembert.integration.state_answer import answer_at, trouble_at
 
 SO_FAR = " The motion so far is in `error.trajectory`."

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,9 @@ from dalembert.integration.force_jumps import chatter_of_forces
 from dalembert.integration.hand_over import excluded_ahead, has_no_answer, is_stuck
 from dalembert.integration.method import Method, StepBatch
 from dalembert.integration.native_steps import NativeSteps, native_steps
+from dalembert.integration.path import RECENT, Path, PathRecorder
 from dalembert.integration.progress import Progress
-from dalembert.integration.singularity_crossing import SingularityCrossing, cross_singularity
+from dalembert.integration.singularity_crossing import cross_singularity
 from dalembert.integration.step_monitor import StepMonitor
 from dalembert.integration.time_segments import MOST_EVENTS, TimeSegment, segments_of, with_stops
 
@@ -36,11 +36,8 @@ NATIVE_BATCH = 16384
 FIRST_BATCH = 256
 """Steps of the first batch: most runs need no more, and memory for steps takes time to allocate."""
 
-WATCHED_BATCH = 64
-"""Steps per batch when a watch may stop the run: the steps beyond the stop are wasted."""
-
-RECENT = 1024
-"""Last steps that are always kept: the crossing of a singular position is extrapolated from them."""
+TESTED_BATCH = 64
+"""Steps per batch when a test may stop the run: the steps beyond the stop are wasted."""
 
 LAST_STEPS = (64, 256, 1024)
 """Numbers of last steps whose pace is examined: if the run cannot finish at that pace, a kink is searched for."""
@@ -65,44 +62,9 @@ MOVED_FAR = (
 NO_STEPS = StepBatch(np.empty(0), np.empty((0, 0)), 0, False, False, True, [], [])
 """An empty batch: no integrator can take a step."""
 
-Watch = Callable[[Floats, Floats, NativeSteps | None], int | None]
+StopTest = Callable[[Floats, Floats, NativeSteps | None], int | None]
 """A function of times (k,) and states (k, 2n) of steps, and of the compiled integrator if it took them, that returns
 the index of the step at which to stop, or None."""
-
-
-@dataclass
-class Path:
-    """The accepted steps of a run: times (k,) and states (k, 2n), from the start to where it ended.
-
-    native        the compiled integrator if it took all steps, or None
-    handed_over   the time at which the compiled integrator handed over to the general one, or None
-    stopped       whether a watch stopped the run
-    crossings     crossings of singular positions
-    jumps         jumps of the velocities, by impulses
-    forgotten     whether steps of a long run were not kept
-    refusal       the reason why the motion cannot continue, if known: for example a constraint whose position jumps
-    notes         sentences about events during the run
-    monitor       observations of the constraints from step to step
-    """
-
-    t: Any
-    y: Any
-    finished: bool
-    valid_start: bool = True
-    steps: int = 0
-    rejected: int = 0
-    seconds: float = 0.0
-    ranks: tuple[int, int] = (0, 0)
-    rank_changes: list[float] = field(default_factory=list[float])
-    native: NativeSteps | None = None
-    handed_over: float | None = None
-    stopped: bool = False
-    crossings: list[SingularityCrossing] = field(default_factory=list[SingularityCrossing])
-    jumps: list[Jump] = field(default_factory=list[Jump])
-    forgotten: bool = False
-    refusal: str = ""
-    notes: list[str] = field(default_factory=list[str])
-    monitor: StepMonitor | None = None
 
 
 def integrate(
@@ -113,7 +75,7 @@ def integrate(
     t1: float,
     p: Any,
     progress: Progress,
-    watch: Watch | None = None,
+    stop_test: StopTest | None = None,
     *,
     stops: Sequence[float] = (),
     outputs: Floats | None = None,
@@ -123,25 +85,25 @@ def integrate(
 
     The compiled integrator hands over to the general one where it cannot take a step.
 
-    watch        sees every batch of steps together with the step before it, and may stop the run: see ``Path.stopped``
+    stop_test    is called with every batch of steps and the step before it, and may stop the run: see ``Path.stopped``
     stops        times at which integration ends and restarts, as at the events of explicit functions of time
     outputs      the times at which the motion is needed; of a long run only the steps before these are kept
     corrected    the projected start, if the start is off the constraints; integration continues from it
     """
     began = time.perf_counter()
-    integration = _Integration(dynamics, method, p, progress, watch, outputs, y0, t0, t1)
+    integration = _Integration(dynamics, method, p, progress, stop_test, outputs, y0, t0, t1)
     if corrected is not None:
-        integration.go_on_from(corrected, float(np.nextafter(t0, t1)))
+        integration.record.continue_from(corrected, float(np.nextafter(t0, t1)))
     for segment in with_stops(segments_of(dynamics, p, t0, t1), stops):
         if not integration.follow(segment):
             break
-    path = integration.path_so_far()
+    path = integration.record.finish(method.max_steps)
     path.seconds = time.perf_counter() - began
     return path
 
 
 class _Integration:
-    """The state of an integration; ``ts`` and ``ys`` hold the steps so far, batch by batch."""
+    """The state of an integration: its steps so far, and what to try next."""
 
     def __init__(
         self,
@@ -149,27 +111,25 @@ class _Integration:
         method: Method,
         p: Any,
         progress: Progress,
-        watch: Watch | None,
+        stop_test: StopTest | None,
         outputs: Floats | None,
         y0: Floats,
         t0: float,
         t1: float,
     ):
-        self.dynamics, self.method, self.p, self.progress, self.watch = dynamics, method, p, progress, watch
-        self.outputs, self.t0, self.t1 = outputs, t0, t1
+        self.dynamics, self.method, self.p, self.progress, self.stop_test = dynamics, method, p, progress, stop_test
+        self.t0, self.t1 = t0, t1
         self.native = native_steps(dynamics, method, p)
-        self.ts, self.ys = [np.array([t0])], [np.asarray(y0)[None]]
-        self.monitor = StepMonitor(dynamics, method, p)
-        self.path = Path(self.ts[0], self.ys[0], finished=False, native=self.native, monitor=self.monitor)
-        self.ranks: list[int] = []
+        self.record = PathRecorder(y0, t0, outputs, self.native, StepMonitor(dynamics, method, p))
+        self.path, self.ts, self.ys = self.record.path, self.record.ts, self.record.ys
         self.crossed = 0
         self.kinks = 0
-        self.room = FIRST_BATCH if watch is None else WATCHED_BATCH
+        self.room = FIRST_BATCH if stop_test is None else TESTED_BATCH
 
     @property
     def last(self) -> tuple[Floats, float]:
         """The last state and its time."""
-        return self.ys[-1][-1], float(self.ts[-1][-1])
+        return self.record.last
 
     def follow(self, segment: TimeSegment) -> bool:
         """Integrate over a segment and return whether integration continues after it."""
@@ -180,12 +140,13 @@ class _Integration:
             path.finished = segment.end == self.t1
             return not path.finished
         if self.native is not None:
+            # the forces may have changed at the start of the segment, and with them the step size
             self.native.step = 0.0
             self.native.max_step = min(self.method.max_step, segment.max_step)
         while path.steps < self.method.max_steps:
             batch = self._batch(segment)
-            if self.watch is not None and len(batch.t):
-                batch = self._watched(batch)
+            if self.stop_test is not None and len(batch.t):
+                batch = self._until_stop(batch)
             self._keep(batch)
             ended = batch.finished and path.steps <= self.method.max_steps
             if self._stagnates(batch):
@@ -207,6 +168,7 @@ class _Integration:
     def _cross_abrupt_change(self) -> bool:
         """Cross a jump in time at which integration has stalled; return whether there was one and it was crossed."""
         after = self._abrupt_change()
+        # counted even without success: a run that stalls over and over must end
         self.crossed += 1
         return after is not None and self.crossed <= MOST_EVENTS and self._cross(after)
 
@@ -322,41 +284,20 @@ class _Integration:
         n = len(y) // 2
         return np.broadcast_to(self.method.atol, len(y))[:n] + self.method.rtol * np.abs(y[:n])
 
-    def _watched(self, batch: StepBatch) -> StepBatch:
-        """Return the steps of a batch up to the one at which the watch stops, or all of them."""
-        assert self.watch is not None
+    def _until_stop(self, batch: StepBatch) -> StepBatch:
+        """Return the steps of a batch up to the one at which the test stops the run, or all of them."""
+        assert self.stop_test is not None
         y, t = self.last
-        last = self.watch(np.append(t, batch.t), np.vstack([y, batch.y]), self.path.native)
+        last = self.stop_test(np.append(t, batch.t), np.vstack([y, batch.y]), self.path.native)
         self.path.stopped = last is not None
         return batch if last is None else batch._replace(t=batch.t[:last], y=batch.y[:last], finished=False)
 
     def _keep(self, batch: StepBatch) -> None:
-        """Append a batch of steps to the path."""
-        path, (y, t) = self.path, self.last
-        path.valid_start &= path.steps > 0 or batch.valid
-        path.steps += len(batch.t)
-        path.rejected += batch.rejected
-        if self.ranks and batch.ranks and batch.ranks[0] != self.ranks[-1]:
-            path.rank_changes.append(t)
-        self.ranks += batch.ranks
-        path.rank_changes += batch.rank_changes
-        self.room = NATIVE_BATCH if self.watch is None else WATCHED_BATCH
+        """Record a batch of steps."""
+        self.record.append(batch)
+        self.room = NATIVE_BATCH if self.stop_test is None else TESTED_BATCH
         if len(batch.t):
-            self.monitor.see(t, y, batch.t, batch.y, None if path.native is None else path.native.rows)
-            self.ts.append(batch.t)
-            self.ys.append(batch.y)
-            self.progress.show(float(batch.t[-1]), path.steps)
-            self._forget()
-
-    def _forget(self) -> None:
-        """Drop the steps of a long run that are no longer needed: all but those before outputs and the last ones."""
-        if self.outputs is None or sum(map(len, self.ts)) < 2 * RECENT + len(self.outputs):
-            return
-        t, y = np.concatenate(self.ts), np.concatenate(self.ys)
-        before = t.searchsorted(self.outputs[self.outputs <= t[-1]], side="right") - 1
-        kept = np.unique(np.concatenate([before, np.arange(max(len(t) - RECENT, 0), len(t))]))
-        self.ts, self.ys = [t[kept]], [y[kept]]
-        self.path.forgotten = True
+            self.progress.show(float(batch.t[-1]), self.path.steps)
 
     def _cross(self, start: float) -> bool:
         """Continue at the next number after a jump; return whether that is possible."""
@@ -366,15 +307,10 @@ class _Integration:
         self.path.refusal = refusal
         if refusal:
             return False
-        if notes:
+        if notes:  # without a jump of the velocities, the step across the event is one like others
             self.path.jumps.append(Jump(start, y, state))
-        self.go_on_from(state, start)
+        self.record.continue_from(state, start)
         return True
-
-    def go_on_from(self, y: Floats, t: float) -> None:
-        """Continue with another state at the next number after the present time."""
-        self.ts.append(np.array([t]))
-        self.ys.append(y[None])
 
     def _cross_singularity(self, native: NativeSteps, end: float) -> StepBatch | None:
         """Return the crossing of a singular position as a batch of one step, or None if there is none."""
@@ -389,13 +325,3 @@ class _Integration:
         native.step = 0.0
         finished = found.end == end
         return StepBatch(np.array([found.end]), landed[None], 0, finished, not finished, True, [len(native.rows)], [])
-
-    def path_so_far(self) -> Path:
-        """Return the path up to the last step."""
-        path, most = self.path, self.method.max_steps
-        beyond = max(path.steps - most, 0)  # a batch may have gone beyond the limit
-        t, y = np.concatenate(self.ts), np.concatenate(self.ys)
-        path.t, path.y = t[: len(t) - beyond], y[: len(y) - beyond]
-        path.steps = min(path.steps, most)
-        path.ranks = (min(self.ranks), max(self.ranks)) if self.ranks else (0, 0)
-        return path

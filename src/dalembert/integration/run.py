@@ -20,9 +20,10 @@ from dalembert.extras import require
 from dalembert.integration.bifurcations import MOST_TIMES, crossing_notes
 from dalembert.integration.default_tolerances import coarse_notes, with_tolerances
 from dalembert.integration.failure import why
-from dalembert.integration.integrate import Path, integrate
+from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, native_steps
+from dalembert.integration.path import Path
 from dalembert.integration.progress import Progress
 from dalembert.integration.start_states import nearest_state, require_start
 from dalembert.integration.state_answer import answer_at, answers_by_numpy, numpy_outputs

@@ -57,7 +57,7 @@ class StepMonitor:
         self.checks_kinks = possible and method.step is None and uncorrected
         self.checks_rows = m > 0 and native is not None and not native.constant_rows
 
-    def see(self, t: float, y: Floats, times: Floats, states: Floats, rows: tuple[int, ...] | None) -> None:
+    def observe(self, t: float, y: Floats, times: Floats, states: Floats, rows: tuple[int, ...] | None) -> None:
         """Examine steps (k,) with states (k, 2n) after a state y at t; ``rows`` are those in use, if known."""
         if not self.checks_rows and not self.checks_kinks:
             return

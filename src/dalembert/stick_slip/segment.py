@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
-from dalembert.integration.integrate import Path, integrate
+from dalembert.integration.integrate import integrate
 from dalembert.integration.native_steps import NativeSteps
+from dalembert.integration.path import Path
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import refuse_start
 from dalembert.model.friction_contacts import Contact
