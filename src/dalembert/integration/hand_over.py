@@ -14,6 +14,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.answer_checks import require_positive
 from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.equation.factored import Factored
 from dalembert.errors import MassMatrixError
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, in_mass_metric
@@ -29,6 +30,13 @@ MARGIN = 10.0
 AHEAD = (1e-12, 1e-9, 1e-6)
 """Times ahead at which the equations are examined, relative to the time integrated so far."""
 
+NEARLY = MARGIN * CLEARLY_POSITIVE
+"""Smallest eigenvalue of M, scaled to a unit diagonal, below which the compiled integrator may hand over."""
+
+SAMPLES, REFINEMENTS = 33, 5
+"""Times at which the smallest eigenvalue is evaluated ahead of a state, and how often they are placed anew around the
+smallest: to a millionth of the time to it."""
+
 
 def is_stuck(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, so_far: float) -> bool:
     """Return whether no integrator can take a step: no step is short enough although M and A are well conditioned.
@@ -37,6 +45,8 @@ def is_stuck(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, so_fa
     There they must be well conditioned as well, or have no solution at all.
     """
     q, qd = np.split(y, 2)
+    if _singular_mass_ahead(dynamics, y, t, so_far, native.p):
+        return True
     for ahead in (0.0, *(part * so_far for part in AHEAD)):
         state, time = np.concatenate([q + ahead * qd, qd]), t + ahead
         if not np.isfinite(state).all():
@@ -58,7 +68,41 @@ def trouble_ahead(dynamics: Dynamics, y: Floats, t: float, so_far: float, p: Any
         reason = _without_solution(terms_at(dynamics, q + ahead * qd, qd, t + ahead, p))
         if reason:
             return f"just ahead {reason}"
+    reason = _singular_mass_ahead(dynamics, y, t, so_far, p)
+    return f"just ahead {reason}" if reason else ""
+
+
+def _singular_mass_ahead(dynamics: Dynamics, y: Floats, t: float, so_far: float, p: Any) -> str:
+    """Return a message if M, nearly singular at a state, becomes singular just ahead of it; else an empty one.
+
+    M may touch zero without changing its sign, so its smallest eigenvalue is minimised along the parabola on which the
+    motion continues.
+    """
+    q, qd = np.split(y, 2)
+    native = dynamics.machine_code
+    if native is None or not np.isfinite(y).all() or _smallest_eigenvalue(native.terms(q, qd, t, p)[0]) > NEARLY:
+        return ""
+    with np.errstate(all="ignore"):
+        a = np.asarray(answer_at(dynamics, q, qd, t, p, Factored()).acceleration)
+    ahead, values = so_far * np.geomspace(AHEAD[0], AHEAD[-1], SAMPLES), np.array([float(value) for value in p])
+    for _ in range(REFINEMENTS):
+        h = ahead[:, None]
+        states = np.concatenate([q + h * qd + h**2 / 2 * a, np.broadcast_to(qd, (len(h), len(qd)))], axis=1)
+        masses = native.terms_of_many(states, t + ahead, np.broadcast_to(values, (len(h), len(values))))[0]
+        if not np.isfinite(masses).all():
+            return ""
+        k = int(np.argmin([_smallest_eigenvalue(M) for M in masses]))
+        try:
+            require_positive(masses[k])
+        except MassMatrixError as error:
+            return str(error)
+        ahead = np.linspace(ahead[max(k - 1, 0)], ahead[min(k + 1, SAMPLES - 1)], SAMPLES)
     return ""
+
+
+def _smallest_eigenvalue(M: Floats) -> float:
+    """Return the smallest eigenvalue of M scaled to a unit diagonal."""
+    return float(np.linalg.eigvalsh(in_units(M, own_units(M)))[0])
 
 
 def _without_solution(terms: Terms) -> str:
@@ -89,7 +133,7 @@ def has_no_answer(dynamics: Dynamics, method: Method, y: Floats, t: float, p: An
 def _well_conditioned(native: NativeSteps, terms: Terms) -> bool:
     """Return whether M and the rows in use are far from singular."""
     M, A = np.asarray(terms.M), np.asarray(terms.A)[list(native.rows)]
-    if np.linalg.eigvalsh(in_units(M, own_units(M)))[0] < MARGIN * CLEARLY_POSITIVE:
+    if _smallest_eigenvalue(M) < NEARLY:
         return False
     B = in_mass_metric(M, A)
     lengths = np.linalg.norm(B, axis=1)
