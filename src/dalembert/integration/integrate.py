@@ -45,11 +45,8 @@ LAST_STEPS = (64, 256, 1024)
 SHRINKING = 4
 """Last steps before one that no step can follow; they are so short that a kink they end at is near all of them."""
 
-KINK_STEPS = (1e-7, 1e-9, 1e-11, 1e-13)
-"""Lengths of steps across a kink of the forces, as parts of the run: the longest that stays within a tolerance."""
-
-MOST_KINKS = 100
-"""Kinks of the forces that are crossed in one run; a force that jumps at every step is not resolved by any."""
+LEAST_SEGMENT = 4
+"""Shortest segment, in units in the last place of time, that is integrated: the shortest step of the integrators."""
 
 STAGNANT = 1e-9
 """The fraction of the run that a full batch of steps must cover: at a slower pace no limit on steps is ever reached."""
@@ -123,7 +120,6 @@ class _Integration:
         self.record = PathRecorder(y0, t0, outputs, self.native, StepMonitor(dynamics, method, p))
         self.path, self.ts, self.ys = self.record.path, self.record.ts, self.record.ys
         self.crossed = 0
-        self.kinks = 0
         self.room = FIRST_BATCH if stop_test is None else TESTED_BATCH
 
     @property
@@ -133,10 +129,14 @@ class _Integration:
 
     def follow(self, segment: TimeSegment) -> bool:
         """Integrate over a segment and return whether integration continues after it."""
-        path, (_, t) = self.path, self.last
-        if segment.start > t and not self._cross(segment.start):
+        path = self.path
+        if segment.start > self.last[1] and not self._cross(segment.start):
             return False
-        if segment.start == segment.end:
+        y, t = self.last
+        if t < segment.end <= t + LEAST_SEGMENT * np.spacing(abs(t)):
+            # events of different functions of time may differ by rounding only, and no step is as short as that
+            self.record.continue_from(y, segment.end)
+        if segment.start == segment.end or self.last[1] == segment.end:
             path.finished = segment.end == self.t1
             return not path.finished
         if self.native is not None:
@@ -179,8 +179,9 @@ class _Integration:
         if after is None:
             found = contradiction_at(self.dynamics, y, t, self.p)
             found = found or kink_ahead(self.dynamics, y, t, self.t1, self.p)
-            recent = np.concatenate(self.ys[-SHRINKING:])[-SHRINKING:]
-            found = found or kink_beside(self.dynamics, recent, t, self.p, self._tolerance(y))
+            if not found and self.method.step is None:
+                recent = np.concatenate(self.ys[-SHRINKING:])[-SHRINKING:]
+                found = kink_beside(self.dynamics, recent, t, self.p, self._tolerance(y))
             self.path.refusal = found
         return after
 
@@ -195,9 +196,7 @@ class _Integration:
             batch = native.step_batch(y, t, segment.end, min(self.method.max_steps - path.steps, self.room))
             excluded = batch is None and self._constraints_exclude_motion(native, segment.end)
             stuck = batch is None and not excluded and self._is_stuck(native)
-            if stuck and native.fixed is None:
-                batch = self._cross_force_kink(native, segment.end)
-            if batch is None and (stuck or excluded):
+            if stuck or excluded:
                 # at a well conditioned state, a fixed step is refused only if its projection moves it far
                 projected = native.drift.projections > 0 and len(self.dynamics.constraints) > 0
                 moved_far = stuck and native.fixed is not None and projected
@@ -217,31 +216,6 @@ class _Integration:
                 path.handed_over, path.native = t, None
             batch = general_batch(self.dynamics, self.method, y, t, segment, self.p)
         return batch
-
-    def _cross_force_kink(self, native: NativeSteps, end: float) -> StepBatch | None:
-        """Take one step within a tolerance of Euler's, where forces have a kink that no error estimate resolves.
-
-        Its end is known to the tolerance, however the forces change within it. Where the motion itself changes
-        abruptly, by a blow-up or a constraint that jumps, there is no such step.
-        """
-        y, t = self.last
-        if self.kinks >= MOST_KINKS or not native.accepts(y, t):
-            return None
-        for part in KINK_STEPS:
-            later = min(t + part * (self.t1 - self.t0), end)
-            if later == t:
-                break
-            found, _, validity = native.engine.sample(
-                np.array([t]), y[None], np.array([later]), native.p, native.settings(t, end, len(y))
-            )
-            allowed = native.atol + native.rtol * np.abs(y)
-            off = np.abs(found[0] - y - (later - t) * native.engine.slope(y, t, native.p)[:-1])
-            if validity[0] > 0 and (off <= allowed).all() and native.accepts(found[0], later):
-                self.kinks += 1
-                native.step = 0.0
-                rows = [len(native.rows)]
-                return StepBatch(np.array([later]), found, 0, later == end, later != end, True, rows, [])
-        return None
 
     def _is_stuck(self, native: NativeSteps) -> bool:
         """Whether no step is short enough although the equations are well conditioned."""

@@ -35,6 +35,9 @@ LEAST_TIME = 1e-290
 QUIET = 1e-8
 """Largest second difference, relative to the range, of a function that is constant or linear in time."""
 
+SLOW = 1e-4
+"""Largest second difference of such a function relative to that of the whole function, if this is less."""
+
 QUIET_CELLS = 8
 """Intervals for which a function must have been constant or linear for its onset to be an event."""
 
@@ -114,7 +117,10 @@ def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> 
 
 def _onsets(t: Floats, values: Floats) -> list[float]:
     """Return the times at which a function begins to change after having been constant or linear."""
-    bend = np.abs(np.diff(values, n=2, axis=0)) > QUIET
+    second = np.abs(np.diff(values, n=2, axis=0))
+    # samples of a slowly varying function bend little everywhere: its inflections are not quiet intervals
+    quiet = np.minimum(QUIET, SLOW * second.max(axis=0)) + 16 * np.spacing(np.abs(values).max(axis=0))
+    bend = second > quiet
     times: set[float] = set()
     for column in bend.T:
         busy = np.flatnonzero(column)
