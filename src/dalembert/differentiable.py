@@ -189,7 +189,7 @@ class _FlowProgram:
         accepted, steps = solution.stats["num_accepted_steps"], solution.stats["num_steps"]
         times, states = cast("tuple[Array, Array]", (solution.ts, solution.ys))
         end = Ending(times[accepted], states[accepted], steps, solution.result == ended.internal_error)
-        # Steps end at all outputs, so these are chosen from the steps. If diffrax is given the times of outputs, it adds
+        # Steps end at all outputs, so these are chosen from the steps. With the times of outputs, diffrax would add
         # checks that call back from the compiled program, and JAX does not keep such programs on disk.
         return states[jnp.searchsorted(times, outputs)], solution.result != ended.successful, off, end
 
