@@ -20,8 +20,8 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import DalembertError, SimulationError, StateError
 from dalembert.integration.default_tolerances import with_tolerances
 from dalembert.integration.failure import SO_FAR, why
-from dalembert.integration.integrate import Path
 from dalembert.integration.method import Method
+from dalembert.integration.path import Path
 from dalembert.integration.run import run
 from dalembert.integration.start_states import require_start
 from dalembert.integration.state_answer import answer_at, answers_by_numpy, trouble_at
@@ -32,7 +32,7 @@ from dalembert.model.function_system import FunctionSystem
 from dalembert.model.system import System
 from dalembert.stick_slip.simulation import StickSlipSimulation
 
-SLOW = 1e-6
+SLOW_CONTACT = 1e-6
 """Sliding speed, relative to all velocities, of a contact that comes to rest: adaptive steps shrink as it does."""
 
 
@@ -94,7 +94,7 @@ def ending_error(
     t, t1, y = float(end.t), float(times[-1]), np.asarray(end.y)
     by_numpy = dynamics.machine_code is not None and answers_by_numpy(dynamics)
     resting, speed = _slowest_contact(system, t, y, p)
-    if resting and speed > SLOW * max(np.abs(qd).max(), np.abs(y[len(qd) :]).max()):
+    if resting and speed > SLOW_CONTACT * max(np.abs(qd).max(), np.abs(y[len(qd) :]).max()):
         # a fixed step ends at the speed it had before the contact came to rest, with equations that have a solution
         trouble = by_numpy and _trouble(dynamics, method, t, y, p)
         resting = resting if end.stopped and not trouble else ""

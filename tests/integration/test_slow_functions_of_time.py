@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.integration.time_segments import Segment, segments
+from dalembert.integration.time_segments import TimeSegment, segments
 
 
 @pytest.mark.parametrize("rate", [0.5, 1.0, 2.0, 5.0])
 @pytest.mark.parametrize("offset", [0.0, 1.0])
 def test_a_slow_oscillation_is_one_segment(rate: float, offset: float) -> None:
     found = segments(lambda t: offset + np.stack([np.cos(rate * t), np.sin(rate * t)], axis=1), 0.0, 1.0)
-    assert found == [Segment(0.0, 1.0)]
+    assert found == [TimeSegment(0.0, 1.0)]
 
 
 @pytest.mark.parametrize("width", [0.05, 0.5, 5.0])

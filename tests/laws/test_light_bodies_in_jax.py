@@ -19,7 +19,7 @@ def tied(mass: float, unit: float = 1.0) -> da.System:
 
 def acceleration(dynamics: Dynamics, q: tuple, qd: tuple) -> np.ndarray:
     state = np.array(q, float), np.array(qd, float), 0.0, ()
-    return np.asarray(dynamics.engine.acceleration(*state, dynamics.engine.watch(*state).rows, None))
+    return np.asarray(dynamics.engine.acceleration(*state, dynamics.engine.select_rows(*state).rows, None))
 
 
 @pytest.mark.parametrize(("mass", "unit"), [(1e-6, 1.0), (1e-12, 1e6), (1e-16, 1e-6), (1e-20, 1.0)])

@@ -34,7 +34,7 @@ def test_rank_and_projection(masses: tuple) -> None:
     moves = []
     for units in (UNITS[0], UNITS[1], UNITS[-1]):
         engine, on = engine_at(units, masses, q, qd)
-        found = engine.watch(*on)
+        found = engine.select_rows(*on)
         assert int(found.rank) == 3
         assert bool(found.valid)
         _, beside = engine_at(units, masses, *off)

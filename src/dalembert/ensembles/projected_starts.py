@@ -15,7 +15,7 @@ from dalembert.levels import STATE_LEVELS
 from dalembert.terms import Terms
 from dalembert.tolerances import EXACT
 
-BLOCK = 4096
+MEMBERS_AT_ONCE = 4096
 """Starts that are evaluated at once, to bound the memory for their mass matrices."""
 
 MAX_CORRECTED = 32
@@ -34,8 +34,8 @@ class ProjectedStarts:
     def examine(self, members: Members, failed: NDArray[np.bool_]) -> None:
         """Examine a chunk of members; those that failed do not count."""
         self.examined += len(members)
-        for first in range(0, len(members) if self.possible else 0, BLOCK):
-            own = slice(first, first + BLOCK)
+        for first in range(0, len(members) if self.possible else 0, MEMBERS_AT_ONCE):
+            own = slice(first, first + MEMBERS_AT_ONCE)
             part = members.subset(own)
             self._examine(np.ascontiguousarray(part.y.T), np.ascontiguousarray(part.p.T), failed[own])
 

@@ -33,7 +33,7 @@ AHEAD = (1e-12, 1e-9, 1e-6)
 NEARLY = MARGIN * CLEARLY_POSITIVE
 """Smallest eigenvalue of M, scaled to a unit diagonal, below which the compiled integrator may hand over."""
 
-SAMPLES, REFINEMENTS = 33, 5
+SAMPLES, REFINEMENTS_AHEAD = 33, 5
 """Times at which the smallest eigenvalue is evaluated ahead of a state, and how often they are placed anew around the
 smallest: to a millionth of the time to it."""
 
@@ -85,7 +85,7 @@ def _singular_mass_ahead(dynamics: Dynamics, y: Floats, t: float, so_far: float,
     with np.errstate(all="ignore"):
         a = np.asarray(answer_at(dynamics, q, qd, t, p, Factored()).acceleration)
     ahead, values = so_far * np.geomspace(AHEAD[0], AHEAD[-1], SAMPLES), np.array([float(value) for value in p])
-    for _ in range(REFINEMENTS):
+    for _ in range(REFINEMENTS_AHEAD):
         h = ahead[:, None]
         states = np.concatenate([q + h * qd + h**2 / 2 * a, np.broadcast_to(qd, (len(h), len(qd)))], axis=1)
         masses = native.terms_of_many(states, t + ahead, np.broadcast_to(values, (len(h), len(values))))[0]

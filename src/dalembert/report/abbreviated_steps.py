@@ -10,17 +10,17 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model import graph
-from dalembert.report.length import LONG, is_long
+from dalembert.report.length import LONG_FORMULA, is_long
 from dalembert.report.name_typesetting import typeset
 from dalembert.report.steps import Equation, Step, names_in
 
 WORTH_A_NAME = 8
 """Size from which a repeated subexpression is given a name."""
 
-DEEPEST = 12
+DEEPEST_STEP = 12
 """Nesting from which a subexpression is given a name even if it occurs once."""
 
-_LETTERS = "zswuvrpkh"
+_STEP_LETTERS = "zswuvrpkh"
 
 
 def abbreviated(steps: Sequence[Step]) -> list[Step]:
@@ -81,7 +81,7 @@ class _Names:
         for number, (node, parts) in enumerate(self._graph):
             entry = node.func(*(written[part] for part in parts)) if parts else node
             size, depth = graph.facts(entry).size, graph.facts(entry).depth
-            if isinstance(node, sp.Expr) and ((uses[number] > 1 and size >= WORTH_A_NAME) or depth >= DEEPEST):
+            if isinstance(node, sp.Expr) and ((uses[number] > 1 and size >= WORTH_A_NAME) or depth >= DEEPEST_STEP):
                 name = self._name(len(self._definitions) + 1)
                 self._definitions[name], entry = entry, name
             written.append(entry)
@@ -90,7 +90,7 @@ class _Names:
     def _printable(self, expression: Any, written: Any) -> Any:
         """Return an expression in terms of names, or a name without a definition if that is still long."""
         parts = [written, *(self._definitions[name] for name in self._needed([written]))]
-        if sum(graph.facts(part).size for part in parts) <= LONG:
+        if sum(graph.facts(part).size for part in parts) <= LONG_FORMULA:
             return written
         name = self._name(len(self._definitions) + len(self.too_long) + 1)
         self.too_long[name] = len(graph.Graph([expression]).nodes)
@@ -142,4 +142,4 @@ def _entries(side: Any) -> Iterator[Any]:
 def _free_letter(steps: Sequence[Step]) -> str:
     """Return a letter that no name in the derivation begins with."""
     taken = {typeset(name).base for name in names_in(steps)}
-    return next((letter for letter in _LETTERS if letter not in taken), "part")
+    return next((letter for letter in _STEP_LETTERS if letter not in taken), "part")

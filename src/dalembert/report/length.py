@@ -7,7 +7,7 @@ from typing import Any
 
 from dalembert.model import graph
 
-LONG = 20_000
+LONG_FORMULA = 20_000
 """Size, copies of repeated subexpressions included, above which an expression is neither simplified nor printed as it
 is: a formula of that size fills pages."""
 
@@ -15,4 +15,4 @@ is: a formula of that size fills pages."""
 def is_long(expression: Any) -> bool:
     """Return whether an expression is too long, or nested too deeply, to be simplified and printed as it is."""
     found = graph.facts(expression)
-    return found.size > LONG or found.depth >= graph.DEEP
+    return found.size > LONG_FORMULA or found.depth >= graph.DEEP
