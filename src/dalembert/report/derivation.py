@@ -169,6 +169,7 @@ def derive(
     -----
     Independent rows are selected numerically, at random states that satisfy the constraints; the earliest are kept.
     Results too long to be read are given as products of matrices (``expanded`` is then False).
+    Long expressions of the model are printed with abbreviations for their repeated parts.
 
     Examples
     --------
