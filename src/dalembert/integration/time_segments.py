@@ -35,7 +35,7 @@ LEAST_TIME = 1e-290
 QUIET = 1e-8
 """Largest second difference, relative to the range, of a function that is constant or linear in time."""
 
-SLOW = 1e-4
+QUIET_FRACTION = 1e-4
 """Largest second difference of such a function relative to that of the whole function, if this is less."""
 
 QUIET_CELLS = 8
@@ -119,7 +119,7 @@ def _onsets(t: Floats, values: Floats) -> list[float]:
     """Return the times at which a function begins to change after having been constant or linear."""
     second = np.abs(np.diff(values, n=2, axis=0))
     # samples of a slowly varying function bend little everywhere: its inflections are not quiet intervals
-    quiet = np.minimum(QUIET, SLOW * second.max(axis=0)) + 16 * np.spacing(np.abs(values).max(axis=0))
+    quiet = np.minimum(QUIET, QUIET_FRACTION * second.max(axis=0)) + 16 * np.spacing(np.abs(values).max(axis=0))
     bend = second > quiet
     times: set[float] = set()
     for column in bend.T:

@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.model import graph
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.native.tape import LIBRARY, Tape
 
@@ -68,7 +69,7 @@ class Recorder:
             factor, rest = term.as_coeff_Mul()
             # a − b c instead of a + (−1) b c, which would cost a multiplication
             subtract = factor.is_negative and rest is not sp.S.One
-            total = total - self(-factor * rest) if subtract else total + self(term)
+            total = total - self(graph.product(-factor, *sp.Mul.make_args(rest))) if subtract else total + self(term)
         return total
 
     def _product(self, e: Any) -> Any:
@@ -79,7 +80,7 @@ class Recorder:
             base, exponent = factor.as_base_exp() if factor.is_Pow else (factor, sp.S.One)
             if exponent.is_number and exponent.is_negative:
                 # x⁻² has a division of its own, and several such factors would have several
-                bottom = bottom * self(sp.Pow(base, -exponent))
+                bottom = bottom * self(graph.rebuilt_unevaluated(factor, (base, -exponent)))
             else:
                 top = top * self(factor)
         return top if isinstance(bottom, int) and bottom == 1 else top / bottom
@@ -89,7 +90,7 @@ class Recorder:
         if base is sp.S.Exp1:
             return self.tape.record("exp", self(exponent))
         if exponent.is_number and exponent.is_negative:
-            return 1 / self(sp.Pow(base, -exponent))
+            return 1 / self(graph.rebuilt_unevaluated(e, (base, -exponent)))
         if exponent == sp.S.Half:
             return self.tape.record("sqrt", self(base))
         if exponent.is_Integer and exponent <= LARGEST_POWER:

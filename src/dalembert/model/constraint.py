@@ -17,6 +17,7 @@ from dalembert.model import graph
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_matrix
 from dalembert.model.laws import as_laws
+from dalembert.model.representation import representation
 from dalembert.model.symbols import functions_of_time, t
 
 
@@ -49,6 +50,9 @@ class Constraint:
     expression: Any
     name: str | None = None
     nonideal: Any = ()
+
+    def __repr__(self) -> str:
+        return representation(self)
 
     def __post_init__(self) -> None:
         with_deep_stack(self._convert, self._label)

@@ -9,7 +9,7 @@ has no numerical value; at a jump, the residual of the constraint is nonzero ins
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import sympy as sp
@@ -37,7 +37,7 @@ def gradient(expression: Any, variables: Sequence[Any]) -> tuple[Any, ...]:
 @lru_cache(maxsize=1024)
 def _gradient(key: graph.IdentityKey, variables: tuple[Any, ...]) -> tuple[Any, ...]:
     expression = key.expression
-    times = _unexpanded if graph.facts(expression).depth >= graph.DEEP else sp.Mul
+    slope_of = _slope_in_large if graph.is_large(expression) else _slope
     wanted = frozenset(variables)
     slopes: list[dict[Any, Any]] = []  # nonzero derivatives of each subexpression, by variable
     for node, parts in graph.Graph([expression], stop=wanted):
@@ -45,7 +45,7 @@ def _gradient(key: graph.IdentityKey, variables: tuple[Any, ...]) -> tuple[Any, 
             slopes.append({node: sp.S.One})
             continue
         inner = [slopes[part] for part in parts]
-        own = {v: _slope(node, v, [each.get(v, sp.S.Zero) for each in inner], times) for v in _present(node, inner)}
+        own = {v: slope_of(node, v, [each.get(v, sp.S.Zero) for each in inner]) for v in _present(node, inner)}
         slopes.append({v: slope for v, slope in own.items() if slope != 0})
     return tuple(slopes[-1].get(v, sp.S.Zero) for v in variables)
 
@@ -56,24 +56,43 @@ def _present(node: Any, inner: list[dict[Any, Any]]) -> list[Any]:
     return list(dict.fromkeys(v for each in inner for v in each)) if differentiable else []
 
 
-def _unexpanded(*factors: Any) -> Any:
-    """Return a product that keeps its factors unevaluated, so that they are shared and not copied."""
-    if any(factor == 0 for factor in factors):
-        return sp.S.Zero
-    others = [factor for factor in factors if factor != 1]
-    return sp.Mul(*others, evaluate=False) if len(others) > 1 else sp.Mul(*others)
+def _slope_in_large(node: Any, variable: Any, inner: list[Any]) -> Any:
+    """Return the derivative of a node of a large expression, evaluated with symbols in place of arguments and slopes.
+
+    Products with the arguments themselves would be expanded, and SymPy would visit every copy of their parts.
+    """
+    if isinstance(node, (sp.Add, sp.Piecewise, ExprCondPair, AppliedUndef, sp.Derivative)):
+        return graph.unique(_slope(node, variable, inner))
+    meaning: dict[Any, Any] = {}
+    slopes: dict[Any, Any] = {}
+    arguments = list(node.args)
+    for i, slope in enumerate(inner):
+        if not arguments[i].is_Number:
+            letter, slope_letter = _letter("a", i), slope if slope.is_Number else _letter("s", i)
+            slopes[letter] = slope_letter
+            meaning |= {letter: arguments[i], slope_letter: slope}
+            arguments[i] = letter
+    simple = node.func(*arguments)
+    slope = _slope(simple, variable, [slopes.get(argument, sp.S.Zero) for argument in simple.args])
+    return graph.mapped(slope, graph.rebuilt_unevaluated, meaning)
 
 
-def _slope(node: Any, variable: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
+@cache
+def _letter(kind: str, number: int) -> Any:
+    """Return always the same symbol, so that the derivatives of equal expressions are the same objects."""
+    return sp.Dummy(f"{kind}{number}", real=True)
+
+
+def _slope(node: Any, variable: Any, inner: list[Any]) -> Any:
     """Return the derivative of a node, given those of its arguments."""
     if isinstance(node, JUMPS):
         return sp.S.Zero
     for kind, rule in _SLOPE_RULES.items():
         if isinstance(node, kind):
-            return rule(node, inner, times)
+            return rule(node, inner)
     if isinstance(node, (AppliedUndef, sp.Derivative)) or not _has_chain_rule(node):
         return node.diff(variable)
-    return sp.Add(*(times(_outer(node, i), slope) for i, slope in enumerate(inner, 1) if slope != 0))
+    return sp.Add(*(_outer(node, i) * slope for i, slope in enumerate(inner, 1) if slope != 0))
 
 
 def _has_chain_rule(node: Any) -> bool:
@@ -88,20 +107,18 @@ def _outer(node: Any, place: int) -> Any:
         return sp.Function.fdiff(node, place)
 
 
-def _product(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
-    terms = [times(*node.args[:i], slope, *node.args[i + 1 :]) for i, slope in enumerate(inner) if slope != 0]
+def _product(node: Any, inner: list[Any]) -> Any:
+    terms = [sp.Mul(*node.args[:i], slope, *node.args[i + 1 :]) for i, slope in enumerate(inner) if slope != 0]
     return sp.Add(*terms)
 
 
-def _power(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
+def _power(node: Any, inner: list[Any]) -> Any:
     base, exponent = node.args
-    if times is sp.Mul:  # in SymPy's form, which combines powers of one base
-        return node * (inner[1] * sp.log(base) + inner[0] * exponent / base)
-    of_base = times(exponent, base ** (exponent - 1), inner[0])
-    return of_base if inner[1] == 0 else sp.Add(of_base, times(node, sp.log(base), inner[1]))
+    # in SymPy's form, which combines powers of one base
+    return node * (inner[1] * sp.log(base) + inner[0] * exponent / base)
 
 
-def _extreme(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
+def _extreme(node: Any, inner: list[Any]) -> Any:
     """Return the derivative of the argument that is the largest, or the smallest."""
     above = isinstance(node, sp.Max)
     pieces = [
@@ -111,21 +128,21 @@ def _extreme(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
     return sp.Piecewise(*pieces[:-1], (pieces[-1][0], True))
 
 
-def _modulus(node: Any, inner: list[Any], times: Callable[..., Any]) -> Any:
+def _modulus(node: Any, inner: list[Any]) -> Any:
     a, b = node.args
-    return sp.Add(inner[0], times(-sp.floor(a / b), inner[1]))
+    return inner[0] - sp.floor(a / b) * inner[1]
 
 
 _SLOPE_RULES: dict[Any, Callable[..., Any]] = {
-    sp.Add: lambda node, inner, times: sp.Add(*inner),
+    sp.Add: lambda node, inner: sp.Add(*inner),
     sp.Mul: _product,
     sp.Pow: _power,
-    ExprCondPair: lambda node, inner, times: inner[0],
-    sp.Piecewise: lambda node, inner, times: sp.Piecewise(
+    ExprCondPair: lambda node, inner: inner[0],
+    sp.Piecewise: lambda node, inner: sp.Piecewise(
         *((slope, pair.cond) for pair, slope in zip(node.args, inner, strict=True))
     ),
-    sp.Abs: lambda node, inner, times: times(sp.sign(node.args[0]), inner[0]),
-    sp.frac: lambda node, inner, times: inner[0],
+    sp.Abs: lambda node, inner: sp.sign(node.args[0]) * inner[0],
+    sp.frac: lambda node, inner: inner[0],
     sp.Mod: _modulus,
     sp.Max: _extreme,
     sp.Min: _extreme,

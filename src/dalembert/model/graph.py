@@ -9,7 +9,7 @@ Subexpressions are therefore identified here by their class and the indices of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -141,7 +141,78 @@ def replace(expression: Any, mapping: Mapping[Any, Any]) -> Any:
         return expression
     if isinstance(expression, sp.MatrixBase):
         return expression.applyfunc(lambda entry: replace(entry, mapping))
-    return mapped(expression, lambda node, parts: node if _same(node.args, parts) else node.func(*parts), mapping)
+    rebuild = rebuilt_unevaluated if is_large(expression) else rebuilt
+    return mapped(expression, lambda node, parts: node if _same(node.args, parts) else rebuild(node, parts), mapping)
+
+
+def rebuilt(node: Any, parts: Sequence[Any]) -> Any:
+    """Return a subexpression with other arguments, evaluated by SymPy."""
+    return node.func(*parts) if parts else node
+
+
+def rebuilt_unevaluated(node: Any, parts: Sequence[Any]) -> Any:
+    """Return a subexpression of a large expression with other arguments, left as it is unless these are atoms.
+
+    SymPy evaluates powers, products, functions and inequalities by what it knows about the signs of their arguments.
+    To find that out, it visits every copy of every subexpression.
+    """
+    return unique(_rebuilt_unevaluated(node, parts))
+
+
+def _rebuilt_unevaluated(node: Any, parts: Sequence[Any]) -> Any:
+    if all(part.is_Atom for part in parts) or not isinstance(node, _EVALUATED_BY_SIGN):
+        return rebuilt(node, parts)
+    if isinstance(node, sp.Mul):
+        return product(*parts)
+    if isinstance(node, sp.Piecewise) and any(pair.cond in (sp.true, sp.false) for pair in parts[:-1]):
+        return rebuilt(node, parts)
+    if isinstance(node, sp.Pow) and parts[1] in (0, 1):
+        return rebuilt(node, parts)
+    return node.func(*parts, evaluate=False)
+
+
+_EVALUATED_BY_SIGN = (sp.Mul, sp.Pow, sp.Function, sp.core.relational.Relational)
+
+
+def product(*factors: Any) -> Any:
+    """Return a product whose factors stay as they are, so that they are shared and not copied."""
+    number = sp.Mul(*(factor for factor in factors if factor.is_Number))
+    others = [factor for factor in factors if not factor.is_Number]
+    if number == 0 or not others:
+        return number
+    kept = others if number == 1 else [number, *others]
+    return sp.Mul(*kept, evaluate=False) if len(kept) > 1 else kept[0]
+
+
+def unique(expression: Any) -> Any:
+    """Return the same object for expressions of one class with the same arguments.
+
+    SymPy's cache does so for evaluated expressions. Two equal expressions without a common part are compared copy by
+    copy.
+    """
+    return _unique(_StructureKey(expression)) if expression.args else expression
+
+
+class _StructureKey:
+    """An expression as a dictionary key that compares its class, and its arguments by identity."""
+
+    __slots__ = ("expression", "structure")
+
+    def __init__(self, expression: Any):
+        arguments = ((type(part), part) if part.is_Atom else (id(part),) for part in expression.args)
+        self.expression = expression  # keeps the arguments alive, so that their ids are not reused
+        self.structure = (type(expression), *arguments)
+
+    def __hash__(self) -> int:
+        return hash(self.structure)
+
+    def __eq__(self, other: Any) -> bool:
+        return self.structure == other.structure
+
+
+@lru_cache(maxsize=16_384)
+def _unique(key: _StructureKey) -> Any:
+    return key.expression
 
 
 def evaluated(expression: Any) -> Any:

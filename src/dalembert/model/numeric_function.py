@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any
 
 import sympy as sp
@@ -15,6 +16,9 @@ from dalembert.model.graph import Graph
 
 DEEPEST = 20
 """Depth up to which subexpressions are written in one line; Python cannot compile deeply nested brackets."""
+
+WIDEST = 200
+"""Number of terms or factors that are written in one line; Python's compiler visits them recursively."""
 
 _PRINTERS: dict[str, Any] = {"numpy": NumPyPrinter, "scipy": SciPyPrinter, "mpmath": MpmathPrinter}
 _SETTINGS = {  # those of ``lambdify``
@@ -50,7 +54,11 @@ def _lines(graph: Graph, letters: dict[Any, Any]) -> tuple[list[tuple[Any, Any]]
     height: list[int] = []
     for number, (node, parts) in enumerate(graph):
         inner = [found[part] for part in parts]
-        same = all(part is other for part, other in zip(node.args, inner, strict=True))
+        while isinstance(node, (sp.Add, sp.Mul)) and len(inner) > WIDEST:
+            name = sp.Symbol(f"v{number}_{len(inner)}")
+            lines.append((name, node.func(*inner[:WIDEST])))
+            inner = [name, *inner[WIDEST:]]
+        same = all(part is other for part, other in zip_longest(node.args, inner))
         written = letters.get(node, node) if not parts else node if same else node.func(*inner)
         height.append(1 + max((height[part] for part in parts), default=-1))
         if isinstance(node, sp.Expr) and parts and (uses[number] > 1 or height[-1] >= DEEPEST):

@@ -91,7 +91,8 @@ def _slopes(expression: Any, constraint: Constraint, symbols: StateSymbols) -> t
 def time_derivative(expression: Any, symbols: StateSymbols) -> Any:
     """Return the part of d/dt of an expression without accelerations: (∂/∂q) q̇ + ∂/∂t."""
     *of_q, of_time = gradient(expression, (*symbols.q, symbols.time))
-    return sp.Add(*(slope * qd for slope, qd in zip(of_q, symbols.qd, strict=True)), of_time)
+    times = graph.product if graph.is_large(expression) else sp.Mul
+    return sp.Add(*(times(slope, qd) for slope, qd in zip(of_q, symbols.qd, strict=True)), of_time)
 
 
 def nonlinear_terms(expression: Any, symbols: StateSymbols) -> list[Any]:

@@ -18,6 +18,7 @@ from dalembert.model.expressions import as_expression, as_expressions, as_matrix
 from dalembert.model.law_placement import PlacedLaw, placed_laws
 from dalembert.model.laws import Coefficient, as_laws
 from dalembert.model.ordering import in_order, name_of
+from dalembert.model.representation import representation
 from dalembert.model.standard_form import euler_lagrange
 from dalembert.model.symbols import StateSymbols, free_parameters, t
 from dalembert.model.validation import coordinate_problems, problems_of
@@ -67,6 +68,9 @@ class System:
     nonideal: Any = ()
     lagrangian: Any = None
     coefficients: tuple[tuple[str, Coefficient], ...] = ()
+
+    def __repr__(self) -> str:
+        return representation(self)
 
     def __post_init__(self) -> None:
         coordinates = _coordinates(self.coordinates)

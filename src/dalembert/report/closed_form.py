@@ -15,6 +15,7 @@ import sympy as sp
 from dalembert.model import graph
 from dalembert.report.blocks import TooLongError, block_inverse
 from dalembert.report.formula_symbols import formulas, matrix_symbols, saddle_matrix
+from dalembert.report.length import is_long
 from dalembert.report.tidy import tidy_matrix
 
 OPERATION_LIMIT = 1500
@@ -71,6 +72,8 @@ def closed_form(terms: SymbolicTerms) -> ClosedForm:
 
 
 def _explicit(terms: SymbolicTerms) -> ClosedForm:
+    if any(is_long(e) for matrix in (terms.M, terms.Q, terms.A, terms.b, terms.C) for e in matrix):
+        raise TooLongError
     # a long input may have a longer result, within limits
     given = graph.operations(*terms.Q, *terms.b, *terms.C)
     limit = max(OPERATION_LIMIT, min(INPUT_FACTOR * given, LARGEST_FACTOR * OPERATION_LIMIT))

@@ -18,6 +18,7 @@ from dalembert.model.friction_contacts import leaves_reactions
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
 from dalembert.model.laws import while_moving
 from dalembert.model.ordering import quoted
+from dalembert.model.representation import representation
 from dalembert.model.standard_form import StandardForm, standard_form
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System, kind_of_object
@@ -72,6 +73,9 @@ class Derivation:
     title: str
     about: str
     gains: Gains | None = None
+
+    def __repr__(self) -> str:
+        return representation(self)
 
     def at(self, q: Any, qd: Any, t: float = 0.0, parameters: Any = None) -> Evaluation:
         """Evaluate the closed form at one state; arguments as for ``da.motion``.
@@ -165,6 +169,7 @@ def derive(
     -----
     Independent rows are selected numerically, at random states that satisfy the constraints; the earliest are kept.
     Results too long to be read are given as products of matrices (``expanded`` is then False).
+    Long expressions of the model are printed with abbreviations for their repeated parts.
 
     Examples
     --------
