@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-# Read when JAX is imported. What is computed stays the same; `make demo` and `make bench` run what users run.
-FLAGS = "--xla_backend_optimization_level=0"
-if tuple(map(int, version("jaxlib").split(".")[:2])) >= (0, 10):  # XLA ends a process at a flag that it does not know
-    FLAGS += " --xla_cpu_use_fusion_emitters=false"  # they take more than half of the time of compiling
-os.environ.setdefault("XLA_FLAGS", FLAGS)
+# Read when JAX is imported. What is computed stays the same; `make demo` and `make bench` run what users run. The fusion
+# emitters take more than half of the time of compiling; older versions of XLA end a process at a flag they do not know.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0"
+    + " --xla_cpu_use_fusion_emitters=false" * (tuple(map(int, version("jaxlib").split(".")[:2])) >= (0, 10)),
+)
 
 import jax
 import pytest
