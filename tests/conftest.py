@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-# Read when JAX is imported. What is computed stays the same; `make demo` and `make bench` run what users run. The fusion
+# Read when JAX is imported. What is computed stays the same; `make demo` and `make bench` run what users run. Fusion
 # emitters take more than half of the time of compiling; older versions of XLA end a process at a flag they do not know.
 os.environ.setdefault(
     "XLA_FLAGS",
