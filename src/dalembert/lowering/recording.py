@@ -34,18 +34,19 @@ class Recorder:
         self._busy = False
 
     def __call__(self, expression: Any) -> Any:
-        if expression in self._found:
-            return self._found[expression]
         if self._busy:
-            found = self._record(expression)
-        else:
-            self._busy = True
-            try:  # subexpressions recorded before the stack ran out are kept
-                found = with_deep_stack(lambda: self._record(expression), "an expression of the model")
-            finally:
-                self._busy = False
-        self._found[expression] = found
-        return found
+            return self._value(expression)
+        self._busy = True
+        # subexpressions recorded before the stack ran out are kept; even finding an expression takes stack, to compare it
+        try:
+            return with_deep_stack(lambda: self._value(expression), "an expression of the model")
+        finally:
+            self._busy = False
+
+    def _value(self, expression: Any) -> Any:
+        if expression not in self._found:
+            self._found[expression] = self._record(expression)
+        return self._found[expression]
 
     def define(self, symbol: Any, value: Any) -> None:
         """Set the value of a symbol."""
