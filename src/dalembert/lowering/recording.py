@@ -37,7 +37,7 @@ class Recorder:
         if self._busy:
             return self._value(expression)
         self._busy = True
-        # subexpressions recorded before the stack ran out are kept; even finding an expression takes stack, to compare it
+        # subexpressions recorded before the stack ran out are kept; finding an expression, too, compares it recursively
         try:
             return with_deep_stack(lambda: self._value(expression), "an expression of the model")
         finally:
