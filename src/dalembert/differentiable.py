@@ -122,17 +122,19 @@ class _FlowProgram:
         self.slides = _slides(system) if isinstance(system, System) else None
         self.stops = _with_events(dynamics, times)
         # compiled outside of JAX's transformations too, where every operation would be a program of its own
-        self.solve = jax.jit(self._solve)
+        self.solve = jax.jit(self._solve, static_argnames="from_steps")
 
     def motion(self, q0: Any, qd0: Any, parameters: Mapping[Any, Any]) -> tuple[Array, Array]:
         """Return coordinates and velocities (T, n) from the start and the parameters by name."""
         dynamics = self.dynamics
-        known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((q0, qd0, parameters)))
+        # inside of `jax.jit`, arrays made from known numbers are tracers, too
+        leaves = [*jax.tree.leaves((q0, qd0, parameters)), jnp.zeros(())]
+        known = not any(isinstance(leaf, Tracer) for leaf in leaves)
         q, qd = (_state(dynamics.coordinates, x, name, known) for x, name in ((q0, "q0"), (qd0, "qd0")))
         p = _ordered(dynamics.parameters, parameters, known)
         if known:
             self._check_start(q, qd, p)
-        ys, failed, off, end = self.solve(q, qd, p)
+        ys, failed, off, end = self.solve(q, qd, p, from_steps=known)
         if known and bool(failed):
             self._raise_failure(q, qd, p)
         if not known:  # values are unknown while tracing: the program itself raises, and JAX does not cache it on disk
@@ -159,9 +161,16 @@ class _FlowProgram:
             refuse_rest(self.system, self.method, *numbers)
         explain(self.dynamics, self.method, *numbers)
 
-    def _solve(self, q: Array, qd: Array, p: tuple[Array, ...]) -> tuple[Array, Array, Array, Ending]:
+    def _solve(
+        self, q: Array, qd: Array, p: tuple[Array, ...], *, from_steps: bool
+    ) -> tuple[Array, Array, Array, Ending]:
         """Return the states at all times, whether the last time was not reached, whether the start is violated, and
-        where the motion ended."""
+        where the motion ended.
+
+        Given the times of outputs, diffrax adds checks that call back from the compiled program, and JAX does not keep
+        such programs on disk. Since steps end at all outputs, these can be chosen ``from_steps`` instead, which takes
+        memory for ``max_steps`` steps: too much for many motions at once.
+        """
         dynamics, outputs = self.dynamics, jnp.asarray(self.times)
         terms = dynamics.terms(q, qd, outputs[0], p)
         atol = self.method.atol
@@ -180,24 +189,32 @@ class _FlowProgram:
             y0=jnp.concatenate([q, qd]),
             args=(p, selection),
             stepsize_controller=_controller(method, self.stops),
-            saveat=diffrax.SaveAt(t0=True, steps=True),
+            saveat=_EVERY_STEP if from_steps else _outputs_and_end(outputs),
             max_steps=method.max_steps,
             adjoint=diffrax.DirectAdjoint(),
             throw=False,
         )
         ended: Any = diffrax.RESULTS
-        accepted, steps = solution.stats["num_accepted_steps"], solution.stats["num_steps"]
-        times, states = cast("tuple[Array, Array]", (solution.ts, solution.ys))
-        end = Ending(times[accepted], states[accepted], steps, solution.result == ended.internal_error)
-        # Steps end at all outputs, so these are chosen from the steps. Given the times of outputs, diffrax would add
-        # checks that call back from the compiled program, and JAX does not keep such programs on disk.
-        return states[jnp.searchsorted(times, outputs)], solution.result != ended.successful, off, end
+        failed, stopped = solution.result != ended.successful, solution.result == ended.internal_error
+        times, states, steps = cast("Any", (solution.ts, solution.ys, solution.stats["num_steps"]))
+        if from_steps:
+            last = solution.stats["num_accepted_steps"]
+            found = states[jnp.searchsorted(times, outputs)]
+            return found, failed, off, Ending(times[last], states[last], steps, stopped)
+        return states[0], failed, off, Ending(times[1][0], states[1][0], steps, stopped)
 
     def _guarded(self, method: Method) -> GuardedSolver:
         """Return the solver of a method, wrapped to check the constraints at each step."""
         solver = guarded(self.dynamics, method)
         # a start off the constraints is projected by the first step, far beyond any tolerance
         return replace(solver, solver=_both_ways(solver.solver), slides=self.slides, lenient=self.allow_violation)
+
+
+_EVERY_STEP = diffrax.SaveAt(t0=True, steps=True)
+
+
+def _outputs_and_end(outputs: Array) -> diffrax.SaveAt:
+    return diffrax.SaveAt(subs=(diffrax.SubSaveAt(ts=outputs), diffrax.SubSaveAt(t1=True)))
 
 
 def _is_off(terms: Terms, q: Array, qd: Array) -> Array:

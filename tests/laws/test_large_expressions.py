@@ -130,3 +130,33 @@ def test_fractions_are_factored_as_by_sympy(seed):
         found = reduced_fraction(top / bottom, (), ())
         assert sp.cancel(found - top / bottom) == 0
         assert found == sp.factor(sp.cancel(top / bottom))
+
+
+@pytest.mark.parametrize(
+    "outer",
+    [
+        lambda u: sp.Mod(u, sp.Float(2.5)),
+        lambda u: sp.atan2(u, 2, evaluate=False),
+        lambda u: sp.Pow(u, 1, evaluate=False),
+        lambda u: sp.Abs(u, evaluate=False),
+    ],
+)
+def test_gradients_of_large_expressions_in_forms_that_sympy_changes(outer) -> None:
+    x, y = da.coordinates("x y")
+    u = x
+    for _ in range(40):
+        u = sp.sin(u) / 2 + x
+    wire = da.Constraint(y - outer(u), name="wire")
+    system = da.System((x, y), sp.eye(2), (0, -10), wire)
+    s = sp.Symbol("s", real=True)
+    of_u = sp.lambdify(s, outer(s), "mpmath")
+
+    def height(at: float) -> float:
+        value = at
+        for _ in range(40):
+            value = np.sin(value) / 2 + at
+        return float(of_u(value))
+
+    slope = (height(0.3 + 1e-6) - height(0.3 - 1e-6)) / 2e-6
+    found = da.motion(system, (0.3, height(0.3)), (0, 0)).constraint_matrix
+    np.testing.assert_allclose(found, [[-slope, 1]], rtol=1e-7)

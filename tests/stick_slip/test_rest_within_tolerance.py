@@ -74,3 +74,16 @@ def test_the_tolerance_follows_the_scale_of_the_motion() -> None:
     slides, rests = (da.motion(system, q, -speed * q) for speed in (1e-8, 1e-15))
     np.testing.assert_allclose(rests.nonideal_force, -downhill() / unit, rtol=1e-12)
     np.testing.assert_allclose(slides.nonideal_force, -downhill() / unit / 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e3, 1e6])
+def test_where_the_origin_lies_does_not_decide(far: float) -> None:
+    block = da.System((x, y), sp.eye(2), (0, -10), da.Constraint(y, name="floor", nonideal=da.Coulomb(0.3)))
+    np.testing.assert_allclose(da.motion(block, (far, 0), (1e-9, 0)).acceleration, [-3, 0], atol=1e-12)
+    np.testing.assert_allclose(da.motion(block, (far, 0), (1e-14, 0)).acceleration, [0, 0], atol=1e-12)
+
+
+def test_a_contact_without_friction_is_never_held() -> None:
+    block = da.System((x, y), sp.eye(2), (0, -10), da.Constraint(y, name="floor", nonideal=da.Coulomb(0.0)))
+    run = da.simulate(block, (0, 0), (1e-14, 0), [0, 100])
+    np.testing.assert_allclose(run.q[-1, 0], 1e-12, rtol=1e-9)

@@ -117,7 +117,8 @@ class EnsembleRunner:
             v = expression_values(self.system, contact.velocity)(
                 begin, members.y.T, dict(zip(names, members.p, strict=True))
             )
-            slow |= np.linalg.norm(v, axis=-1) <= SLOW * (1 + np.abs(members.y).max(axis=0))
+            velocities = members.y[len(self.dynamics.coordinates) :]
+            slow |= np.linalg.norm(v, axis=-1) <= SLOW * (1 + np.abs(velocities).max(axis=0))
         for k in np.flatnonzero(slow):
             p = dict(zip(names, map(float, members.p[:, k]), strict=True))
             start = members.y[:, k].copy(), float(self.times[0])

@@ -48,7 +48,7 @@ def chatter_of_forces(dynamics: Dynamics, method: Method, t: Floats, y: Floats, 
         # the change of a smooth acceleration would be proportional to the distance, here a sixteenth
         if whole > 0 and beside > whole / 2:
             found.append(f"`{names[i]}`")
-    return _message(" and ".join(found), float(t[-1] - t[0]), len(t)) if found else ""
+    return _message(" and ".join(found), float(t[-1] - t[0]), len(t) - 1) if found else ""
 
 
 def _change(dynamics: Dynamics, method: Method, states: Floats, t: float, p: Any) -> float:
@@ -61,6 +61,6 @@ def _change(dynamics: Dynamics, method: Method, states: Floats, t: float, p: Any
 def _message(names: str, ahead: float, steps: int) -> str:
     return (
         f"the forces must be continuous where the motion stays; where {names} vanishes, a force jumps, and the last "
-        f"{steps} steps took the motion only {ahead:.1e} farther. If the force is dry friction, use `da.Coulomb` on "
+        f"{steps} steps advanced time by only {ahead:.1e}. If the force is dry friction, use `da.Coulomb` on "
         f"the constraint of the contact instead, with which sticking is integrated; otherwise smooth the force."
     )

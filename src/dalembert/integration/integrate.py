@@ -42,6 +42,10 @@ TESTED_BATCH = 64
 LAST_STEPS = (64, 256, 1024)
 """Numbers of last steps whose pace is examined: if the run cannot finish at that pace, a kink is searched for."""
 
+HOPELESS = 1e-2
+"""Part of the rest of a segment that all steps of a run would cover at the pace of a force that jumps to and fro, below
+which the run ends."""
+
 SHRINKING = 4
 """Last steps before one that no step can follow; they are so short that a kink they end at is near all of them."""
 
@@ -149,7 +153,7 @@ class _Integration:
                 batch = self._until_stop(batch)
             self._keep(batch)
             ended = batch.finished and path.steps <= self.method.max_steps
-            if self._stagnates(batch):
+            if self._stagnates(batch, segment.end):
                 return False
             path.finished = ended and segment.end == self.t1
             if ended or path.stopped:
@@ -230,7 +234,7 @@ class _Integration:
             path.refusal = excluded_ahead(self.dynamics, native, y, t, float(np.diff(recent).max()), end)
         return bool(path.refusal)
 
-    def _stagnates(self, batch: StepBatch) -> bool:
+    def _stagnates(self, batch: StepBatch, end: float) -> bool:
         """Return whether the last steps made no progress, and set ``Path.refusal`` if so."""
         path = self.path
         if path.steps < LAST_STEPS[0] or not len(batch.t) or not np.isfinite(batch.y[-1]).all():
@@ -243,7 +247,9 @@ class _Integration:
             if path.refusal or pace * self.method.max_steps > self.t1 - self.t0:
                 break
             path.refusal = kink_beside(self.dynamics, y[-count:], float(t[-1]), self.p, self._tolerance(y[-1]))
-            if not path.refusal and count == LAST_STEPS[0]:
+            # not if the segment may end before the steps do, or if somewhat more steps would help
+            hopeless = pace * self.method.max_steps < HOPELESS * (end - t[-1])
+            if not path.refusal and count == LAST_STEPS[0] and hopeless:
                 path.refusal = chatter_of_forces(self.dynamics, self.method, t[-count:], y[-count:], self.p)
         ahead = float(batch.t[-1] - batch.t[0])
         if not path.refusal and len(batch.t) >= NATIVE_BATCH and ahead <= STAGNANT * (self.t1 - self.t0):

@@ -72,7 +72,12 @@ def _slope_in_large(node: Any, variable: Any, inner: list[Any]) -> Any:
             slopes[letter] = slope_letter
             meaning |= {letter: arguments[i], slope_letter: slope}
             arguments[i] = letter
+    if not isinstance(node, tuple(_SLOPE_RULES)) and not _has_chain_rule(node):
+        return graph.unique(_slope(node, variable, inner))
     simple = node.func(*arguments)
+    if type(simple) is not type(node) or not set(slopes) <= set(simple.args):
+        # SymPy gave the node another form, whose arguments have other derivatives
+        return graph.unique(_slope(node, variable, inner))
     slope = _slope(simple, variable, [slopes.get(argument, sp.S.Zero) for argument in simple.args])
     return graph.mapped(slope, graph.rebuilt_unevaluated, meaning)
 

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
 from dalembert.native.integrator_parts import Parts, evaluate
-from dalembert.native.step_control import allowed, root_of_order
+from dalembert.native.step_control import LEAST_STEP, allowed, root_of_order
 from dalembert.native.stepper import INTEGRATE, Stepper
 from dalembert.native.writer import LONG, Writer
 
@@ -34,16 +34,18 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     y, t, end, p, settings, work = w.function.args
     slope, moved, next_slope = (element(w.b, work, k * parts.stride) for k in range(3))
     left = w.b.fsub(end, t)
+    # from nearly nothing any speed gives a short time scale, but no step is shorter than the resolution of time
+    least = w.b.fmul(number(2), load(w.b, settings, LEAST_STEP))
     evaluate(w, parts, y, t, p, slope)
     size = _rms(w, parts, y, settings, lambda i: load(w.b, y, i))
     speed = _rms(w, parts, y, settings, lambda i: load(w.b, slope, i))
     # the equations are invalid at the start; the integrator finds this out in its first step and hands over
     with w.b.if_then(_unknown(w, speed)):
-        w.b.ret(w.intrinsic("minnum", number(SHORT), left))
+        w.b.ret(w.intrinsic("minnum", w.intrinsic("maxnum", number(SHORT), least), left))
     known = w.b.and_(*(w.b.fcmp_ordered(">", x, number(LEAST_SIZE)) for x in (size, speed)))
     rough = w.b.select(known, w.b.fdiv(w.b.fmul(number(0.01), size), speed), number(SHORT))
     # an explicit Euler step estimates the second derivative
-    trial = w.intrinsic("minnum", rough, left)
+    trial = w.intrinsic("minnum", w.intrinsic("maxnum", rough, least), left)
     for i in w.each(parts.size):
         store(w.b, w.b.fadd(load(w.b, y, i), w.b.fmul(trial, load(w.b, slope, i))), moved, i)
     evaluate(w, parts, moved, w.b.fadd(t, trial), p, next_slope)
@@ -56,7 +58,7 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     root = root_of_order(w, parts, w.b.fdiv(number(0.01), steepest))
     flat = w.intrinsic("maxnum", number(SHORT), w.b.fmul(number(1e-3), trial))
     guess = w.intrinsic("minnum", w.b.select(steep, root, flat), w.b.fmul(number(100), trial))
-    w.b.ret(w.intrinsic("minnum", guess, left))
+    w.b.ret(w.intrinsic("minnum", w.intrinsic("maxnum", guess, least), left))
     return w.function
 
 

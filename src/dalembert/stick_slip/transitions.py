@@ -15,6 +15,7 @@ from dalembert.integration.run import outputs_at
 from dalembert.integration.start_states import terms_at
 from dalembert.linear_algebra import row_space
 from dalembert.lowering.build import build
+from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact
 from dalembert.model.system import System
 from dalembert.stick_slip.load_sharing import contacts_sharing_load
@@ -27,6 +28,10 @@ MAX_DIRECTION_ITERATIONS = 200
 
 DIRECTION_ROUNDING = 1e-13
 """Change of that direction, a unit vector, in one iteration that is rounding only."""
+
+RESTING = 1e-13
+"""Sliding speed at the start of a motion that counts as rest, relative to the scale of the velocities, which is at most
+one: states of sticking that a run returns have velocities of rounding size, not exactly zero."""
 
 REST_SPEED = 1e-14
 """Sliding speed, relative to all velocities, that is rounding only."""
@@ -167,20 +172,19 @@ def _phase_with(before: Phase, sticking: Collection[Contact], directions: dict[C
 def contacts_at_rest(
     system: System, contacts: tuple[Contact, ...], y: Floats, t: float, p: dict[str, float]
 ) -> tuple[Contact, ...]:
-    """Return the contacts at rest where a motion starts: slower than the absolute tolerance of its velocities.
-
-    No run resolves a slower motion. States of sticking that a run returns have such velocities, not exactly zero.
-    """
+    """Return the contacts at rest where a motion starts: see ``RESTING``. Without friction, no contact is held."""
     dynamics, (q, qd) = build(system), np.split(y, 2)
-    tolerance = usual_atol(dynamics, q, qd, t, [p[name] for name in dynamics.parameters])[len(q) :]
-    # sliding velocities are linear in the velocities: their changes for a change of each one by its scale
-    ahead = y + np.concatenate([np.zeros((len(q), len(q))), np.diag(tolerance / USUAL_ATOL)], axis=1)
+    scales = usual_atol(dynamics, q, qd, t, [p[name] for name in dynamics.parameters])[len(q) :] / USUAL_ATOL
+    # sliding velocities are linear in the velocities: their changes for a change of each one by its scale, which is
+    # at most one: where the origin of the coordinates lies must not decide
+    ahead = y + np.concatenate([np.zeros((len(q), len(q))), np.diag(np.minimum(scales, 1.0))], axis=1)
     times, mode = np.full(len(q), t), cached_mode(system, contacts, ())
     found: list[Contact] = []
     for contact in contacts:
         v = mode.velocity(contact, t, y, p)
-        allowed = USUAL_ATOL * np.abs(mode.velocity(contact, times, ahead, p) - v).sum(axis=0)
-        if (np.abs(v) <= allowed).all() or is_at_rest(v, y):
+        allowed = RESTING * np.abs(mode.velocity(contact, times, ahead, p) - v).sum(axis=0)
+        holds = expression_values(system, (contact.mu_static,))(t, y, p)[0] > 0
+        if (holds and (np.abs(v) <= allowed).all()) or is_at_rest(v, y):
             found.append(contact)
     return tuple(found)
 
