@@ -72,7 +72,9 @@ def test_implicit_solvers_take_fixed_steps_and_can_be_halved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("solver", "order"), [(diffrax.Heun(), 2), (diffrax.Bosh3(), 3), (diffrax.Dopri5(), 5)], ids=str
+    ("solver", "order"),
+    [(diffrax.Heun(), 2), (diffrax.Bosh3(), 3), pytest.param(diffrax.Dopri5(), 5, marks=pytest.mark.slow)],
+    ids=str,
 )
 def test_fixed_steps_show_the_order_of_the_solver(solver: diffrax.AbstractSolver, order: int) -> None:
     """Projection does not spoil the order: error ratio on halving the step, slope of a log-log line."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from helpers import quick_first
 
 MOST = 3
 
@@ -29,7 +30,7 @@ def drag(q, qd, t, p, ideal_force):
     return -0.1 * qd
 
 
-@pytest.mark.parametrize("given", ["newton", "lagrangian"])
+@pytest.mark.parametrize("given", quick_first(["newton", "lagrangian"], ["newton"]))
 def test_each_function_is_traced_at_most_three_times(given):
     traces = Counter()
     functions = {

@@ -57,7 +57,8 @@ def test_the_instant_of_rest_is_as_exact_as_the_motion(rtol: float) -> None:
     assert run["x"][-1] == pytest.approx(0.6**2 / 2 / (0.3 * G), abs=1e-13)
 
 
-def test_fixed_steps_do_not_chatter() -> None:
+@pytest.mark.slow  # a program of JAX for each phase
+def test_fixed_steps_with_a_solver_of_ones_own_do_not_chatter() -> None:
     """Down to rest, which no step ends at, and at rest ever after; with a solver of one's own."""
     run = da.simulate(
         incline(-0.1),
