@@ -70,6 +70,10 @@ class Formulation(ABC):
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
         """Return the motion and constraint force under Q (n,) and b (m,) when the constraints do no virtual work."""
 
+    def correction(self, factored: Any, Q: Array, b: Array, size: Array) -> Part:
+        """Return the ideal motion for residuals Q and b of a problem whose terms have the given size."""
+        return self.ideal(factored, Q, b)
+
     @abstractmethod
     def nonideal(self, factored: Any, C: Array) -> Part:
         """Return the acceleration caused by C (n,) and the nonideal constraint force."""
@@ -126,8 +130,15 @@ class _Refined(NamedTuple):
         for _ in range(self.formulation.refinements):
             force = Q + part.force - self.problem.M @ part.acceleration
             target = with_b * self.problem.b - self.problem.A @ part.acceleration
-            part = _sum(part, self.formulation.ideal(self.factored, force, target))
+            size = _size(self.problem.Q, self.problem.b, *part)
+            part = _sum(part, self.formulation.correction(self.factored, force, target, size))
         return part
+
+
+def _size(*vectors: Array) -> Array:
+    """Return the length of all vectors together."""
+    xp = namespace_of(*vectors)
+    return xp.linalg.norm(xp.concatenate(vectors))
 
 
 def _sum(one: Part, other: Part) -> Part:

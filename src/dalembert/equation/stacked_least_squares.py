@@ -31,12 +31,15 @@ class _Stack(NamedTuple):
     root: Array
     inverse_root: Array
 
-    def solve(self, s: Array) -> Array:
-        """Return r: the solution of consistent equations, or the weighted least-squares solution of others."""
+    def solve(self, s: Array, size: Any = 0.0) -> Array:
+        """Return r: the solution of consistent equations, or the weighted least-squares solution of others.
+
+        If s is the residual of a problem, ``size`` is that of the problem's own terms.
+        """
         xp = namespace_of(self.L, s)
         r = self.L_plus @ s
         left = s - self.L @ r
-        size = xp.linalg.norm(s) + xp.linalg.norm(self.L) * xp.linalg.norm(r)
+        size = size + xp.linalg.norm(s) + xp.linalg.norm(self.L) * xp.linalg.norm(r)
         # weights may differ by more than sixteen digits: they must not be applied to rounding errors
         left = xp.where(xp.linalg.norm(left) > 10 * ROUNDING * size, left, 0.0)
         return r + least_squares(self.H @ self.T @ self.L, self.H @ self.T @ left)
@@ -99,6 +102,9 @@ class StackedLeastSquares(Formulation):
 
     def ideal(self, factored: _Stack, Q: Array, b: Array) -> Part:
         return _split(factored, factored.solve(_right_side(factored, Q, b)))
+
+    def correction(self, factored: _Stack, Q: Array, b: Array, size: Array) -> Part:
+        return _split(factored, factored.solve(_right_side(factored, Q, b), size))
 
     def nonideal(self, factored: _Stack, C: Array) -> Part:
         # D'Alembert's principle can always be satisfied, whatever the weight
