@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -14,6 +15,9 @@ from fuzz.systems import Problem, condition, random_problem
 SPAN = 1.0
 WELL_CONDITIONED = 1e3
 """Up to this condition of the constraint rows nothing may be refused."""
+
+MOST_EVALUATIONS = 100_000
+"""Accelerations for a reference; SciPy itself has no limit, and some motions run into singular positions."""
 
 ROUNDING = 1e-12
 INTEGRATION = 1e-7
@@ -104,13 +108,18 @@ def _natural(problem: Problem, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
 
 def _reference(problem: Problem, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, float]:
     """States by SciPy at some times, and the worst condition of the constraint rows at them; None where it fails."""
-    times = np.linspace(0, SPAN, 5)
+    times, evaluated = np.linspace(0, SPAN, 5), itertools.count()
 
     def rates(s: float, y: np.ndarray) -> np.ndarray:
+        if next(evaluated) > MOST_EVALUATIONS:
+            raise ArithmeticError
         return np.concatenate([y[problem.n :], problem.acceleration(*np.split(y, 2), s)])
 
     start = np.concatenate([u, v])
-    found = solve_ivp(rates, (0, SPAN), start, t_eval=times, rtol=1e-11, atol=1e-13, method="DOP853")
+    try:
+        found = solve_ivp(rates, (0, SPAN), start, t_eval=times, rtol=1e-11, atol=1e-13, method="DOP853")
+    except ArithmeticError:
+        return times, None, np.inf
     if not found.success or np.abs(found.y).max() > 1e3:
         return times, None, np.inf
     path = solve_ivp(rates, (0, SPAN), start, t_eval=np.linspace(0, SPAN, 101), rtol=1e-8, atol=1e-10)
