@@ -120,8 +120,8 @@ def first_correction(terms: Terms, level: str) -> Floats:
 
 
 Metric = Literal["mass", "any mass", "euclidean"]
-"""How distances between states are measured: by M, which must be positive definite; by ``scaling.metric_of``, for any
-M; or in the coordinates themselves."""
+"""The metric of distances between states: M, which must be positive definite; ``scaling.metric_of``, for any M; or the
+Euclidean metric of the coordinates."""
 
 
 def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any, metric: Metric = "mass") -> State:
