@@ -19,6 +19,7 @@ from dalembert.equation.one_state import finished
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
 from dalembert.extras import require
+from dalembert.integration.control_outputs import motion_with_control, refuse_unmet, with_control
 from dalembert.integration.default_tolerances import USUAL_ATOL, USUAL_RTOL, with_tolerances
 from dalembert.integration.drift import Drift, Projection, drift_notes
 from dalembert.integration.method import Method
@@ -89,9 +90,13 @@ def motion(
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
-    answer = _at_rest(system, dynamics, formulation, q, qd, float(scalar_value(t, "t")), p)
+    at = scalar_value(t, "t")
+    if throw:
+        refuse_unmet(dynamics, q, qd, at, p)
+    answer = _at_rest(system, dynamics, formulation, q, qd, float(at), p)
     if answer is None:
-        answer = answer_at(dynamics, q, qd, scalar_value(t, "t"), p, formulation)
+        answer = answer_at(dynamics, q, qd, at, p, formulation)
+    answer = motion_with_control(dynamics, answer, q, qd, at, p)
     if throw:
         refuse_paradox(dynamics, answer, q, qd, t)
     answer = finished(answer, formulation, throw=throw, names=dynamics.constraints)
@@ -176,6 +181,7 @@ def simulate(
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     times = time_values(times, "times", increasing=True)
     method = with_tolerances(dynamics, method, q0, qd0, times[0], p)
+    refuse_unmet(dynamics, q0, qd0, times[0], p)
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     stick_slip = _stick_slip(system, dynamics, method, p)
     ledger_source = _ledger_source(dynamics, method, p, stick_slip)
@@ -186,11 +192,11 @@ def simulate(
         else:
             found = stick_slip.run(q0, qd0, times, **start)
         notes = (*found.notes, *drift_notes(method.drift), *redundancies(dynamics, found, p))
-        return replace(found, notes=notes, ledger_source=ledger_source)
+        return with_control(dynamics, replace(found, notes=notes, ledger_source=ledger_source), p)
     except (MassMatrixError, ConstraintError) as refusal:
         raise _explained(refusal, system, p) from None
     except SimulationError as end:
-        end.trajectory = replace(end.trajectory, ledger_source=ledger_source)
+        end.trajectory = with_control(dynamics, replace(end.trajectory, ledger_source=ledger_source), p)
         _refuse_paradox(dynamics, end, method.formulation, p)
         hint = _hidden_behind(system, p) if _may_be_hidden(dynamics, end.trajectory, p) else ""
         raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None

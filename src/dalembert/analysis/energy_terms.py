@@ -40,7 +40,8 @@ states that an integration found, and rounding leaves far less."""
 
 
 class LedgerTerms(NamedTuple):
-    """The terms of the ledger at one state, for e entries: applied forces, m constraints, l laws, perhaps a compromise.
+    """The terms of the ledger at one state, for e entries: applied forces, m constraints, l laws, r inputs, perhaps a
+    compromise.
 
     forces (e, n), powers (e,)    generalised force and power of each entry: Q, the actual reaction of each constraint,
                                   C of each law
@@ -162,9 +163,9 @@ def _native_terms(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p
         reactions = np.einsum("kmn,kn->km", inverses, reaction)
         # the shortest multipliers of a row's own force are that row alone only if no other rows can replace it
         unique = np.einsum("kmn,kmn->km", inverses, A) > 1 - UNIQUE_MARGIN
-    applied = terms["applied_force"][:, None]
-    forces = np.concatenate([applied, reactions[..., None] * A, law_components], axis=1)
-    split = np.concatenate([applied, multipliers[..., None] * A, law_forces], axis=1)
+    applied, inputs = terms["applied_force"][:, None], terms["input_forces"].reshape(count, -1, n)
+    forces = np.concatenate([applied, reactions[..., None] * A, law_components, inputs], axis=1)
+    split = np.concatenate([applied, multipliers[..., None] * A, law_forces, inputs], axis=1)
     powers, by_split = (np.einsum("ken,kn->ke", given, qd) for given in (forces, split))
     for given in (powers, by_split):
         given[:, :1] += terms["transport"]
@@ -187,8 +188,11 @@ def _at(
     terms = dynamics.terms(q, qd, t, p)
     b = stabilised(terms, dynamics.levels, drift.gains())
     motion = solve(formulation, terms.M, terms.Q, terms.A, b, dynamics.law_at(q, qd, t, p))
-    forces = [terms.Q[None], motion.reactions[:, None] * terms.A, motion.law_nonideal]
-    split = [terms.Q[None], motion.multipliers[:, None] * terms.A, motion.law_forces]
+    input_function = dynamics.compiled.inputs
+    inputs = jnp.zeros((0, len(q))) if input_function is None else input_function(q, qd, t, p)
+    applied = (terms.Q - inputs.sum(axis=0))[None]
+    forces = [applied, motion.reactions[:, None] * terms.A, motion.law_nonideal, inputs]
+    split = [applied, motion.multipliers[:, None] * terms.A, motion.law_forces, inputs]
     if formulation.compromises:
         for given in (forces, split):
             missed = terms.M @ motion.acceleration - jnp.sum(jnp.concatenate(given), axis=0)
@@ -219,6 +223,7 @@ def _entries(dynamics: Dynamics, method: Method) -> tuple[Entry, ...]:
         seen[label] += 1
         numbered = label if seen[label] == 1 else f"{label} ({seen[label]})"
         entries.append(Entry(numbered, "law", constraint))
+    entries += [Entry(name, "input", "") for name in dynamics.actuators]
     if method.formulation.compromises:
         entries.append(Entry("compromise", "compromise", ""))
     return tuple(entries)

@@ -27,8 +27,8 @@ PRINTED_ZERO = 1e-13
 class Entry(NamedTuple):
     """One entry of a ledger: its name, its kind, and its constraint (empty if it does not belong to a single one).
 
-    kind    "applied", "reaction" of a constraint, "law" for a nonideal force law, or "compromise" for the
-            residual of contradictory equations
+    kind    "applied", "reaction" of a constraint, "law" for a nonideal force law, "input" of an actuator, or
+            "compromise" for the residual of contradictory equations
     """
 
     name: str

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +51,9 @@ class ConstrainedMotion:
                                             normal ``forces`` and the number of ``solutions``; None if there are none
     residuals, acceleration_covariance, force_covariance    only from ``StackedLeastSquares``: residual of the n
                                             equations of motion and m constraints, and covariances (n, n)
+    inputs                                  u of each actuator that meets servo constraints, by its name; their force is
+                                            part of ``applied_force``
+    servo_error                             error of each servo constraint, by its name, (k,) if it has k requirements
     """
 
     acceleration: Array
@@ -76,6 +80,8 @@ class ConstrainedMotion:
     residuals: Array | None = None
     acceleration_covariance: Array | None = None
     force_covariance: Array | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    servo_error: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def constraint_force(self) -> Array:

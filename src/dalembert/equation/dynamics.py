@@ -8,8 +8,8 @@ of ``parameters``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -67,12 +67,14 @@ class Compiled(NamedTuple):
     law        (q, qd, t, p, reaction) -> NonidealForces, or None when all constraints are ideal
     energy     (q, qd, t, p) -> number, or None when no Lagrangian is known
     engine     the functions called at every stage
+    inputs     (q, qd, t, p) -> forces (r, n) of actuators, which are part of Q, or None without servo constraints
     """
 
     terms: Callable[..., Terms]
     law: Callable[..., NonidealForces] | None
     energy: Callable[..., Array] | None
     engine: Engine
+    inputs: Callable[..., Array] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,8 @@ class Dynamics:
     law_remarks                             the assumptions about them, in sentences
     law_multipliers                         indices of the constraints whose multipliers the laws use
     contacts                                indices of the laws that depend on the actual reaction
+    actuators                               names of the r inputs that meet servo constraints
+    servos                                  for each servo constraint, by its name, the numbers of its rows
     """
 
     coordinates: tuple[str, ...]
@@ -100,6 +104,8 @@ class Dynamics:
     law_remarks: tuple[str, ...] = ()
     law_multipliers: tuple[int, ...] = ()
     contacts: tuple[int, ...] = ()
+    actuators: tuple[str, ...] = ()
+    servos: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
 
     @cached_property
     def programs(self) -> dict[Any, Any]:

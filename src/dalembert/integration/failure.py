@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.control_outputs import unmet
 from dalembert.integration.hand_over import trouble_ahead
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.path import Path
@@ -39,7 +40,7 @@ IMPLICIT = "pass an implicit solver, `solver=diffrax.Kvaerno5()`"
 def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q: Any, qd: Any) -> str:
     answer = answer_at(dynamics, q, qd, np.asarray(t), p, method.formulation)
     # an invalid equation explains the end better than any limit that was reached on the way to it
-    trouble = trouble_at(dynamics, answer, method.formulation)
+    trouble = unmet(dynamics, q, qd, t, p) or trouble_at(dynamics, answer, method.formulation)
     if trouble:
         return trouble
     if path.steps >= method.max_steps:

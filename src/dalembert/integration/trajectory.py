@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,8 @@ class Trajectory:
     notes                                 sentences about events during the run
     events                                (t, contact, "sticks" or "slips"), in order of time
     ledger_source                         function that computes the ledger; not kept in files
+    inputs                                u (T,) of each actuator, by its name
+    servo_error                           error (T,) of each servo constraint, by its name; (T, k) for k requirements
     theory                                "d'Alembert", or the name of another mechanics, such as "vakonomic", which is
                                           then shown everywhere; there multipliers and forces are that theory's
 
@@ -78,6 +80,8 @@ class Trajectory:
     theory: str = USUAL_THEORY
     events: tuple[Any, ...] = ()
     ledger_source: Callable[[Trajectory], Ledger] | None = None
+    inputs: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
+    servo_error: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "ledger_source": None}  # compiled programs cannot be pickled
@@ -124,6 +128,10 @@ class Trajectory:
         variables |= {name: (("time",), getattr(self, name)) for name in PER_TIME if getattr(self, name) is not None}
         labels = {"time": self.t, "coordinate": list(self.coordinates)}
         labels |= {"constraint": list(self.constraints)} if self.constraints else {}
+        variables |= {f"input({name})": (("time",), values) for name, values in self.inputs.items()}
+        for name, values in self.servo_error.items():
+            rows = f"requirement of {name}"
+            variables[f"error({name})"] = (("time",) if values.ndim == 1 else ("time", rows), values)
         described = {key: json.dumps(getattr(self, key)) for key in ("parameters", "statistics", "notes", "events")}
         return xr.Dataset(variables, labels, described | {"theory": self.theory})
 
@@ -144,6 +152,8 @@ class Trajectory:
             notes=tuple(json.loads(data.attrs["notes"])),
             events=tuple(tuple(event) for event in json.loads(data.attrs["events"])),
             theory=str(data.attrs.get("theory", USUAL_THEORY)),  # files written before there was another have none
+            inputs=_called(data, "input"),
+            servo_error=_called(data, "error"),
         )
 
     def save(self, path: str | Path) -> None:
@@ -174,6 +184,8 @@ class Trajectory:
         cut = {f.name: getattr(self, f.name) for f in fields(self)}
         for name in ("t", *PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME):
             cut[name] = None if cut[name] is None else cut[name][:count]
+        for name in ("inputs", "servo_error"):
+            cut[name] = {key: values[:count] for key, values in cut[name].items()}
         return Trajectory(**cut)
 
     def ledger(self) -> Ledger:
@@ -286,3 +298,9 @@ class Trajectory:
         from dalembert.figures.animation import write_animation
 
         return write_animation(self, Path(path), points, links, fps, trace)
+
+
+def _called(data: xr.Dataset, kind: str) -> dict[str, Floats]:
+    """Return the variables ``kind(name)`` of a dataset by name."""
+    prefix = f"{kind}("
+    return {str(key)[len(prefix) : -1]: data[key].values for key in data if str(key).startswith(prefix)}

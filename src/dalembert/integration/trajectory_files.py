@@ -61,7 +61,8 @@ def table(run: Trajectory) -> tuple[list[str], Any]:
     """Return the names of the columns of a trajectory and its values, one row per time.
 
     The columns are t; every coordinate, x; its velocity, x'; its acceleration, x''; the constraint forces on it; for
-    every constraint its multiplier, reaction and violation; the energy, if it is known.
+    every constraint its multiplier, reaction and violation; the inputs of actuators and the errors of servo
+    constraints; the energy, if it is known.
     """
     columns: dict[str, Any] = {"t": run.t}
     for k, name in enumerate(run.coordinates):
@@ -71,6 +72,14 @@ def table(run: Trajectory) -> tuple[list[str], Any]:
     for k, name in enumerate(run.constraints):
         columns |= {f"multiplier({name})": run.multipliers[:, k], f"reaction({name})": run.reactions[:, k]}
         columns[f"violation({name})"] = run.violation[:, k]
+    columns |= {f"input({name})": values for name, values in run.inputs.items()}
+    for name, values in run.servo_error.items():
+        parts = (
+            {f"error({name})": values}
+            if values.ndim == 1
+            else {f"error({name}[{i}])": v for i, v in enumerate(values.T)}
+        )
+        columns |= parts
     if run.energy is not None:
         columns["energy"] = run.energy
     return list(columns), np.column_stack(list(columns.values()))

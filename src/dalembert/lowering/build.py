@@ -15,11 +15,14 @@ from dalembert.equation.reaction import IdealReaction, NonidealForces
 from dalembert.errors import InputError, ModelError
 from dalembert.lazy_jax import jax, jnp
 from dalembert.lowering.autodiff import function_terms
-from dalembert.lowering.jax_functions import refuse_unknown_functions
+from dalembert.lowering.jax_functions import assemble, flat, refuse_unknown_functions
 from dalembert.lowering.law_functions import array_law
 from dalembert.lowering.native_system import NativeSystem
+from dalembert.lowering.programs import Programs
+from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.source import Source, source_of
 from dalembert.lowering.symbolic import SymbolicFunctions, array_terms, symbolic_functions
+from dalembert.lowering.tape_functions import evaluated
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.system import System, kind_of_object
@@ -54,6 +57,10 @@ def _build_symbolic(system: System) -> Dynamics:
     # SymPy traverses expressions recursively, and large models exceed the default stack
     source = with_deep_stack(lambda: source_of(system), "an expression of the model")
     refuse_unknown_functions(source, system.constraint_names)
+    if source.control is not None:
+        from dalembert.lowering.relative_degree import with_structure  # imported here: scipy.special is slow to import
+
+        source = with_structure(source)
     laws = source.laws
     return Dynamics(
         coordinates=system.coordinate_names,
@@ -66,12 +73,15 @@ def _build_symbolic(system: System) -> Dynamics:
         law_remarks=() if laws is None else laws.remarks,
         law_multipliers=() if laws is None else laws.used,
         contacts=() if laws is None else laws.actual,
+        actuators=() if source.control is None else source.control.actuators,
+        servos={} if source.control is None else source.control.rows_of,
     )
 
 
 def _compiled(source: Source) -> Compiled:
     functions, laws = symbolic_functions(source), source.laws
-    terms = array_terms(functions)
+    inputs = None if source.control is None else input_function(source)
+    terms = array_terms(functions, inputs)
     law = array_law(functions.laws, terms)
     program = ArrayProgram(
         terms,
@@ -88,7 +98,23 @@ def _compiled(source: Source) -> Compiled:
         law=law,
         energy=None if total is None else lambda q, qd, t, p: total(tuple(q), tuple(qd), t, tuple(p)),
         engine=program.engine(),
+        inputs=inputs,
     )
+
+
+def input_function(source: Source) -> Callable[..., Array]:
+    """Return the forces (r, n) of the actuators as a function of arrays."""
+    recorded = RecordedTerms(Programs.of_all_rows(source))
+    assert recorded.control is not None
+    forces = recorded.control.input_forces
+    shape = (len(forces), len(source.form.applied_force))
+
+    @jax.jit  # not for speed: it is called from several places, and it is traced once
+    def inputs(q: Array, qd: Array, t: Any, p: Any) -> Array:
+        numbers = {"y": (*q, *qd), "t": (t,), "p": tuple(p)}
+        return assemble(flat(evaluated(recorded.tape, forces, numbers)), shape)
+
+    return inputs
 
 
 def _diagonal(functions: SymbolicFunctions) -> bool:

@@ -28,7 +28,7 @@ from dalembert.native.batch import write_each
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
 from dalembert.native.member_kernel import MemberPrograms
-from dalembert.native.protocol import SwitchingFunctions
+from dalembert.native.protocol import Control, SwitchingFunctions
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import EnergyTerms, Program, Value
 
@@ -72,7 +72,7 @@ class NativeSystem:
 
     @cached_property
     def _time_program(self) -> Program | None:
-        return Programs(self.source, range(len(self.source.levels)), None).time_functions()
+        return Programs.of_all_rows(self.source).time_functions()
 
     @cached_property
     def parameters_of_time(self) -> list[int]:
@@ -152,7 +152,7 @@ class NativeSystem:
     def _start(self) -> tuple[MachineCode, Callable[..., None]]:
         """The compiled code of the start program, which must be kept alive, and its function."""
         module = ir.Module()
-        write_program(module, "start", Programs(self.source, range(len(self.source.levels)), None).start(), hot=False)
+        write_program(module, "start", Programs.of_all_rows(self.source).start(), hot=False)
         code, address = MachineCode(module), ctypes.c_void_p
         kinds = address, ctypes.c_double, address, address
         return code, ctypes.CFUNCTYPE(None, *kinds)(code.address("start"))
@@ -171,10 +171,21 @@ class NativeSystem:
             found[:, i:j].reshape(len(y), *shape) for (i, j), shape in zip(pairwise(ends), shapes, strict=True)
         )
 
+    def control(self, y: Floats, t: Floats, p: Any) -> Control:
+        """Return inputs and errors of the servo constraints at k states y (k, 2n) and times (k,)."""
+        run, lengths = self._control
+        p = np.broadcast_to(np.array([float(value) for value in p]), (len(t), len(self.source.parameters)))
+        return Control(*np.split(run(y, t, p), np.cumsum(lengths)[:-1], axis=1))
+
+    @cached_property
+    def _control(self) -> tuple[_BatchProgram, tuple[int, ...]]:
+        program, lengths = Programs.of_all_rows(self.source).control()
+        return _BatchProgram(program, 2 * len(self.source.form.applied_force)), lengths
+
     @cached_property
     def answers(self) -> bool:
         """True if terms and laws can be compiled natively, so that a single state needs no JAX."""
-        programs = Programs(self.source, range(len(self.source.levels)), None)
+        programs = Programs.of_all_rows(self.source)
         try:
             programs.terms()
             programs.laws()
@@ -196,7 +207,7 @@ class NativeSystem:
         laws = self.source.laws
         if laws is None:
             return None
-        program = Programs(self.source, range(len(self.source.levels)), None).laws()
+        program = Programs.of_all_rows(self.source).laws()
         run = _BatchProgram(program, 2 * len(laws.components[0]))
         zeros = (0.0,) * (len(laws.components[0]) + len(laws.multipliers))
 
@@ -257,7 +268,7 @@ class NativeSystem:
     @cached_property
     def _terms(self) -> tuple[_BatchProgram, tuple[tuple[int, ...], ...]]:
         """The program of all terms, and their shapes."""
-        programs = Programs(self.source, range(len(self.source.levels)), None)
+        programs = Programs.of_all_rows(self.source)
         n, m = programs.n, programs.m
         return _BatchProgram(programs.terms(), 2 * n), ((n, n), (n,), (m, n), (m,), (m,), (m,))
 

@@ -43,7 +43,8 @@ class _Residual(NamedTuple):
 class Programs:
     """Records programs for a selection of constraint rows and, optionally, stabilising rates.
 
-    With ``refined`` the solution of the equations is refined once: see ``elimination.needs_refinement``.
+    With ``refined`` the solution of the equations is refined once: see ``elimination.needs_refinement``. With
+    ``tolerant`` the rows may be dependent on one another.
     """
 
     def __init__(
@@ -53,8 +54,9 @@ class Programs:
         rates: Sequence[tuple[float, float]] | None,
         *,
         refined: bool = False,
+        tolerant: bool = False,
     ):
-        self.refined = refined
+        self.refined, self.tolerant = refined, tolerant
         self.source = source
         self.rates = rates
         self.n, self.m = len(source.form.applied_force), len(source.form.constraint_rhs)
@@ -65,12 +67,37 @@ class Programs:
         touched = [{i for i, e in enumerate(source.form.constraint_matrix[k]) if e != 0} for k in self.rows]
         self.order = sparse_order(masses, touched, classes)
 
+    @classmethod
+    def of_all_rows(cls, source: Source) -> Programs:
+        """Return the programs that do not depend on a selection of rows."""
+        return cls(source, range(len(source.levels)), None, tolerant=True)
+
     def terms(self) -> Program:
         """Record M, Q, A, b and the residuals, entry by entry."""
         recorded, form = RecordedTerms(self), self.source.form
-        nested = (*form.mass_matrix, form.applied_force, *form.constraint_matrix)
-        vectors = (*nested, form.constraint_rhs, form.position, form.velocity)
-        return Program(recorded.tape, [recorded.read(e) for vector in vectors for e in vector])
+        masses = [recorded.read(e) for row in form.mass_matrix for e in row]
+        rows = [recorded.read(e) for row in form.constraint_matrix for e in row]
+        vectors = (form.constraint_rhs, form.position, form.velocity)
+        others = [recorded.read(e) for vector in vectors for e in vector]
+        return Program(recorded.tape, [*masses, *recorded.applied_force, *rows, *others])
+
+    def terms_without_inputs(self) -> Program:
+        """Record the acceleration without inputs of actuators, and the directions and gradients of its control."""
+        recorded, control = RecordedTerms(self), self.source.control
+        assert control is not None
+        own = [e for direction in control.directions for e in direction]
+        own += [e for requirement in control.requirements for e in (*requirement.row.gradient, requirement.row.rhs)]
+        return Program(recorded.tape, [*recorded.free_acceleration, *map(recorded.read, own)])
+
+    def control(self) -> tuple[Program, tuple[int, ...]]:
+        """Record the parts of ``Control``, and return their lengths as well."""
+        recorded = RecordedTerms(self)
+        control = recorded.control
+        assert control is not None
+        # an acceleration-level requirement has no error in the state
+        errors = [own[0] if own else 0.0 for own in control.errors]
+        parts = (control.inputs, errors, control.margins())
+        return Program(recorded.tape, [x for part in parts for x in part]), tuple(map(len, parts))
 
     def laws(self) -> Program:
         """Record the expressions of ``law_terms``; ideal forces and multipliers are further parameters."""
@@ -116,7 +143,7 @@ class Programs:
         record, larger = recorded.tape.record, recorded.larger
         q, qd = ([recorded.absolute(x) for x in state] for state in (recorded.q, recorded.qd))
         weights = [record("sqrt", recorded.absolute(entry)) for entry in recorded.diagonal]
-        forces = [recorded.absolute(recorded.read(e)) for e in self.source.form.applied_force]
+        forces = [recorded.absolute(force) for force in recorded.applied_force]
         L = rate = pull = most = 0.0
         for weight, x, v, force in zip(weights, q, qd, forces, strict=True):
             L, rate, most = larger(L, sl.mul(weight, x)), larger(rate, sl.mul(weight, v)), larger(most, x)
@@ -172,8 +199,8 @@ class Programs:
 
     def _finite_and_symmetric(self, recorded: RecordedTerms) -> Any:
         """Record whether all terms are finite and M is symmetric."""
-        record, M, form = recorded.tape.record, recorded.mass_matrix, self.source.form
-        terms = [*(e for row in M for e in row), *map(recorded.read, form.applied_force)]
+        record, M = recorded.tape.record, recorded.mass_matrix
+        terms = [*(e for row in M for e in row), *recorded.applied_force]
         terms += [e for k in range(self.m) for e in (*recorded.row(k), recorded.target(k))]
         terms += [e for level in STATE_LEVELS for e in recorded.residuals(level, range(self.m))]
         nothing: Any = 0
@@ -224,7 +251,7 @@ class Programs:
         acceleration = recorded.motion().acceleration
         record = recorded.tape.record
         agrees: Any = True
-        forces = [recorded.read(e) for e in self.source.form.applied_force]
+        forces = recorded.applied_force
         driven = sl.dot(forces, [force / M for force, M in zip(forces, recorded.diagonal, strict=True)])
         for k in (k for k in range(self.m) if k not in self.rows):
             row = recorded.row(k)
@@ -309,6 +336,7 @@ class Programs:
         rates = {("y", i): rate for i, rate in enumerate(recorded.qd)} | {("t", 0): 1.0}
         parts = (
             [recorded.read(e) for e in self.source.form.applied_force],
+            [] if recorded.control is None else [e for force in recorded.control.input_forces for e in force],
             motion.ideal_force,
             motion.nonideal_force,
             self._by_number(motion.multipliers),

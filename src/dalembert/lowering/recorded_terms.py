@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.lowering.normal_forces import normal_forces
+from dalembert.lowering.recorded_control import RecordedControl
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.lowering.source import Laws
 from dalembert.native.elimination import Elimination, Solution, eliminate
@@ -78,7 +79,8 @@ class RecordedTerms:
 
     @cached_property
     def elimination(self) -> Elimination:
-        return eliminate(self.mass_matrix, [self.row(k) for k in self.programs.rows], self.programs.order)
+        rows = [self.row(k) for k in self.programs.rows]
+        return eliminate(self.mass_matrix, rows, self.programs.order, self.tape if self.programs.tolerant else None)
 
     def solve(self, f: sl.Vector, e: sl.Vector) -> Solution:
         """Return the motion under a force f with right side e of the rows in use.
@@ -93,6 +95,38 @@ class RecordedTerms:
         residual = [sl.sub(force, sl.dot(row, a)) for force, row in zip(forces, self.mass_matrix, strict=True)]
         more = self.elimination.solve(residual, [sl.sub(b, sl.dot(row, a)) for b, row in zip(e, rows, strict=True)])
         return Solution([*sl.plus(a, more.acceleration)], [*sl.plus(found.multipliers, more.multipliers)])
+
+    @cached_property
+    def applied_force(self) -> sl.Vector:
+        """The applied force, including that of the actuators."""
+        total: sl.Vector = [self.read(e) for e in self.source.form.applied_force]
+        if self.control is None:
+            return total
+        for force in self.control.input_forces:
+            total = sl.plus(total, force)
+        return total
+
+    @cached_property
+    def control(self) -> RecordedControl | None:
+        """The inputs of the actuators; None without servo constraints."""
+        source = self.source
+        if source.control is None:
+            return None
+        control = RecordedControl(self, source.control, source.structure)
+        self.conditions += control.conditions
+        return control
+
+    @cached_property
+    def free_acceleration(self) -> sl.Vector:
+        """The acceleration without inputs of actuators and without stabilising terms.
+
+        A controller knows the model and not the numerical method that integrates it.
+        """
+        force: sl.Vector = [self.read(e) for e in self.source.form.applied_force]
+        laws = self.source.laws
+        for share in [] if laws is None else self._law(laws, [0] * self.programs.n, [0] * len(self.programs.rows)):
+            force = sl.plus(force, share)
+        return self.solve(force, [self.target(k) for k in self.programs.rows]).acceleration
 
     @property
     def diagonal(self) -> sl.Vector:
@@ -109,7 +143,7 @@ class RecordedTerms:
     def motion(self) -> Motion:
         """Record the constrained motion: the ideal problem first, then the effect of the nonideal laws."""
         rows = [self.row(k) for k in self.programs.rows]
-        ideal = self.solve([self.read(e) for e in self.source.form.applied_force], self._targets())
+        ideal = self.solve(self.applied_force, self._targets())
         ideal_force = _constraint_force(rows, ideal.multipliers, self.programs.n)
         if self.source.laws is None:
             zeros = [0.0] * self.programs.n

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sympy as sp
 
+from dalembert.lowering.control_structure import ControlStructure
 from dalembert.model import graph
+from dalembert.model.control_form import ControlForm, control_form
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.law_placement import PlacedLaw
 from dalembert.model.standard_form import StandardForm, energy, gradient, standard_form
@@ -55,6 +57,8 @@ class Source:
     laws          None when all constraints are ideal
     energy        an expression, or None
     sliding       the components of the sliding velocity of each contact that can stick
+    control       the servo constraints, or None
+    structure     how inputs act on them
     """
 
     form: StandardForm
@@ -63,6 +67,8 @@ class Source:
     laws: Laws | None
     energy: Any
     sliding: tuple[tuple[Any, ...], ...] = ()
+    control: ControlForm | None = None
+    structure: ControlStructure = field(default_factory=ControlStructure)
 
     @property
     def masses_differ(self) -> bool:
@@ -82,6 +88,7 @@ def source_of(system: System) -> Source:
         laws=_laws(system, form) if system.laws else None,
         energy=None if system.lagrangian is None else energy(system.lagrangian, form.symbols),
         sliding=tuple(tuple(map(form.symbols.plain, contact.velocity)) for contact in contacts(system)),
+        control=control_form(system),
     )
 
 

@@ -51,14 +51,15 @@ def symbolic_functions(source: Source) -> SymbolicFunctions:
     )
 
 
-def array_terms(functions: SymbolicFunctions) -> Callable[..., Terms]:
-    """Return the terms as arrays."""
+def array_terms(functions: SymbolicFunctions, inputs: Callable[..., Array] | None = None) -> Callable[..., Terms]:
+    """Return the terms as arrays; ``inputs`` returns the forces (r, n) of actuators, which are added to Q."""
     n, m = len(functions.form.applied_force), len(functions.form.constraint_rhs)
     shapes = ((n, n), (n,), (m, n), (m,), (m,), (m,))
 
     @jax.jit  # not for speed: an integrator calls it from many places, and it is traced once
     def terms(q: Array, qd: Array, t: Any, p: Any) -> Terms:
         entries = functions.terms(tuple(q), tuple(qd), t, tuple(p))
-        return Terms(*(assemble(flat(entry), shape) for entry, shape in zip(entries, shapes, strict=True)))
+        found = Terms(*(assemble(flat(entry), shape) for entry, shape in zip(entries, shapes, strict=True)))
+        return found if inputs is None else found._replace(Q=found.Q + inputs(q, qd, t, p).sum(axis=0))
 
     return terms

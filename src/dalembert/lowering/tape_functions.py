@@ -6,7 +6,7 @@ Python cannot compile deeply nested parentheses, and SymPy's printers visit ever
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dalembert.errors import ModelError
@@ -50,18 +50,23 @@ def function_of_tape(arguments: Any, expressions: Any) -> Callable[..., Any]:
         ) from None
 
     def function(*numbers: Any) -> Any:
-        inputs = flat(numbers)
-        values: list[Any] = []
-
-        def number(a: Any) -> Any:
-            return values[a.line] if isinstance(a, Value) else a
-
-        # one JAX operation per line; JAX compiles long programs without recursion
-        for name, operands in tape.lines:
-            values.append(inputs[operands[1]] if name == "input" else _OPERATIONS[name](*map(number, operands)))
-        return _each(outputs, number)
+        return evaluated(tape, outputs, {"given": flat(numbers)})
 
     return function
+
+
+def evaluated(tape: Tape, outputs: Any, inputs: Mapping[str, Any]) -> Any:
+    """Return values on a tape, in nested tuples, for inputs by the name of their array."""
+    values: list[Any] = []
+
+    def number(a: Any) -> Any:
+        return values[a.line] if isinstance(a, Value) else a
+
+    # one JAX operation per line; JAX compiles long programs without recursion
+    for name, operands in tape.lines:
+        own = inputs[operands[0]][operands[1]] if name == "input" else _OPERATIONS[name](*map(number, operands))
+        values.append(own)
+    return _each(outputs, number)
 
 
 def flat(nested: Any) -> list[Any]:

@@ -13,6 +13,7 @@ import sympy as sp
 from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
+from dalembert.model.control_form import distinct_actuators
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_expressions, as_matrix
 from dalembert.model.law_placement import PlacedLaw, placed_laws
@@ -39,6 +40,7 @@ class System:
     lagrangian       only for the energy; ``System.from_lagrangian`` fills it in
     coefficients     pairs (owner, ``Coefficient``) in the applied force that must not be negative, such as those of
                      dampers; ``da.Mechanism`` fills them in
+    servos           ``da.Servo`` objects: requirements that actuators meet
 
     Raises
     ------
@@ -68,6 +70,7 @@ class System:
     nonideal: Any = ()
     lagrangian: Any = None
     coefficients: tuple[tuple[str, Coefficient], ...] = ()
+    servos: Any = ()
 
     def __repr__(self) -> str:
         return representation(self)
@@ -83,6 +86,7 @@ class System:
             ),
             "constraints": with_deep_stack(lambda: _named(_constraints(self.constraints), coordinates), "a constraint"),
             "nonideal": as_laws(self.nonideal, problems),
+            "servos": tuple(self.servos) if isinstance(self.servos, (tuple, list)) else (self.servos,),
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
@@ -99,6 +103,7 @@ class System:
         applied_force: Any = None,
         constraints: Any = (),
         nonideal: Any = (),
+        servos: Any = (),
     ) -> System:
         """Return the system whose unconstrained motion is d/dt ∂L/∂q̇ − ∂L/∂q = F.
 
@@ -122,7 +127,7 @@ class System:
             lambda: _from_lagrangian(lagrangian, coordinates), "the Lagrangian"
         )
         try:
-            system = cls(coordinates, mass_matrix, force + extra, constraints, nonideal, lagrangian)
+            system = cls(coordinates, mass_matrix, force + extra, constraints, nonideal, lagrangian, servos=servos)
         except ModelError as error:
             raise ModelError([*problems, *error.problems]) from None
         if problems:
@@ -139,7 +144,8 @@ class System:
     @cached_property
     def _hash(self) -> int:
         # functions look up the compiled program by the system, and hashing large matrices each time would be slow
-        return hash((self.coordinates, self.mass_matrix, self.applied_force, self.constraints, self.nonideal))
+        parts = (self.coordinates, self.mass_matrix, self.applied_force, self.constraints, self.nonideal, self.servos)
+        return hash(parts)
 
     @cached_property
     def symbols(self) -> StateSymbols:
@@ -182,7 +188,12 @@ class System:
         laws += [placed.law.static_coefficient for placed in self.laws if getattr(placed.law, "can_stick", False)]
         lagrangian = () if self.lagrangian is None else (self.lagrangian,)
         rows = [constraint.expression for constraint in self.constraints]
-        return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian)
+        return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian, *self._servo_expressions())
+
+    def _servo_expressions(self) -> list[Any]:
+        directions = [actuator.direction(self.coordinates) for actuator in distinct_actuators(self.servos)]
+        own = [servo.expressions() for servo in self.servos]
+        return [expression for part in (*directions, *own) for expression in part]
 
 
 def kind_of_object(given: Any) -> str:

@@ -13,6 +13,7 @@ from sympy.core.function import AppliedUndef
 from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
+from dalembert.model.control_form import servo_problems
 from dalembert.model.ordering import name_of, quoted, unknown_names
 from dalembert.model.standard_form import nonlinear_terms
 from dalembert.model.symbols import StateSymbols, free_parameters, functions_of_time, ideal_force, multiplier, t
@@ -28,7 +29,7 @@ def problems_of(system: Any) -> list[str]:
     problems += _law_problems(system)
     if system.lagrangian is not None:
         problems += expression_problems(system, system.lagrangian, "the Lagrangian")
-    return problems + _name_problems(system)
+    return problems + _name_problems(system) + _servo_problems(system)
 
 
 def coordinate_problems(coordinates: tuple[Any, ...]) -> list[str]:
@@ -137,6 +138,18 @@ def _law_problems(system: Any) -> list[str]:
             known = [str(constraint.name) for constraint in system.constraints]
             problems += unknown_names(known, names, "da.multiplier", "constraint")
     return list(dict.fromkeys(problems))
+
+
+def _servo_problems(system: Any) -> list[str]:
+    if not all(isinstance(constraint, Constraint) for constraint in system.constraints):
+        return []  # reported already
+    problems = servo_problems(system)
+    if problems:
+        return problems
+    for servo in system.servos:
+        for row in servo.requirement:
+            problems += expression_problems(system, row.expression, f"servo `{row.name}`", accelerations=True)
+    return problems
 
 
 def _name_problems(system: Any) -> list[str]:

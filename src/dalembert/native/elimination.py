@@ -19,12 +19,17 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.equation import scalar_arithmetic as sl
+from dalembert.native.tape import Tape
 from dalembert.tolerances import CLEARLY_INDEPENDENT, SINGULAR_MASS
 
 CLEARLY_POSITIVE = 100 * SINGULAR_MASS
 """Least fraction of a diagonal entry of M that must be left in its pivot. No pivot is smaller than the smallest
 eigenvalue of M scaled to a unit diagonal, and that eigenvalue is not much smaller than the smallest pivot. A matrix
 that passes is therefore not singular by the rule of ``mass``; one that fails is judged by that rule itself."""
+
+DEPENDENT = 1e-12
+"""Largest fraction of a row's squared length that may be left in its pivot for the row to count as dependent on earlier
+ones: a sine of 1e-6, since rounding leaves 1e-15."""
 
 Pattern = Sequence[set[int]]
 
@@ -101,8 +106,11 @@ class Elimination:
         return [pair for pair in signed if not (all(isinstance(x, (int, float)) for x in pair) and pair[0] > pair[1])]
 
 
-def eliminate(M: sl.Matrix, A: sl.Matrix, order: Sequence[int]) -> Elimination:
-    """Factor the equations of motion and constraint together, in an order from ``sparse_order``."""
+def eliminate(M: sl.Matrix, A: sl.Matrix, order: Sequence[int], tolerant: Tape | None = None) -> Elimination:
+    """Factor the equations of motion and constraint together, in an order from ``sparse_order``.
+
+    With a tape given as ``tolerant``, rows that depend on earlier ones are left out where that is the case.
+    """
     n = len(M)
     place = {u: j for j, u in enumerate(order)}
     columns: list[dict[int, Any]] = [{} for _ in order]
@@ -116,6 +124,9 @@ def eliminate(M: sl.Matrix, A: sl.Matrix, order: Sequence[int]) -> Elimination:
     for j, u in enumerate(order):
         column = columns[j]
         reciprocals.append(sl.reciprocal(pivots[j]))
+        if tolerant is not None and u >= n:
+            dependent = tolerant.record("<=", sl.sub(0, pivots[j]), sl.mul(DEPENDENT, gained[j]))
+            reciprocals[j] = tolerant.record("select", dependent, 0.0, reciprocals[j])
         scaled = {i: sl.mul(entry, reciprocals[j]) for i, entry in column.items()}
         for i, entry in column.items():
             change = sl.mul(scaled[i], entry)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from dalembert.array_types import Floats
 from dalembert.equation.formulation import Law
@@ -20,6 +20,17 @@ Rates = tuple[tuple[Any, Any], ...] | None
 
 SwitchingFunctions = tuple[tuple[str, ...], Callable[[Floats, Floats, Any], Floats]]
 """Texts of expressions, and a function of states, times and parameters that returns their values."""
+
+
+class Control(NamedTuple):
+    """Inputs (k, r) of the actuators at k states, and errors (k, rows) of the servo constraints at their own level.
+
+    ``margins`` (k, rows) exceed one where the inputs act on a requirement independently of those before it.
+    """
+
+    inputs: Floats
+    errors: Floats
+    margins: Floats
 
 
 class NativeDynamics(Protocol):
@@ -95,6 +106,10 @@ class NativeDynamics(Protocol):
 
     def law_at(self, q: Any, qd: Any, t: Any, p: Any) -> Law | None:
         """Return the nonideal laws at one state as a function of the ideal forces; None without such laws."""
+        ...
+
+    def control(self, y: Floats, t: Floats, p: Any) -> Control:
+        """Return inputs and errors of the servo constraints at k states."""
         ...
 
     def energy_terms(self, rows: Rows, rates: Rates, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:

@@ -135,10 +135,12 @@ class Program(NamedTuple):
 class EnergyTerms(NamedTuple):
     """Lengths of the parts of the output of ``energy_terms``: forces, multipliers, laws, A, energies, and validity.
 
-    ``law_nonideal`` are the vectors C of each law, ``law_forces`` the nonideal constraint forces that they cause.
+    ``input_forces`` are those of each actuator, which ``applied_force`` does not include. ``law_nonideal`` are the
+    vectors C of each law, ``law_forces`` the nonideal constraint forces that they cause.
     """
 
     applied_force: int
+    input_forces: int
     ideal_force: int
     nonideal_force: int
     multipliers: int

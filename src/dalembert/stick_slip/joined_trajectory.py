@@ -133,10 +133,13 @@ def _notes(segments: Sequence[Segment]) -> tuple[str, ...]:
 def ledger_entries(mode: Mode) -> NDArray[np.int64]:
     """Return, for each entry of a mode's ledger, the index of the run's entry that it belongs to.
 
-    Entries are the applied forces, the constraints, the laws; the constraints of a sticking contact belong to its law.
+    Entries are the applied forces, the constraints, the laws, the inputs; the constraints of a sticking contact belong
+    to its law.
     """
     m = len(mode.system.constraints)
     # the order of a mode's ledger: its own constraints, those of sticking contacts, the laws that remain
     held = [contact.number for contact in mode.sticking for _ in contact.velocity]
     kept = [number for number in range(len(mode.system.laws)) if number not in held]
-    return np.array([*range(1 + m), *(1 + m + number for number in (*held, *kept))])
+    laws = len(mode.system.laws)
+    inputs = range(laws, laws + len(mode.dynamics.actuators))
+    return np.array([*range(1 + m), *(1 + m + number for number in (*held, *kept, *inputs))])

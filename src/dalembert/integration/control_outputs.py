@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Inputs of actuators and errors of servo constraints, at a state and along a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.array_types import Floats
+from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.dynamics import Dynamics
+from dalembert.errors import ConstraintError
+from dalembert.integration.native_steps import native_of
+from dalembert.integration.trajectory import Trajectory
+from dalembert.native.protocol import Control
+
+
+def control_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Control:
+    """Return inputs and errors at one state, each with a leading axis of length one."""
+    return native_of(dynamics).control(np.concatenate([q, qd])[None].astype(float), np.array([float(t)]), p)
+
+
+def refuse_unmet(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> None:
+    """Raise an error that names the servo constraints that no inputs can meet at a state."""
+    reason = unmet(dynamics, q, qd, t, p)
+    if reason:
+        raise ConstraintError(reason)
+
+
+def unmet(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> str:
+    """Return a message on the servo constraints that no inputs can meet at a state; empty if there are none."""
+    if not dynamics.actuators:
+        return ""
+    found = control_at(dynamics, q, qd, t, p)
+    if np.isfinite(found.inputs).all():
+        return ""
+    if not np.isfinite(found.errors).all():
+        names = [name for name, rows in dynamics.servos.items() if not np.isfinite(found.errors[0, list(rows)]).all()]
+        return f"the requirement of servo {_quoted(names)} is not finite there. Look for a division by zero or a root."
+    weak = {int(i) for i in np.flatnonzero(~(found.margins[0] > 1))}
+    names = [name for name, rows in dynamics.servos.items() if weak & set(rows)] or list(dynamics.servos)
+    return (
+        f"servo {_quoted(names)} must be met by inputs of {_quoted(dynamics.actuators)}, which do not act on it there "
+        f"independently of the other requirements. Start elsewhere, add an actuator, or weaken the requirement."
+    )
+
+
+def with_control(dynamics: Dynamics, run: Trajectory, p: Any) -> Trajectory:
+    """Return a trajectory with the inputs of its actuators and the errors of its servo constraints."""
+    if not dynamics.actuators:
+        return run
+    found = native_of(dynamics).control(np.concatenate([run.q, run.qd], axis=1), run.t, p)
+    return replace(run, inputs=_by_name(dynamics.actuators, found.inputs), servo_error=errors(dynamics, found.errors))
+
+
+def motion_with_control(dynamics: Dynamics, answer: ConstrainedMotion, q: Any, qd: Any, t: Any, p: Any) -> Any:
+    """Return the motion at one state with its inputs and errors."""
+    if not dynamics.actuators:
+        return answer
+    found = control_at(dynamics, q, qd, t, p)
+    inputs = {name: float(values[0]) for name, values in _by_name(dynamics.actuators, found.inputs).items()}
+    return replace(
+        answer, inputs=inputs, servo_error={name: own[0] for name, own in errors(dynamics, found.errors).items()}
+    )
+
+
+def errors(dynamics: Dynamics, values: Floats) -> dict[str, Floats]:
+    """Return the errors (k,) of each servo constraint by its name, (k, rows) if it has several rows."""
+    return {
+        name: values[:, rows[0]] if len(rows) == 1 else values[:, list(rows)] for name, rows in dynamics.servos.items()
+    }
+
+
+def _by_name(names: tuple[str, ...], values: Floats) -> Mapping[str, Floats]:
+    return dict(zip(names, values.T, strict=True))
+
+
+def _quoted(names: Any) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The inputs of actuators that meet the servo constraints of a system, recorded on a tape.
+
+With ā the acceleration without inputs and Dⱼ that of a unit input j alone, both within the physical constraints, a
+requirement A₂ q̈ = b₂ with the settling terms s reads G u = −α, where G = A₂ D and α = A₂ ā − b₂ + s. The inputs of
+least cost are u = N⁻¹Gᵀ(G N⁻¹Gᵀ)⁻¹(−α).
+
+Where G is singular by structure, a combination ψ = w·α of the equations, with wᵀG = 0 and |w| = 1, does not contain the
+inputs. It must vanish as well, and does if ψ̇ + ω ψ = 0, with the derivative along the motion: a further row of G. If ψ
+is a single row, the new row takes its place.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dalembert.equation import scalar_arithmetic as sl
+from dalembert.lowering.control_structure import ControlStructure, Differentiation
+from dalembert.model.control_form import ControlForm
+from dalembert.native.elimination import Elimination, eliminate
+
+if TYPE_CHECKING:
+    from dalembert.lowering.recorded_terms import RecordedTerms
+
+
+class RecordedControl:
+    """The inputs of a system's actuators, at the state of its recorded terms."""
+
+    def __init__(self, terms: RecordedTerms, form: ControlForm, structure: ControlStructure):
+        self.terms, self.form, self.structure = terms, form, structure
+        self.free = terms.free_acceleration
+        zeros = [0] * len(terms.programs.rows)
+        self.directions = [[terms.read(e) for e in direction] for direction in form.directions]
+        self.columns = [terms.solve(direction, zeros).acceleration for direction in self.directions]
+        gradients = [[terms.read(e) for e in requirement.row.gradient] for requirement in form.requirements]
+        count = len(gradients)
+        self.owners = list(range(count))  # the requirement of each row; rows are added below
+        self.errors = [self._derivatives(i) for i in range(count)]  # β, β̇, … of each requirement
+        self.nominal = [self._nominal(i, gradients[i]) for i in range(count)]
+        self.settling = [self._settling_terms(i) for i in range(count)]
+        self.G = [[sl.dot(gradient, column) for column in self.columns] for gradient in gradients]
+        self.null_vectors: list[dict[int, Any]] = []  # w by row, for which wᵀG = 0
+        self.psi: dict[int, Any] = {}  # by row, the combination whose derivative it is
+        for differentiation in structure.differentiations:
+            self.differentiate(differentiation)
+        for i, requirement in enumerate(form.requirements):
+            if requirement.rate is None:  # matrices: all derivatives that they multiply are known now
+                self.settling[i] = self._settling_terms(i)
+
+    def _derivatives(self, i: int) -> list[Any]:
+        requirement, read = self.form.requirements[i], self.terms.read
+        known = {"position": ("position", "velocity"), "velocity": ("velocity",), "acceleration": ()}
+        return [read(getattr(requirement.row, name)) for name in known[requirement.level]]
+
+    def _nominal(self, i: int, gradient: sl.Vector) -> Any:
+        return sl.sub(sl.dot(gradient, self.free), self.terms.read(self.form.requirements[i].row.rhs))
+
+    def _settling_terms(self, i: int) -> Any:
+        """Record Σ Kⱼ β⁽ʲ⁾ of a row's equation; zero if its order exceeds the derivatives known so far."""
+        requirement, total = self.form.requirements[i], 0
+        first = i - int(self._place(i))
+        for j, coefficients in requirement.settling:
+            if len(coefficients) > len(self.errors[first + j]):
+                return 0  # of a higher order: added when its derivatives are known
+            for coefficient, error in zip(coefficients, self.errors[first + j], strict=False):
+                total = sl.add(total, sl.mul(self.terms.read(coefficient), error))
+        return total
+
+    def _place(self, i: int) -> int:
+        """Return the place of a row within its servo."""
+        own = self.form.requirements[i].servo
+        return sum(1 for row in self.form.requirements[:i] if row.servo == own)
+
+    @property
+    def alpha(self) -> list[Any]:
+        return [*sl.plus(self.nominal, self.settling)]
+
+    def null_vector(self, differentiation: Differentiation) -> dict[int, Any]:
+        """Record the unit vector w, by row, with which a row and others combine to one without inputs.
+
+        Its entries are minors of G, so that it is smooth wherever any of the rows contains inputs.
+        """
+        i, basis, columns = differentiation
+        rows = (*basis, i)
+        minors = [_determinant([[self.G[k][c] for c in columns] for k in rows if k != left]) for left in rows]
+        signed = [sl.sub(0, x) if place % 2 else x for place, x in enumerate(minors)]
+        length = self.terms.tape.record("sqrt", sl.dot(signed, signed)) if basis else 1
+        return {k: x / length if basis else 1 for k, x in zip(rows, signed, strict=True)}
+
+    def combination(self, differentiation: Differentiation) -> Any:
+        """Record the combination ψ = w·α."""
+        alpha, w = self.alpha, self.null_vector(differentiation)
+        return sl.dot([*w.values()], [alpha[k] for k in w])
+
+    def differentiate(self, differentiation: Differentiation) -> None:
+        """Add the row ψ̇ + ω ψ, or put it in the place of its own row if ψ is that row."""
+        from dalembert.native.derivatives import along  # imported here: scipy.special is slow to import
+
+        i, basis, _ = differentiation
+        terms, n = self.terms, self.terms.programs.n
+        psi, rate = self.combination(differentiation), self.form.requirements[self.owners[i]].rate
+        onward = {("y", k): v for k, v in enumerate(terms.qd)} | {("y", n + k): a for k, a in enumerate(self.free)}
+        (moved,) = along(terms.tape, [psi], onward | {("t", 0): 1.0})
+        effects = [along(terms.tape, [psi], {("y", n + k): a for k, a in enumerate(D)})[0] for D in self.columns]
+        self.errors[self.owners[i]].append(psi)
+        if basis:
+            self.null_vectors.append(self.null_vector(differentiation))
+            self.nominal, self.settling, self.G = [*self.nominal, 0], [*self.settling, 0], [*self.G, []]
+            self.owners.append(self.owners[i])
+            i = len(self.G) - 1
+        self.nominal[i], self.G[i], self.psi[i] = moved, effects, psi
+        self.settling[i] = 0 if rate is None else sl.mul(terms.read(rate), psi)
+
+    def weighted(self, row: sl.Vector) -> list[Any]:
+        """Record N⁻¹ times a row of G."""
+        n = len(self.terms.mass_matrix) if self.form.by_mass else 0
+        by_mass = [sl.dot(masses, row[:n]) for masses in self.terms.mass_matrix] if n else []
+        return [*by_mass, *self._cost.solve(row[n:], []).acceleration]
+
+    @cached_property
+    def _cost(self) -> Elimination:
+        N = [[self.terms.read(e) for e in row] for row in self.form.cost]
+        return eliminate(N, [], range(len(N)))
+
+    def _system(self, rows: sl.Matrix, weighted: sl.Matrix, nulls: list[sl.Vector]) -> Elimination:
+        """Factor G N⁻¹Gᵀ + Σ s w wᵀ, which has an inverse; s is the largest diagonal entry of the rows of w."""
+        S = [[sl.dot(row, other) for other in weighted] for row in rows]
+        diagonal = [S[i][i] for i in range(len(S))]
+        for w in nulls:
+            size: Any = 0
+            for entry, own in zip(w, diagonal, strict=True):
+                size = size if sl.is_number(entry, 0) else self.terms.larger(size, own)
+            S = [[sl.add(S[i][j], sl.mul(size, sl.mul(w[i], w[j]))) for j in range(len(S))] for i in range(len(S))]
+        return eliminate(S, [], range(len(S)))
+
+    @cached_property
+    def solution(self) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        """The inputs of least cost, and pairs of which the first must be the larger one for them to exist."""
+        used = [i for i in range(len(self.G)) if i not in self.structure.redundant]
+        rows = [self.G[i] for i in used]
+        weighted = [self.weighted(row) for row in rows]
+        nulls = self._orthonormal([[w.get(i, 0) for i in used] for w in self.null_vectors])
+        S = self._system(rows, weighted, nulls)
+        targets = _without([sl.sub(0, self.nominal[i]) for i in used], nulls)
+        settling = _without([sl.sub(0, self.settling[i]) for i in used], nulls)
+        if self.form.euclidean:
+            u = sl.plus(self._least(rows, weighted, S, targets), self._settled(rows, settling))
+        else:
+            u = self._least(rows, weighted, S, sl.plus(targets, settling))
+        self._pivots = {i: (pivot, least) for i, pivot, least in zip(used, S.pivots, S.smallest, strict=True)}
+        return [*u], [*S.margins(), *self._cost.margins()]
+
+    def _orthonormal(self, vectors: sl.Matrix) -> list[sl.Vector]:
+        found: list[sl.Vector] = []
+        for vector in vectors:
+            rest = _without(vector, found)
+            length = 1 / self.terms.tape.record("sqrt", sl.dot(rest, rest))
+            found.append([sl.mul(length, x) for x in rest])
+        return found
+
+    def _least(self, rows: sl.Matrix, weighted: sl.Matrix, S: Elimination, target: sl.Vector) -> sl.Vector:
+        """Record the least inputs with G u = target, and refine them once: G N⁻¹Gᵀ has the squared condition of G."""
+        u: sl.Vector = [0] * len(self.columns)
+        for _ in range(2):
+            missing = [sl.sub(e, sl.dot(row, u)) for e, row in zip(target, rows, strict=True)]
+            for factor, row in zip(S.solve(missing, []).acceleration, weighted, strict=True):
+                u = sl.plus(u, row, factor)
+        return u
+
+    def _settled(self, rows: sl.Matrix, target: sl.Vector) -> sl.Vector:
+        """Record the inputs whose acceleration is shortest in the Euclidean metric: the cost is M⁻²."""
+        M = self.terms.mass_matrix
+        weighted = [[sl.dot(masses, force) for masses in M] for force in map(self.weighted, rows)]
+        return self._least(rows, weighted, self._system(rows, weighted, []), target)
+
+    def margins(self) -> list[Any]:
+        """Record for each requirement how clearly inputs act on it: the least pivot of its rows over its limit."""
+        self.solution  # noqa: B018  (which records the pivots)
+        found: list[Any] = [float("inf")] * len(self.form.requirements)
+        for i, (pivot, least) in self._pivots.items():
+            owner = self.owners[i]
+            found[owner] = self.terms.smaller(found[owner], pivot / least)
+        return found
+
+    @property
+    def conditions(self) -> list[tuple[Any, Any]]:
+        """Pairs of which the first must be the larger one: otherwise no inputs meet the requirements."""
+        return self.solution[1]
+
+    @cached_property
+    def inputs(self) -> list[Any]:
+        """The inputs, within their limits; NaN where no inputs meet the requirements."""
+        record, valid = self.terms.tape.record, True
+        for larger, smaller in self.conditions:
+            valid = record("and", valid, record("<", smaller, larger))
+        limits = [None if limit is None else self.terms.read(limit) for limit in self.form.limits]
+        inputs = (self._limited(u, limit) for u, limit in zip(self.solution[0], limits, strict=True))
+        return [record("select", valid, u, float("nan")) for u in inputs]
+
+    def _limited(self, u: Any, limit: Any) -> Any:
+        if limit is None:
+            return u
+        return self.terms.larger(self.terms.smaller(u, limit), sl.sub(0, limit))
+
+    @property
+    def input_forces(self) -> list[list[Any]]:
+        """The generalised force of each input."""
+        return [
+            [sl.mul(u, component) for component in direction]
+            for u, direction in zip(self.inputs, self.directions, strict=True)
+        ]
+
+
+def _without(vector: sl.Vector, others: list[sl.Vector]) -> sl.Vector:
+    """Record the part of a vector that is orthogonal to orthonormal ones."""
+    for w in others:
+        vector = sl.minus(vector, w, sl.dot(w, vector))
+    return vector
+
+
+def _determinant(matrix: sl.Matrix) -> Any:
+    """Record a determinant by its expansion along the first column; matrices here have two or three rows."""
+    if not matrix:
+        return 1
+    total: Any = 0
+    for k, row in enumerate(matrix):
+        rest = [other[1:] for j, other in enumerate(matrix) if j != k]
+        share = sl.mul(row[0], _determinant(rest))
+        total = sl.sub(total, share) if k % 2 else sl.add(total, share)
+    return total

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The relative degree of servo constraints, found by differentiating them along the motion at random states.
+
+The structure of a model does not depend on the state, except at single places: inputs that act on a requirement at a
+random state act on it almost everywhere, and those that do not act at several random states never do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.array_types import Floats
+from dalembert.errors import ModelError
+from dalembert.levels import LEVELS
+from dalembert.lowering.control_structure import ControlStructure, Differentiation
+from dalembert.lowering.programs import Programs
+from dalembert.lowering.recorded_control import RecordedControl
+from dalembert.lowering.recorded_terms import RecordedTerms
+from dalembert.lowering.recording import NoMachineCodeError
+from dalembert.lowering.source import Source
+from dalembert.model.control_form import ControlForm
+from dalembert.native.derivatives import differentiated
+from dalembert.native.tape import Program
+from dalembert.tolerances import SAME_VALUE, SHARE_TOLERANCE
+
+HIGHEST_ORDER = 8
+"""Highest derivative of a requirement in which inputs are looked for. Every derivative doubles the length of the
+program, and models in use need four: a load behind an elastic element."""
+
+STATES, ATTEMPTS = 3, 20
+"""Random states at which the structure is judged, and draws until that many are found on the constraints."""
+
+ITERATIONS = 30
+"""Most iterations of Newton's method that moves a random state onto the constraints."""
+
+
+@dataclass(frozen=True)
+class _State:
+    """A state y (2n,), a time and parameters at which the structure is judged."""
+
+    y: Floats
+    t: float
+    p: Floats
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """How inputs act on the k rows at one state.
+
+    G (k, r), sizes (k, r)    the effect of unit inputs, and the size of the terms it is the sum of
+    alpha (k,)                the equations without inputs
+    """
+
+    G: Floats
+    sizes: Floats
+    alpha: Floats
+
+
+def with_structure(source: Source) -> Source:
+    """Return the source with the structure of its servo constraints; unchanged if it has none.
+
+    Raises
+    ------
+    ModelError    naming servos whose requirements their actuators cannot meet
+    """
+    form = source.control
+    if form is None:
+        return source
+    if source.laws is not None and source.laws.needs_ideal:
+        raise ModelError(
+            [
+                f"servo `{form.servos[0]}` must not be combined with a law that depends on constraint forces "
+                f"({', '.join(kind for _, kind in source.laws.names)}): the inputs change these forces. Use a law of "
+                f"the velocity, such as `da.Viscous`, or control the system by `da.controller`."
+            ]
+        )
+    try:
+        return replace(source, structure=_structure(source, form))
+    except NoMachineCodeError as unknown:
+        raise ModelError(
+            [f"servo constraints must use functions that can be differentiated in machine code; `{unknown}` is none."]
+        ) from None
+
+
+def _structure(source: Source, form: ControlForm) -> ControlStructure:
+    states = _states(source)
+    base = tuple(LEVELS[::-1].index(requirement.level) for requirement in form.requirements)
+    found = ControlStructure(owners=tuple(range(len(base))), orders=base)
+    done: set[int] = set()  # rows of which the combination without inputs has been differentiated
+    while True:
+        control = RecordedControl(RecordedTerms(Programs.of_all_rows(source)), form, found)
+        effects = [_effect(control, state) for state in states]
+        step = _deficient(effects, {*found.redundant, *done})
+        if step is None:
+            _require_gains(form, found)
+            return found
+        i, basis, _ = step
+        program = Program(control.terms.tape, [control.combination(step)])
+        values = [differentiated(program, state.y, state.t, state.p) for state in states]
+        scale = [abs(effect.alpha[[i, *basis]]).max() for effect in effects]
+        if basis and all(abs(value[0]) <= SAME_VALUE * size for (value, _), size in zip(values, scale, strict=True)):
+            found = replace(found, redundant=(*found.redundant, i))
+            continue
+        order, owner = found.orders[i] + 1, found.owners[i]
+        # beside inputs, only a state or time can change ψ; one that nothing changes can never be made zero
+        if order > HIGHEST_ORDER or not max(np.abs(slope).max() for _, slope in values) > 0:
+            raise _refusal(form, owner, [found.owners[j] for j in basis], found.orders[i])
+        if basis:
+            done.add(i)
+            grown = {"owners": (*found.owners, owner), "orders": (*found.orders, order)}
+        else:
+            grown = {"orders": tuple(order if k == i else old for k, old in enumerate(found.orders))}
+        found = replace(found, differentiations=(*found.differentiations, step), **grown)
+
+
+def _refusal(form: ControlForm, i: int, basis: list[int], order: int) -> ModelError:
+    """Return the error for a row on which inputs do not act independently of other rows."""
+    row = form.requirements[i]
+    others = quoted_names([form.requirements[j].name for j in basis])
+    by = quoted_names(form.actuators)
+    if basis:
+        return ModelError(
+            [
+                f"servo `{row.name}` must be met by inputs that act on it independently of {others}; {by} do not, up "
+                f"to its derivative of order {order}. Add an actuator, or leave out one of the requirements: they have "
+                f"no vector relative degree, or contradict each other."
+            ]
+        )
+    return ModelError(
+        [
+            f"servo `{row.name}` must be influenced by its actuators; {by} do not act on its derivatives up to order "
+            f"{order}. Choose another actuator, or another requirement: it has no relative degree."
+        ]
+    )
+
+
+def quoted_names(names: Any) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _require_gains(form: ControlForm, found: ControlStructure) -> None:
+    """Raise if settling matrices belong to another order than the one at which inputs appear."""
+    for i, requirement in enumerate(form.requirements):
+        order, combined = found.relative_degree(i), found.owners.count(i) > 1
+        if requirement.rate is None and combined:
+            raise ModelError(
+                [
+                    f"`settle` of servo `{form.servos[requirement.servo]}` must be a rate, since inputs act only on "
+                    f"combinations of its requirements; got matrices."
+                ]
+            )
+        if requirement.rate is None and len(requirement.settling[0][1]) != order:
+            raise ModelError(
+                [
+                    f"`settle` of servo `{form.servos[requirement.servo]}` must hold {order} matrices, one per "
+                    f"derivative below the order {order} in which inputs appear; got "
+                    f"{len(requirement.settling[0][1])}. A rate serves any order."
+                ]
+            )
+
+
+def _effect(control: RecordedControl, state: _State) -> _Effect:
+    """Evaluate the effect of unit inputs at one state."""
+    n, r, k = control.terms.programs.n, len(control.columns), len(control.G)
+    # inputs act on a requirement through its gradient, on a differentiated row through that of ψ by the velocities
+    gradients = [control.terms.read(e) for row in control.form.requirements for e in row.row.gradient]
+    rows = [entry for row in control.G for entry in row]
+    columns = [entry for column in control.columns for entry in column]
+    psi = [control.psi.get(i, 0) for i in range(k)]
+    outputs = [*control.alpha, *psi, *rows, *columns, *gradients]
+    values, slopes = differentiated(Program(control.terms.tape, outputs), state.y, state.t, state.p)
+    alpha, _, G, D, A = np.split(values, np.cumsum([k, k, k * r, r * n]))
+    through = slopes[k : 2 * k, n:]
+    A = A.reshape(-1, n)
+    for i in (i for i in range(k) if i not in control.psi):
+        through[i] = A[i]
+    return _Effect(G.reshape(k, r), np.abs(through) @ np.abs(D.reshape(r, n).T), alpha)
+
+
+def _deficient(effects: list[_Effect], done: set[int]) -> Differentiation | None:
+    """Return the first row on which inputs do not act independently of others; None if there is none.
+
+    Rows on which inputs act most are taken first, so that the others are expressed by them.
+    """
+    rows = [i for i in range(len(effects[0].G)) if i not in done]
+    kept: list[int] = []
+    while rows:
+        left = {i: float(np.median([_remainder(effect, i, kept) for effect in effects])) for i in rows}
+        i = max(rows, key=lambda i: left[i])
+        if not left[i] > SHARE_TOLERANCE:
+            break
+        kept.append(i)
+        rows.remove(i)
+    if not rows:
+        return None
+    i = rows[0]
+    basis = tuple(sorted(j for j in kept if any(_share(effect, i, j, kept) for effect in effects)))
+    return Differentiation(i, basis, _columns(effects[0], basis))
+
+
+def _columns(effect: _Effect, basis: tuple[int, ...]) -> tuple[int, ...]:
+    """Return as many inputs as rows, whose effects on these are independent."""
+    left, chosen = _scaled(effect, list(basis)), []
+    for _ in basis:
+        j = int(np.argmax(np.linalg.norm(left, axis=0)))
+        chosen.append(j)
+        unit = left[:, j] / np.linalg.norm(left[:, j])
+        left = left - np.outer(unit, unit @ left)
+    return tuple(sorted(chosen))
+
+
+def _scaled(effect: _Effect, rows: list[int]) -> Floats:
+    """Return rows of G with each input in the unit of its largest effect, each row relative to its terms."""
+    with np.errstate(all="ignore"):
+        units = np.nan_to_num(1 / effect.sizes.max(axis=0), posinf=0.0)
+        lengths = np.linalg.norm(effect.sizes[rows] * units, axis=1)
+        return np.nan_to_num(effect.G[rows] * units / lengths[:, None])
+
+
+def _remainder(effect: _Effect, i: int, kept: list[int]) -> float:
+    """Return the part of a row of G that other rows do not span, relative to the terms of the row."""
+    row, others = _scaled(effect, [i])[0], _scaled(effect, kept)
+    return float(np.linalg.norm(row - np.linalg.lstsq(others.T, row, rcond=None)[0] @ others if kept else row))
+
+
+def _share(effect: _Effect, i: int, j: int, kept: list[int]) -> bool:
+    row, others = _scaled(effect, [i])[0], _scaled(effect, kept)
+    return bool(abs(np.linalg.lstsq(others.T, row, rcond=None)[0][kept.index(j)]) > SHARE_TOLERANCE)
+
+
+def _states(source: Source) -> list[_State]:
+    """Return random states on the physical constraints; general ones if none are found there."""
+    draw = np.random.default_rng(20030101)
+    n, count = len(source.form.applied_force), len(source.parameters)
+    recorded = Programs.of_all_rows(source)
+    residuals, terms = recorded.residuals(), recorded.terms_without_inputs()
+    on, off = [], []
+    for _ in range(ATTEMPTS):
+        state = _State(draw.uniform(0.2, 1.2, 2 * n), float(draw.uniform(0.2, 0.8)), draw.uniform(0.5, 1.5, count))
+        projected = _projected(residuals, state)
+        for chosen, states in ((projected, on), (state, off)):
+            if chosen is not None and np.isfinite(differentiated(terms, chosen.y, chosen.t, chosen.p)[0]).all():
+                states.append(chosen)
+        if len(on) == STATES:
+            break
+    states = on or off[:STATES]
+    if not states:
+        raise ModelError(
+            [
+                "the terms of a system with servo constraints must be finite at states between 0.2 and 1.2 and "
+                "parameters between 0.5 and 1.5, at which its structure is found; they are not. Scale the model."
+            ]
+        )
+    return states
+
+
+def _projected(residuals: Program, state: _State) -> _State | None:
+    """Return the state moved onto the constraints by Newton's method; None if it does not converge."""
+    y = state.y
+    for _ in range(ITERATIONS):
+        off, slopes = differentiated(residuals, y, state.t, state.p)
+        if not np.isfinite(off).all() or not np.isfinite(slopes).all():
+            return None
+        size = np.abs(slopes) @ np.abs(y) + 1
+        if (np.abs(off) <= 1e-13 * size).all():
+            return replace(state, y=y)
+        y = y - np.linalg.lstsq(slopes, off, rcond=1e-10)[0]
+    return None

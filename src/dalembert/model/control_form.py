@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The servo constraints of a system in standard form: A₂ q̈ = b₂ with the force B u, and how errors settle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+
+from dalembert.errors import ModelError
+from dalembert.model.ordering import quoted
+from dalembert.model.servo import Actuator, Servo
+from dalembert.model.standard_form import ConstraintRow, constraint_row
+from dalembert.model.symbols import StateSymbols
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One row of a servo constraint, in plain symbols.
+
+    servo       number of its servo
+    name        in messages
+    level       position, velocity or acceleration
+    row         its gradient, right side and residuals
+    settling    (own row, coefficients of β, β̇, …) for each row of the servo whose errors appear in this row's equation
+    rate        ω if all poles are at −ω, else None: then the order of the settling polynomial is fixed
+    """
+
+    servo: int
+    name: str
+    level: str
+    row: ConstraintRow
+    settling: tuple[tuple[int, tuple[Any, ...]], ...]
+    rate: Any
+
+
+@dataclass(frozen=True)
+class ControlForm:
+    """The servo constraints of a system in plain symbols.
+
+    servos         names
+    actuators      names of the r inputs: of a force on every coordinate, then of the actuators
+    directions     r tuples of n expressions: the columns of B
+    limits         r expressions, or None for no limit
+    by_mass        whether the first n inputs are a force on every coordinate with the cost M⁻¹
+    cost           N of the other inputs
+    requirements   the rows of all servos
+    euclidean      whether errors settle along the shortest acceleration in the Euclidean metric
+    """
+
+    servos: tuple[str, ...]
+    actuators: tuple[str, ...]
+    directions: tuple[tuple[Any, ...], ...]
+    limits: tuple[Any, ...]
+    by_mass: bool
+    cost: tuple[tuple[Any, ...], ...]
+    requirements: tuple[Requirement, ...]
+    euclidean: bool
+
+    @cached_property
+    def rows_of(self) -> dict[str, list[int]]:
+        """The numbers of the rows of each servo, by its name."""
+        return {
+            name: [i for i, row in enumerate(self.requirements) if row.servo == k] for k, name in enumerate(self.servos)
+        }
+
+
+def control_form(system: Any) -> ControlForm | None:
+    """Return the servo constraints of a ``System`` in plain symbols; None if it has none."""
+    if not system.servos:
+        return None
+    symbols, n = StateSymbols(system.coordinates), len(system.coordinates)
+    every = [servo for servo in system.servos if servo.by is None]
+    by_mass = any(servo.cost is None for servo in every)
+    actuators = distinct_actuators(system.servos)
+    on_coordinates = [tuple(sp.S.One if i == j else sp.S.Zero for j in range(n)) for i in range(n)] if every else []
+    names = (*(system.coordinate_names if every else ()), *(actuator.name for actuator in actuators))
+    directions = [tuple(map(symbols.plain, actuator.direction(system.coordinates))) for actuator in actuators]
+    limits = [None if actuator.limit is None else symbols.plain(actuator.limit) for actuator in actuators]
+    return ControlForm(
+        servos=tuple(servo.name for servo in system.servos),
+        actuators=names,
+        directions=(*on_coordinates, *directions),
+        limits=(*[None] * len(on_coordinates), *limits),
+        by_mass=by_mass,
+        cost=_total_cost(system.servos, names[n:] if by_mass else names, system.coordinate_names, symbols),
+        requirements=tuple(row for k, servo in enumerate(system.servos) for row in _requirements(k, servo, system)),
+        euclidean=any(servo.metric == "euclidean" for servo in system.servos),
+    )
+
+
+def distinct_actuators(servos: tuple[Servo, ...]) -> list[Actuator]:
+    """Return the actuators of all servos, each once."""
+    return list({actuator.name: actuator for servo in servos for actuator in servo.by or ()}.values())
+
+
+def servo_problems(system: Any) -> list[str]:
+    """Return the problems of the servos of a ``System`` as sentences."""
+    wrong = [servo for servo in system.servos if not isinstance(servo, Servo)]
+    if wrong:
+        return [f"`servos` must hold `da.Servo` objects; got {wrong[0]!r}."]
+    problems: list[str] = []
+    known: dict[str, Actuator] = {}
+    for actuator in (actuator for servo in system.servos for actuator in servo.by or ()):
+        if known.setdefault(actuator.name, actuator) != actuator:
+            problems.append(f"actuator names must be unique; two different actuators are called `{actuator.name}`.")
+    for actuator in known.values():
+        try:
+            actuator.direction(system.coordinates)
+        except ModelError as error:
+            problems += error.problems
+    names = [servo.name for servo in system.servos]
+    taken = {*system.coordinate_names, *system.constraint_names}
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        problems.append(f"servo names must be unique; given twice: {quoted(repeated)}.")
+    clashes = sorted({*names, *known} & taken)
+    if clashes:
+        problems.append(
+            f"a servo or actuator must not have the name of a coordinate or constraint; got {quoted(clashes)}."
+        )
+    n = len(system.coordinate_names)
+    for servo in system.servos:
+        if servo.by is None and servo.cost is not None and servo.cost.rows != n:
+            problems.append(
+                f"`cost` of servo `{servo.name}` must have shape ({n}, {n}), one row per coordinate; got "
+                f"{servo.cost.shape}."
+            )
+    if sum(servo.by is None for servo in system.servos) > 1 and any(s.cost is not None for s in system.servos):
+        problems.append("servos without `by` must share one cost; give them as one servo with several requirements.")
+    return problems
+
+
+def _requirements(k: int, servo: Servo, system: Any) -> list[Requirement]:
+    symbols = StateSymbols(system.coordinates)
+    rows: list[Requirement] = []
+    for i, constraint in enumerate(servo.requirement):
+        rate, settling = _settling(servo, i, symbols)
+        rows.append(
+            Requirement(k, str(constraint.name), servo.level, constraint_row(constraint, symbols), settling, rate)
+        )
+    return rows
+
+
+def _settling(servo: Servo, i: int, symbols: StateSymbols) -> tuple[Any, tuple[tuple[int, tuple[Any, ...]], ...]]:
+    """Return the rate of row i and the settling terms of its equation: see ``Requirement``."""
+    order = {"position": 2, "velocity": 1, "acceleration": 0}[servo.level]
+    if servo.settle is None:
+        return sp.S.Zero, ()
+    if not isinstance(servo.settle[0], sp.MatrixBase):
+        rate = symbols.plain(servo.settle[i])
+        # the polynomial (s + ω)ᵏ without its highest power
+        return rate, ((i, tuple(sp.binomial(order, j) * rate ** (order - j) for j in range(order))),)
+    matrices = servo.settle[::-1]
+    others = range(len(servo.requirement))
+    return None, tuple((j, tuple(symbols.plain(matrix[i, j]) for matrix in matrices)) for j in others)
+
+
+def _total_cost(
+    servos: tuple[Servo, ...], names: tuple[str, ...], coordinates: tuple[str, ...], symbols: StateSymbols
+) -> tuple[tuple[Any, ...], ...]:
+    """Return N of the named inputs: the sum of the costs of all servos."""
+    total = sp.zeros(len(names), len(names))
+    for servo in servos:
+        own = coordinates if servo.by is None else tuple(actuator.name for actuator in servo.by)
+        if servo.by is None and servo.cost is None:
+            continue
+        N = sp.eye(len(own)) if servo.cost is None else servo.cost
+        for i, row in enumerate(own):
+            for j, column in enumerate(own):
+                total[names.index(row), names.index(column)] += symbols.plain(N[i, j])
+    return tuple(tuple(total[i, j] for j in range(len(names))) for i in range(len(names)))
