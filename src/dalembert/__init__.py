@@ -45,6 +45,8 @@ from dalembert.model.symbols import multiplier as multiplier
 from dalembert.model.symbols import parameters as parameters
 from dalembert.model.symbols import t as t
 from dalembert.model.system import System as System
+from dalembert.model.uncertainty import AdaptiveBound as AdaptiveBound
+from dalembert.model.uncertainty import BoundedUncertainty as BoundedUncertainty
 
 if TYPE_CHECKING:
     from dalembert import gallery as gallery
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
     from dalembert.analysis.classification import classify as classify
     from dalembert.analysis.reduction import reduce as reduce
     from dalembert.analysis.verdict import Verdict as Verdict
+    from dalembert.control.controller import Controller as Controller
+    from dalembert.control.controller import controller as controller
     from dalembert.differentiable import flow as flow
     from dalembert.ensembles.ensemble import simulate_ensemble as simulate_ensemble
     from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
@@ -121,6 +125,8 @@ _LAZY = {
     "classify": "analysis.classification",
     "reduce": "analysis.reduction",
     "Verdict": "analysis.verdict",
+    "Controller": "control.controller",
+    "controller": "control.controller",
     "simulate_ensemble": "ensembles.ensemble",
     "ConstrainedMotion": "equation.answer",
     "constrained_motion": "equation.constrained_motion",

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dalembert.analysis.redundancy import redundancies, refuse_fragile_rows
+from dalembert.control.controlled_plant import controlled, sampled_simulation, with_controlled
+from dalembert.control.controller import Controller
+from dalembert.control.sampled import SampledSimulation
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import require_fit
 from dalembert.equation.dynamics import Dynamics
@@ -132,6 +135,7 @@ def simulate(
     max_step: float | None = None,
     max_steps: int = 1_000_000,
     allow_violation: bool = False,
+    control: Controller | None = None,
     progress: bool | None = None,
 ) -> Trajectory:
     """Simulate the motion of a system from a given start, and return it at given times.
@@ -155,6 +159,7 @@ def simulate(
                        for a ``da.FunctionSystem``, pass a step that resolves them
     max_steps          largest number of steps
     allow_violation    start from a state that does not satisfy the constraints
+    control            a ``da.controller`` that drives the actuators in the place of the system's own servos
     progress           True or False to show or hide the progress bar; by default it appears on a terminal after two
                        seconds
 
@@ -177,6 +182,9 @@ def simulate(
     >>> bool(abs(run.violation).max() < 1e-12)
     True
     """
+    if control is not None:
+        plant = controlled(system, control, q0, qd0, parameters)
+        system, q0, qd0, parameters = plant.system, plant.q0, plant.qd0, plant.parameters
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     times = time_values(times, "times", increasing=True)
@@ -184,22 +192,30 @@ def simulate(
     refuse_unmet(dynamics, q0, qd0, times[0], p)
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     stick_slip = _stick_slip(system, dynamics, method, p)
-    ledger_source = _ledger_source(dynamics, method, p, stick_slip)
+    sampled = None if control is None else sampled_simulation(dynamics, control, method, p, stick_slip)
+    ledger_source = _ledger_source(dynamics, method, p, stick_slip, sampled)
     try:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
-        if stick_slip is None:
+        if sampled is not None:
+            found = sampled.run(q0, qd0, times, **start)
+        elif stick_slip is None:
             found = run(dynamics, method, q0, qd0, times, p, **start)
         else:
             found = stick_slip.run(q0, qd0, times, **start)
         notes = (*found.notes, *drift_notes(method.drift), *redundancies(dynamics, found, p))
-        return with_control(dynamics, replace(found, notes=notes, ledger_source=ledger_source), p)
+        return _with_control(dynamics, replace(found, notes=notes, ledger_source=ledger_source), p, control)
     except (MassMatrixError, ConstraintError) as refusal:
         raise _explained(refusal, system, p) from None
     except SimulationError as end:
-        end.trajectory = with_control(dynamics, replace(end.trajectory, ledger_source=ledger_source), p)
+        end.trajectory = _with_control(dynamics, replace(end.trajectory, ledger_source=ledger_source), p, control)
         _refuse_paradox(dynamics, end, method.formulation, p)
         hint = _hidden_behind(system, p) if _may_be_hidden(dynamics, end.trajectory, p) else ""
         raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None
+
+
+def _with_control(dynamics: Dynamics, run: Trajectory, p: Any, control: Controller | None) -> Trajectory:
+    """Return a trajectory with inputs and errors: those of the system's servos, or of a controller."""
+    return with_control(dynamics, run, p) if control is None else with_controlled(dynamics, run, p, control)
 
 
 def consistent_state(
@@ -265,16 +281,25 @@ def _stick_slip(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -
 
 
 def _ledger_source(
-    dynamics: Dynamics, method: Method, p: Any, stick_slip: StickSlipSimulation | None
+    dynamics: Dynamics,
+    method: Method,
+    p: Any,
+    stick_slip: StickSlipSimulation | None,
+    sampled: SampledSimulation | None = None,
 ) -> Callable[[Trajectory], Ledger]:
     """Return the function that computes the ledger of a run."""
 
     def ledger(run: Trajectory) -> Ledger:
         require("jax")
-        from dalembert.analysis.energy_terms import Leg, ledger_of
+        from dalembert.analysis.energy_terms import Leg, entry_count, ledger_of
 
         legs: list[Leg] = []
         start, last = float(run.t[0]), float(run.t[-1])
+        for hold in [] if sampled is None else sampled.holds:
+            end = min(float(hold.path.t[-1]), last)
+            if end > start:
+                legs.append(Leg(dynamics, hold.p, hold.path, start, end, np.arange(entry_count(dynamics))))
+                start = end
         if stick_slip is not None:
             for segment in stick_slip.segments:
                 phase, end = segment.phase, min(segment.end, last)

@@ -214,6 +214,11 @@ def _at(
     return LedgerTerms(stacked, powers, by_split, kinetic(q, t), total, motion.unique_multipliers)
 
 
+def entry_count(dynamics: Dynamics) -> int:
+    """Return the number of entries of a ledger without a compromise."""
+    return 1 + len(dynamics.constraints) + len(dynamics.laws) + len(dynamics.actuators)
+
+
 def _entries(dynamics: Dynamics, method: Method) -> tuple[Entry, ...]:
     entries = [Entry("applied forces", "applied", "")]
     entries += [Entry(name, "reaction", name) for name in dynamics.constraints]

@@ -15,6 +15,7 @@ from dalembert.equation.reaction import IdealReaction, NonidealForces
 from dalembert.errors import InputError, ModelError
 from dalembert.lazy_jax import jax, jnp
 from dalembert.lowering.autodiff import function_terms
+from dalembert.lowering.feedback import Held
 from dalembert.lowering.jax_functions import assemble, flat, refuse_unknown_functions
 from dalembert.lowering.law_functions import array_law
 from dalembert.lowering.native_system import NativeSystem
@@ -53,15 +54,22 @@ def build(system: System | FunctionSystem) -> Dynamics:
     return _build_symbolic(system)
 
 
-def _build_symbolic(system: System) -> Dynamics:
+def symbolic_source(system: System) -> Source:
+    """Return a system in plain symbols, with the structure of its servo constraints."""
     # SymPy traverses expressions recursively, and large models exceed the default stack
     source = with_deep_stack(lambda: source_of(system), "an expression of the model")
     refuse_unknown_functions(source, system.constraint_names)
-    if source.control is not None:
-        from dalembert.lowering.relative_degree import with_structure  # imported here: scipy.special is slow to import
+    if source.control is None:
+        return source
+    from dalembert.lowering.relative_degree import with_structure  # imported here: scipy.special is slow to import
 
-        source = with_structure(source)
+    return with_structure(source)
+
+
+def _build_symbolic(system: System) -> Dynamics:
+    source = symbolic_source(system)
     laws = source.laws
+    actuators, servos = _control_names(source)
     return Dynamics(
         coordinates=system.coordinate_names,
         constraints=system.constraint_names,
@@ -73,14 +81,22 @@ def _build_symbolic(system: System) -> Dynamics:
         law_remarks=() if laws is None else laws.remarks,
         law_multipliers=() if laws is None else laws.used,
         contacts=() if laws is None else laws.actual,
-        actuators=() if source.control is None else source.control.actuators,
-        servos={} if source.control is None else source.control.rows_of,
+        actuators=actuators,
+        servos=servos,
     )
+
+
+def _control_names(source: Source) -> tuple[tuple[str, ...], dict[str, list[int]]]:
+    """Return the names of actuators, and the rows of servo constraints by name."""
+    if isinstance(source.feedback, Held):
+        return source.feedback.actuators, {}
+    form = source.control if source.feedback is None else source.feedback.source.control
+    return ((), {}) if form is None else (form.actuators, form.rows_of)
 
 
 def _compiled(source: Source) -> Compiled:
     functions, laws = symbolic_functions(source), source.laws
-    inputs = None if source.control is None else input_function(source)
+    inputs = None if source.control is None and source.feedback is None else input_function(source)
     terms = array_terms(functions, inputs)
     law = array_law(functions.laws, terms)
     program = ArrayProgram(

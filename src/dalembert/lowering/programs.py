@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.levels import LEVELS, STATE_LEVELS
+from dalembert.lowering.feedback import ESTIMATED_BOUND
 from dalembert.lowering.jax_functions import flat
 from dalembert.lowering.law_functions import law_terms
+from dalembert.lowering.recorded_control import RecordedControl
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.source import Source
 from dalembert.lowering.time_functions import functions_of
@@ -88,6 +90,14 @@ class Programs:
         own = [e for direction in control.directions for e in direction]
         own += [e for requirement in control.requirements for e in (*requirement.row.gradient, requirement.row.rhs)]
         return Program(recorded.tape, [*recorded.free_acceleration, *map(recorded.read, own)])
+
+    def controller(self) -> Program:
+        """Record the inputs of the actuators and ‖z‖; an estimated bound is one more parameter."""
+        recorded = RecordedTerms(self)
+        recorded.read.define(ESTIMATED_BOUND, recorded.tape.input("p", len(self.source.parameters)))
+        control = recorded.control
+        assert isinstance(control, RecordedControl)
+        return Program(recorded.tape, [*control.inputs, control.filtered_size])
 
     def control(self) -> tuple[Program, tuple[int, ...]]:
         """Record the parts of ``Control``, and return their lengths as well."""

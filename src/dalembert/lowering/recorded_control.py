@@ -47,6 +47,8 @@ class RecordedControl:
         for i, requirement in enumerate(form.requirements):
             if requirement.rate is None:  # matrices: all derivatives that they multiply are known now
                 self.settling[i] = self._settling_terms(i)
+        if form.robust is not None:
+            self.settling = [*sl.plus(self.settling, self._robust_terms(*form.robust))]
 
     def _derivatives(self, i: int) -> list[Any]:
         requirement, read = self.form.requirements[i], self.terms.read
@@ -66,6 +68,30 @@ class RecordedControl:
             for coefficient, error in zip(coefficients, self.errors[first + j], strict=False):
                 total = sl.add(total, sl.mul(self.terms.read(coefficient), error))
         return total
+
+    @cached_property
+    def filtered_errors(self) -> list[Any]:
+        """For each row, z with ż + ω z = 0: see ``da.BoundedUncertainty``."""
+        return [self._filtered(i) for i in range(len(self.G))]
+
+    def _filtered(self, i: int) -> Any:
+        if i in self.psi:
+            return self.psi[i]
+        requirement, errors = self.form.requirements[i], self.errors[i]
+        if requirement.level == "position":
+            return sl.add(errors[1], sl.mul(self.terms.read(requirement.rate), errors[0]))
+        return errors[0] if errors else 0
+
+    @cached_property
+    def filtered_size(self) -> Any:
+        """The length of z."""
+        z = [self.filtered_errors[i] for i in range(len(self.G)) if i not in self.structure.redundant]
+        return self.terms.tape.record("sqrt", sl.dot(z, z))
+
+    def _robust_terms(self, rho: Any, epsilon: Any) -> list[Any]:
+        """Record ρ z/‖z‖, or ρ z/ε within the boundary layer."""
+        read, factor = self.terms.read, self.terms.larger(self.filtered_size, self.terms.read(epsilon))
+        return [sl.mul(read(rho), z) / factor for z in self.filtered_errors]
 
     def _place(self, i: int) -> int:
         """Return the place of a row within its servo."""

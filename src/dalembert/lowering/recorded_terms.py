@@ -8,8 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.equation import scalar_arithmetic as sl
+from dalembert.lowering.feedback import Feedback, Held
 from dalembert.lowering.normal_forces import normal_forces
 from dalembert.lowering.recorded_control import RecordedControl
+from dalembert.lowering.recorded_feedback import RecordedFeedback, RecordedHeld
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.lowering.source import Laws
 from dalembert.native.elimination import Elimination, Solution, eliminate
@@ -34,7 +36,9 @@ class Motion(NamedTuple):
 class RecordedTerms:
     """The terms of a system on a tape, at the input state or at a state computed from it."""
 
-    def __init__(self, programs: Programs, tape: Tape | None = None, q: Any = None, qd: Any = None):
+    def __init__(
+        self, programs: Programs, tape: Tape | None = None, q: Any = None, qd: Any = None, parameters: Any = None
+    ):
         self.programs, self.source = programs, programs.source
         self.tape = tape or Tape()
         n = programs.n
@@ -43,7 +47,9 @@ class RecordedTerms:
         symbols = self.source.form.symbols
         inputs = dict(zip((*symbols.q, *symbols.qd), (*self.q, *self.qd), strict=True))
         inputs[symbols.time] = self.tape.input("t", 0)
-        inputs |= {symbol: self.tape.input("p", i) for i, symbol in enumerate(self.source.parameters)}
+        if parameters is None:
+            parameters = [self.tape.input("p", i) for i in range(len(self.source.parameters))]
+        inputs |= dict(zip(self.source.parameters, parameters, strict=True))
         self.read = Recorder(self.tape, inputs)
         self.conditions: list[tuple[Any, Any]] = []  # pairs of which the first must be the larger one
 
@@ -104,17 +110,30 @@ class RecordedTerms:
             return total
         for force in self.control.input_forces:
             total = sl.plus(total, force)
+        if isinstance(self.control, RecordedFeedback) and self.control.feedback.adaptive:
+            total = [*total[:-1], self.control.adaptation]
         return total
 
     @cached_property
-    def control(self) -> RecordedControl | None:
-        """The inputs of the actuators; None without servo constraints."""
+    def control(self) -> RecordedControl | RecordedFeedback | RecordedHeld | None:
+        """The inputs of the actuators; None without servo constraints and without a controller."""
         source = self.source
-        if source.control is None:
+        if isinstance(source.feedback, Held):
+            control = RecordedHeld(self, source.feedback)
+        elif source.feedback is not None:
+            control = RecordedFeedback(self, source.feedback, self._model_of(source.feedback))
+        elif source.control is not None:
+            control = RecordedControl(self, source.control, source.structure)
+        else:
             return None
-        control = RecordedControl(self, source.control, source.structure)
         self.conditions += control.conditions
         return control
+
+    def _model_of(self, feedback: Feedback) -> RecordedTerms:
+        """Return the terms of a controller's model at the state of this plant."""
+        programs = type(self.programs).of_all_rows(feedback.source)
+        q, qd = ([state[i] for i in feedback.places] for state in (self.q, self.qd))
+        return RecordedTerms(programs, self.tape, q, qd, feedback.parameters)
 
     @cached_property
     def free_acceleration(self) -> sl.Vector:

@@ -9,8 +9,10 @@ from typing import Any
 import sympy as sp
 
 from dalembert.lowering.control_structure import ControlStructure
+from dalembert.lowering.feedback import Feedback, Held
 from dalembert.model import graph
 from dalembert.model.control_form import ControlForm, control_form
+from dalembert.model.feedback import HeldInputs
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.law_placement import PlacedLaw
 from dalembert.model.standard_form import StandardForm, energy, gradient, standard_form
@@ -59,6 +61,7 @@ class Source:
     sliding       the components of the sliding velocity of each contact that can stick
     control       the servo constraints, or None
     structure     how inputs act on them
+    feedback      a controller that drives the actuators, or held inputs, or None
     """
 
     form: StandardForm
@@ -69,6 +72,7 @@ class Source:
     sliding: tuple[tuple[Any, ...], ...] = ()
     control: ControlForm | None = None
     structure: ControlStructure = field(default_factory=ControlStructure)
+    feedback: Feedback | Held | None = None
 
     @property
     def masses_differ(self) -> bool:
@@ -89,7 +93,18 @@ def source_of(system: System) -> Source:
         energy=None if system.lagrangian is None else energy(system.lagrangian, form.symbols),
         sliding=tuple(tuple(map(form.symbols.plain, contact.velocity)) for contact in contacts(system)),
         control=control_form(system),
+        feedback=None if system.feedback is None else _feedback(system),
     )
+
+
+def _feedback(system: System) -> Feedback | Held:
+    attached, plain = system.feedback, system.symbols.plain
+    directions = tuple(tuple(map(plain, direction)) for direction in attached.directions)
+    if isinstance(attached, HeldInputs):
+        symbols = tuple(sp.Symbol(name, real=True) for name in attached.parameters)
+        return Held(attached.actuators, symbols, directions)
+    controller = attached.controller
+    return Feedback(controller.source, controller.values, attached.places, directions, attached.adaptive)
 
 
 def _laws(system: System, form: StandardForm) -> Laws:

@@ -48,6 +48,8 @@ class ControlForm:
     cost           N of the other inputs
     requirements   the rows of all servos
     euclidean      whether errors settle along the shortest acceleration in the Euclidean metric
+    robust         ρ and ε of a robust layer, or None; see ``da.BoundedUncertainty``
+    adaptive       k₁ and k₂ if ρ is a state of the controller, or None; see ``da.AdaptiveBound``
     """
 
     servos: tuple[str, ...]
@@ -58,6 +60,8 @@ class ControlForm:
     cost: tuple[tuple[Any, ...], ...]
     requirements: tuple[Requirement, ...]
     euclidean: bool
+    robust: tuple[Any, Any] | None = None
+    adaptive: tuple[Any, Any] | None = None
 
     @cached_property
     def rows_of(self) -> dict[str, list[int]]:

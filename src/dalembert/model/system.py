@@ -41,6 +41,7 @@ class System:
     coefficients     pairs (owner, ``Coefficient``) in the applied force that must not be negative, such as those of
                      dampers; ``da.Mechanism`` fills them in
     servos           ``da.Servo`` objects: requirements that actuators meet
+    feedback         a controller that drives the actuators; ``da.simulate`` fills it in
 
     Raises
     ------
@@ -71,6 +72,7 @@ class System:
     lagrangian: Any = None
     coefficients: tuple[tuple[str, Coefficient], ...] = ()
     servos: Any = ()
+    feedback: Any = None
 
     def __repr__(self) -> str:
         return representation(self)
@@ -145,7 +147,7 @@ class System:
     def _hash(self) -> int:
         # functions look up the compiled program by the system, and hashing large matrices each time would be slow
         parts = (self.coordinates, self.mass_matrix, self.applied_force, self.constraints, self.nonideal, self.servos)
-        return hash(parts)
+        return hash((*parts, self.feedback))
 
     @cached_property
     def symbols(self) -> StateSymbols:
@@ -193,6 +195,7 @@ class System:
     def _servo_expressions(self) -> list[Any]:
         directions = [actuator.direction(self.coordinates) for actuator in distinct_actuators(self.servos)]
         own = [servo.expressions() for servo in self.servos]
+        directions += [] if self.feedback is None else [self.feedback.expressions]
         return [expression for part in (*directions, *own) for expression in part]
 
 

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A plant under a controller: the system to simulate, and the inputs and errors of its run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.array_types import Floats
+from dalembert.control.controller import Controller
+from dalembert.control.sampled import SampledSimulation
+from dalembert.equation.dynamics import Dynamics
+from dalembert.errors import InputError
+from dalembert.integration.control_outputs import errors, with_control
+from dalembert.integration.method import Method
+from dalembert.integration.trajectory import PER_COORDINATE, Trajectory
+from dalembert.lowering.build import build
+from dalembert.model.feedback import with_controller, with_held_inputs
+from dalembert.model.input_values import state_values
+from dalembert.model.ordering import by_name
+from dalembert.model.system import System, kind_of_object
+
+
+class ControlledPlant(NamedTuple):
+    """The arguments of a simulation of a plant under a controller."""
+
+    system: System
+    q0: Any
+    qd0: Any
+    parameters: Any
+
+
+def controlled(plant: Any, control: Any, q0: Any, qd0: Any, parameters: Any) -> ControlledPlant:
+    """Return a plant under a controller, with the start and the parameters that it needs."""
+    if not isinstance(control, Controller):
+        raise InputError(f"`control` must be a controller made by `da.controller`; got {control!r}.")
+    if not isinstance(plant, System):
+        raise InputError(f"`system` must be a `da.System` for a controller to act on; got {kind_of_object(plant)}.")
+    q0, qd0 = state_values(plant.coordinate_names, q0, "q0"), state_values(plant.coordinate_names, qd0, "qd0")
+    if control.period is not None:
+        system = with_held_inputs(plant, control)
+        given = _needed(plant, system, parameters)
+        return ControlledPlant(system, q0, qd0, given | dict.fromkeys(system.feedback.parameters, 0.0))
+    system = with_controller(plant, control)
+    if control.adaptive is not None:
+        q0, qd0 = np.append(q0, 0.0), np.append(qd0, float(control.adaptive.start))
+    return ControlledPlant(system, q0, qd0, _needed(plant, system, parameters))
+
+
+def _needed(plant: System, system: System, parameters: Any) -> dict[str, Any]:
+    """Return the given parameters without those that only the plant's own servos need."""
+    named, problems = by_name({} if parameters is None else parameters, "parameters", "parameter")
+    if named is None or problems:
+        return parameters
+    unused = set(plant.parameter_names) - set(system.parameter_names)
+    return {name: value for name, value in named.items() if name not in unused}
+
+
+def sampled_simulation(
+    dynamics: Dynamics, control: Controller, method: Method, p: Any, stick_slip: Any
+) -> SampledSimulation | None:
+    """Return the simulation of a plant under a sampled controller; None if the controller is continuous."""
+    if control.period is None:
+        return None
+    if stick_slip is not None:
+        raise InputError(
+            "a sampled controller must act on a plant without dry friction that can stick; this plant has some. Use a "
+            "continuous controller, without `period`, or a smooth law such as `da.Viscous`."
+        )
+    values = dict(zip(dynamics.parameters, map(float, p), strict=True))
+    held = tuple(f"input({name})" for name in control.actuators)
+    places = tuple(dynamics.coordinates.index(name) for name in control.coordinates)
+    return SampledSimulation(dynamics, control, method, values, held, places)
+
+
+def with_controlled(dynamics: Dynamics, run: Trajectory, p: Any, control: Controller) -> Trajectory:
+    """Return the trajectory of a plant with inputs, and with errors by the requirements of the controller."""
+    bound = None
+    if control.period is None:
+        run = with_control(dynamics, run, p)
+        if control.adaptive is not None:
+            run, bound = _without_bound(run)
+    places = [run.coordinates.index(name) for name in control.coordinates]
+    y = np.concatenate([run.q[:, places], run.qd[:, places]], axis=1)
+    model = build(control.system)
+    assert model.native is not None
+    found = errors(model, model.native.control(y, run.t, control.values).errors)
+    return replace(run, servo_error=found, estimated_bound=bound)
+
+
+def _without_bound(run: Trajectory) -> tuple[Trajectory, Floats]:
+    """Return the trajectory without the coordinate of the estimated bound, and the bound."""
+    bound = run.qd[:, -1]
+    kept = {name: getattr(run, name)[:, :-1] for name in PER_COORDINATE}
+    return replace(run, **kept, coordinates=run.coordinates[:-1], ledger_source=None), bound

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Controllers as values: compiled functions from the state to the inputs of actuators."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from dalembert.array_types import Floats
+from dalembert.errors import InputError, ModelError
+from dalembert.integration.control_outputs import unmet
+from dalembert.lowering.build import build, symbolic_source
+from dalembert.lowering.feedback import ESTIMATED_BOUND
+from dalembert.lowering.native_system import NativeSystem
+from dalembert.lowering.programs import Programs
+from dalembert.lowering.source import Source
+from dalembert.model.input_values import parameter_values, scalar_value, state_values
+from dalembert.model.system import System, kind_of_object
+from dalembert.model.uncertainty import AdaptiveBound, BoundedUncertainty
+from dalembert.native.assembly import MachineCode, write_program
+
+
+@dataclass(frozen=True, eq=False)
+class Controller:
+    """A compiled controller: see ``da.controller``.
+
+    system          the model
+    parameters      values of its parameters, by name
+    robust          ``da.BoundedUncertainty`` or None
+    adaptive        ``da.AdaptiveBound`` or None
+    period, delay   of a sampled controller; None and 0 for a continuous one
+    noise           standard deviations (2n,) of the measured coordinates and velocities, or None
+    seed            of the noise
+    """
+
+    system: System
+    parameters: dict[str, float]
+    robust: BoundedUncertainty | None = None
+    adaptive: AdaptiveBound | None = None
+    period: float | None = None
+    delay: float = 0.0
+    noise: Floats | None = None
+    seed: int = 0
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """The names of the coordinates of the model."""
+        return self.system.coordinate_names
+
+    @property
+    def actuators(self) -> tuple[str, ...]:
+        """The names of the inputs."""
+        return build(self.system).actuators
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The values of the parameters, in the order of the compiled functions."""
+        return tuple(self.parameters[name] for name in self.system.parameter_names)
+
+    def __call__(self, q: Any, qd: Any, t: Any = 0.0, *, bound: float | None = None) -> dict[str, Any]:
+        """Return the input of each actuator by its name, at one state, or at k states of shape (k, n).
+
+        ``bound`` is the present estimate of an adaptive controller, by default its start.
+
+        Raises
+        ------
+        InputError    wrong shapes
+        ModelError    if no inputs meet the requirements at the state
+        """
+        if isinstance(q, np.ndarray) and q.ndim == 2:
+            return dict(zip(self.actuators, self._batch(q, qd, t).T, strict=True))
+        if isinstance(q, Mapping) or isinstance(qd, Mapping):
+            names = self.coordinates
+            q, qd = state_values(names, q, "q"), state_values(names, qd, "qd")
+        found = self.evaluate(q, qd, t, bound)[0]
+        return dict(zip(self._names, found, strict=True))
+
+    def evaluate(self, q: Any, qd: Any, t: float, bound: float | None = None) -> tuple[list[float], float]:
+        """Return the inputs at one state, and ‖z‖ of ``da.BoundedUncertainty``."""
+        _, run, size, count = self._compiled
+        y = (*q, *qd)
+        if len(y) != size:
+            raise InputError(f"`q` and `qd` must have {size // 2} entries each; got {len(q)} and {len(qd)}.")
+        numbers = self._numbers if bound is None else (*self._numbers[:-1], bound)
+        found = (ctypes.c_double * count)()
+        run((ctypes.c_double * size)(*y), t, (ctypes.c_double * len(numbers))(*numbers), found)
+        *inputs, length = found
+        if any(u != u for u in inputs):  # NaN
+            reason = unmet(build(self.system), np.array(q, float), np.array(qd, float), t, self.values)
+            raise ModelError([reason or f"the state and the time must be finite; got q = {q}, qd = {qd}, t = {t}."])
+        return inputs, length
+
+    def next_bound(self, bound: float, size: float) -> float:
+        """Return the estimated bound one period later, with ‖z‖ held: the solution of α̇ = k₁‖z‖ − k₂ α."""
+        growth, leakage = self._rates
+        decay = float(np.exp(-leakage * float(self.period or 0.0)))
+        return bound * decay + growth * size / leakage * (1 - decay)
+
+    @cached_property
+    def _rates(self) -> tuple[float, float]:
+        assert self.adaptive is not None
+        return float(self.adaptive.growth.subs(self.parameters)), float(self.adaptive.leakage.subs(self.parameters))
+
+    def _batch(self, q: Floats, qd: Any, t: Any) -> Floats:
+        count = len(q)
+        qd = np.broadcast_to(np.asarray(qd, float), q.shape)
+        times = np.broadcast_to(np.asarray(t, float), (count,))
+        native = NativeSystem(self.source) if self.robust is not None else build(self.system).native
+        assert native is not None
+        return native.control(np.concatenate([q, qd], axis=1), times, self._numbers[: len(self.values)]).inputs
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return self.actuators
+
+    @cached_property
+    def _numbers(self) -> tuple[float, ...]:
+        return (*self.values, 0.0 if self.adaptive is None else float(self.adaptive.start))
+
+    @cached_property
+    def source(self) -> Source:
+        """The model in plain symbols, with the layers of the controller."""
+        source = symbolic_source(self.system)
+        if source.control is None or (self.robust is None and self.adaptive is None):
+            return source
+        plain = self.system.symbols.plain
+        if self.robust is not None:
+            layers = {"robust": (plain(self.robust.rho), plain(self.robust.epsilon))}
+        else:
+            assert self.adaptive is not None
+            own = self.adaptive
+            layers = {
+                "robust": (ESTIMATED_BOUND, plain(own.epsilon)),
+                "adaptive": (plain(own.growth), plain(own.leakage)),
+            }
+        return replace(source, control=replace(source.control, **layers))
+
+    @cached_property
+    def _compiled(self) -> tuple[MachineCode, Callable[..., None], int, int]:
+        """The compiled code, which must be kept alive, its function, and the lengths of its state and outputs."""
+        program = Programs.of_all_rows(self.source).controller()
+        module = ir.Module()
+        write_program(module, "control", program, hot=True)
+        code, address = MachineCode(module), ctypes.c_void_p
+        kinds = address, ctypes.c_double, address, address
+        function = ctypes.CFUNCTYPE(None, *kinds)(code.address("control"))
+        return code, function, 2 * len(self.coordinates), len(program.outputs)
+
+
+def controller(
+    system: System,
+    *,
+    parameters: Any = None,
+    robust: BoundedUncertainty | None = None,
+    adaptive: AdaptiveBound | None = None,
+    period: float | None = None,
+    delay: float = 0.0,
+    noise: Any = None,
+    seed: int = 0,
+) -> Controller:
+    """Return the controller that meets the servo constraints of a model, for use on another plant.
+
+    Parameters
+    ----------
+    system        the nominal model, with ``servos``
+    parameters    nominal values of its parameters
+    robust        a layer for an uncertainty of known bound
+    adaptive      a layer that estimates the bound
+    period        of a sampled controller, which holds its inputs between two samples; None for a continuous one
+    delay         time between a sample and the change of the inputs that follows from it; needs a ``period``
+    noise         standard deviation of the measured state: a number, n numbers for coordinates and velocities alike, or
+                  2n; needs a ``period``
+    seed          of the noise
+
+    Raises
+    ------
+    InputError    a system without servos, missing or unknown parameters, a period that is not positive, or a negative
+                  delay
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> m = da.parameters("m")
+    >>> motor = da.Actuator("motor", x)
+    >>> model = da.System((x,), [[m]], (0,), servos=da.Servo("hold", x - 1, by=motor, settle=2))
+    >>> control = da.controller(model, parameters={"m": 3})
+    >>> control([0.0], [0.0])
+    {'motor': 12.0}
+    """
+    if not isinstance(system, System) or not system.servos:
+        got = "one without servos" if isinstance(system, System) else kind_of_object(system)
+        raise InputError(f"`system` must be a `da.System` with `servos`; got {got}.")
+    if robust is not None and adaptive is not None:
+        raise InputError("`robust` and `adaptive` must not be given together; an adaptive bound replaces a known one.")
+    if period is not None and not float(scalar_value(period, "period")) > 0:
+        raise InputError(f"`period` must be positive; got {period!r}.")
+    if float(scalar_value(delay, "delay")) < 0:
+        raise InputError(f"`delay` must not be negative; got {delay!r}.")
+    if period is None and (float(delay) > 0 or noise is not None):
+        raise InputError("`delay` and `noise` must belong to a sampled controller; pass a `period`.")
+    values = [float(value) for value in parameter_values(system.parameter_names, parameters)]
+    found = Controller(
+        system,
+        dict(zip(system.parameter_names, values, strict=True)),
+        robust,
+        adaptive,
+        None if period is None else float(period),
+        float(delay),
+        None if noise is None else _noise(noise, len(system.coordinates)),
+        seed,
+    )
+    _refuse_matrices(found)
+    return found
+
+
+def _noise(given: Any, n: int) -> Floats:
+    noise = np.atleast_1d(np.asarray(given, float))
+    if noise.shape not in ((1,), (n,), (2 * n,)) or not (noise >= 0).all():
+        raise InputError(f"`noise` must be one, {n} or {2 * n} standard deviations, none negative; got {given!r}.")
+    return np.resize(noise, 2 * n) if len(noise) < 2 * n else noise
+
+
+def _refuse_matrices(found: Controller) -> None:
+    form = found.source.control
+    if form is None or form.robust is None:
+        return
+    for requirement in form.requirements:
+        if requirement.rate is None:
+            raise InputError(
+                f"`settle` of servo `{form.servos[requirement.servo]}` must be a rate for a robust or adaptive "
+                f"controller; got matrices."
+            )

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A controller recorded on the tape of the plant that it controls."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dalembert.equation import scalar_arithmetic as sl
+from dalembert.lowering.feedback import ESTIMATED_BOUND, Feedback, Held
+
+if TYPE_CHECKING:
+    from dalembert.lowering.recorded_control import RecordedControl
+    from dalembert.lowering.recorded_terms import RecordedTerms
+
+
+class RecordedHeld:
+    """Held inputs; the counterpart of ``RecordedControl``."""
+
+    def __init__(self, terms: RecordedTerms, held: Held):
+        self.inputs = [terms.read(symbol) for symbol in held.symbols]
+        directions = [[terms.read(e) for e in direction] for direction in held.directions]
+        self.input_forces = [[sl.mul(u, e) for e in own] for u, own in zip(self.inputs, directions, strict=True)]
+        self.errors: list[list[Any]] = []
+        self.conditions: list[tuple[Any, Any]] = []
+
+    def margins(self) -> list[Any]:
+        return []
+
+
+class RecordedFeedback:
+    """The inputs of a controller at the state of its plant; the counterpart of ``RecordedControl``."""
+
+    def __init__(self, terms: RecordedTerms, feedback: Feedback, of_model: RecordedTerms):
+        self.terms, self.feedback, self.of_model = terms, feedback, of_model
+        if feedback.adaptive:
+            of_model.read.define(ESTIMATED_BOUND, terms.qd[-1])
+        assert of_model.control is not None
+        self.model: RecordedControl = of_model.control
+        self.inputs, self.errors, self.conditions = self.model.inputs, self.model.errors, self.model.conditions
+
+    def margins(self) -> list[Any]:
+        return self.model.margins()
+
+    @cached_property
+    def input_forces(self) -> list[list[Any]]:
+        """The generalised force of each input on the plant."""
+        directions = [[self.terms.read(e) for e in direction] for direction in self.feedback.directions]
+        return [[sl.mul(u, e) for e in direction] for u, direction in zip(self.inputs, directions, strict=True)]
+
+    @property
+    def adaptation(self) -> Any:
+        """The rate of the estimated bound; zero if it is no state."""
+        form = self.model.form
+        if not self.feedback.adaptive or form.adaptive is None:
+            return 0
+        growth, leakage = map(self.of_model.read, form.adaptive)
+        return sl.sub(sl.mul(growth, self.model.filtered_size), sl.mul(leakage, self.terms.qd[-1]))
