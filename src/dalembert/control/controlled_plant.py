@@ -49,7 +49,7 @@ def controlled(plant: Any, control: Any, q0: Any, qd0: Any, parameters: Any) -> 
     return ControlledPlant(system, q0, qd0, _needed(plant, system, parameters))
 
 
-def _needed(plant: System, system: System, parameters: Any) -> dict[str, Any]:
+def _needed(plant: System, system: System, parameters: Any) -> Any:
     """Return the given parameters without those that only the plant's own servos need."""
     named, problems = by_name({} if parameters is None else parameters, "parameters", "parameter")
     if named is None or problems:

@@ -20,6 +20,7 @@ from dalembert.lowering.feedback import ESTIMATED_BOUND
 from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.source import Source
+from dalembert.model.control_form import distinct_actuators
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
 from dalembert.model.system import System, kind_of_object
 from dalembert.model.uncertainty import AdaptiveBound, BoundedUncertainty
@@ -62,6 +63,13 @@ class Controller:
     def values(self) -> tuple[float, ...]:
         """The values of the parameters, in the order of the compiled functions."""
         return tuple(self.parameters[name] for name in self.system.parameter_names)
+
+    @cached_property
+    def limits(self) -> dict[str, float]:
+        """The largest |u| of each actuator by its name; infinite without a limit."""
+        given = {actuator.name: actuator.limit for actuator in distinct_actuators(self.system.servos)}
+        found = {name: given.get(name) for name in self.actuators}
+        return {name: np.inf if limit is None else float(limit.subs(self.parameters)) for name, limit in found.items()}
 
     def __call__(self, q: Any, qd: Any, t: Any = 0.0, *, bound: float | None = None) -> dict[str, Any]:
         """Return the input of each actuator by its name, at one state, or at k states of shape (k, n).

@@ -23,6 +23,7 @@ from dalembert.integration.native_steps import native_steps
 from dalembert.integration.path import Path
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import outputs_along, statistics
+from dalembert.integration.saturation import Saturation, saturation_notes
 from dalembert.integration.start_states import require_start
 from dalembert.integration.trajectory import Trajectory
 
@@ -166,6 +167,7 @@ class SampledSimulation:
             "seconds": seconds,
             "samples": len(paths),
         }
+        limited = self._saturation()
         return Trajectory(
             t=times,
             **whole,
@@ -174,7 +176,23 @@ class SampledSimulation:
             parameters={name: value for name, value in self.p.items() if name not in self.held},
             statistics=total,
             inputs=dict(zip(self.controller.actuators, inputs.T, strict=True)),
+            notes=tuple(saturation_notes(limited)),
+            saturation=tuple(limited),
         )
+
+    def _saturation(self) -> list[Saturation]:
+        """Return the intervals in which inputs were at their limits; neighbouring ones are joined."""
+        found: list[Saturation] = []
+        for j, (name, limit) in enumerate(self.controller.limits.items()):
+            for hold in self.holds:
+                start, end = float(hold.path.t[0]), float(hold.path.t[-1])
+                if abs(hold.inputs[j]) < limit:
+                    continue
+                if found and found[-1].actuator == name and found[-1].end == start:
+                    found[-1] = found[-1]._replace(end=end)
+                else:
+                    found.append(Saturation(name, start, end))
+        return sorted(found, key=lambda one: one.start)
 
 
 SHORTEST = 1e-6

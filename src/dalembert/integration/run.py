@@ -25,6 +25,7 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.path import Path
 from dalembert.integration.progress import Progress
+from dalembert.integration.saturation import saturation_notes, saturations
 from dalembert.integration.start_states import nearest_state, require_start
 from dalembert.integration.state_answer import answer_at, answers_by_numpy, numpy_outputs
 from dalembert.integration.step_monitor import kink_notes
@@ -56,6 +57,7 @@ def run(
         corrected = corrected_start(dynamics, method, q0, qd0, times[0], p) if notes else None
         path, found = followed(dynamics, method, np.concatenate([q0, qd0]), times, p, bar, corrected)
     trajectory = _trajectory(dynamics, method, path, reached_times(path, times), found, p)
+    trajectory = _with_saturation(trajectory, dynamics, method, path, p)
     if notes:
         trajectory = replace(trajectory, notes=(*notes, *trajectory.notes))
     invalid = _first_invalid(trajectory, method)
@@ -66,6 +68,23 @@ def run(
     if not path.finished:
         raise SimulationError(why(dynamics, method, path, p, t1), float(path.t[-1]), trajectory)
     return trajectory
+
+
+def _with_saturation(trajectory: Trajectory, dynamics: Dynamics, method: Method, path: Path, p: Any) -> Trajectory:
+    """Return the trajectory with the intervals in which inputs were at their limits."""
+    native = dynamics.machine_code
+    if not dynamics.actuators or native is None:
+        return trajectory
+
+    def excess(t: Floats) -> Floats:
+        at = outputs_along(dynamics, method, path, t, p)
+        return native.control(np.concatenate([at["q"], at["qd"]], axis=1), t, p).excess
+
+    # the steps first, in one call: most runs never reach a limit
+    if not (native.control(path.y, path.t, p).excess > 0).any():
+        return trajectory
+    found = saturations(dynamics.actuators, path.t, excess)
+    return replace(trajectory, saturation=tuple(found), notes=(*trajectory.notes, *saturation_notes(found)))
 
 
 def reached_times(path: Path, times: Floats) -> Floats:

@@ -51,6 +51,7 @@ class Trajectory:
     ledger_source                         function that computes the ledger; not kept in files
     inputs                                u (T,) of each actuator, by its name
     servo_error                           error (T,) of each servo constraint, by its name; (T, k) for k requirements
+    saturation                            (actuator, start, end): intervals in which an input is at its limit
     estimated_bound                       α (T,) of an adaptive controller, or None; see ``da.AdaptiveBound``
     theory                                "d'Alembert", or the name of another mechanics, such as "vakonomic", which is
                                           then shown everywhere; there multipliers and forces are that theory's
@@ -84,6 +85,7 @@ class Trajectory:
     inputs: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
     servo_error: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
     estimated_bound: Floats | None = None
+    saturation: tuple[Any, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "ledger_source": None}  # compiled programs cannot be pickled

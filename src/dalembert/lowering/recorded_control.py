@@ -220,9 +220,17 @@ class RecordedControl:
         record, valid = self.terms.tape.record, True
         for larger, smaller in self.conditions:
             valid = record("and", valid, record("<", smaller, larger))
-        limits = [None if limit is None else self.terms.read(limit) for limit in self.form.limits]
-        inputs = (self._limited(u, limit) for u, limit in zip(self.solution[0], limits, strict=True))
+        inputs = (self._limited(u, limit) for u, limit in zip(self.solution[0], self._limits, strict=True))
         return [record("select", valid, u, float("nan")) for u in inputs]
+
+    @property
+    def _limits(self) -> list[Any]:
+        return [None if limit is None else self.terms.read(limit) for limit in self.form.limits]
+
+    def excess(self) -> list[Any]:
+        """Record by how much the inputs that meet the requirements exceed their limits; −1 without a limit."""
+        pairs = zip(self.solution[0], self._limits, strict=True)
+        return [-1.0 if limit is None else sl.sub(self.terms.absolute(u), limit) for u, limit in pairs]
 
     def _limited(self, u: Any, limit: Any) -> Any:
         if limit is None:

@@ -27,6 +27,9 @@ class RecordedHeld:
     def margins(self) -> list[Any]:
         return []
 
+    def excess(self) -> list[Any]:
+        return [-1.0] * len(self.inputs)
+
 
 class RecordedFeedback:
     """The inputs of a controller at the state of its plant; the counterpart of ``RecordedControl``."""
@@ -35,12 +38,14 @@ class RecordedFeedback:
         self.terms, self.feedback, self.of_model = terms, feedback, of_model
         if feedback.adaptive:
             of_model.read.define(ESTIMATED_BOUND, terms.qd[-1])
-        assert of_model.control is not None
-        self.model: RecordedControl = of_model.control
+        self.model: RecordedControl = of_model.control  # pyright: ignore[reportAttributeAccessIssue]
         self.inputs, self.errors, self.conditions = self.model.inputs, self.model.errors, self.model.conditions
 
     def margins(self) -> list[Any]:
         return self.model.margins()
+
+    def excess(self) -> list[Any]:
+        return self.model.excess()
 
     @cached_property
     def input_forces(self) -> list[list[Any]]:

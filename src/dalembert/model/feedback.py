@@ -106,7 +106,7 @@ def _directions(plant: System, controller: Any) -> tuple[tuple[Any, ...], ...]:
         coordinates = controller.system.coordinates
         unit = tuple(sp.S.One if name_of(q) == name else sp.S.Zero for q in coordinates)
         direction = model[name].direction(coordinates) if name in model else unit
-        entries = [sp.S.Zero] * len(plant.coordinates)
+        entries: list[Any] = [sp.S.Zero] * len(plant.coordinates)
         for place, entry in zip(places, direction, strict=True):
             entries[place] = entry
         found.append(tuple(entries))

@@ -15,8 +15,8 @@ class BoundedUncertainty:
     """A robust layer for an uncertainty of known bound.
 
     For a requirement of order r with settling rate ω, let z = (d/dt + ω)ʳ⁻¹ β. The nominal control makes ż + ω z = 0;
-    on the plant ż + ω z = δ, where δ is the effect of everything that the model does not know. This layer adds −ρ z/‖z‖,
-    and −ρ z/ε where ‖z‖ < ε. If ‖δ‖ ≤ ρ, then ‖z‖ falls below ε and stays there, and ‖β‖ ends below ε/ωʳ⁻¹.
+    on the plant ż + ω z = δ, where δ is the effect of everything that the model does not know. This layer adds
+    −ρ z/‖z‖, and −ρ z/ε where ‖z‖ < ε. If ‖δ‖ ≤ ρ, then ‖z‖ falls below ε and stays there, and ‖β‖ ends below ε/ωʳ⁻¹.
 
     Parameters
     ----------

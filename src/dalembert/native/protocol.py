@@ -25,12 +25,14 @@ SwitchingFunctions = tuple[tuple[str, ...], Callable[[Floats, Floats, Any], Floa
 class Control(NamedTuple):
     """Inputs (k, r) of the actuators at k states, and errors (k, rows) of the servo constraints at their own level.
 
-    ``margins`` (k, rows) exceed one where the inputs act on a requirement independently of those before it.
+    ``margins`` (k, rows) exceed one where the inputs act on a requirement independently of those before it. ``excess``
+    (k, r) is positive where an input is at its limit; without a limit it is −1.
     """
 
     inputs: Floats
     errors: Floats
     margins: Floats
+    excess: Floats
 
 
 class NativeDynamics(Protocol):
