@@ -298,7 +298,7 @@ def test_a_flow_under_control_has_derivatives():
     servo = da.Servo("hold", x - 1, by=da.Actuator("push", x, limit=m), settle=2.0)
     system = da.System((x,), [[1]], (-x,), servos=servo)
     flow = da.flow(system, [0, 1])
-    slope = jax.jacfwd(lambda m: flow((0.0,), (0.0,), {"m": m}).q[-1, 0])(0.5)
+    slope = jax.jacfwd(lambda m: flow((0.0,), (0.0,), {"m": m})[0][-1, 0])(0.5)
     above, below = (da.simulate(system, [0], [0], [0, 1], parameters={"m": 0.5 + h}).q[-1, 0] for h in (1e-4, -1e-4))
     assert float(slope) == pytest.approx((above - below) / 2e-4, rel=1e-6)
 

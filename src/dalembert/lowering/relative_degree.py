@@ -90,6 +90,7 @@ def _structure(source: Source, form: ControlForm) -> ControlStructure:
     base = tuple(LEVELS[::-1].index(requirement.level) for requirement in form.requirements)
     found = ControlStructure(owners=tuple(range(len(base))), orders=base)
     done: set[int] = set()  # rows of which the combination without inputs has been differentiated
+    combined: dict[int, set[int]] = {}  # for each requirement, those that it is combined with
     while True:
         control = RecordedControl(RecordedTerms(Programs.of_all_rows(source)), form, found)
         effects = [_effect(control, state) for state in states]
@@ -105,9 +106,10 @@ def _structure(source: Source, form: ControlForm) -> ControlStructure:
             found = replace(found, redundant=(*found.redundant, i))
             continue
         order, owner = found.orders[i] + 1, found.owners[i]
+        combined.setdefault(owner, set()).update(found.owners[j] for j in basis)
         # beside inputs, only a state or time can change ψ; one that nothing changes can never be made zero
         if order > HIGHEST_ORDER or not max(np.abs(slope).max() for _, slope in values) > 0:
-            raise _refusal(form, owner, [found.owners[j] for j in basis], found.orders[i])
+            raise _refusal(form, owner, sorted(combined[owner]), found.orders[i])
         if basis:
             done.add(i)
             grown = {"owners": (*found.owners, owner), "orders": (*found.orders, order)}

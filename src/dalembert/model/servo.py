@@ -135,12 +135,12 @@ class Servo:
             raise ModelError([f"`name` of a servo must be a text; got {self.name!r}."])
         several = isinstance(self.requirement, (tuple, list, sp.Tuple))
         given = tuple(self.requirement) if several else (self.requirement,)
+        if not given:
+            raise ModelError([f"servo `{self.name}` must have at least one requirement; got none."])
         names = [f"{self.name}[{i}]" for i in range(len(given))] if len(given) > 1 else [self.name]
         rows = tuple(
             e if isinstance(e, Constraint) else Constraint(e, name) for e, name in zip(given, names, strict=True)
         )
-        if not rows:
-            raise ModelError([f"servo `{self.name}` must have at least one requirement; got none."])
         by = _actuators(self.name, self.by)
         fields = {"requirement": rows, "by": by, "settle": _settling(self.name, self.settle, rows)}
         fields["cost"] = _cost(self.name, self.cost, by)
