@@ -174,6 +174,15 @@ def test_an_adaptive_bound_is_sampled_as_well():
     assert np.abs(smooth["x"] - sampled["x"]).max() < 1e-3
 
 
+def test_an_ensemble_of_plants_under_one_controller():
+    masses, times = np.array([1.6, 2.0, 2.4]), np.linspace(0, 2, 5)
+    control = da.controller(cart(), parameters=NOMINAL)
+    many = da.simulate_ensemble(cart(), [0], [0], times, parameters={"m": masses, "c": 0.5}, control=control)
+    for k, mass in enumerate(masses):
+        one = da.simulate(cart(), [0], [0], times, parameters={"m": mass, "c": 0.5}, control=control)
+        assert np.abs(many["q"].values[k] - one.q).max() < 1e-12
+
+
 def test_noise_is_drawn_from_the_seed():
     times = np.linspace(0, 1, 11)
 
@@ -218,6 +227,17 @@ REFUSALS = {
             da.System((y,), [[1]], (0,)), [0], [0], [0, 1], control=da.controller(cart(), parameters=NOMINAL)
         ),
         "its model has `x`, which the plant has not",
+    ),
+    "sampled ensemble": (
+        lambda: da.simulate_ensemble(
+            cart(),
+            [0],
+            [0],
+            [0, 1],
+            parameters={"m": np.ones(2), "c": 1},
+            control=da.controller(cart(), parameters=NOMINAL, period=1),
+        ),
+        "must be a continuous controller with a known bound; got a sampled one",
     ),
     "not a controller": (
         lambda: da.simulate(cart(), [0], [0], [0, 1], parameters=NOMINAL, control=3),

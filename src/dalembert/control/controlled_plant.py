@@ -34,10 +34,7 @@ class ControlledPlant(NamedTuple):
 
 def controlled(plant: Any, control: Any, q0: Any, qd0: Any, parameters: Any) -> ControlledPlant:
     """Return a plant under a controller, with the start and the parameters that it needs."""
-    if not isinstance(control, Controller):
-        raise InputError(f"`control` must be a controller made by `da.controller`; got {control!r}.")
-    if not isinstance(plant, System):
-        raise InputError(f"`system` must be a `da.System` for a controller to act on; got {kind_of_object(plant)}.")
+    _require_controller(plant, control)
     q0, qd0 = state_values(plant.coordinate_names, q0, "q0"), state_values(plant.coordinate_names, qd0, "qd0")
     if control.period is not None:
         system = with_held_inputs(plant, control)
@@ -47,6 +44,26 @@ def controlled(plant: Any, control: Any, q0: Any, qd0: Any, parameters: Any) -> 
     if control.adaptive is not None:
         q0, qd0 = np.append(q0, 0.0), np.append(qd0, float(control.adaptive.start))
     return ControlledPlant(system, q0, qd0, _needed(plant, system, parameters))
+
+
+def controlled_members(plant: System, control: Any, parameters: Any) -> tuple[System, Any]:
+    """Return a plant under a controller and its parameters, for the members of an ensemble."""
+    _require_controller(plant, control)
+    if control.period is not None or control.adaptive is not None:
+        kind = "sampled" if control.period is not None else "adaptive"
+        raise InputError(
+            f"`control` of an ensemble must be a continuous controller with a known bound; got a {kind} one. Simulate "
+            f"the members one by one with `da.simulate`."
+        )
+    system = with_controller(plant, control)
+    return system, _needed(plant, system, parameters)
+
+
+def _require_controller(plant: Any, control: Any) -> None:
+    if not isinstance(control, Controller):
+        raise InputError(f"`control` must be a controller made by `da.controller`; got {control!r}.")
+    if not isinstance(plant, System):
+        raise InputError(f"`system` must be a `da.System` for a controller to act on; got {kind_of_object(plant)}.")
 
 
 def _needed(plant: System, system: System, parameters: Any) -> Any:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dalembert.control.controlled_plant import controlled_members
+from dalembert.control.controller import Controller
 from dalembert.ensembles.ensemble_bifurcations import Bifurcations
 from dalembert.ensembles.members import members_of
 from dalembert.ensembles.projected_starts import ProjectedStarts
@@ -41,6 +43,7 @@ def simulate_ensemble(
     keep: Literal["times", "end", "summary"] = "times",
     quantiles: Sequence[float] = (0.05, 0.5, 0.95),
     device: Literal["cpu", "gpu"] = "cpu",
+    control: Controller | None = None,
     progress: bool | None = None,
 ) -> xr.Dataset:
     """Simulate an ensemble: one system with many initial states or parameters, on all cores or on a GPU.
@@ -66,6 +69,7 @@ def simulate_ensemble(
     quantiles     for a summary: exact for up to 10 000 members, from a random sample of this size otherwise
     device        "gpu": one thread for each member on an NVIDIA GPU, with the same compiled code and therefore the same
                   results
+    control       a continuous ``da.controller`` that drives the actuators of all members
     progress      True or False to force the progress bar; by default it appears on a terminal after two seconds
 
     Returns
@@ -103,6 +107,8 @@ def simulate_ensemble(
     levels = _quantile_levels(quantiles)
     times = time_values(times, "times", increasing=True)
     method = method_of(None, drift, None, rtol, atol, step, max_steps, max_step)
+    if control is not None:
+        system, parameters = controlled_members(system, control, parameters)
     dynamics = build(system)
     members = members_of(dynamics.coordinates, dynamics.parameters, q0, qd0, parameters)
     summary = Summary(levels) if keep == "summary" else None
