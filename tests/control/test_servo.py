@@ -313,3 +313,26 @@ def test_inputs_and_errors_are_kept_in_files(tmp_path):
     run.save(tmp_path / "arm.csv")
     assert "input(motor 0)" in (tmp_path / "arm.csv").read_text().splitlines()[0]
     assert len(run.until(2).inputs["motor 0"]) == 2
+
+
+def test_inputs_include_the_friction_that_they_cause_by_the_reaction():
+    """A block pulled at an angle: the pull presses it on the floor, and its friction depends on the pull.
+
+    u cos a − μ|N| tanh(v/ε) = m x'', N = m g − u sin a with the pull upwards: linear in u while N > 0.
+    """
+    x, y = da.coordinates("x y")
+    mu, angle, mass, g, eps = 0.3, 0.6, 2.0, 9.81, 0.01
+    pull = da.Actuator("pull", {x: math.cos(angle), y: math.sin(angle)})
+    smooth = sp.tanh(d(x) / eps)
+    law = (-mu * sp.Abs(da.multiplier("floor")) * smooth, 0)
+    floor = da.Constraint(y, name="floor", nonideal=law)
+    servo = da.Servo("move", x - sp.sin(t), by=pull, settle=3.0)
+    block = da.System((x, y), sp.diag(mass, mass), (0, -mass * g), floor, servos=servo)
+    run = da.simulate(block, (0.05, 0), (1.0, 0), np.linspace(0, 3, 31))
+    v, a = run.qd[:, 0], run.acceleration[:, 0]
+    expected = (mass * a + mu * mass * g * np.tanh(v / eps)) / (
+        math.cos(angle) + mu * math.sin(angle) * np.tanh(v / eps)
+    )
+    assert np.abs(run.inputs["pull"] - expected).max() < 1e-9
+    beta = (0.05 + (0.05 * 3 + 0) * run.t) * np.exp(-3 * run.t)
+    assert np.abs(run.servo_error["move"] - beta).max() < 1e-7

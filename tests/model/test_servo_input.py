@@ -112,12 +112,22 @@ STRUCTURES = {
         ),
         "`settle` of servo `s` must hold 4 matrices",
     ),
-    "friction by the reaction": (
+    "friction by the reaction behind a spring": (
+        lambda: da.System(
+            (x, y, z),
+            sp.eye(3),
+            (z - x, -9, x - z),
+            da.Constraint(y, name="floor", nonideal=(-abs(da.multiplier("floor")) * x.diff(t), 0, 0)),
+            servos=da.Servo("s", z, by=push, settle=1),
+        ),
+        "servo `s` must be influenced at its own level if laws depend on constraint forces",
+    ),
+    "friction that sticks": (
         lambda: system(
             da.Servo("s", x, by=push),
             constraints=da.Constraint(y, name="floor", nonideal=da.Coulomb(0.1)),
         ),
-        "must not be combined with a law that depends on constraint forces (Coulomb)",
+        "servo `s` must not be combined with dry friction that can stick",
     ),
 }
 

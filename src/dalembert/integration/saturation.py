@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 
-BISECTIONS = 50
+LIMIT_BISECTIONS = 50
 """Bisections between two steps: the end of an interval is located to the last digits of time."""
 
 MOST_NAMED = 5
@@ -48,7 +48,7 @@ def saturations(actuators: Sequence[str], times: Floats, excess: Callable[[Float
 
 
 def _crossing(excess: Callable[[Floats], Floats], j: int, early: float, late: float, above: bool) -> float:
-    for _ in range(BISECTIONS):
+    for _ in range(LIMIT_BISECTIONS):
         middle = (early + late) / 2
         if not early < middle < late:
             break

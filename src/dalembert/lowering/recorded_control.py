@@ -19,6 +19,14 @@ from dalembert.equation import scalar_arithmetic as sl
 from dalembert.lowering.control_structure import ControlStructure, Differentiation
 from dalembert.model.control_form import ControlForm
 from dalembert.native.elimination import Elimination, eliminate
+from dalembert.native.tape import Value
+from dalembert.tolerances import TINY
+
+REACTION_STEPS = 3
+"""Steps of Newton's method for inputs that change the friction by reactions."""
+
+MET = 1e-10
+"""Largest part of the terms of a requirement that these steps may leave."""
 
 if TYPE_CHECKING:
     from dalembert.lowering.recorded_terms import RecordedTerms
@@ -174,8 +182,55 @@ class RecordedControl:
             u = sl.plus(self._least(rows, weighted, S, targets), self._settled(rows, settling))
         else:
             u = self._least(rows, weighted, S, sl.plus(targets, settling))
+        further: list[tuple[Any, Any]] = []
+        if self.responds:
+            u, further = self._with_reactions(u, used)
         self._pivots = {i: (pivot, least) for i, pivot, least in zip(used, S.pivots, S.smallest, strict=True)}
-        return [*u], [*S.margins(), *self._cost.margins()]
+        return [*u], [*S.margins(), *self._cost.margins(), *further]
+
+    @property
+    def responds(self) -> bool:
+        """Whether laws depend on reactions, which the inputs change."""
+        laws = self.terms.source.laws
+        return laws is not None and laws.needs_ideal
+
+    def _with_reactions(self, u: sl.Vector, used: list[int]) -> tuple[sl.Vector, list[tuple[Any, Any]]]:
+        """Record the inputs if laws depend on reactions: Newton's method for α(u) = 0 with the least cost.
+
+        Friction is linear in the inputs as long as no normal force changes its sign, and then one step is exact. The
+        result also holds pairs of which the first must be the larger one for the iteration to have converged.
+        """
+        from dalembert.native.derivatives import along  # imported here: scipy.special is slow to import
+
+        tape = self.terms.tape
+        for _ in range(REACTION_STEPS):
+            alpha, _ = self._response(u, used)
+            columns = [along(tape, alpha, {x.line: 1.0}) if isinstance(x, Value) else [0] * len(alpha) for x in u]
+            rows = [[column[i] for column in columns] for i in range(len(alpha))]
+            weighted = [self.weighted(row) for row in rows]
+            target = [sl.sub(sl.dot(row, u), x) for row, x in zip(rows, alpha, strict=True)]
+            u = self._least(rows, weighted, self._system(rows, weighted, []), target)
+        alpha, sizes = self._response(u, used)
+        return u, [(sl.mul(MET, size), self.terms.absolute(x)) for size, x in zip(sizes, alpha, strict=True)]
+
+    def _response(self, u: sl.Vector, used: list[int]) -> tuple[list[Any], list[Any]]:
+        """Record α of all equations at given inputs, and the size of the terms that it is the sum of."""
+        terms, absolute = self.terms, self.terms.absolute
+        force: sl.Vector = [terms.read(e) for e in terms.source.form.applied_force]
+        for x, direction in zip(u, self.directions, strict=True):
+            force = sl.plus(force, direction, x)
+        acceleration = terms.response(force)
+        alpha: list[Any] = []
+        sizes: list[Any] = []
+        for i in used:
+            row = self.form.requirements[i].row
+            parts = sl.times([terms.read(e) for e in row.gradient], acceleration)
+            rest = sl.sub(self.settling[i], terms.read(row.rhs))
+            alpha.append(sl.add(sl.dot(parts, [1] * len(parts)), rest))
+            sizes.append(
+                sl.add(sl.dot([absolute(part) for part in parts], [1] * len(parts)), sl.add(absolute(rest), TINY))
+            )
+        return alpha, sizes
 
     def _orthonormal(self, vectors: sl.Matrix) -> list[sl.Vector]:
         found: list[sl.Vector] = []

@@ -49,13 +49,14 @@ class RecordedTerms:
         inputs[symbols.time] = self.tape.input("t", 0)
         if parameters is None:
             parameters = [self.tape.input("p", i) for i in range(len(self.source.parameters))]
+        self._parameters = parameters
         inputs |= dict(zip(self.source.parameters, parameters, strict=True))
         self.read = Recorder(self.tape, inputs)
         self.conditions: list[tuple[Any, Any]] = []  # pairs of which the first must be the larger one
 
     def at(self, q: Any, qd: Any) -> RecordedTerms:
         """Return the terms at another state, recorded on the same tape."""
-        return RecordedTerms(self.programs, self.tape, q, qd)
+        return RecordedTerms(self.programs, self.tape, q, qd, self._parameters)
 
     def row(self, k: int) -> sl.Vector:
         """Record row k of A."""
@@ -141,11 +142,13 @@ class RecordedTerms:
 
         A controller knows the model and not the numerical method that integrates it.
         """
-        force: sl.Vector = [self.read(e) for e in self.source.form.applied_force]
-        laws = self.source.laws
-        for share in [] if laws is None else self._law(laws, [0] * self.programs.n, [0] * len(self.programs.rows)):
-            force = sl.plus(force, share)
-        return self.solve(force, [self.target(k) for k in self.programs.rows]).acceleration
+        return self.response([self.read(e) for e in self.source.form.applied_force])
+
+    def response(self, force: sl.Vector) -> sl.Vector:
+        """Record the acceleration under an applied force, without stabilising terms."""
+        # other terms at the same state: values of laws are kept, and depend on the force through the reactions
+        other = self.at(self.q, self.qd)
+        return other.motion_under(force, [other.target(k) for k in self.programs.rows]).acceleration
 
     @property
     def diagonal(self) -> sl.Vector:
@@ -160,9 +163,13 @@ class RecordedTerms:
         return self.tape.record("select", valid, 1.0, 0.0)
 
     def motion(self) -> Motion:
-        """Record the constrained motion: the ideal problem first, then the effect of the nonideal laws."""
+        """Record the constrained motion."""
+        return self.motion_under(self.applied_force, self._targets())
+
+    def motion_under(self, force: sl.Vector, targets: sl.Vector) -> Motion:
+        """Record the motion under an applied force: the ideal problem first, then the effect of the nonideal laws."""
         rows = [self.row(k) for k in self.programs.rows]
-        ideal = self.solve(self.applied_force, self._targets())
+        ideal = self.solve(force, targets)
         ideal_force = _constraint_force(rows, ideal.multipliers, self.programs.n)
         if self.source.laws is None:
             zeros = [0.0] * self.programs.n

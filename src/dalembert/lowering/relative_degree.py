@@ -69,20 +69,29 @@ def with_structure(source: Source) -> Source:
     form = source.control
     if form is None:
         return source
-    if source.laws is not None and source.laws.needs_ideal:
+    if source.sliding:
         raise ModelError(
             [
-                f"servo `{form.servos[0]}` must not be combined with a law that depends on constraint forces "
-                f"({', '.join(kind for _, kind in source.laws.names)}): the inputs change these forces. Use a law of "
-                f"the velocity, such as `da.Viscous`, or control the system by `da.controller`."
+                f"servo `{form.servos[0]}` must not be combined with dry friction that can stick: at rest, inputs "
+                f"within the static limit have no effect. Control the system by `da.controller`, whose model has no "
+                f"such friction, or state a friction law without sticking by `da.Prescribed`."
             ]
         )
     try:
-        return replace(source, structure=_structure(source, form))
+        found = replace(source, structure=_structure(source, form))
     except NoMachineCodeError as unknown:
         raise ModelError(
             [f"servo constraints must use functions that can be differentiated in machine code; `{unknown}` is none."]
         ) from None
+    if source.laws is not None and source.laws.needs_ideal and found.structure.differentiations:
+        raise ModelError(
+            [
+                f"servo `{form.servos[0]}` must be influenced at its own level if laws depend on constraint forces "
+                f"({', '.join(kind for _, kind in source.laws.names)}); inputs appear only in its derivative of order "
+                f"{max(found.structure.orders)}. Use a law of the velocity, such as `da.Viscous`."
+            ]
+        )
+    return found
 
 
 def _structure(source: Source, form: ControlForm) -> ControlStructure:

@@ -109,16 +109,19 @@ def _number(name: str, *arguments: Any) -> Any:
     return computed(name, *arguments)
 
 
-def along(tape: Tape, outputs: Sequence[Any], directions: Mapping[tuple[str, int], Any]) -> list[Any]:
-    """Return the directional derivatives of values on a tape, as further values on it."""
+def along(tape: Tape, outputs: Sequence[Any], directions: Mapping[Any, Any]) -> list[Any]:
+    """Return the directional derivatives of values on a tape, as further values on it.
+
+    ``directions`` holds the derivatives of inputs, by array and index, or of other values, by line.
+    """
     slopes: list[Any] = []
 
     def of(argument: Any) -> Any:
         return slopes[argument.line] if isinstance(argument, Value) else 0
 
     for line, (name, arguments) in enumerate(list(tape.lines)):
-        if name == "input":
-            slopes.append(directions.get(arguments, 0))
+        if name == "input" or line in directions:
+            slopes.append(directions.get(arguments if name == "input" else line, 0))
         else:
             slopes.append(_derivative(tape.record, name, Value(tape, line), arguments, [of(a) for a in arguments]))
     return [of(output) for output in outputs]
