@@ -24,7 +24,7 @@ from dalembert.lowering.source import Source
 from dalembert.model.control_form import ControlForm
 from dalembert.native.derivatives import differentiated
 from dalembert.native.tape import Program
-from dalembert.tolerances import SAME_VALUE, SHARE_TOLERANCE
+from dalembert.tolerances import EXACT, RANK_TOLERANCE, SAME_VALUE, SHARE_TOLERANCE
 
 HIGHEST_ORDER = 8
 """Highest derivative of a requirement in which inputs are looked for. Every derivative doubles the length of the
@@ -33,7 +33,7 @@ program, and models in use need four: a load behind an elastic element."""
 STATES, ATTEMPTS = 3, 20
 """Random states at which the structure is judged, and draws until that many are found on the constraints."""
 
-ITERATIONS = 30
+PROBE_ITERATIONS = 30
 """Most iterations of Newton's method that moves a random state onto the constraints."""
 
 
@@ -271,12 +271,12 @@ def _states(source: Source) -> list[_State]:
 def _projected(residuals: Program, state: _State) -> _State | None:
     """Return the state moved onto the constraints by Newton's method; None if it does not converge."""
     y = state.y
-    for _ in range(ITERATIONS):
+    for _ in range(PROBE_ITERATIONS):
         off, slopes = differentiated(residuals, y, state.t, state.p)
         if not np.isfinite(off).all() or not np.isfinite(slopes).all():
             return None
         size = np.abs(slopes) @ np.abs(y) + 1
-        if (np.abs(off) <= 1e-13 * size).all():
+        if (np.abs(off) <= EXACT * size).all():
             return replace(state, y=y)
-        y = y - np.linalg.lstsq(slopes, off, rcond=1e-10)[0]
+        y = y - np.linalg.lstsq(slopes, off, rcond=RANK_TOLERANCE)[0]
     return None
