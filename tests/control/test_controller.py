@@ -274,5 +274,5 @@ def test_a_reference_that_is_not_finite_is_named():
     with pytest.raises(da.ConstraintError, match="requirement of servo `follow` is not finite"):
         da.simulate(system, [0], [0], [0, 1], parameters=NOMINAL)
     control = da.controller(system, parameters=NOMINAL)
-    with pytest.raises(da.ModelError, match="requirement of servo `follow` is not finite"):
+    with pytest.raises(da.ConstraintError, match="requirement of servo `follow` is not finite"):
         control([0.0], [0.0], 0.0)

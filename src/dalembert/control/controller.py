@@ -13,7 +13,7 @@ import numpy as np
 from llvmlite import ir
 
 from dalembert.array_types import Floats
-from dalembert.errors import InputError, ModelError
+from dalembert.errors import ConstraintError, InputError
 from dalembert.integration.control_outputs import unmet
 from dalembert.lowering.build import build, symbolic_source
 from dalembert.lowering.feedback import ESTIMATED_BOUND
@@ -78,8 +78,8 @@ class Controller:
 
         Raises
         ------
-        InputError    wrong shapes
-        ModelError    if no inputs meet the requirements at the state
+        InputError         wrong shapes
+        ConstraintError    if no inputs meet the requirements at the state
         """
         if isinstance(q, np.ndarray) and q.ndim == 2:
             return dict(zip(self.actuators, self._batch(q, qd, t).T, strict=True))
@@ -101,7 +101,7 @@ class Controller:
         *inputs, length = found
         if any(u != u for u in inputs):  # NaN
             reason = unmet(build(self.system), np.array(q, float), np.array(qd, float), t, self.values)
-            raise ModelError([reason or f"the state and the time must be finite; got q = {q}, qd = {qd}, t = {t}."])
+            raise ConstraintError(reason or f"the state and the time must be finite; got q = {q}, qd = {qd}, t = {t}.")
         return inputs, length
 
     def next_bound(self, bound: float, size: float) -> float:

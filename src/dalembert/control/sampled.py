@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.control.controller import Controller
 from dalembert.equation.dynamics import Dynamics
-from dalembert.errors import ModelError, SimulationError
+from dalembert.errors import ConstraintError, SimulationError
 from dalembert.integration.failure import why
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
@@ -104,7 +104,9 @@ class SampledSimulation:
         n, own = len(self.places), self.controller
         try:
             inputs, size = own.evaluate(measured[:n], measured[n:], t, self.bounds[-1][1] if self.bounds else None)
-        except ModelError as error:
+        except ConstraintError as error:
+            if not self.holds:
+                raise
             raise SimulationError(
                 f"the controller must have inputs at t = {t:.6g}: {error}", t, self._so_far(times)
             ) from None

@@ -70,6 +70,18 @@ _CASES = {
     "ball-in-cylinder": ("Ball in an upright cylinder", "rolling_curiosities.cylinder"),
     "heavy-top": ("Heavy top as a free body on a pivot", "references.heavy_top"),
     "bar-linkage": ("Four-bar linkage in the plane", "references.linkage"),
+    "swarm-control": ("Swarm of five robots as a control problem", "swarm.as_control"),
+    "two-masses": ("Two masses and a spring: push one, move the other", "control_cases.two_masses"),
+    "crane": ("Overhead crane that carries its load around an obstacle", "control_cases.crane"),
+    "arm-circle": ("Three-link arm on a circle, least torques", "control_arms.least_torques"),
+    "arm-circle-inertia": (
+        "Three-link arm on a circle, cost M⁻¹",
+        "control_arms.least_inertia",
+    ),
+    "wrong-masses": ("Arm with wrong masses under three controllers", "control_arms.wrong_masses"),
+    "satellites": ("Satellites on a ring", "control_cases.satellites"),
+    "synchronised-pendulums": ("Pendulums that swing as one", "control_cases.pendulums"),
+    "cart-pole": ("Swing-up of a cart-pole by a sampled controller", "control_cases.cart_pole"),
     "bicycle": ("Whipple's bicycle, leaning a little", "bicycle.leaning"),
 }
 

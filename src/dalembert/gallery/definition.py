@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.control.controller import Controller
 from dalembert.equation.formulation import Formulation
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, Projection
@@ -83,7 +84,7 @@ class Case:
 
     about              description of the case
     source             its origin
-    drift, formulation, rtol, atol, allow_violation    as for ``da.simulate``
+    drift, formulation, rtol, atol, allow_violation, control    as for ``da.simulate``
     units              by coordinate name, and "t"; quantities that are not listed have none
     histories          whether to plot all histories; false if they oscillate too fast to be seen
     no_closed_form     the reason why its equations have no closed form, as a sentence; empty if they have one
@@ -106,6 +107,7 @@ class Case:
     rtol: float = 1e-11
     atol: float = 1e-13
     allow_violation: bool = False
+    control: Controller | None = None
     units: Mapping[str, str] = field(default_factory=dict[str, str])
     pictures: tuple[Picture, ...] = ()
     histories: bool = True
@@ -140,6 +142,7 @@ class Case:
             rtol=self.rtol,
             atol=self.atol,
             allow_violation=self.allow_violation,
+            control=self.control,
             progress=progress,
         )
 

@@ -12,6 +12,7 @@ from dalembert.gallery.definition import Case, Check, Curve, Picture, coordinate
 from dalembert.integration.drift import Baumgarte
 from dalembert.integration.trajectory import Trajectory
 from dalembert.model.constraint import Constraint
+from dalembert.model.servo import Servo
 from dalembert.model.symbols import coordinates, parameters, t
 from dalembert.model.system import System
 
@@ -53,6 +54,42 @@ def stabilised(name: str, title: str) -> Case:
         ),
         **_common(),
     )
+
+
+def as_control(name: str, title: str) -> Case:
+    common = _common()
+    rows = common["system"].constraints
+    servo = Servo("law", tuple(row.expression for row in rows), settle=RATE)
+    system = common["system"]
+    thrust = {f"robot {k}": lambda run, k=k: np.hypot(*(run.inputs[f"{c}{k}"] for c in "xy")) for k in range(1, 6)}
+    forces = Picture("forces", "Forces of the robots' motors", "time t / s", "force / N", histories(thrust), log=True)
+    common |= {
+        "system": System(system.coordinates, system.mass_matrix, system.applied_force, servos=servo),
+        "pictures": (common["pictures"][0], forces),
+        "allow_violation": False,
+    }
+    return Case(
+        name=name,
+        title=title,
+        about=(
+            "The interaction law as a requirement that the robots' own motors meet: it is never projected, its error "
+            "decays like e^(−kt) by the forces of the motors, and these forces are reported with every answer."
+        ),
+        checks=(
+            Check("‖β‖ e^(kt) at all times", _servo_error, START, 1e-6, "β̇ = −kβ"),
+            Check("motion less that of Baumgarte's terms", _beside_baumgarte, 0, 1e-9, "the same equation"),
+        ),
+        **common,
+    )
+
+
+def _servo_error(run: Trajectory) -> Any:
+    return np.linalg.norm(run.servo_error["law"], axis=1) * np.exp(RATE * run.t)
+
+
+def _beside_baumgarte(run: Trajectory) -> Any:
+    other = stabilised("", "").simulate(parameters=run.parameters, times=run.t[::25])
+    return run.q[::25] - other.q
 
 
 def _common() -> dict[str, Any]:

@@ -47,7 +47,9 @@ class RecordedControl:
         self.errors = [self._derivatives(i) for i in range(count)]  # β, β̇, … of each requirement
         self.nominal = [self._nominal(i, gradients[i]) for i in range(count)]
         self.settling = [self._settling_terms(i) for i in range(count)]
-        self.G = [[sl.dot(gradient, column) for column in self.columns] for gradient in gradients]
+        self._effects: dict[int, list[Any]] = {
+            i: [sl.dot(gradient, column) for column in self.columns] for i, gradient in enumerate(gradients)
+        }
         self.null_vectors: list[dict[int, Any]] = []  # w by row, for which wᵀG = 0
         self.psi: dict[int, Any] = {}  # by row, the combination whose derivative it is
         for differentiation in structure.differentiations:
@@ -80,7 +82,7 @@ class RecordedControl:
     @cached_property
     def filtered_errors(self) -> list[Any]:
         """For each row, z with ż + ω z = 0: see ``da.BoundedUncertainty``."""
-        return [self._filtered(i) for i in range(len(self.G))]
+        return [self._filtered(i) for i in range(len(self.owners))]
 
     def _filtered(self, i: int) -> Any:
         if i in self.psi:
@@ -93,7 +95,7 @@ class RecordedControl:
     @cached_property
     def filtered_size(self) -> Any:
         """The length of z."""
-        z = [self.filtered_errors[i] for i in range(len(self.G)) if i not in self.structure.redundant]
+        z = [self.filtered_errors[i] for i in range(len(self.owners)) if i not in self.structure.redundant]
         return self.terms.tape.record("sqrt", sl.dot(z, z))
 
     def _robust_terms(self, rho: Any, epsilon: Any) -> list[Any]:
@@ -117,7 +119,7 @@ class RecordedControl:
         """
         i, basis, columns = differentiation
         rows = (*basis, i)
-        minors = [_determinant([[self.G[k][c] for c in columns] for k in rows if k != left]) for left in rows]
+        minors = [_determinant([[self.effect(k)[c] for c in columns] for k in rows if k != left]) for left in rows]
         signed = [sl.sub(0, x) if place % 2 else x for place, x in enumerate(minors)]
         length = self.terms.tape.record("sqrt", sl.dot(signed, signed)) if basis else 1
         return {k: x / length if basis else 1 for k, x in zip(rows, signed, strict=True)}
@@ -136,15 +138,25 @@ class RecordedControl:
         psi, rate = self.combination(differentiation), self.form.requirements[self.owners[i]].rate
         onward = {("y", k): v for k, v in enumerate(terms.qd)} | {("y", n + k): a for k, a in enumerate(self.free)}
         (moved,) = along(terms.tape, [psi], onward | {("t", 0): 1.0})
-        effects = [along(terms.tape, [psi], {("y", n + k): a for k, a in enumerate(D)})[0] for D in self.columns]
         self.errors[self.owners[i]].append(psi)
         if basis:
             self.null_vectors.append(self.null_vector(differentiation))
-            self.nominal, self.settling, self.G = [*self.nominal, 0], [*self.settling, 0], [*self.G, []]
+            self.nominal, self.settling = [*self.nominal, 0], [*self.settling, 0]
             self.owners.append(self.owners[i])
-            i = len(self.G) - 1
-        self.nominal[i], self.G[i], self.psi[i] = moved, effects, psi
+            i = len(self.owners) - 1
+        self.nominal[i], self.psi[i] = moved, psi
+        self._effects.pop(i, None)
         self.settling[i] = 0 if rate is None else sl.mul(terms.read(rate), psi)
+
+    def effect(self, i: int) -> list[Any]:
+        """Record row i of G: the effects of unit inputs; that of ψ̇ is through the velocities on which ψ depends."""
+        from dalembert.native.derivatives import along  # imported here: scipy.special is slow to import
+
+        if i not in self._effects:  # only if needed: most differentiated rows are differentiated again
+            n, tape, psi = self.terms.programs.n, self.terms.tape, self.psi[i]
+            directions = ({("y", n + k): a for k, a in enumerate(D)} for D in self.columns)
+            self._effects[i] = [along(tape, [psi], direction)[0] for direction in directions]
+        return self._effects[i]
 
     def weighted(self, row: sl.Vector) -> list[Any]:
         """Record N⁻¹ times a row of G."""
@@ -171,8 +183,8 @@ class RecordedControl:
     @cached_property
     def solution(self) -> tuple[list[Any], list[tuple[Any, Any]]]:
         """The inputs of least cost, and pairs of which the first must be the larger one for them to exist."""
-        used = [i for i in range(len(self.G)) if i not in self.structure.redundant]
-        rows = [self.G[i] for i in used]
+        used = [i for i in range(len(self.owners)) if i not in self.structure.redundant]
+        rows = [self.effect(i) for i in used]
         weighted = [self.weighted(row) for row in rows]
         nulls = self._orthonormal([[w.get(i, 0) for i in used] for w in self.null_vectors])
         S = self._system(rows, weighted, nulls)

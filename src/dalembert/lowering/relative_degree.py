@@ -175,20 +175,18 @@ def _require_gains(form: ControlForm, found: ControlStructure) -> None:
 
 def _effect(control: RecordedControl, state: _State) -> _Effect:
     """Evaluate the effect of unit inputs at one state."""
-    n, r, k = control.terms.programs.n, len(control.columns), len(control.G)
+    n, r, k = control.terms.programs.n, len(control.columns), len(control.owners)
     # inputs act on a requirement through its gradient, on a differentiated row through that of ψ by the velocities
     gradients = [control.terms.read(e) for row in control.form.requirements for e in row.row.gradient]
-    rows = [entry for row in control.G for entry in row]
     columns = [entry for column in control.columns for entry in column]
     psi = [control.psi.get(i, 0) for i in range(k)]
-    outputs = [*control.alpha, *psi, *rows, *columns, *gradients]
+    outputs = [*control.alpha, *psi, *columns, *gradients]
     values, slopes = differentiated(Program(control.terms.tape, outputs), state.y, state.t, state.p)
-    alpha, _, G, D, A = np.split(values, np.cumsum([k, k, k * r, r * n]))
-    through = slopes[k : 2 * k, n:]
-    A = A.reshape(-1, n)
-    for i in (i for i in range(k) if i not in control.psi):
-        through[i] = A[i]
-    return _Effect(G.reshape(k, r), np.abs(through) @ np.abs(D.reshape(r, n).T), alpha)
+    alpha, _, D, A = np.split(values, np.cumsum([k, k, r * n]))
+    through, D = slopes[k : 2 * k, n:], D.reshape(r, n).T
+    for i, row in enumerate(A.reshape(-1, n)):
+        through[i] = through[i] if i in control.psi else row
+    return _Effect(through @ D, np.abs(through) @ np.abs(D), alpha)
 
 
 def _deficient(effects: list[_Effect], done: set[int]) -> Differentiation | None:

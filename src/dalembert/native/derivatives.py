@@ -14,7 +14,7 @@ import numpy as np
 import scipy.special
 
 from dalembert.array_types import Floats
-from dalembert.native.tape import Program, Tape, Value, computed
+from dalembert.native.tape import Program, Tape, Value, computed, needed
 
 Do = Callable[..., Any]
 """A function that applies an operation, given by its name, to numbers or to values on a tape."""
@@ -114,14 +114,16 @@ def along(tape: Tape, outputs: Sequence[Any], directions: Mapping[Any, Any]) -> 
 
     ``directions`` holds the derivatives of inputs, by array and index, or of other values, by line.
     """
-    slopes: list[Any] = []
+    slopes: dict[int, Any] = {}
 
     def of(argument: Any) -> Any:
         return slopes[argument.line] if isinstance(argument, Value) else 0
 
-    for line, (name, arguments) in enumerate(list(tape.lines)):
+    # only the lines that the outputs need: derivatives of others would only make the tape longer
+    for line in needed(Program(tape, list(outputs))):
+        name, arguments = tape.lines[line]
         if name == "input" or line in directions:
-            slopes.append(directions.get(arguments if name == "input" else line, 0))
+            slopes[line] = directions.get(arguments if name == "input" else line, 0)
         else:
-            slopes.append(_derivative(tape.record, name, Value(tape, line), arguments, [of(a) for a in arguments]))
+            slopes[line] = _derivative(tape.record, name, Value(tape, line), arguments, [of(a) for a in arguments])
     return [of(output) for output in outputs]
