@@ -47,6 +47,7 @@ def assert_own_motion(
         assert off[smooth].max() < accuracy, off
     M, Q = terms(run, middle)
     left = np.einsum("tij,tj->ti", M, run.acceleration[middle]) - Q
+    left = left if run.input_force is None else left - run.input_force[middle]
     size = 1 + np.abs(left).max() + np.abs(Q).max()
     np.testing.assert_allclose(left, run.constraint_force[middle], rtol=0, atol=1e-10 * size)
     return run

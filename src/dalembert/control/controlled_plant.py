@@ -111,4 +111,6 @@ def _without_bound(run: Trajectory) -> tuple[Trajectory, Floats]:
     """Return the trajectory without the coordinate of the estimated bound, and the bound."""
     bound = run.qd[:, -1]
     kept = {name: getattr(run, name)[:, :-1] for name in PER_COORDINATE}
-    return replace(run, **kept, coordinates=run.coordinates[:-1], ledger_source=None), bound
+    force = None if run.input_force is None else run.input_force[:, :-1]
+    stripped = replace(run, **kept, input_force=force, coordinates=run.coordinates[:-1], ledger_source=None)
+    return stripped, bound

@@ -19,7 +19,7 @@ from dalembert.errors import ConstraintError, SimulationError
 from dalembert.integration.failure import why
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import native_steps
+from dalembert.integration.native_steps import native_of, native_steps
 from dalembert.integration.path import Path
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import outputs_along, statistics
@@ -155,7 +155,9 @@ class SampledSimulation:
         for k in np.unique(owner):
             hold, within = self.holds[k], times[owner == k]
             found = outputs_along(self.dynamics, self.method, hold.path, within, hold.p)
-            parts.append({name: values for name, values in found.items() if name != "accurate"})
+            own = {name: values for name, values in found.items() if name != "accurate"}
+            y = np.concatenate([own["q"], own["qd"]], axis=1)
+            parts.append(own | {"input_force": native_of(self.dynamics).control(y, within, hold.p).force})
         whole: dict[str, Any] = {
             name: None if parts[0][name] is None else np.concatenate([part[name] for part in parts])
             for name in parts[0]

@@ -53,7 +53,8 @@ def with_control(dynamics: Dynamics, run: Trajectory, p: Any) -> Trajectory:
     if not dynamics.actuators:
         return run
     found = native_of(dynamics).control(np.concatenate([run.q, run.qd], axis=1), run.t, p)
-    return replace(run, inputs=_by_name(dynamics.actuators, found.inputs), servo_error=errors(dynamics, found.errors))
+    inputs = _by_name(dynamics.actuators, found.inputs)
+    return replace(run, inputs=inputs, input_force=found.force, servo_error=errors(dynamics, found.errors))
 
 
 def motion_with_control(dynamics: Dynamics, answer: ConstrainedMotion, q: Any, qd: Any, t: Any, p: Any) -> Any:

@@ -50,6 +50,7 @@ class Trajectory:
     events                                (t, contact, "sticks" or "slips"), in order of time
     ledger_source                         function that computes the ledger; not kept in files
     inputs                                u (T,) of each actuator, by its name
+    input_force (T, n)                    the generalised force of all actuators, or None; M q̈ = Q + Qᶜ + this force
     servo_error                           error (T,) of each servo constraint, by its name; (T, k) for k requirements
     saturation                            (actuator, start, end): intervals in which an input is at its limit
     estimated_bound                       α (T,) of an adaptive controller, or None; see ``da.AdaptiveBound``
@@ -83,6 +84,7 @@ class Trajectory:
     events: tuple[Any, ...] = ()
     ledger_source: Callable[[Trajectory], Ledger] | None = None
     inputs: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
+    input_force: Floats | None = None
     servo_error: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
     estimated_bound: Floats | None = None
     saturation: tuple[Any, ...] = ()
@@ -132,11 +134,16 @@ class Trajectory:
         variables |= {name: (("time",), getattr(self, name)) for name in PER_TIME if getattr(self, name) is not None}
         labels = {"time": self.t, "coordinate": list(self.coordinates)}
         labels |= {"constraint": list(self.constraints)} if self.constraints else {}
+        if self.input_force is not None:
+            variables["input_force"] = (("time", "coordinate"), self.input_force)
+        if self.estimated_bound is not None:
+            variables["estimated_bound"] = (("time",), self.estimated_bound)
         variables |= {f"input({name})": (("time",), values) for name, values in self.inputs.items()}
         for name, values in self.servo_error.items():
             rows = f"requirement of {name}"
             variables[f"error({name})"] = (("time",) if values.ndim == 1 else ("time", rows), values)
-        described = {key: json.dumps(getattr(self, key)) for key in ("parameters", "statistics", "notes", "events")}
+        texts = ("parameters", "statistics", "notes", "events", "saturation")
+        described = {key: json.dumps(getattr(self, key)) for key in texts}
         return xr.Dataset(variables, labels, described | {"theory": self.theory})
 
     @classmethod
@@ -157,6 +164,9 @@ class Trajectory:
             events=tuple(tuple(event) for event in json.loads(data.attrs["events"])),
             theory=str(data.attrs.get("theory", USUAL_THEORY)),  # files written before there was another have none
             inputs=_called(data, "input"),
+            input_force=data["input_force"].values if "input_force" in data else None,
+            estimated_bound=data["estimated_bound"].values if "estimated_bound" in data else None,
+            saturation=tuple(tuple(one) for one in json.loads(data.attrs.get("saturation", "[]"))),
             servo_error=_called(data, "error"),
         )
 
@@ -187,6 +197,8 @@ class Trajectory:
         """Return the first ``count`` times of the trajectory."""
         cut = {f.name: getattr(self, f.name) for f in fields(self)}
         for name in ("t", *PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME):
+            cut[name] = None if cut[name] is None else cut[name][:count]
+        for name in ("input_force", "estimated_bound"):
             cut[name] = None if cut[name] is None else cut[name][:count]
         for name in ("inputs", "servo_error"):
             cut[name] = {key: values[:count] for key, values in cut[name].items()}

@@ -106,7 +106,10 @@ class Programs:
         assert control is not None
         # an acceleration-level requirement has no error in the state
         errors = [own[0] if own else 0.0 for own in control.errors]
-        parts = (control.inputs, errors, control.margins(), control.excess())
+        force: sl.Vector = [0] * self.n
+        for own in control.input_forces:
+            force = sl.plus(force, own)
+        parts = (control.inputs, errors, control.margins(), control.excess(), force)
         return Program(recorded.tape, [x for part in parts for x in part]), tuple(map(len, parts))
 
     def laws(self) -> Program:

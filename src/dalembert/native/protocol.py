@@ -26,13 +26,15 @@ class Control(NamedTuple):
     """Inputs (k, r) of the actuators at k states, and errors (k, rows) of the servo constraints at their own level.
 
     ``margins`` (k, rows) exceed one where the inputs act on a requirement independently of those before it. ``excess``
-    (k, r) is positive where an input is at its limit; without a limit it is −1.
+    (k, r) is positive where an input is at its limit; without a limit it is −1. ``force`` (k, n) is the generalised
+    force of all inputs.
     """
 
     inputs: Floats
     errors: Floats
     margins: Floats
     excess: Floats
+    force: Floats
 
 
 class NativeDynamics(Protocol):
