@@ -57,6 +57,10 @@ class Revolute(Joint):
         return relative if self.dimension == 2 else dot(relative, self.first.body.turn(self.axis[0]))
 
     @property
+    def motion_rate(self) -> Any:
+        return self.rate
+
+    @property
     def sliding(self) -> Any:
         return None if self.radius is None else self.radius * self.rate
 
@@ -129,6 +133,10 @@ class Prismatic(Joint):
     def rate(self) -> Any:
         relative = self.second.velocity - self.first.body.velocity_of(self._met)
         return dot(self.first.body.turn(self.axis), relative)
+
+    @property
+    def motion_rate(self) -> Any:
+        return self.rate
 
     @property
     def _met(self) -> Any:
