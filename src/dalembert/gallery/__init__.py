@@ -71,6 +71,7 @@ _CASES = {
     "heavy-top": ("Heavy top as a free body on a pivot", "references.heavy_top"),
     "bar-linkage": ("Four-bar linkage in the plane", "references.linkage"),
     "bicycle": ("Whipple's bicycle, leaning a little", "bicycle.leaning"),
+    "five-bar": ("Five-bar robot: two motors move its end point along an ellipse", "five_bar.ellipse"),
 }
 
 
