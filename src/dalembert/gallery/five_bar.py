@@ -71,7 +71,9 @@ def ellipse(name: str, title: str) -> Case:
         units=si(
             metres=" ".join(f"{axis}_{bar}" for bar in bars for axis in "xy"),
             radians=" ".join(f"theta_{bar}" for bar in bars),
-        ),
+        )
+        | {f"{side} motor": "N m" for side in BASE}
+        | {"ellipse": "m"},
         pictures=(
             Picture(
                 "path",
@@ -92,7 +94,6 @@ def ellipse(name: str, title: str) -> Case:
                 histories({side: _torque(side) for side in BASE}),
             ),
         ),
-        histories=False,
         readable=False,
         points=_points,
         links=tuple(link for side in BASE for link in ((f"{side} base", f"{side} elbow"), (f"{side} elbow", "tool"))),
