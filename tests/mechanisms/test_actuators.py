@@ -134,6 +134,30 @@ def test_motors_of_a_slide_on_a_turntable_in_space() -> None:
     assert_power(run, rates)
 
 
+def test_motors_of_two_slides_in_the_plane() -> None:
+    """A lift on an inclined cart, whose forces follow from Newton's law along the two axes."""
+    cart = da.PlanarBody("cart", 2, 1, position=(1, 0.5), angle=0.3)
+    cage = da.PlanarBody("cage", 1, 0.1, position=(1, 1), angle=0.3)
+    rail = da.Prismatic("rail", da.ground.at(0, 0), cart, axis=(2, 1))
+    shaft = da.Prismatic("shaft", cart.at(0.1, 0.2), cage.at(0, -0.3), axis=(-0.2, 1))
+    motors = (da.Actuator("winch", rail), da.Actuator("hoist", shaft))
+    path = sp.Matrix([1.2 + 0.2 * sp.sin(da.t), 1.3 + 0.1 * da.t**2])
+    servo = da.Servo("cage", cage.at(0.1, 0.2).position - path, by=motors, settle=6)
+    mechanism = da.Mechanism((cart, cage), (rail, shaft), da.Gravity((0, -G)), servos=servo)
+    run = simulated(mechanism, servos=True)
+    along = np.array([2, 1]) / np.sqrt(5)
+    up = np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]]) @ [-0.2, 1] / np.sqrt(1.04)
+    a = np.array([-0.2 * np.sin(run.t), 0.2 + 0 * run.t])  # of the cage; its part along the rail is the cart's
+    rates = np.linalg.solve(np.array([along, up]).T, [0.2 * np.cos(run.t), 0.2 * run.t])
+    of_cart = along[:, None] * np.linalg.solve(np.array([along, up]).T, a)[0]
+    weight = np.array([[0], [-G]])
+    np.testing.assert_allclose(run.inputs["hoist"], up @ (a - weight), atol=1e-9)
+    np.testing.assert_allclose(run.inputs["winch"], along @ (2 * of_cart + a - 3 * weight), atol=1e-9)
+    np.testing.assert_allclose(mechanism.reactions(run)["hoist"].force, np.outer(run.inputs["hoist"], up), atol=1e-9)
+    assert imbalance(mechanism, run, (0, -G)) < 1e-11
+    assert_power(run, {"winch": rates[0], "hoist": rates[1]})
+
+
 def test_motors_of_an_arm_in_space_whose_axes_move() -> None:
     inner = da.Body("inner", 2, (0.1, 0.2, 0.25), position=(0.5, 0, 0), spin=(0, 0, 0.8), velocity=(0, 0.4, 0))
     outer = da.Body(

@@ -116,9 +116,6 @@ def require_trajectory_of(mechanism: Any, run: Any) -> None:
             "`run` must be a trajectory of the mechanism's own `system`; its coordinates, constraints or parameters "
             "differ."
         )
-    missing = [motor.name for motor in motors(mechanism.servos) if motor.name not in run.inputs]
-    if missing:
-        raise InputError(f"`run` must have the inputs of the mechanism's motors; missing: {quoted(missing)}.")
 
 
 def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
@@ -141,7 +138,10 @@ def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
 
 def _motors(mechanism: Any, run: Trajectory, axes: str) -> dict[str, Reaction]:
     """Return the force and torque of each motor on the second body of its joint."""
-    system, found = mechanism.system, {}
+    system, found = mechanism.system, dict[str, Reaction]()
+    missing = [motor.name for motor in motors(mechanism.servos) if motor.name not in run.inputs]
+    if missing:
+        raise InputError(f"`run` must have the inputs of the mechanism's motors; missing: {quoted(missing)}.")
     y = np.concatenate([run.q, run.qd], axis=1)
     for motor in motors(mechanism.servos):
         along = expression_values(system, unit_force(motor.along, system.coordinates))(run.t, y, run.parameters)

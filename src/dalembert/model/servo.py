@@ -175,7 +175,11 @@ class Servo:
         """Return every expression except the directions of the actuators."""
         limits = [actuator.limit for actuator in self.by or () if actuator.limit is not None]
         rows = [row.expression for row in self.requirement]
-        return (*rows, *limits, *_entries(self.settle), *(() if self.cost is None else self.cost))
+        return (*rows, *limits, *self.gains())
+
+    def gains(self) -> tuple[Any, ...]:
+        """Return the expressions of the settling law and of the cost."""
+        return (*_entries(self.settle), *(() if self.cost is None else self.cost))
 
 
 def _actuators(name: str, given: Any) -> tuple[Actuator, ...] | None:
