@@ -226,6 +226,66 @@ def test_a_motor_moves_a_redundant_parallelogram() -> None:
     assert_power(run, {"motor": values(theta.diff(da.t), run.t)})
 
 
+def slider_crank(motored: bool) -> da.Mechanism:
+    crank = da.PlanarBody("crank", 1, 1 / 12, position=(0.5, 0))
+    rod = da.PlanarBody("rod", 2, 1.5, position=(2.4, 0.3))
+    slider = da.PlanarBody("slider", 1, 0.1, position=(4, 0))
+    joints = (
+        da.Revolute("bearing", da.ground.at(0, 0), crank.at(-0.5, 0)),
+        da.Revolute("crank pin", crank.at(0.5, 0), rod.at(-1.5, 0), nonideal=da.Viscous(0.2)),
+        da.Revolute("wrist pin", rod.at(1.5, 0), slider),
+        da.Prismatic("guide", da.ground.at(0, 0), slider, nonideal=da.Viscous(0.5)),
+    )
+    return moved((crank, rod, slider), joints, (0, -G), joints[0], 1 + 2 * da.t + sp.sin(da.t), motored)
+
+
+def piston(motored: bool) -> da.Mechanism:
+    """The same engine moved at its guide, the ground being the second body."""
+    crank = da.PlanarBody("crank", 1, 1 / 12, position=(0.1, 0.5), angle=1.4)
+    rod = da.PlanarBody("rod", 2, 1.5, position=(1.5, 0.5), angle=-0.3)
+    slider = da.PlanarBody("slider", 1, 0.1, position=(3, 0))
+    joints = (
+        da.Revolute("bearing", crank.at(-0.5, 0), da.ground.at(0, 0)),
+        da.Revolute("crank pin", rod.at(-1.5, 0), crank.at(0.5, 0)),
+        da.Revolute("wrist pin", slider, rod.at(1.5, 0)),
+        da.Prismatic("guide", slider, da.ground.at(0, 0)),
+    )
+    return moved((crank, rod, slider), joints, (0, -G), joints[3], -3 - 0.2 * sp.sin(2 * da.t), motored)
+
+
+def swinging_hinge(motored: bool) -> da.Mechanism:
+    """A hinge in space whose axis is carried by a body that swings."""
+    frame = da.Body("frame", 2, (0.3, 0.2, 0.25), position=(0, 0.4, 0))
+    blade = da.Body("blade", 1, (0.05, 0.12, 0.1), position=(0.3, 0.8, 0), center=(0.1, 0.02, 0.05))
+    joints = (
+        da.Revolute("pivot", da.ground.at(0, 0, 0), frame.at(0, -0.4, 0), axis=(1, 0, 0)),
+        da.Revolute("hinge", frame.at(0, 0.4, 0), blade.at(-0.3, 0, 0), axis=(0, 1, 1)),
+    )
+    return moved((frame, blade), joints, (0, 0, -G), joints[1], 0.3 * da.t + da.t**2, motored)
+
+
+def moved(bodies: Any, joints: Any, gravity: Any, joint: Any, motion: Any, motored: bool) -> da.Mechanism:
+    """A mechanism in which a motor or a drive moves a joint."""
+    if not motored:
+        return da.Mechanism(bodies, (*joints, da.Drive("motor", joint, motion)), da.Gravity(gravity))
+    own = joint.angle if isinstance(joint, da.Revolute) else joint.displacement
+    servo = da.Servo("motion", own - motion, by=da.Actuator("motor", joint), settle=5)
+    return da.Mechanism(bodies, joints, da.Gravity(gravity), servos=servo)
+
+
+@pytest.mark.parametrize("make", [slider_crank, piston, swinging_hinge])
+def test_a_motor_has_the_torque_of_a_drive_that_prescribes_the_same_motion(make: Any) -> None:
+    driven, motored = make(False), make(True)
+    start = driven.assemble()
+    runs = [da.simulate(m.system, *start, np.linspace(0, 0.5, 6), rtol=1e-11, atol=1e-12) for m in (driven, motored)]
+    np.testing.assert_allclose(runs[1].q, runs[0].q, atol=1e-9)
+    drive, motor = (m.reactions(run) for m, run in zip((driven, motored), runs, strict=True))
+    assert list(drive) == list(motor)
+    for name in drive:
+        np.testing.assert_allclose(motor[name].force, drive[name].force, atol=1e-8)
+        np.testing.assert_allclose(motor[name].torque, drive[name].torque, atol=1e-8)
+
+
 BAR, OTHER = da.PlanarBody("bar", 1, 1, position=(1, 0)), da.PlanarBody("other", 1, 1)
 PIN = da.Revolute("pin", da.ground.at(0, 0), BAR.at(-1, 0))
 SHAFT = da.Cylindrical("shaft", da.ground.at(0, 0, 0), da.Body("d", 1, (1, 1, 1)), axis=(0, 0, 1))

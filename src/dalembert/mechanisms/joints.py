@@ -150,9 +150,13 @@ class Prismatic(Joint):
     def normal_force(self) -> Any:
         return self.force_of(*(about for about, _ in on_axis(self, self.axis)))
 
+    @property
+    def displacement(self) -> Any:
+        """The displacement of the second point from the first along the axis."""
+        return dot(self.first.body.turn(self.axis), self.second.position - self.first.position)
+
     def driven(self, motion: Any) -> Rows:
-        away = self.second.position - self.first.position
-        return [("displacement", dot(self.first.body.turn(self.axis), away) - motion)]
+        return [("displacement", self.displacement - motion)]
 
 
 @dataclass(frozen=True)
