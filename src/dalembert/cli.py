@@ -85,6 +85,8 @@ def show(name: Name) -> None:
     facts.add_row("coordinates", ", ".join(system.coordinate_names))
     facts.add_row("parameters", assignments(case.parameters) or "none")
     facts.add_row("constraints", ", ".join(f"{c.name} ({c.level})" for c in system.constraints) or "none")
+    if system.servos:
+        facts.add_row("servos", ", ".join(map(_servo_text, system.servos)))
     facts.add_row("start", assignments(dict(zip(system.coordinate_names, case.q0, strict=True))))
     facts.add_row("velocities", assignments(dict(zip(system.coordinate_names, case.qd0, strict=True))))
     facts.add_row("times", f"{case.times[0]:g} to {case.times[-1]:g}, {len(case.times)} of them")
@@ -236,6 +238,11 @@ def demo(
 
 _FORMATS = {".md": DerivationFormat.markdown, ".tex": DerivationFormat.latex, ".html": DerivationFormat.html}
 """The format of a derivation by the ending of its file."""
+
+
+def _servo_text(servo: Any) -> str:
+    by = "a force on every coordinate" if servo.by is None else " and ".join(actuator.name for actuator in servo.by)
+    return f"{servo.name} ({servo.level}) by {by}"
 
 
 def _format(option: DerivationFormat | None, output: Path | None) -> DerivationFormat:

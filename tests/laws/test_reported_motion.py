@@ -61,17 +61,23 @@ def _derivative(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
 
 
 def terms_of(system: da.System) -> Terms:
-    """M (k, n, n) and Q (k, n) at k times of a run, by SymPy and NumPy alone."""
+    """M (k, n, n) and Q (k, n), with the inputs of actuators, at k times of a run, by SymPy and NumPy alone."""
     symbols = system.symbols
+    actuators = {actuator.name: actuator for servo in system.servos for actuator in servo.by or ()}
+    directions = [sp.Matrix(actuator.direction(system.coordinates)) for actuator in actuators.values()]
     p = [sp.Symbol(name, real=True) for name in system.parameter_names]
-    both = sp.Matrix(system.mass_matrix).row_join(sp.Matrix(list(system.applied_force)))
+    both = sp.Matrix.hstack(sp.Matrix(system.mass_matrix), sp.Matrix(list(system.applied_force)), *directions)
     compute: Any = sp.lambdify([*symbols.q, *symbols.qd, symbols.time, *p], both.applyfunc(symbols.plain), cse=True)
 
     def terms(run: da.Trajectory, chosen: Any) -> tuple[np.ndarray, np.ndarray]:
         numbers = [run.parameters[name] for name in system.parameter_names]
         states = zip(run.q[chosen], run.qd[chosen], run.t[chosen], strict=True)
         found = np.array([compute(*q, *qd, t, *numbers) for q, qd, t in states], float)
-        return found[:, :, :-1], found[:, :, -1]
+        n = len(system.coordinates)
+        Q = found[:, :, n]
+        for j, name in enumerate(actuators, start=n + 1):
+            Q = Q + run.inputs[name][chosen, None] * found[:, :, j]
+        return found[:, :, :n], Q
 
     return terms
 

@@ -16,15 +16,24 @@ def imbalance(mechanism, run, gravity):
         q, qd, qdd = run.q[:, mine], run.qd[:, mine], run.acceleration[:, mine]
         force, torque = _needed(body, q, qd, qdd, np.asarray(gravity, float))
         center = body.place_along(q, body.center_of_mass.point)
-        for joint in mechanism.joints:
-            for marker, sign in zip(joint.markers[:2], (-1, 1), strict=True):
+        for name, markers in _attached(mechanism):
+            for marker, sign in zip(markers[:2], (-1, 1), strict=True):
                 if marker.body == body:
-                    given = reactions[joint.name]
-                    at = joint.markers[1]
+                    given = reactions[name]
+                    at = markers[1]
                     force = force - sign * given.force
                     torque = torque - sign * (given.torque + _moment(_place(mechanism, run, at) - center, given.force))
         worst = max(worst, np.abs(force).max(), np.abs(torque).max())
     return worst
+
+
+def _attached(mechanism):
+    """Names and points of joints and motors."""
+    actuators = {actuator for servo in mechanism.servos for actuator in servo.by}
+    return [
+        *((joint.name, joint.markers) for joint in mechanism.joints),
+        *((actuator.name, actuator.along.markers) for actuator in actuators),
+    ]
 
 
 def _needed(body, q, qd, qdd, gravity):

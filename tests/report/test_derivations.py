@@ -11,7 +11,7 @@ TOLD = ("acceleration", "ideal_force", "nonideal_force")
 
 
 FILL_PAGES = ("bricard", "flyball", "rolling-disc", "tumbling-coin", "turntable", "rattleback", "ball-in-cylinder")
-FILL_PAGES += ("bicycle",)
+FILL_PAGES += ("bicycle", "five-bar")
 """Cases with a closed form that takes long to find, and is not worth writing down."""
 
 

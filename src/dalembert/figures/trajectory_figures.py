@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 import math
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,9 +46,10 @@ class Panel:
 
 
 def overview(run: Trajectory, units: Units | None = None) -> Figure:
-    """Plot coordinates, constraint forces and violations against time, with one unit per axis."""
+    """Plot coordinates, constraint forces, violations, inputs and servo errors against time, with one unit per axis."""
     unit = unit_table(run, units)
     panels = [*_coordinate_panels(run, unit), *(_constraint_panels(run, unit) if run.constraints else ())]
+    panels += _control_panels(run, unit) if run.inputs else []
     columns = max(math.ceil(min(len(panel.columns), MOST_LINES) / LEGEND_ROWS) for panel in panels)
     heights = [panel.height if len(panels) <= 4 else 0.85 * panel.height for panel in panels]
     figure = _figure(run, 6.2 + 0.8 * columns, 0.6 + sum(heights))
@@ -133,7 +134,7 @@ def unit_table(run: Trajectory, units: Units | None, more: tuple[str, ...] = ())
         raise InputError(f'`units` must map names to units, as {{"x": "m", "t": "s"}}; got {units!r}.')
     table = {name_of(key): str(value) for key, value in units.items()}
     forces = ("force", *(f"force {name}" for name in run.coordinates))
-    known = ("t", *run.coordinates, *run.constraints, *forces, *more)
+    known = ("t", *run.coordinates, *run.constraints, *run.inputs, *run.servo_error, *forces, *more)
     for name in table:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
@@ -174,7 +175,22 @@ def _constraint_panels(run: Trajectory, unit: UnitOf) -> list[Panel]:
     panels: list[Panel] = []
     for part, values in parts.items():
         panels += _by_unit(f"{part} force", f"{part} force on {{}}", values, run.coordinates, _force_unit(unit))
-    return [*panels, _violation_panel(run, unit)]
+    return [*panels, _logarithmic("violation", run.violation, run.constraints, unit)]
+
+
+def _control_panels(run: Trajectory, unit: UnitOf) -> list[Panel]:
+    """Return panels for the inputs of actuators, and a logarithmic one for the errors of servo constraints."""
+    force = _force_unit(unit)
+    inputs = _by_unit(
+        "inputs",
+        "input of {}",
+        np.stack([*run.inputs.values()], axis=1),
+        tuple(run.inputs),
+        lambda name: force(name) if name in run.coordinates else unit(name),
+    )
+    rows = {name: error.reshape(len(run), -1) for name, error in run.servo_error.items()}
+    names = [f"{name}[{k}]" if own.shape[1] > 1 else name for name, own in rows.items() for k in range(own.shape[1])]
+    return [*inputs, _logarithmic("servo error", np.hstack([*rows.values()]), names, unit)]
 
 
 def _force_unit(unit: UnitOf) -> UnitOf:
@@ -191,13 +207,13 @@ def _by_unit(several: str, single: str, values: Floats, names: tuple[str, ...], 
     return panels
 
 
-def _violation_panel(run: Trajectory, unit: UnitOf) -> Panel:
-    kinds = {unit(name) for name in run.constraints}
-    shared = kinds.pop() if len(kinds) == 1 else None
-    names = tuple(name if shared else with_unit(name, unit(name)) for name in run.constraints)
-    values = np.maximum(np.abs(run.violation), SHOWN_ZERO)
-    columns = tuple(range(len(names)))
-    return Panel(with_unit("violation", shared), values, names, columns, height=1.7, logarithmic=True)
+def _logarithmic(title: str, values: Floats, rows: Sequence[str], unit: UnitOf) -> Panel:
+    """Return a panel of absolute values on a logarithmic axis; the rows of a servo have its unit."""
+    own = [unit(name) or unit(name.rpartition("[")[0]) for name in rows]
+    shared = own[0] if len({*own}) == 1 else None
+    names = tuple(name if shared else with_unit(name, kind) for name, kind in zip(rows, own, strict=True))
+    shown = np.maximum(np.abs(values), SHOWN_ZERO)
+    return Panel(with_unit(title, shared), shown, names, tuple(range(len(names))), height=1.7, logarithmic=True)
 
 
 def _draw(axis: Any, t: Floats, panel: Panel) -> None:

@@ -83,6 +83,7 @@ _CASES = {
     "synchronised-pendulums": ("Pendulums that swing as one", "control_cases.pendulums"),
     "cart-pole": ("Swing-up of a cart-pole by a sampled controller", "control_cases.cart_pole"),
     "bicycle": ("Whipple's bicycle, leaning a little", "bicycle.leaning"),
+    "five-bar": ("Five-bar robot: two motors move its end point along an ellipse", "five_bar.ellipse"),
 }
 
 

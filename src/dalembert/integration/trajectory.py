@@ -244,10 +244,13 @@ class Trajectory:
         return self.ledger_source(self)
 
     def plot(self, units: Mapping[Any, str] | None = None) -> Figure:
-        """Plot the motion against time: coordinates, constraint forces (ideal and nonideal), violations.
+        """Plot the motion against time: coordinates, constraint forces (ideal and nonideal), violations, inputs.
 
-        ``units`` maps names to units for the labels: a coordinate, a constraint (the unit of its violation), ``"t"``,
-        ``"force"``, or ``"force theta"`` for the force on one coordinate. Each unit has an axis of its own.
+        Inputs of actuators and errors of servo constraints have axes if there are some.
+
+        ``units`` maps names to units for the labels: a coordinate, a constraint (the unit of its violation), an
+        actuator, a servo (the unit of its error), ``"t"``, ``"force"``, or ``"force theta"`` for the force on one
+        coordinate. Each unit has an axis of its own.
         The figure is not shown; call ``.savefig(path)`` on it or show it with matplotlib.
 
         Raises

@@ -69,6 +69,11 @@ class Joint(ABC):
         return None
 
     @property
+    def motion_rate(self) -> Any:
+        """The rate of the angle or displacement of a joint with one motion; None for joints with several or none."""
+        return None
+
+    @property
     def sliding(self) -> Any:
         """The sliding velocity of its surfaces; None if it must be given."""
         return self.rate

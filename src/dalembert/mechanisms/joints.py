@@ -57,6 +57,10 @@ class Revolute(Joint):
         return relative if self.dimension == 2 else dot(relative, self.first.body.turn(self.axis[0]))
 
     @property
+    def motion_rate(self) -> Any:
+        return self.rate
+
+    @property
     def sliding(self) -> Any:
         return None if self.radius is None else self.radius * self.rate
 
@@ -131,6 +135,10 @@ class Prismatic(Joint):
         return dot(self.first.body.turn(self.axis), relative)
 
     @property
+    def motion_rate(self) -> Any:
+        return self.rate
+
+    @property
     def _met(self) -> Any:
         """The point of the first body that coincides with the second's point, in the first body's axes."""
         away = self.second.position - self.first.position
@@ -142,9 +150,13 @@ class Prismatic(Joint):
     def normal_force(self) -> Any:
         return self.force_of(*(about for about, _ in on_axis(self, self.axis)))
 
+    @property
+    def displacement(self) -> Any:
+        """The displacement of the second point from the first along the axis."""
+        return dot(self.first.body.turn(self.axis), self.second.position - self.first.position)
+
     def driven(self, motion: Any) -> Rows:
-        away = self.second.position - self.first.position
-        return [("displacement", dot(self.first.body.turn(self.axis), away) - motion)]
+        return [("displacement", self.displacement - motion)]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +20,12 @@ from dalembert.mechanisms.couplings import Drive
 from dalembert.mechanisms.forces import Applied, Gravity
 from dalembert.mechanisms.frames import Ground, MovingBody
 from dalembert.mechanisms.joint import Joint
+from dalembert.mechanisms.motors import motor_problems, with_directions
 from dalembert.mechanisms.reactions import Reactions, reactions_of
 from dalembert.model.constraint import Constraint
+from dalembert.model.input_values import parameter_values
 from dalembert.model.ordering import quoted, unknown_names
+from dalembert.model.servo import Servo
 from dalembert.model.symbols import t as time
 from dalembert.model.system import System
 from dalembert.verbs import consistent_state
@@ -42,10 +45,15 @@ class Mechanism:
     forces         ``da.Gravity``, ``da.Spring`` and the like
     constraints    further ``da.Constraint`` objects, in the coordinates of the bodies; their forces, and those of
                    their laws, are in the ledger, but not in ``reactions``
+    servos         ``da.Servo`` objects: requirements in the coordinates of the bodies, such as the position of a point
+                   ``body.at(...).position``, which actuators meet. An actuator on a ``da.Revolute`` is a motor with
+                   the input as its torque about the axis, on a ``da.Prismatic`` with the input as its force along the
+                   axis: on the second body, with the opposite on the first
 
     Raises
     ------
-    ModelError     listing every problem: names given twice, joints of unknown bodies, mixed dimensions
+    ModelError     listing every problem: names given twice, joints of unknown bodies, mixed dimensions, motors
+                   on joints that are not in the mechanism or do not have exactly one motion
 
     Examples
     --------
@@ -62,9 +70,16 @@ class Mechanism:
     joints: Any = ()
     forces: Any = ()
     constraints: Any = ()
+    servos: Any = ()
 
     def __post_init__(self) -> None:
-        kinds = {"bodies": MovingBody, "joints": (Joint, Drive), "forces": Applied, "constraints": Constraint}
+        kinds = {
+            "bodies": MovingBody,
+            "joints": (Joint, Drive),
+            "forces": Applied,
+            "constraints": Constraint,
+            "servos": Servo,
+        }
         problems: list[str] = []
         for field, kind in kinds.items():
             given = getattr(self, field)
@@ -94,6 +109,7 @@ class Mechanism:
             (*rows, *self.constraints),
             lagrangian=sp.Add(*(body.kinetic for body in self.bodies)) - potential,
             coefficients=tuple((type(force).__name__, c) for force in self.forces for c in force.coefficients),
+            servos=with_directions(self.servos, coordinates),
         )
 
     def _force(self) -> list[Any]:
@@ -110,19 +126,26 @@ class Mechanism:
                 shares[marker.body.name] = [a + b for a, b in zip(shares[marker.body.name], share, strict=True)]
         return [component for body in self.bodies for component in shares[body.name]]
 
-    def assemble(self, *, keep: str | Sequence[str] = (), t: float = 0.0, parameters: Any = None) -> State:
+    def assemble(
+        self, *, keep: str | Sequence[str] = (), t: float = 0.0, parameters: Any = None, servos: bool = False
+    ) -> State:
         """Return the state nearest to the given poses and velocities of the bodies that satisfies all joints.
+
+        Servo constraints need not be met at the start, since their errors settle. With ``servos=True`` the state also
+        meets all requirements and their rates, so that there is no error from the beginning.
 
         Parameters
         ----------
         keep          a name or names of coordinates, such as ``"theta_crank"``, whose given values and velocities
                       are kept
-        t             time, for drives
+        t             time, for drives and servos
         parameters    a value for every constant of the model
+        servos        whether the state must meet the requirements of servos
 
         Raises
         ------
-        StateError    if no nearby state satisfies all joints; the message names those that remain open
+        StateError    if no nearby state satisfies all joints, and all requirements of servos if asked for; the message
+                      names those that remain open
         """
         q, qd = self._given_state()
         names = self.system.coordinate_names
@@ -133,14 +156,24 @@ class Mechanism:
         kept = [names.index(name) for name in keep]
         coordinates = self.system.coordinates
         held = [Constraint(coordinates[i] - q[i] - qd[i] * (time - t), name=f"kept {names[i]}") for i in kept]
-        system = self.system.constrain(*held) if held else self.system
+        held += [row for servo in self.servos for row in servo.requirement] if servos else []
+        # without servos: they do not restrict the state, and no input acts on coordinates that are held
+        system = self.system
+        if held or self.servos:
+            system = replace(system, constraints=(*system.constraints, *held), servos=())
+        constants = self.system.parameter_names
+        given = dict(zip(constants, parameter_values(constants, parameters), strict=True))
         try:
-            return consistent_state(system, q, qd, t, parameters=parameters)
+            return consistent_state(system, q, qd, t, parameters={name: given[name] for name in system.parameter_names})
         except StateError as error:
             raise StateError(f"the mechanism cannot be assembled from the given poses of its bodies: {error}") from None
 
     def reactions(self, run: Trajectory, axes: str = "world") -> Reactions:
         """Return force and torque of every joint along a trajectory, on its second body at its second point.
+
+        The torque or force of a motor is not part of the reaction of its joint. Like a drive, a motor has an entry of
+        its own, by the name of the actuator. Inputs of other actuators are generalised forces without a point at which
+        they act; they are in ``run.inputs``.
 
         The ``constraints`` of the mechanism are not joints: they have no bodies and points at which a force and a
         torque could act. The forces of these constraints and of their laws are in ``run.reactions`` and
@@ -216,6 +249,7 @@ _EXPECTED = {
     "joints": "joints such as `da.Revolute`, or `da.Drive`",
     "forces": "forces such as `da.Gravity` or `da.Spring`",
     "constraints": "`da.Constraint` objects",
+    "servos": "`da.Servo` objects",
 }
 
 
@@ -249,4 +283,4 @@ def _problems(mechanism: Mechanism) -> list[str]:
             problems.append(
                 f"drive `{joint.name}` must drive a joint of the mechanism; `{driven.name}` is not among its `joints`."
             )
-    return problems
+    return problems + motor_problems(mechanism.servos, mechanism.joints)

@@ -16,6 +16,7 @@ from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.mechanisms.frames import Ground, Marker
+from dalembert.mechanisms.motors import motors, unit_force
 from dalembert.mechanisms.vectors import evaluate
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction import Friction
@@ -39,6 +40,7 @@ class Reaction:
     """The reaction of a joint on its second body at the second point, at T times; the first body has the opposite one.
 
     Gears are an exception: torques in proportion to the rates act on the wheels, and the balance acts on the carrier.
+    The torque or force of a motor is not part of the reaction of its joint: like a drive, a motor has its own entry.
 
     force (T, d)
     torque (T,) in the plane, (T, 3) in space
@@ -53,7 +55,7 @@ class Reaction:
 
 @dataclass(frozen=True, eq=False)
 class Reactions(Mapping[str, Reaction]):
-    """The reactions of all joints along a trajectory, by name of the joint: ``reactions["crank pin"].force``."""
+    """The reactions of all joints, drives and motors along a trajectory, by name: ``reactions["crank pin"].force``."""
 
     t: Floats
     by_name: dict[str, Reaction]
@@ -131,7 +133,23 @@ def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
         share = given[:, mine].sum(axis=1) + friction.get(joint.name, 0.0)
         force, torque = _wrench(mechanism, joint.markers, run, share, axes)
         found[joint.name] = Reaction(force, torque, _unique(rows[:, mine], free[:, mine]))
-    return Reactions(run.t, found)
+    return Reactions(run.t, found | _motors(mechanism, run, axes))
+
+
+def _motors(mechanism: Any, run: Trajectory, axes: str) -> dict[str, Reaction]:
+    """Return the force and torque of each motor on the second body of its joint."""
+    system, found = mechanism.system, dict[str, Reaction]()
+    missing = [motor.name for motor in motors(mechanism.servos) if motor.name not in run.inputs]
+    if missing:
+        raise InputError(f"`run` must have the inputs of the mechanism's motors; missing: {quoted(missing)}.")
+    y = np.concatenate([run.q, run.qd], axis=1)
+    for motor in motors(mechanism.servos):
+        along = expression_values(system, unit_force(motor.along, system.coordinates))(run.t, y, run.parameters)
+        share = run.inputs[motor.name][:, None] * along
+        found[motor.name] = Reaction(
+            *_wrench(mechanism, motor.along.markers, run, share, axes), np.ones(len(run), dtype=bool)
+        )
+    return found
 
 
 def _rows(mechanism: Any, run: Trajectory) -> Floats:

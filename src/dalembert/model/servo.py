@@ -82,7 +82,8 @@ class Actuator:
             raise ModelError(
                 [
                     f"{where} must be a coordinate of the system ({quoted(names)}), a mapping from coordinates to "
-                    f"factors, or {len(names)} expressions; got {', '.join(f'`{name}`' for name in factors)}."
+                    f"factors, or {len(names)} expressions; got {quoted(factors)}. Joints are known in a "
+                    f"`da.Mechanism`."
                 ]
             )
         return tuple(as_expression(factors.get(name, 0), where) for name in names)
@@ -99,8 +100,9 @@ class Servo:
     Parameters
     ----------
     name           its name in messages and results
-    requirement    an expression that must vanish or ``sympy.Eq(left, right)``, or several; the level (position,
-                   velocity or acceleration) is inferred as for ``da.Constraint``
+    requirement    an expression that must vanish or ``sympy.Eq(left, right)``, or several, as a sequence or a vector
+                   such as ``body.at(0.5, 0).position - path``; the level (position, velocity or acceleration) is
+                   inferred as for ``da.Constraint``
     by             an actuator or several; left out, a force acts on every coordinate
     settle         how errors decay. One number is a rate ω: all poles of the error are at −ω. A sequence gives one
                    rate per row. A matrix is P itself, a tuple of matrices the coefficients of the settling polynomial
@@ -133,7 +135,7 @@ class Servo:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ModelError([f"`name` of a servo must be a text; got {self.name!r}."])
-        several = isinstance(self.requirement, (tuple, list, sp.Tuple))
+        several = isinstance(self.requirement, (tuple, list, sp.Tuple, sp.MatrixBase, np.ndarray))
         given = tuple(self.requirement) if several else (self.requirement,)
         if not given:
             raise ModelError([f"servo `{self.name}` must have at least one requirement; got none."])
@@ -173,7 +175,11 @@ class Servo:
         """Return every expression except the directions of the actuators."""
         limits = [actuator.limit for actuator in self.by or () if actuator.limit is not None]
         rows = [row.expression for row in self.requirement]
-        return (*rows, *limits, *_entries(self.settle), *(() if self.cost is None else self.cost))
+        return (*rows, *limits, *self.gains())
+
+    def gains(self) -> tuple[Any, ...]:
+        """Return the expressions of the settling law and of the cost."""
+        return (*_entries(self.settle), *(() if self.cost is None else self.cost))
 
 
 def _actuators(name: str, given: Any) -> tuple[Actuator, ...] | None:

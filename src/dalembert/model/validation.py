@@ -13,7 +13,7 @@ from sympy.core.function import AppliedUndef
 from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
-from dalembert.model.control_form import servo_problems
+from dalembert.model.control_form import distinct_actuators, servo_problems
 from dalembert.model.ordering import name_of, quoted, unknown_names
 from dalembert.model.standard_form import nonlinear_terms
 from dalembert.model.symbols import StateSymbols, free_parameters, functions_of_time, ideal_force, multiplier, t
@@ -108,15 +108,19 @@ def _constraint_problems(system: Any) -> list[str]:
         if not isinstance(constraint, Constraint):
             problems.append(f"`constraints` must hold `da.Constraint` objects; got {constraint!r}.")
             continue
-        where = f"constraint `{constraint.name}`"
-        found = expression_problems(system, constraint.expression, where, accelerations=True)
-        problems += found
-        if constraint.level == "acceleration" and not found:
-            symbols = system.symbols
-            bad = nonlinear_terms(symbols.plain(constraint.expression), symbols)
-            if bad:
-                terms = ", ".join(f"`{symbols.readable(symbols.restore(term))}`" for term in bad)
-                problems.append(f"{where} must be linear in the accelerations; {terms} is not.")
+        problems += _row_problems(system, constraint, f"constraint `{constraint.name}`")
+    return problems
+
+
+def _row_problems(system: Any, constraint: Constraint, where: str) -> list[str]:
+    """Return problems of the equation of a constraint or of a servo constraint."""
+    problems = expression_problems(system, constraint.expression, where, accelerations=True)
+    if constraint.level == "acceleration" and not problems:
+        symbols = system.symbols
+        bad = nonlinear_terms(symbols.plain(constraint.expression), symbols)
+        if bad:
+            terms = ", ".join(f"`{symbols.readable(symbols.restore(term))}`" for term in bad)
+            problems.append(f"{where} must be linear in the accelerations; {terms} is not.")
     return problems
 
 
@@ -148,8 +152,15 @@ def _servo_problems(system: Any) -> list[str]:
         return problems
     for servo in system.servos:
         for row in servo.requirement:
-            problems += expression_problems(system, row.expression, f"servo `{row.name}`", accelerations=True)
-    return problems
+            problems += _row_problems(system, row, f"servo `{row.name}`")
+        for entry in servo.gains():
+            problems += expression_problems(system, entry, f"`settle` and `cost` of servo `{servo.name}`")
+    for actuator in distinct_actuators(system.servos):
+        for component in actuator.direction(system.coordinates):
+            problems += expression_problems(system, component, f"`along` of actuator `{actuator.name}`")
+        if actuator.limit is not None:
+            problems += expression_problems(system, actuator.limit, f"`limit` of actuator `{actuator.name}`")
+    return list(dict.fromkeys(problems))
 
 
 def _name_problems(system: Any) -> list[str]:
