@@ -24,14 +24,14 @@ from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.lowering.servo_equations import state_equations
 from dalembert.lowering.source import Source
 from dalembert.lowering.switching_functions import switching_functions
-from dalembert.native.assembly import MachineCode, needed, write_program
+from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.batch import write_each
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
 from dalembert.native.member_kernel import MemberPrograms
 from dalembert.native.protocol import Control, StateEquations, SwitchingFunctions
 from dalembert.native.tableau import Tableau
-from dalembert.native.tape import EnergyTerms, Program, Value
+from dalembert.native.tape import EnergyTerms, Program, Value, needed
 
 
 class NativeSystem:

@@ -33,7 +33,7 @@ program, and models in use need four: a load behind an elastic element."""
 STATES, ATTEMPTS = 3, 20
 """Random states at which the structure is judged, and draws until that many are found on the constraints."""
 
-ITERATIONS = 30
+PROJECTION_ITERATIONS = 30
 """Most iterations of Newton's method that moves a random state onto the constraints."""
 
 
@@ -120,18 +120,18 @@ def _refusal(form: ControlForm, i: int, basis: list[int], order: int) -> ModelEr
     """Return the error for a row on which inputs do not act independently of other rows."""
     row = form.requirements[i]
     others = quoted_names([form.requirements[j].name for j in basis])
-    by = quoted_names(form.actuators)
+    by, do = quoted_names(form.actuators), "does" if len(form.actuators) == 1 else "do"
     if basis:
         return ModelError(
             [
-                f"servo `{row.name}` must be met by inputs that act on it independently of {others}; {by} do not, up "
+                f"servo `{row.name}` must be met by inputs that act on it independently of {others}; {by} {do} not, up "
                 f"to its derivative of order {order}. Add an actuator, or leave out one of the requirements: they have "
                 f"no vector relative degree, or contradict each other."
             ]
         )
     return ModelError(
         [
-            f"servo `{row.name}` must be influenced by its actuators; {by} do not act on its derivatives up to order "
+            f"servo `{row.name}` must be influenced by its actuators; {by} {do} not act on its derivatives up to order "
             f"{order}. Choose another actuator, or another requirement: it has no relative degree."
         ]
     )
@@ -260,7 +260,7 @@ def _states(source: Source) -> list[_State]:
 def _projected(residuals: Program, state: _State) -> _State | None:
     """Return the state moved onto the constraints by Newton's method; None if it does not converge."""
     y = state.y
-    for _ in range(ITERATIONS):
+    for _ in range(PROJECTION_ITERATIONS):
         off, slopes = differentiated(residuals, y, state.t, state.p)
         if not np.isfinite(off).all() or not np.isfinite(slopes).all():
             return None

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dalembert.native.assembly import needed
-from dalembert.native.tape import Program, Value
+from dalembert.native.tape import Program, Value, needed
 
 SMOOTH_OPERATIONS = {"input", "fadd", "fsub", "fmul", "sin", "cos"}
 """Operations that cause no isolated event: no jump, and no onset after a long constant interval."""

@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from llvmlite.binding.ffi import ObjectRef
 
-from dalembert.native.tape import LIBRARY, Operation, Program, Value
+from dalembert.native.tape import LIBRARY, Operation, Program, Value, needed
 
 DOUBLE = ir.DoubleType()
 POINTER = DOUBLE.as_pointer()
@@ -91,16 +91,6 @@ def _instruction(module: ir.Module, builder: ir.IRBuilder, operation: Operation,
     if name in LIBRARY:
         return call(module, builder, name, arguments)
     return {"and": builder.and_, "or": builder.or_, "not": builder.not_, "select": builder.select}[name](*arguments)
-
-
-def needed(program: Program) -> list[int]:
-    """Return the lines that the outputs depend on, in order."""
-    # several programs may be recorded on one tape, each with lines that the others do not need
-    lines = {output.line for output in program.outputs if isinstance(output, Value)}
-    for line in reversed(range(len(program.tape.lines))):
-        if line in lines:
-            lines |= {a.line for a in program.tape.lines[line].arguments if isinstance(a, Value)}
-    return sorted(lines)
 
 
 def optimised(parsed: Any, machine: Any, *, speed: int) -> Any:

@@ -132,6 +132,16 @@ class Program(NamedTuple):
     outputs: list[Any]
 
 
+def needed(program: Program) -> list[int]:
+    """Return the lines that the outputs depend on, in order."""
+    # several programs may be recorded on one tape, each with lines that the others do not need
+    lines = {output.line for output in program.outputs if isinstance(output, Value)}
+    for line in reversed(range(len(program.tape.lines))):
+        if line in lines:
+            lines |= {a.line for a in program.tape.lines[line].arguments if isinstance(a, Value)}
+    return sorted(lines)
+
+
 class EnergyTerms(NamedTuple):
     """Lengths of the parts of the output of ``energy_terms``: forces, multipliers, laws, A, energies, and validity.
 
