@@ -28,6 +28,10 @@ ALIGNED = 1e-9
 """Largest part of the acceleration by inputs, relative to all of it, that no ideal force causes: rounding of values of
 order one leaves far less."""
 
+NEUTRAL_SHARE = 1e-7
+"""Parts of an eigenvalue below this fraction of the largest one are printed as zero: half the digits of a defective
+pair are rounding."""
+
 MOST_VALUES = 8
 """Largest number of values that are listed in one message."""
 
@@ -264,7 +268,7 @@ def _numbers(eigenvalues: Any) -> str:
     size = np.abs(eigenvalues).max(initial=0.0)
     texts: list[str] = []
     for value in eigenvalues:
-        real, imaginary = (0.0 if abs(x) <= 1e-7 * size else x for x in (value.real, value.imag))
+        real, imaginary = (0.0 if abs(x) <= NEUTRAL_SHARE * size else x for x in (value.real, value.imag))
         if imaginary < 0:
             continue  # listed with its conjugate
         pair = f" ± {imaginary:.3g}i" if imaginary else ""

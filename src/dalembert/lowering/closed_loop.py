@@ -25,7 +25,7 @@ from dalembert.native.derivatives import differentiated
 from dalembert.native.tape import Program
 
 
-class Nearby(NamedTuple):
+class ControlledMotion(NamedTuple):
     """A controlled motion near a state.
 
     residuals (k,)                what constraints and requirements are off: see ``servo_equations``
@@ -58,11 +58,11 @@ class ClosedLoop:
         """Return what constraints and requirements are off, and its derivatives by the state."""
         return differentiated(self._residuals, y, t, p)
 
-    def near(self, y: Floats, t: float, p: Floats) -> Nearby:
+    def near(self, y: Floats, t: float, p: Floats) -> ControlledMotion:
         """Return the motion near a state."""
         values, slopes = differentiated(self._program, y, t, p)
         k = len(self._residuals.outputs)
-        return Nearby(values[:k], slopes[:k], values[k:], slopes[k:])
+        return ControlledMotion(values[:k], slopes[:k], values[k:], slopes[k:])
 
 
 class InputDirections(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.array_types import Floats
+from dalembert.constraint_solver import root
 from dalembert.errors import ModelError
 from dalembert.levels import LEVELS
 from dalembert.lowering.control_structure import ControlStructure, Differentiation
@@ -32,9 +33,6 @@ program, and models in use need four: a load behind an elastic element."""
 
 STATES, ATTEMPTS = 3, 20
 """Random states at which the structure is judged, and draws until that many are found on the constraints."""
-
-PROJECTION_ITERATIONS = 30
-"""Most iterations of Newton's method that moves a random state onto the constraints."""
 
 
 @dataclass(frozen=True)
@@ -240,8 +238,8 @@ def _states(source: Source) -> list[_State]:
     on, off = [], []
     for _ in range(ATTEMPTS):
         state = _State(draw.uniform(0.2, 1.2, 2 * n), float(draw.uniform(0.2, 0.8)), draw.uniform(0.5, 1.5, count))
-        projected = _projected(residuals, state)
-        for chosen, states in ((projected, on), (state, off)):
+        projected = root(lambda y, state=state: differentiated(residuals, y, state.t, state.p), state.y)
+        for chosen, states in ((None if projected is None else replace(state, y=projected.x), on), (state, off)):
             if chosen is not None and np.isfinite(differentiated(terms, chosen.y, chosen.t, chosen.p)[0]).all():
                 states.append(chosen)
         if len(on) == STATES:
@@ -255,17 +253,3 @@ def _states(source: Source) -> list[_State]:
             ]
         )
     return states
-
-
-def _projected(residuals: Program, state: _State) -> _State | None:
-    """Return the state moved onto the constraints by Newton's method; None if it does not converge."""
-    y = state.y
-    for _ in range(PROJECTION_ITERATIONS):
-        off, slopes = differentiated(residuals, y, state.t, state.p)
-        if not np.isfinite(off).all() or not np.isfinite(slopes).all():
-            return None
-        size = np.abs(slopes) @ np.abs(y) + 1
-        if (np.abs(off) <= 1e-13 * size).all():
-            return replace(state, y=y)
-        y = y - np.linalg.lstsq(slopes, off, rcond=1e-10)[0]
-    return None
