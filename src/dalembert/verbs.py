@@ -25,6 +25,7 @@ from dalembert.extras import require
 from dalembert.integration.control_outputs import motion_with_control, refuse_unmet, with_control
 from dalembert.integration.default_tolerances import USUAL_ATOL, USUAL_RTOL, with_tolerances
 from dalembert.integration.drift import Drift, Projection, drift_notes
+from dalembert.integration.matching_states import matching_state
 from dalembert.integration.method import Method
 from dalembert.integration.run import run
 from dalembert.integration.start_states import State, nearest_state, terms_at
@@ -226,6 +227,7 @@ def consistent_state(
     *,
     parameters: Any = None,
     metric: Literal["mass", "euclidean"] = "mass",
+    servos: bool = False,
 ) -> State:
     """Return the state nearest to a given one that satisfies the constraints, as (q, qd).
 
@@ -233,9 +235,13 @@ def consistent_state(
     found likewise. With ``metric="euclidean"``, for a singular or indefinite mass matrix, M is replaced by the
     identity.
 
+    With ``servos=True`` the state also matches the servo constraints: the error of every requirement is zero from the
+    beginning, and does not have to settle. If inputs act only on the third or a higher derivative of a requirement,
+    positions and velocities depend on one another, and both are found together.
+
     Raises
     ------
-    InputError         missing, unknown, misshapen or non-finite numbers
+    InputError         missing, unknown, misshapen or non-finite numbers; ``servos=True`` for a system without servos
     MassMatrixError    a mass matrix that is not positive definite, and therefore no metric
     StateError         if no nearby state satisfies the constraints; names those that remain violated
 
@@ -252,7 +258,10 @@ def consistent_state(
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     if metric not in ("mass", "euclidean"):
         raise InputError(f'`metric` must be "mass" or "euclidean"; got {metric!r}.')
-    return nearest_state(dynamics, q0, qd0, scalar_value(t, "t"), p, metric)
+    if servos and not dynamics.servos:
+        raise InputError("`servos=True` needs a system with servo constraints; got one without. Leave it out.")
+    nearest = matching_state if servos else nearest_state
+    return nearest(dynamics, q0, qd0, scalar_value(t, "t"), p, metric)
 
 
 def prepared(

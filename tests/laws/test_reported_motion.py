@@ -47,7 +47,6 @@ def assert_own_motion(
         assert off[smooth].max() < accuracy, off
     M, Q = terms(run, middle)
     left = np.einsum("tij,tj->ti", M, run.acceleration[middle]) - Q
-    left = left if run.input_force is None else left - run.input_force[middle]
     size = 1 + np.abs(left).max() + np.abs(Q).max()
     np.testing.assert_allclose(left, run.constraint_force[middle], rtol=0, atol=1e-10 * size)
     return run
@@ -77,6 +76,8 @@ def terms_of(system: da.System) -> Terms:
         Q = found[:, :, n]
         for j, name in enumerate(actuators, start=n + 1):
             Q = Q + run.inputs[name][chosen, None] * found[:, :, j]
+        for i, name in enumerate(run.coordinates):  # a force on every coordinate, without actuators
+            Q[:, i] += run.inputs[name][chosen] if name in run.inputs else 0
         return found[:, :, :n], Q
 
     return terms

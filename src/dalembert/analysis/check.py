@@ -24,6 +24,7 @@ from dalembert.analysis.feasibility import LEVELS
 from dalembert.analysis.gradients import degenerate_rows, void_rows, without_rounding, zero_gradient
 from dalembert.analysis.hidden_constraints import Hidden, empty_search, hidden_constraints
 from dalembert.analysis.saddle_findings import determinant, hidden_findings, undetermined_accelerations
+from dalembert.analysis.servo_findings import servo_report
 from dalembert.analysis.singular_places import singular_places
 from dalembert.analysis.solvability import motion_equations
 from dalembert.analysis.symbolic_errors import report_symbolic_errors
@@ -157,6 +158,8 @@ def _verdict(context: CheckContext, findings: list[Finding], *, allow_violation:
         if context.given:
             _singular_place(context, findings)
         findings.extend(hidden_findings(hidden, system.symbols, whole, given))
+    control = servo_report(context)
+    findings.extend(control.findings)
     data = None
     if hidden.data_before is not None and hidden.data_after is not None:
         data = FreeData(hidden.data_before, hidden.data_after)
@@ -173,6 +176,8 @@ def _verdict(context: CheckContext, findings: list[Finding], *, allow_violation:
         hidden_constraints=tuple(constraint.expression for constraint in hidden.constraints),
         free_data=data,
         saddle_determinant=determinant(model.form, kept),
+        relative_degree=control.relative_degree,
+        internal_eigenvalues=control.internal_eigenvalues,
     )
 
 

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.levels import Level
 
@@ -48,6 +51,9 @@ class Verdict:
     hidden_constraints    SymPy expressions that must vanish but were not stated
     free_data             free initial data; None if they were not computed
     saddle_determinant    det [[0, A], [Aᵀ, M]] as a SymPy expression if it is small, otherwise None
+    relative_degree       of each requirement of the servo constraints, by its name
+    internal_eigenvalues  of the motion that remains with all requirements met, near the steady state that the report
+                          names; None if it was not linearised
     """
 
     findings: tuple[Finding, ...]
@@ -62,6 +68,8 @@ class Verdict:
     hidden_constraints: tuple[Any, ...]
     free_data: FreeData | None
     saddle_determinant: Any
+    relative_degree: Mapping[str, int] = field(default_factory=dict[str, int])
+    internal_eigenvalues: NDArray[np.complex128] | None = None
 
     @property
     def well_posed(self) -> bool:

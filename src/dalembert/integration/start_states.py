@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -127,10 +127,10 @@ Euclidean metric of the coordinates."""
 def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any, metric: Metric = "mass") -> State:
     """Return the state on the constraints nearest to (q0, qd0) in a metric: positions first, then velocities."""
     positions, names = constraint_equations(dynamics, "position", lambda q: terms_at(dynamics, q, qd0, t, p))
-    q = _nearest(positions, q0, _unit_steps(dynamics, q0, qd0, t, p, metric), names, "q0")
+    q = nearest(positions, q0, unit_steps(dynamics, q0, qd0, t, p, metric), names, "q0")
     velocities, names = constraint_equations(dynamics, "velocity", lambda qd: terms_at(dynamics, q, qd, t, p))
     # after the positions, and with M there: the velocity constraints depend on them
-    qd = _nearest(velocities, qd0, _unit_steps(dynamics, q, qd0, t, p, metric), names, "qd0", q)
+    qd = nearest(velocities, qd0, unit_steps(dynamics, q, qd0, t, p, metric), names, "qd0", q)
     return State(q, qd)
 
 
@@ -155,7 +155,7 @@ def constraint_equations(
     return equations, [dynamics.constraints[k] for k in np.flatnonzero(rows)]
 
 
-def _unit_steps(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, metric: Metric) -> Floats:
+def unit_steps(dynamics: Dynamics, q: Floats, qd: Floats, t: Any, p: Any, metric: Metric) -> Floats:
     """Return a matrix whose columns have unit length in a metric and are orthogonal in it."""
     terms = terms_at(dynamics, q, qd, t, p)
     require_finite({"mass_matrix": terms.M, "constraint_matrix": terms.A, "position": terms.position})
@@ -189,11 +189,11 @@ def _inverse_root(M: Floats) -> Floats | None:
         return None
 
 
-def _nearest(
+def nearest(
     equations: Equations,
     x0: Floats,
     steps: Floats,
-    names: list[str],
+    names: Sequence[str],
     argument: str,
     coordinates: Floats | None = None,
 ) -> Floats:
@@ -206,7 +206,7 @@ def _nearest(
 
 
 def _require_solution(
-    residual: Floats, jacobian: Floats, x: Floats, q: Floats | None, names: list[str], argument: str
+    residual: Floats, jacobian: Floats, x: Floats, q: Floats | None, names: Sequence[str], argument: str
 ) -> None:
     """Raise an error that names the constraints still violated at x, if there are any."""
     off = violated(residual, jacobian, x, q) | ~np.isfinite(residual)

@@ -21,6 +21,7 @@ from dalembert.lowering.law_functions import LawFunctions, array_law, law_terms
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.recording import NoMachineCodeError
+from dalembert.lowering.servo_equations import state_equations
 from dalembert.lowering.source import Source
 from dalembert.lowering.switching_functions import switching_functions
 from dalembert.native.assembly import MachineCode, write_program
@@ -28,7 +29,7 @@ from dalembert.native.batch import write_each
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
 from dalembert.native.member_kernel import MemberPrograms
-from dalembert.native.protocol import Control, SwitchingFunctions
+from dalembert.native.protocol import Control, StateEquations, SwitchingFunctions
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import EnergyTerms, Program, Value, needed
 
@@ -181,6 +182,11 @@ class NativeSystem:
     def _control(self) -> tuple[_BatchProgram, tuple[int, ...]]:
         program, lengths = Programs.of_all_rows(self.source).control()
         return _BatchProgram(program, 2 * len(self.source.form.applied_force)), lengths
+
+    @cached_property
+    def state_equations(self) -> StateEquations:
+        """The equations of states that satisfy the constraints and meet the requirements of servo constraints."""
+        return state_equations(self.source)
 
     @cached_property
     def answers(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.array_types import Floats
+from dalembert.constraint_solver import root
 from dalembert.errors import ModelError
 from dalembert.levels import LEVELS
 from dalembert.lowering.control_structure import ControlStructure, Differentiation
@@ -24,7 +25,7 @@ from dalembert.lowering.source import Source
 from dalembert.model.control_form import ControlForm
 from dalembert.native.derivatives import differentiated
 from dalembert.native.tape import Program
-from dalembert.tolerances import EXACT, RANK_TOLERANCE, SAME_VALUE, SHARE_TOLERANCE
+from dalembert.tolerances import SAME_VALUE, SHARE_TOLERANCE
 
 HIGHEST_ORDER = 8
 """Highest derivative of a requirement in which inputs are looked for. Every derivative doubles the length of the
@@ -32,9 +33,6 @@ program, and models in use need four: a load behind an elastic element."""
 
 STATES, ATTEMPTS = 3, 20
 """Random states at which the structure is judged, and draws until that many are found on the constraints."""
-
-PROBE_ITERATIONS = 30
-"""Most iterations of Newton's method that moves a random state onto the constraints."""
 
 
 @dataclass(frozen=True)
@@ -131,18 +129,18 @@ def _refusal(form: ControlForm, i: int, basis: list[int], order: int) -> ModelEr
     """Return the error for a row on which inputs do not act independently of other rows."""
     row = form.requirements[i]
     others = quoted_names([form.requirements[j].name for j in basis])
-    by = quoted_names(form.actuators)
+    by, do = quoted_names(form.actuators), "does" if len(form.actuators) == 1 else "do"
     if basis:
         return ModelError(
             [
-                f"servo `{row.name}` must be met by inputs that act on it independently of {others}; {by} do not, up "
+                f"servo `{row.name}` must be met by inputs that act on it independently of {others}; {by} {do} not, up "
                 f"to its derivative of order {order}. Add an actuator, or leave out one of the requirements: they have "
                 f"no vector relative degree, or contradict each other."
             ]
         )
     return ModelError(
         [
-            f"servo `{row.name}` must be influenced by its actuators; {by} do not act on its derivatives up to order "
+            f"servo `{row.name}` must be influenced by its actuators; {by} {do} not act on its derivatives up to order "
             f"{order}. Choose another actuator, or another requirement: it has no relative degree."
         ]
     )
@@ -249,8 +247,8 @@ def _states(source: Source) -> list[_State]:
     on, off = [], []
     for _ in range(ATTEMPTS):
         state = _State(draw.uniform(0.2, 1.2, 2 * n), float(draw.uniform(0.2, 0.8)), draw.uniform(0.5, 1.5, count))
-        projected = _projected(residuals, state)
-        for chosen, states in ((projected, on), (state, off)):
+        projected = root(lambda y, state=state: differentiated(residuals, y, state.t, state.p), state.y)
+        for chosen, states in ((None if projected is None else replace(state, y=projected.x), on), (state, off)):
             if chosen is not None and np.isfinite(differentiated(terms, chosen.y, chosen.t, chosen.p)[0]).all():
                 states.append(chosen)
         if len(on) == STATES:
@@ -264,17 +262,3 @@ def _states(source: Source) -> list[_State]:
             ]
         )
     return states
-
-
-def _projected(residuals: Program, state: _State) -> _State | None:
-    """Return the state moved onto the constraints by Newton's method; None if it does not converge."""
-    y = state.y
-    for _ in range(PROBE_ITERATIONS):
-        off, slopes = differentiated(residuals, y, state.t, state.p)
-        if not np.isfinite(off).all() or not np.isfinite(slopes).all():
-            return None
-        size = np.abs(slopes) @ np.abs(y) + 1
-        if (np.abs(off) <= EXACT * size).all():
-            return replace(state, y=y)
-        y = y - np.linalg.lstsq(slopes, off, rcond=RANK_TOLERANCE)[0]
-    return None

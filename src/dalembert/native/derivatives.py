@@ -79,23 +79,25 @@ def differentiated(
     """
     inputs: Mapping[str, Any] = {"y": y, "t": [t], "p": p, "a": further}
     changing: Mapping[str, Any] = {"y": np.eye(len(y)), "a": their_slopes}
-    values: list[Any] = []
-    slopes: list[Any] = []
+    lines = program.tape.lines
+    values: list[Any] = [0.0] * len(lines)
+    slopes: list[Any] = [0] * len(lines)
 
     def of(found: list[Any], argument: Any, otherwise: Any) -> Any:
         return found[argument.line] if isinstance(argument, Value) else otherwise
 
-    for name, arguments in program.tape.lines:
-        if name == "input":
-            array, place = arguments
-            values.append(float(inputs[array][place]))
-            slopes.append(changing[array][place] if array in changing else 0)
-            continue
-        a = [of(values, argument, argument) for argument in arguments]
-        values.append(_number(name, *a))
-        with np.errstate(all="ignore"):  # the unselected branch of a selection need not have a derivative
-            slope = _derivative(_number, name, values[-1], a, [of(slopes, argument, 0) for argument in arguments])
-        slopes.append(slope)
+    with np.errstate(all="ignore"):  # the unselected branch of a selection need not have a derivative
+        for line in needed(program):
+            name, arguments = lines[line]
+            if name == "input":
+                array, place = arguments
+                values[line] = float(inputs[array][place])
+                slopes[line] = changing[array][place] if array in changing else 0
+                continue
+            a = [of(values, argument, argument) for argument in arguments]
+            d = [of(slopes, argument, 0) for argument in arguments]
+            values[line] = _number(name, *a)
+            slopes[line] = _derivative(_number, name, values[line], a, d)
     outputs = program.outputs
     jacobian = np.zeros((len(outputs), len(y)))
     for row, output in zip(jacobian, outputs, strict=True):

@@ -37,6 +37,21 @@ class Control(NamedTuple):
     force: Floats
 
 
+class StateEquations(NamedTuple):
+    """Equations of states that satisfy the constraints and meet the requirements of servo constraints.
+
+    levels          what each equation restricts: "position", "velocity", or "both" together
+    constraints     the numbers of the constraints of the first equations
+    requirements    the names of the requirements of the others
+    at              (y, t, p) -> residuals (k,) and their derivatives (k, 2n) by the state y
+    """
+
+    levels: tuple[str, ...]
+    constraints: tuple[int, ...]
+    requirements: tuple[str, ...]
+    at: Callable[[Floats, float, Any], tuple[Floats, Floats]]
+
+
 class NativeDynamics(Protocol):
     """One system in machine code, compiled on demand; ``lowering.NativeSystem`` is the implementation.
 
@@ -114,6 +129,11 @@ class NativeDynamics(Protocol):
 
     def control(self, y: Floats, t: Floats, p: Any) -> Control:
         """Return inputs and errors of the servo constraints at k states."""
+        ...
+
+    @cached_property
+    def state_equations(self) -> StateEquations:
+        """The equations of states that satisfy the constraints and meet the requirements of servo constraints."""
         ...
 
     def energy_terms(self, rows: Rows, rates: Rates, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
