@@ -35,6 +35,18 @@ class Control(NamedTuple):
     excess: Floats
 
 
+class FirstIntegralValues(NamedTuple):
+    """Values (k, r) of r first integrals at k states, and their rates of change along the motion.
+
+    Each has a size: the sum of the absolute values of its terms, to which its rounding error is proportional.
+    """
+
+    value: Floats
+    size: Floats
+    rate: Floats
+    rate_size: Floats
+
+
 class NativeDynamics(Protocol):
     """One system in machine code, compiled on demand; ``lowering.NativeSystem`` is the implementation.
 
@@ -112,6 +124,10 @@ class NativeDynamics(Protocol):
 
     def control(self, y: Floats, t: Floats, p: Any) -> Control:
         """Return inputs and errors of the servo constraints at k states."""
+        ...
+
+    def first_integrals(self, y: Floats, t: Floats, p: Any) -> FirstIntegralValues:
+        """Return the first integrals to be conserved at k states."""
         ...
 
     def energy_terms(self, rows: Rows, rates: Rates, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
