@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
 from dalembert.integration.first_integrals import initial_values, refuse_changing
@@ -39,6 +40,30 @@ def conserved(
         y = np.concatenate([q, qd])
     refuse_changing(dynamics, y[None], np.array([float(t)]), values)
     return extended, dynamics, values
+
+
+def conserved_members(system: System, method: Method, t: float, y: Floats, p: Floats) -> tuple[System, Floats]:
+    """Return a system with the first integrals of a method, and the parameters of N members at states y (2n, N)."""
+    extended = conserving(system, method.drift.integrals)
+    dynamics = build(extended)
+    _refuse_unsupported(system, dynamics, method, None)
+    found = np.empty((len(dynamics.parameters), y.shape[1]))
+    for k, (state, values) in enumerate(zip(np.ascontiguousarray(y.T), p.T, strict=True)):
+        given = dict(zip(system.parameter_names, values, strict=True))
+        # members that are not finite fail later, with a reason
+        is_finite = np.isfinite(state).all() and np.isfinite(values).all()
+        found[:, k] = initial_values(dynamics, state, t, given) if is_finite else np.nan
+    return extended, found
+
+
+def refuse_changing_members(dynamics: Dynamics, times: Floats, y: Floats, p: Floats) -> None:
+    """Raise an error if the motion of a member changes a first integral, from states y (N, T, 2n) at T times."""
+    for k, states in enumerate(y if dynamics.integrals else ()):
+        reached = np.isfinite(states).all(axis=1)
+        try:
+            refuse_changing(dynamics, states[reached], times[reached], p[:, k])
+        except InputError as error:
+            raise InputError(f"member {k}: {error}") from None
 
 
 def _refuse_unsupported(system: System, dynamics: Dynamics, method: Method, control: Any) -> None:

@@ -43,11 +43,14 @@ def initial_values(dynamics: Dynamics, y: Floats, t: float, p: Mapping[str, Any]
 
 
 def refuse_changing(dynamics: Dynamics, y: Floats, t: Floats, p: Any) -> None:
-    """Raise an error that names the first integral that the motion changes at any of k states y (k, 2n)."""
+    """Raise an error that names the first integral that the motion changes at any of k states y (k, 2n).
+
+    The parameters are the same for all states, or p (k, number of parameters).
+    """
     if not dynamics.integrals or not len(t):
         return
     found = native_of(dynamics).first_integrals(y, t, p)
-    scale = float(p[dynamics.parameters.index(dynamics.unreported[-1])])
+    scale = np.asarray(p, float)[..., [dynamics.parameters.index(dynamics.unreported[-1])]]
     # at rest the terms of a rate are rounding themselves; the time scale makes a rate of the size of the integral
     allowed = CHANGING * found.rate_size + EXACT * found.size / scale
     excess = np.abs(found.rate) / (allowed + TINY)

@@ -48,9 +48,12 @@ class NativeSystem:
     @cached_property
     def possible(self) -> bool:
         """True if every function in the system can be compiled natively."""
-        everything = range(len(self.source.levels))
+        programs = Programs(self.source, range(len(self.source.levels)), None)
         try:
-            Programs(self.source, everything, None).outputs()
+            programs.outputs()
+            if self.source.integrals:
+                programs.first_integrals()
+                programs.projection(1)
         except NoMachineCodeError:
             return False
         return True
@@ -183,8 +186,11 @@ class NativeSystem:
         return _BatchProgram(program, 2 * len(self.source.form.applied_force)), lengths
 
     def first_integrals(self, y: Floats, t: Floats, p: Any) -> FirstIntegralValues:
-        """Return the first integrals of the system and their rates of change at k states y (k, 2n) and times (k,)."""
-        p = np.broadcast_to(np.array([float(value) for value in p]), (len(t), len(self.source.parameters)))
+        """Return the first integrals of the system and their rates of change at k states y (k, 2n) and times (k,).
+
+        The parameters are the same for all states, or p (k, number of parameters).
+        """
+        p = np.broadcast_to(np.asarray(p, float), (len(t), len(self.source.parameters)))
         found = self._first_integrals(y, t, p).reshape(len(t), len(self.source.integrals), 4)
         return FirstIntegralValues(*np.moveaxis(found, -1, 0))
 

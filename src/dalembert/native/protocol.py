@@ -127,7 +127,7 @@ class NativeDynamics(Protocol):
         ...
 
     def first_integrals(self, y: Floats, t: Floats, p: Any) -> FirstIntegralValues:
-        """Return the first integrals to be conserved at k states."""
+        """Return the first integrals to be conserved at k states; p may have a leading axis k."""
         ...
 
     def energy_terms(self, rows: Rows, rates: Rates, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
