@@ -96,6 +96,8 @@ def flow(
     require_system(system)
     refuse_forked_process()
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps)
+    if method.drift.integrals:
+        raise InputError("`drift` must not `conserve` first integrals in `da.flow`, which JAX compiles; leave it out.")
     dynamics = suited_to(build(system), method.formulation)
     require_fit(method.formulation, len(dynamics.coordinates), len(dynamics.constraints))
     moments = time_values(times, "times", increasing=True)

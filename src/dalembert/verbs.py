@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dalembert.analysis.conservation import conserved
 from dalembert.analysis.redundancy import redundancies, refuse_fragile_rows
 from dalembert.control.controlled_plant import controlled, sampled_simulation, with_controlled
 from dalembert.control.controller import Controller
@@ -148,7 +149,7 @@ def simulate(
     parameters         a value for every constant of the model
     rtol, atol         tolerances of the error per step. ``atol`` left out follows the scales of the start: 1e-11 for
                        coordinates and velocities of the order of one, in proportion for smaller and larger ones
-    drift              ``da.Projection()``, ``da.Baumgarte(alpha, beta)`` or None
+    drift              ``da.Projection()``, also with ``conserve``, ``da.Baumgarte(alpha, beta)`` or None
     solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems, or
                        the tableau of an explicit Runge–Kutta method for the compiled integrator; when left out, the
                        Dormand–Prince method of order 8, natively compiled if the system allows
@@ -189,6 +190,9 @@ def simulate(
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     times = time_values(times, "times", increasing=True)
+    if method.drift.integrals:
+        at_start = (q0, qd0, times[0])
+        system, dynamics, p = conserved(system, method, control, at_start, p, allow_violation=allow_violation)
     method = with_tolerances(dynamics, method, q0, qd0, times[0], p)
     refuse_unmet(dynamics, q0, qd0, times[0], p)
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
@@ -203,7 +207,7 @@ def simulate(
             found = run(dynamics, method, q0, qd0, times, p, **start)
         else:
             found = stick_slip.run(q0, qd0, times, **start)
-        notes = (*found.notes, *drift_notes(method.drift), *redundancies(dynamics, found, p))
+        notes = (*found.notes, *drift_notes(method.drift, dynamics.integrals), *redundancies(dynamics, found, p))
         return _with_control(dynamics, replace(found, notes=notes, ledger_source=ledger_source), p, control)
     except (MassMatrixError, ConstraintError) as refusal:
         raise _explained(refusal, system, p) from None

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dalembert.analysis.conservation import conserved_members, refuse_changing_members
 from dalembert.control.controlled_plant import controlled_members
 from dalembert.control.controller import Controller
 from dalembert.ensembles.ensemble_bifurcations import Bifurcations
@@ -109,8 +111,11 @@ def simulate_ensemble(
     method = method_of(None, drift, None, rtol, atol, step, max_steps, max_step)
     if control is not None:
         system, parameters = controlled_members(system, control, parameters)
+    members = members_of(system.coordinate_names, system.parameter_names, q0, qd0, parameters)
+    if method.drift.integrals:
+        system, p = conserved_members(system, method, float(times[0]), members.y, members.p)
+        members = replace(members, p=p)
     dynamics = build(system)
-    members = members_of(dynamics.coordinates, dynamics.parameters, q0, qd0, parameters)
     summary = Summary(levels) if keep == "summary" else None
     states: list[Any] = []
     reasons: list[Any] = []
@@ -124,6 +129,9 @@ def simulate_ensemble(
             selection = slice(first, first + runner.chunk_size)
             chunk = runner(members.subset(selection))
             reasons.append(chunk.reasons)
+            if dynamics.integrals:
+                after = chunk.y[:, 1:] if keep != "end" else chunk.y
+                refuse_changing_members(dynamics, times[-after.shape[1] :], after, members.subset(selection).p)
             bifurcations.examine(first, members.subset(selection), chunk.y, chunk.reasons != "")
             starts.examine(members.subset(selection), chunk.reasons != "")
             if summary is None:

@@ -92,6 +92,8 @@ class Dynamics:
     contacts                                indices of the laws that depend on the actual reaction
     actuators                               names of the r inputs that meet servo constraints
     servos                                  for each servo constraint, by its name, the numbers of its rows
+    integrals                               names of the first integrals that the projection conserves
+    unreported                              names of the parameters that a simulation sets and does not report
     """
 
     coordinates: tuple[str, ...]
@@ -106,6 +108,8 @@ class Dynamics:
     contacts: tuple[int, ...] = ()
     actuators: tuple[str, ...] = ()
     servos: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
+    integrals: tuple[str, ...] = ()
+    unreported: tuple[str, ...] = ()
 
     @cached_property
     def programs(self) -> dict[Any, Any]:

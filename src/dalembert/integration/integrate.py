@@ -56,8 +56,13 @@ STAGNANT = 1e-9
 """The fraction of the run that a full batch of steps must cover: at a slower pace no limit on steps is ever reached."""
 
 MOVED_FAR = (
-    "projection would move the state farther than the next step does: a constraint jumps or has a kink there. Adaptive "
-    "steps find the place."
+    "projection would move the state farther than the next step does: a constraint jumps or has a kink there, or the "
+    "step is too long. Adaptive steps find the place."
+)
+
+NOT_CONSERVED = (
+    "there the compiled integrator hands over to the general one, which does not `conserve` first integrals. End the "
+    "motion before, or leave `conserve` out."
 )
 
 NO_STEPS = StepBatch(np.empty(0), np.empty((0, 0)), 0, False, False, True, [], [])
@@ -202,7 +207,7 @@ class _Integration:
             stuck = batch is None and not excluded and self._is_stuck(native)
             if stuck or excluded:
                 # at a well conditioned state, a fixed step is refused only if its projection moves it far
-                projected = native.drift.projections > 0 and len(self.dynamics.constraints) > 0
+                projected = native.drift.projections > 0 and bool(self.dynamics.constraints or self.dynamics.integrals)
                 moved_far = stuck and native.fixed is not None and projected
                 return NO_STEPS._replace(valid=path.steps > 0, moved_far=moved_far)
             if batch is None and path.native is not None and native.fixed is None:
@@ -211,6 +216,9 @@ class _Integration:
                 return NO_STEPS
             if batch is None and has_no_answer(self.dynamics, self.method, y, t, self.p):
                 return NO_STEPS._replace(valid=path.steps > 0)
+        if batch is None and self.dynamics.integrals:
+            path.refusal = NOT_CONSERVED
+            return NO_STEPS
         if batch is None:
             # diffrax is slow to import, and most runs do not need it
             require("diffrax")

@@ -83,6 +83,8 @@ def _build_symbolic(system: System) -> Dynamics:
         contacts=() if laws is None else laws.actual,
         actuators=actuators,
         servos=servos,
+        integrals=() if system.conserved is None else system.conserved.names,
+        unreported=() if system.conserved is None else system.conserved.parameters,
     )
 
 

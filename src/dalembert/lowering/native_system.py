@@ -29,7 +29,7 @@ from dalembert.native.batch import write_each
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
 from dalembert.native.member_kernel import MemberPrograms
-from dalembert.native.protocol import Control, StateEquations, SwitchingFunctions
+from dalembert.native.protocol import Control, FirstIntegralValues, StateEquations, SwitchingFunctions
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import EnergyTerms, Program, Value, needed
 
@@ -49,9 +49,12 @@ class NativeSystem:
     @cached_property
     def possible(self) -> bool:
         """True if every function in the system can be compiled natively."""
-        everything = range(len(self.source.levels))
+        programs = Programs(self.source, range(len(self.source.levels)), None)
         try:
-            Programs(self.source, everything, None).outputs()
+            programs.outputs()
+            if self.source.integrals:
+                programs.first_integrals()
+                programs.projection(1)
         except NoMachineCodeError:
             return False
         return True
@@ -182,6 +185,20 @@ class NativeSystem:
     def _control(self) -> tuple[_BatchProgram, tuple[int, ...]]:
         program, lengths = Programs.of_all_rows(self.source).control()
         return _BatchProgram(program, 2 * len(self.source.form.applied_force)), lengths
+
+    def first_integrals(self, y: Floats, t: Floats, p: Any) -> FirstIntegralValues:
+        """Return the first integrals of the system and their rates of change at k states y (k, 2n) and times (k,).
+
+        The parameters are the same for all states, or p (k, number of parameters).
+        """
+        p = np.broadcast_to(np.asarray(p, float), (len(t), len(self.source.parameters)))
+        found = self._first_integrals(y, t, p).reshape(len(t), len(self.source.integrals), 4)
+        return FirstIntegralValues(*np.moveaxis(found, -1, 0))
+
+    @cached_property
+    def _first_integrals(self) -> _BatchProgram:
+        program = Programs.of_all_rows(self.source).first_integrals()
+        return _BatchProgram(program, 2 * len(self.source.form.applied_force))
 
     @cached_property
     def state_equations(self) -> StateEquations:

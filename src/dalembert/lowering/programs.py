@@ -13,6 +13,7 @@ from dalembert.lowering.feedback import ESTIMATED_BOUND
 from dalembert.lowering.jax_functions import flat
 from dalembert.lowering.law_functions import law_terms
 from dalembert.lowering.recorded_control import RecordedControl
+from dalembert.lowering.recorded_integrals import restored, rows_of_state, values_and_rates
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.source import Source
 from dalembert.lowering.time_functions import functions_of
@@ -133,7 +134,7 @@ class Programs:
         stated = Programs(self.source, self.rows, None, refined=self.refined)
         return (
             self.acceleration(),
-            self.projection(iterations) if iterations and self.rows else None,
+            self.projection(iterations) if iterations and (self.rows or self.source.integrals) else None,
             stated.agreement() if len(self.rows) < self.m else None,
         )
 
@@ -294,13 +295,13 @@ class Programs:
     def projection(self, iterations: int) -> Program:
         """Record the projection of the state onto the constraints in the mass metric: positions, then velocities.
 
-        The equations are factored once, at the end of the step: corrections are so small that all can use it.
+        The equations are factored once, at the end of the step: corrections are so small that all can use it. First
+        integrals to be conserved are restored last.
         """
         recorded = RecordedTerms(self)
         elimination, q, qd = recorded.elimination, recorded.q, recorded.qd
         levels = self.source.levels
-        at_position = [k for k in self.rows if levels[k] == "position"]
-        at_velocity = [k for k in self.rows if levels[k] != "acceleration"]
+        at_position, at_velocity = self.rows_of_state
         at_rest = [0] * self.n
         for _ in range(iterations if at_position else 0):
             off = recorded.at(q, qd).residuals("position", at_position)
@@ -309,7 +310,19 @@ class Programs:
         for _ in range((iterations if nonlinear else 1) if at_velocity else 0):
             off = recorded.at(q, qd).residuals("velocity", at_velocity)
             qd = sl.minus(qd, elimination.solve(at_rest, off, len(at_velocity)).acceleration)
+        if self.source.integrals:
+            q, qd = restored(recorded, q, qd, iterations)
         return Program(recorded.tape, [*q, *qd])
+
+    @property
+    def rows_of_state(self) -> tuple[list[int], list[int]]:
+        """The rows in use that constrain positions, and those that constrain velocities."""
+        return rows_of_state(self.rows, self.source.levels)
+
+    def first_integrals(self) -> Program:
+        """Record value, size, rate and size of the rate of each first integral."""
+        recorded = RecordedTerms(self)
+        return Program(recorded.tape, values_and_rates(recorded))
 
     def outputs(self) -> tuple[Program, OutputLengths]:
         """Record all outputs at a state; return the program and the length of each part."""

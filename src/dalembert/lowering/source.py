@@ -10,6 +10,7 @@ import sympy as sp
 
 from dalembert.lowering.control_structure import ControlStructure
 from dalembert.lowering.feedback import Feedback, Held
+from dalembert.lowering.first_integrals import FirstIntegral, first_integrals
 from dalembert.model import graph
 from dalembert.model.control_form import ControlForm, control_form
 from dalembert.model.feedback import HeldInputs
@@ -62,6 +63,7 @@ class Source:
     control       the servo constraints, or None
     structure     how inputs act on them
     feedback      a controller that drives the actuators, or held inputs, or None
+    integrals     first integrals that the projection restores to their initial values
     """
 
     form: StandardForm
@@ -73,6 +75,7 @@ class Source:
     control: ControlForm | None = None
     structure: ControlStructure = field(default_factory=ControlStructure)
     feedback: Feedback | Held | None = None
+    integrals: tuple[FirstIntegral, ...] = ()
 
     @property
     def masses_differ(self) -> bool:
@@ -94,6 +97,7 @@ def source_of(system: System) -> Source:
         sliding=tuple(tuple(map(form.symbols.plain, contact.velocity)) for contact in contacts(system)),
         control=control_form(system),
         feedback=None if system.feedback is None else _feedback(system),
+        integrals=() if system.conserved is None else first_integrals(system.conserved, form.symbols),
     )
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +42,7 @@ class System:
                      dampers; ``da.Mechanism`` fills them in
     servos           ``da.Servo`` objects: requirements that actuators meet
     feedback         a controller that drives the actuators; ``da.simulate`` fills it in
+    conserved        first integrals that a drift cure conserves; ``da.simulate`` fills it in
 
     Raises
     ------
@@ -73,6 +74,7 @@ class System:
     coefficients: tuple[tuple[str, Coefficient], ...] = ()
     servos: Any = ()
     feedback: Any = None
+    conserved: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return representation(self)
@@ -90,8 +92,8 @@ class System:
             "nonideal": as_laws(self.nonideal, problems),
             "servos": tuple(self.servos) if isinstance(self.servos, (tuple, list)) else (self.servos,),
         }
-        for field, value in fields.items():
-            object.__setattr__(self, field, value)
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
         problems += with_deep_stack(lambda: problems_of(self), "an expression of the model")
         if problems:
             raise ModelError(problems)
@@ -147,7 +149,7 @@ class System:
     def _hash(self) -> int:
         # functions look up the compiled program by the system, and hashing large matrices each time would be slow
         parts = (self.coordinates, self.mass_matrix, self.applied_force, self.constraints, self.nonideal, self.servos)
-        return hash((*parts, self.feedback))
+        return hash((*parts, self.feedback, self.conserved))
 
     @cached_property
     def symbols(self) -> StateSymbols:
@@ -190,7 +192,9 @@ class System:
         laws += [placed.law.static_coefficient for placed in self.laws if getattr(placed.law, "can_stick", False)]
         lagrangian = () if self.lagrangian is None else (self.lagrangian,)
         rows = [constraint.expression for constraint in self.constraints]
-        return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian, *self._servo_expressions())
+        integrals = () if self.conserved is None else self.conserved.all_expressions()
+        control = self._servo_expressions()
+        return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian, *control, *integrals)
 
     def _servo_expressions(self) -> list[Any]:
         directions = [actuator.direction(self.coordinates) for actuator in distinct_actuators(self.servos)]

@@ -52,6 +52,18 @@ class StateEquations(NamedTuple):
     at: Callable[[Floats, float, Any], tuple[Floats, Floats]]
 
 
+class FirstIntegralValues(NamedTuple):
+    """Values (k, r) of r first integrals at k states, and their rates of change along the motion.
+
+    Each has a size: the sum of the absolute values of its terms, to which its rounding error is proportional.
+    """
+
+    value: Floats
+    size: Floats
+    rate: Floats
+    rate_size: Floats
+
+
 class NativeDynamics(Protocol):
     """One system in machine code, compiled on demand; ``lowering.NativeSystem`` is the implementation.
 
@@ -134,6 +146,10 @@ class NativeDynamics(Protocol):
     @cached_property
     def state_equations(self) -> StateEquations:
         """The equations of states that satisfy the constraints and meet the requirements of servo constraints."""
+        ...
+
+    def first_integrals(self, y: Floats, t: Floats, p: Any) -> FirstIntegralValues:
+        """Return the first integrals to be conserved at k states; p may have a leading axis k."""
         ...
 
     def energy_terms(self, rows: Rows, rates: Rates, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
