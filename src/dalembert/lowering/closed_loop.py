@@ -87,9 +87,9 @@ def input_directions(source: Source, y: Floats, t: float, p: Floats) -> InputDir
     at_rest, n = [0] * terms.programs.m, terms.programs.n
     inputs: list[Any] = []
     normals: list[Any] = []
-    for requirement, row in zip(form.requirements, control.G, strict=True):
+    for i, requirement in enumerate(form.requirements):
         total: sl.Vector = [0] * n
-        for u, column in zip(control.weighted(row), control.columns, strict=True):
+        for u, column in zip(control.weighted(control.effect(i)), control.columns, strict=True):
             total = sl.plus(total, column, u)
         inputs += total
         normals += terms.solve([terms.read(e) for e in requirement.row.gradient], at_rest).acceleration
