@@ -101,11 +101,22 @@ class _Solved(NamedTuple):
     record: Record
 
 
-def guarded(dynamics: Dynamics, method: Method) -> GuardedSolver:
-    """Return the solver of a method, wrapped to check the constraints at each step."""
+def guarded(dynamics: Dynamics, method: Method, stages: str = "lax") -> GuardedSolver:
+    """Return the solver of a method, wrapped to check the constraints at each step.
+
+    ``stages`` is the kind of loop over the stages of a Runge–Kutta method: "lax" is the quickest to trace and to
+    compile, "bounded" can also be differentiated in reverse mode.
+    """
     tolerances = None if method.step is not None else (jnp.asarray(method.rtol), jnp.asarray(method.atol))
     strict = not method.formulation.compromises
-    return GuardedSolver(solver_of(method), tolerances, dynamics, method.drift, strict)
+    return GuardedSolver(_with_loop(solver_of(method), stages), tolerances, dynamics, method.drift, strict)
+
+
+def _with_loop(solver: Any, kind: str) -> Any:
+    """Return the solver with a kind of loop over its stages; solvers without stages and own choices are unchanged."""
+    if getattr(solver, "scan_kind", kind) is not None:
+        return solver
+    return eqx.tree_at(lambda s: s.scan_kind, solver, kind, is_leaf=lambda x: x is None)
 
 
 @kept_by_dynamics()
@@ -124,6 +135,7 @@ def _solve(dynamics: Dynamics, shape: Method, numbers: Tolerances, y0: Array, t0
         stepsize_controller=_controller(method, t1 - t0),
         saveat=diffrax.SaveAt(steps=True, solver_state=True),
         max_steps=method.max_steps,
+        adjoint=diffrax.ForwardMode(),  # a plain loop: nothing is differentiated here
         throw=False,
     )
     ended: Any = diffrax.RESULTS
