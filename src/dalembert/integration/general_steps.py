@@ -129,7 +129,7 @@ def _solve(dynamics: Dynamics, shape: Method, numbers: Tolerances, y0: Array, t0
         guarded(dynamics, method),
         t0=t0,
         t1=t1,
-        dt0=method.step,
+        dt0=None,
         y0=y0,
         args=(p, selection),
         stepsize_controller=_controller(method, t1 - t0),
@@ -152,9 +152,23 @@ def _solve(dynamics: Dynamics, shape: Method, numbers: Tolerances, y0: Array, t0
     )
 
 
+class _FixedSteps(diffrax.ConstantStepSize):
+    """Steps of a constant length that the controller knows itself.
+
+    As ``dt0`` of ``diffeqsolve`` it would be checked by a callback, and JAX does not keep such programs on disk.
+    """
+
+    step: Any
+
+    def init(
+        self, terms: Any, t0: Any, t1: Any, y0: Any, dt0: Any, args: Any, func: Any, error_order: Any
+    ) -> tuple[Any, Any]:
+        return super().init(terms, t0, t1, y0, self.step, args, func, error_order)
+
+
 def _controller(method: Method, span: Any) -> diffrax.AbstractStepSizeController[Any, Any]:
     if method.step is not None:
-        return diffrax.ConstantStepSize()
+        return _FixedSteps(jnp.asarray(method.step))
     # `force_dtmin=False` ends the integration at the shortest step, so that the cause can be reported
     return diffrax.PIDController(
         rtol=method.rtol, atol=method.atol, dtmin=LEAST_GENERAL_STEP * span, dtmax=method.max_step, force_dtmin=False
