@@ -5,6 +5,9 @@ READY := .venv/.ready
 PEERS := .venv-peers/.ready
 OLDEST := .venv-oldest/.ready
 
+# Every worker, and every process that a test starts, would compile the same modules again.
+test test-slow test-oldest: export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: demo test test-slow test-oldest lint fuzz memory bench peers format clean
 
 demo: $(READY)  ## solve every case, check it, write out/demo

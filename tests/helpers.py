@@ -13,7 +13,9 @@ from benchmarks.chains import chain as chain
 from benchmarks.chains import chain_state as chain_state
 
 import dalembert as da
+from dalembert.integration.native_steps import native_steps
 from dalembert.integration.run import outputs_at
+from dalembert.integration.state_answer import answers_by_numpy, numpy_outputs
 from dalembert.lowering.build import build
 from dalembert.settings import method_of
 
@@ -89,10 +91,13 @@ def accelerations_and_forces(
     formulation: object,
     drift: object = None,
 ) -> dict[str, np.ndarray]:
-    """What a simulation computes at k given states (k, n), in machine code wherever that serves."""
+    """What a simulation computes at k given states (k, n): in machine code or by NumPy wherever these serve."""
     dynamics, method = build(system), method_of(formulation, drift, None, 1e-9, 1e-11, None, 1)
     p = tuple(parameters[name] for name in dynamics.parameters)
-    return outputs_at(dynamics, method, None, t, np.concatenate([q, qd], axis=1), t, p)
+    states = np.concatenate([q, qd], axis=1)
+    if native_steps(dynamics, method, p) is None and answers_by_numpy(dynamics):
+        return numpy_outputs(dynamics, method, t, states, p)
+    return outputs_at(dynamics, method, None, t, states, t, p)
 
 
 def null_space(A: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = """
+MOTION = """
 import dalembert as da
 def one(q, qd, t, p):
     import jax.numpy as jnp
@@ -15,22 +15,29 @@ da.motion(da.FunctionSystem(lambda *state: one(*state)[None], one), [0], [0])
 import jax
 print(jax.config.jax_compilation_cache_dir)
 """
+FIRST_USE = """
+from dalembert.lazy_jax import jax, jnp
+jnp.zeros
+print(jax.config.jax_compilation_cache_dir)
+"""
+"""What any call of the library does that needs JAX."""
 
 
 @pytest.mark.parametrize(
-    ("choice", "folder"),
+    ("program", "choice", "folder"),
     [
-        ({}, "cache/dalembert/jax"),
-        ({"JAX_COMPILATION_CACHE_DIR": "elsewhere"}, "elsewhere"),
-        ({"JAX_ENABLE_COMPILATION_CACHE": "0"}, "None"),
-        ({"XDG_CACHE_HOME": "/proc/nowhere"}, "None"),
+        (MOTION, {}, "cache/dalembert/jax"),
+        (FIRST_USE, {"JAX_COMPILATION_CACHE_DIR": "elsewhere"}, "elsewhere"),
+        (FIRST_USE, {"JAX_ENABLE_COMPILATION_CACHE": "0"}, "None"),
+        (FIRST_USE, {"XDG_CACHE_HOME": "/proc/nowhere"}, "None"),
     ],
+    ids=["default", "elsewhere", "off", "not writable"],
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems keep caches elsewhere")
-def test_where_programs_are_kept(choice: dict[str, str], folder: str, tmp_path: Path) -> None:
+def test_where_programs_are_kept(program: str, choice: dict[str, str], folder: str, tmp_path: Path) -> None:
     environment = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path), "PATH": "/usr/bin"} | choice
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip().endswith(folder)
 

@@ -2,18 +2,24 @@
 
 import ast
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import dalembert as da
 
 PACKAGE = Path(da.__file__).parent
-MODULES = {
-    str(path.relative_to(PACKAGE)): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted(PACKAGE.rglob("*.py"))
-    if "gallery" not in path.parts
-}
 SMALL = 1e-3
 """Numbers below this are tolerances, steps of differences and the like, whose value needs a reason."""
+
+
+@cache
+def modules():
+    """The syntax tree of every module, by its path."""
+    return {
+        str(path.relative_to(PACKAGE)): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if "gallery" not in path.parts
+    }
 
 
 def targets(statement):
@@ -26,7 +32,7 @@ def targets(statement):
 def defined(kind):
     """Names of classes, or of constants, with the modules that define them."""
     found = defaultdict(set)
-    for module, tree in MODULES.items():
+    for module, tree in modules().items():
         for statement in tree.body:
             if kind == "class" and isinstance(statement, ast.ClassDef):
                 found[statement.name].add(module)
@@ -57,5 +63,5 @@ def numbers_in(node, skipped=(ast.Assign, ast.AnnAssign)):
 
 
 def test_small_numbers_have_names():
-    found = {module: [*numbers_in(tree)] for module, tree in MODULES.items()}
+    found = {module: [*numbers_in(tree)] for module, tree in modules().items()}
     assert {module: numbers for module, numbers in found.items() if numbers} == {}

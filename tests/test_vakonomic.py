@@ -14,19 +14,16 @@ import dalembert as da
 from dalembert.report.case_figures import figures_of
 
 t = da.t
-SKATE = {"m": 1.0, "J": 0.1, "G": 2.9}
+SKATE = {"m": 1.0, "J": 0.1, "g": 9.81, "alpha": 0.3}
+M_J_G = 1.0, 0.1, 9.81 * np.sin(0.3)
 TIMES = np.linspace(0, 2, 201)
 TIGHT = {"rtol": 1e-11, "atol": 1e-13}
 
 
 @cache
 def skate() -> da.Vakonomic:
-    """On an incline, with the force m G along x."""
-    q = x, y, theta = da.coordinates("x y theta")
-    m, J, G = da.parameters("m J G")
-    L = m * (x.diff(t) ** 2 + y.diff(t) ** 2) / 2 + J * theta.diff(t) ** 2 / 2 + m * G * x
-    blade = da.Constraint(x.diff(t) * sp.sin(theta) - y.diff(t) * sp.cos(theta), name="blade")
-    return da.vakonomic(da.System.from_lagrangian(L, q, constraints=blade))
+    """On an incline, with the force m G along x: that of the gallery, whose compiled program serves here, too."""
+    return da.vakonomic(da.gallery.case("skate").system)
 
 
 @cache
@@ -46,7 +43,7 @@ def pendulum() -> da.Vakonomic:
 def test_skate_obeys_the_published_equations() -> None:
     """By hand, from equation 53: m ẋ + λ sin θ = m G t + c₁, m ẏ − λ cos θ = c₂, J θ̈ = λ v."""
     run = skate_run()
-    m, J, G = SKATE.values()
+    m, J, G = M_J_G
     (x0, y0, theta0), (vx, vy, turn), lam0 = run.q[0], run.qd[0], -0.4
     c1, c2 = m * vx + lam0 * np.sin(theta0), m * vy - lam0 * np.cos(theta0)
 
@@ -69,7 +66,7 @@ def test_skate_obeys_the_published_equations() -> None:
 
 def test_skate_keeps_its_energy_and_its_forces_add_up() -> None:
     run = skate_run()
-    m, J, G = SKATE.values()
+    m, J, G = M_J_G
     np.testing.assert_allclose(run.energy, run.energy[0], atol=1e-9)
     free = np.array([m * G, 0, 0])
     np.testing.assert_allclose(run.ideal_force, run.acceleration * [m, m, J] - free, atol=1e-12)
@@ -264,7 +261,7 @@ INPUT_MESSAGES = {
     ),
     r"`multipliers0\[blade\]` must be one finite number; got nan": lambda: started(multipliers0=[np.nan]),
     r"`multipliers0` must be a sequence or a mapping by name; got 3": lambda: started(multipliers0=3),
-    r"missing: `G`": lambda: started(parameters={"m": 1, "J": 1}),
+    r"missing: `alpha`, `g`": lambda: started(parameters={"m": 1, "J": 1}),
     r"`times` must increase": lambda: started(times=[0, 0]),
     r"`system` must be a `da.System`, stated in symbols, .* got FunctionSystem": (
         lambda: da.vakonomic(da.FunctionSystem(lagrangian=lambda q, qd, t, p: qd @ qd))

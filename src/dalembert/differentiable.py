@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, cast
 
 import diffrax
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -207,9 +206,9 @@ class _FlowProgram:
 
     def _guarded(self, method: Method) -> GuardedSolver:
         """Return the solver of a method, wrapped to check the constraints at each step."""
-        solver = guarded(self.dynamics, method)
+        solver = guarded(self.dynamics, method, stages="bounded")
         # a start off the constraints is projected by the first step, far beyond any tolerance
-        return replace(solver, solver=_both_ways(solver.solver), slides=self.slides, lenient=self.allow_violation)
+        return replace(solver, slides=self.slides, lenient=self.allow_violation)
 
 
 _EVERY_STEP = diffrax.SaveAt(t0=True, steps=True)
@@ -259,13 +258,6 @@ def _slides(system: System) -> Callable[..., Array] | None:
         return jnp.stack([sum(a * b for a, b in zip(*pair, strict=True)) > 0 for pair in pairs]).all()
 
     return slides
-
-
-def _both_ways(solver: Any) -> Any:
-    """Return the solver with stages that can be differentiated in forward and reverse mode."""
-    if getattr(solver, "scan_kind", "bounded") is not None:
-        return solver
-    return eqx.tree_at(lambda s: s.scan_kind, solver, "bounded", is_leaf=lambda x: x is None)
 
 
 def _controller(method: Method, stops: Any) -> diffrax.AbstractStepSizeController[Any, Any]:

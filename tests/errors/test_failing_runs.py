@@ -9,6 +9,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from helpers import label
 
 x, y = da.coordinates("x y")
 ROD = da.Constraint(x**2 + y**2 - 1, name="rod")
@@ -95,7 +96,10 @@ def test_a_drive_that_just_keeps_within_reach_is_no_conflict() -> None:
     np.testing.assert_allclose(run.q[:, 1], np.sqrt(1 - (0.9999 * np.sin(run.t)) ** 2), atol=1e-7)
 
 
-def test_outputs_at_a_singular_position_need_no_jax() -> None:
+@pytest.mark.parametrize(
+    "drift", [da.Baumgarte(5, 5), pytest.param(da.Projection(), marks=pytest.mark.slow)], ids=label
+)
+def test_outputs_at_a_singular_position_need_no_jax(drift: da.Baumgarte | da.Projection) -> None:
     """Where the compiled integrator is not accurate, NumPy tells what JAX would."""
     from dalembert.integration.method import Method
     from dalembert.integration.sampling import sample
@@ -104,12 +108,11 @@ def test_outputs_at_a_singular_position_need_no_jax() -> None:
     lines = [da.Constraint(y, name="line"), da.Constraint(y * (1 + x**2) + 1e-3 * y * x, name="curve")]
     dynamics = da.build(da.System((x, y), sp.diag(1, 2), (-x, -3), lines))
     states, times = np.array([[0.3, 0, 0.7, 0], [0.0, 0, -1.0, 0]]), np.array([0.0, 1.0])
-    for drift in (da.Projection(), da.Baumgarte(5, 5)):
-        method = Method(da.Factored(), drift, None, 1e-9, np.full(4, 1e-11), None, 10)
-        expected = sample(dynamics, method, times, states, times, ())
-        found = numpy_outputs(dynamics, method, times, states, ())
-        for name, values in found.items():
-            np.testing.assert_allclose(values, expected[name], atol=1e-12, err_msg=name)
+    method = Method(da.Factored(), drift, None, 1e-9, np.full(4, 1e-11), None, 10)
+    expected = sample(dynamics, method, times, states, times, ())
+    found = numpy_outputs(dynamics, method, times, states, ())
+    for name, values in found.items():
+        np.testing.assert_allclose(values, expected[name], atol=1e-12, err_msg=name)
 
 
 def test_a_start_is_judged_by_the_equation_that_is_integrated() -> None:

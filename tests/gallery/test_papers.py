@@ -12,7 +12,7 @@ from helpers import ALL_FORMULATIONS, label, pendulum
 x, y = da.coordinates("x y")
 
 
-SELDOM = (da.ExtendedDAlembert, da.Multipliers, da.SingularMass, da.StackedLeastSquares)
+SELDOM = (da.PseudoInverse, da.ExtendedDAlembert, da.Multipliers, da.SingularMass, da.StackedLeastSquares)
 """Other ways to the same acceleration, which laws/test_equation.py compares: here they are only slow to compile."""
 
 

@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.integration.time_segments import segments
+from helpers import quick_first
 
 x, y = da.coordinates("x y")
 t = da.t
@@ -38,7 +39,7 @@ WAYS = (
 )
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("way", quick_first(WAYS, [way for way in WAYS if "formulation" not in way]), ids=str)
 def test_a_prescribed_velocity_may_jump(way: dict) -> None:
     """An ideal impulse acts along the constraint alone: x + y follows exactly, x − y goes on as if nothing happened."""
     ramp = (x + y).diff(t) - sp.Piecewise((0, t < 1), (3, True))

@@ -11,6 +11,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.analysis.zero_test import seems_zero
+from helpers import quick_first
 
 D = lambda q: q.diff(da.t)  # noqa: E731
 
@@ -78,7 +79,7 @@ def test_a_common_factor_does_not_make_a_constraint_nonholonomic() -> None:
     assert found.constraints[0].integral == x + y * z
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", quick_first(range(6), range(3)))
 def test_factor_times_differential_is_holonomic(seed: int) -> None:
     """ω = g df integrates whatever g is; the integral found has df ∧ ω = 0."""
     draw = random.Random(seed)
@@ -107,7 +108,7 @@ def test_spoiled_differential_is_nonholonomic(seed: int) -> None:
     assert found.integrals == ()
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", quick_first(range(2), [0]))
 def test_several_constraints_together(seed: int) -> None:
     """Combinations of g df and g' df' integrate jointly; a contact form beside g df does not."""
     draw = random.Random(200 + seed)

@@ -23,7 +23,7 @@ def problem(rng: np.random.Generator, sizes: tuple[int, ...], radius: float) -> 
 
 def iterated(G: np.ndarray, u0: np.ndarray) -> np.ndarray:
     s = np.zeros(len(u0))
-    for _ in range(20_000):
+    for _ in range(1000):  # the errors go down by 0.9, the largest spectral radius here, each time
         s = np.linalg.norm(u0 + G @ s, axis=1)
     return s
 
@@ -65,7 +65,7 @@ def test_beyond_the_bound_nothing_is_promised() -> None:
     rng = np.random.default_rng(8)
     for _, sizes in SHAPES[1:4]:
         G, u0 = problem(rng, sizes, 1.001)
-        found, solutions = solve_lengths(jnp.asarray(G), jnp.asarray(u0))
+        found, solutions = jax.jit(solve_lengths)(jnp.asarray(G), jnp.asarray(u0))
         assert solutions == UNCERTAIN and np.isnan(found).all()
         assert not on_tape(G, u0, sizes)[1]
 
@@ -87,9 +87,9 @@ def test_derivatives_are_those_of_the_implicit_equation() -> None:
     def total(G: jax.Array) -> jax.Array:
         return jnp.sum(solve_lengths(G, jnp.asarray(u0))[0] ** 2)
 
-    slope = jax.grad(total)(jnp.asarray(G))
     step = np.random.default_rng(4).normal(size=G.shape) * (G != 0)
+    both = jax.jit(lambda G: (jax.grad(total)(G), jax.jvp(total, (G,), (jnp.asarray(step),))[1]))
+    slope, forward = both(jnp.asarray(G))
     sides = [np.sum(iterated(G + h * step, u0) ** 2) for h in (1e-6, -1e-6)]
     np.testing.assert_allclose(np.sum(np.asarray(slope) * step), (sides[0] - sides[1]) / 2e-6, rtol=1e-7)
-    forward = jax.jvp(total, (jnp.asarray(G),), (jnp.asarray(step),))[1]
     np.testing.assert_allclose(forward, np.sum(np.asarray(slope) * step), rtol=1e-12)

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from functools import partialmethod
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -22,7 +23,9 @@ NAMES = ("projectile", "pendulum-rod-twice", "measured", "manipulator")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Pages of a few cases: with a film, with contradictory constraints, with equations wider than a telephone."""
     folder = tmp_path_factory.mktemp("demo")
-    write_pages([exhibit(name, folder) for name in NAMES], folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(da.Trajectory, "animate", partialmethod(da.Trajectory.animate, fps=5))  # few frames are a film
+        write_pages([exhibit(name, folder) for name in NAMES], folder)
     return folder
 
 

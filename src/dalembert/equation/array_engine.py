@@ -114,7 +114,8 @@ class ArrayProgram:
     def engine(self) -> Engine:
         """Return the functions that a solver calls."""
         corrections = self.correction("position", 0), self.correction("velocity", 1)
-        return Engine(self.select_rows, self.acceleration, *corrections)
+        # compiled, so that each is traced once for all places and programs that call it
+        return Engine(*map(jax.jit, (self.select_rows, self.acceleration, *corrections)))
 
     def metric_of(self, M: Array) -> Metric:
         return Metric(jnp.sqrt(jnp.diagonal(M)) if self.diagonal_mass else jnp.linalg.cholesky(M))

@@ -101,11 +101,22 @@ class _Solved(NamedTuple):
     record: Record
 
 
-def guarded(dynamics: Dynamics, method: Method) -> GuardedSolver:
-    """Return the solver of a method, wrapped to check the constraints at each step."""
+def guarded(dynamics: Dynamics, method: Method, stages: str = "lax") -> GuardedSolver:
+    """Return the solver of a method, wrapped to check the constraints at each step.
+
+    ``stages`` is the kind of loop over the stages of a Runge–Kutta method: "lax" is the quickest to trace and to
+    compile, "bounded" can also be differentiated in reverse mode.
+    """
     tolerances = None if method.step is not None else (jnp.asarray(method.rtol), jnp.asarray(method.atol))
     strict = not method.formulation.compromises
-    return GuardedSolver(solver_of(method), tolerances, dynamics, method.drift, strict)
+    return GuardedSolver(_with_loop(solver_of(method), stages), tolerances, dynamics, method.drift, strict)
+
+
+def _with_loop(solver: Any, kind: str) -> Any:
+    """Return the solver with a kind of loop over its stages; solvers without stages and own choices are unchanged."""
+    if getattr(solver, "scan_kind", kind) is not None:
+        return solver
+    return eqx.tree_at(lambda s: s.scan_kind, solver, kind, is_leaf=lambda x: x is None)
 
 
 @kept_by_dynamics()
@@ -118,12 +129,13 @@ def _solve(dynamics: Dynamics, shape: Method, numbers: Tolerances, y0: Array, t0
         guarded(dynamics, method),
         t0=t0,
         t1=t1,
-        dt0=method.step,
+        dt0=None,
         y0=y0,
         args=(p, selection),
         stepsize_controller=_controller(method, t1 - t0),
         saveat=diffrax.SaveAt(steps=True, solver_state=True),
         max_steps=method.max_steps,
+        adjoint=diffrax.ForwardMode(),  # a plain loop: nothing is differentiated here
         throw=False,
     )
     ended: Any = diffrax.RESULTS
@@ -140,9 +152,23 @@ def _solve(dynamics: Dynamics, shape: Method, numbers: Tolerances, y0: Array, t0
     )
 
 
+class _FixedSteps(diffrax.ConstantStepSize):
+    """Steps of a constant length that the controller knows itself.
+
+    As ``dt0`` of ``diffeqsolve`` it would be checked by a callback, and JAX does not keep such programs on disk.
+    """
+
+    step: Any
+
+    def init(
+        self, terms: Any, t0: Any, t1: Any, y0: Any, dt0: Any, args: Any, func: Any, error_order: Any
+    ) -> tuple[Any, Any]:
+        return super().init(terms, t0, t1, y0, self.step, args, func, error_order)
+
+
 def _controller(method: Method, span: Any) -> diffrax.AbstractStepSizeController[Any, Any]:
     if method.step is not None:
-        return diffrax.ConstantStepSize()
+        return _FixedSteps(jnp.asarray(method.step))
     # `force_dtmin=False` ends the integration at the shortest step, so that the cause can be reported
     return diffrax.PIDController(
         rtol=method.rtol, atol=method.atol, dtmin=LEAST_GENERAL_STEP * span, dtmax=method.max_step, force_dtmin=False

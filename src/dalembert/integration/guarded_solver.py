@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import diffrax
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -161,6 +162,7 @@ def vector_field(dynamics: Dynamics, formulation: Formulation, drift: Drift) -> 
     """Return ẏ = (q̇, q̈) as a function of the state y = (q, q̇)."""
     gains = drift.gains()
 
+    @jax.jit  # so that it is traced once for all places where a solver calls it
     def field(t: Any, y: Array, args: Any) -> Array:
         p, selection = args
         q, qd = split_state(y)
