@@ -96,7 +96,7 @@ def test_problems_of_statements_are_named(case):
 STRUCTURES = {
     "not influenced": (
         lambda: system(da.Servo("s", y, by=push, settle=1)),
-        "servo `s` must be influenced by its actuators; `push` do not act on its derivatives",
+        "servo `s` must be influenced by its actuators; `push` does not act on its derivatives",
     ),
     "too few inputs": (
         lambda: system(da.Servo("s", (x - t, y), by=da.Actuator("push", {x: 1, y: 1}), settle=1)),
