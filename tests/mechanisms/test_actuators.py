@@ -1,5 +1,6 @@
 """Motors in joints: their torques, powers and reactions, against joint coordinates and Newton's and Euler's laws."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.mechanisms.frames import Marker
 from mechanisms.balance import imbalance
 
 G = 9.81
@@ -405,3 +407,24 @@ def test_a_run_without_the_motors_has_no_reactions() -> None:
     run = da.simulate(lever(da.Actuator("servo", PIN)).system, q, qd, [0, 0.1], parameters={"rate": 1})
     with pytest.raises(da.InputError, match="must have the inputs of the mechanism's motors; missing: `motor`"):
         mechanism.reactions(run)
+
+
+def test_reactions_of_a_plant_under_a_controller() -> None:
+    """The inputs are those of a model with another mass; the reactions are those of the plant."""
+    model = arm()
+    first, *others = model.bodies
+    heavier = replace(first, mass=3)
+    pins = [
+        replace(pin, **{place: Marker(heavier, marker.point) for place, marker in ends.items() if marker.body == first})
+        for pin in model.joints
+        for ends in [{"first": pin.first, "second": pin.second}]
+    ]
+    by = [da.Actuator(f"motor {k}", pin) for k, pin in enumerate(pins)]
+    plant = replace(model, bodies=(heavier, *others), joints=pins, servos=replace(model.servos[0], by=by))
+    q, qd = model.assemble(servos=True)
+    controller = da.controller(model.system)
+    run = da.simulate(plant.system, q, qd, np.linspace(0, 0.2, 5), control=controller)
+    torques = controller(run.q[2], run.qd[2], run.t[2])
+    for name, torque in torques.items():
+        assert plant.reactions(run)[name].torque[2] == pytest.approx(torque, rel=1e-12)
+    assert imbalance(plant, run, (0, -G)) < 1e-10
