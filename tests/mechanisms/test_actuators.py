@@ -1,5 +1,6 @@
 """Motors in joints: their torques, powers and reactions, against joint coordinates and Newton's and Euler's laws."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.mechanisms.frames import Marker
 from mechanisms.balance import imbalance
 
 G = 9.81
@@ -318,11 +320,33 @@ def test_assembly_holds_coordinates_and_meets_requirements() -> None:
     q, qd = mechanism.assemble(t=1.0, parameters=numbers, servos=True)
     np.testing.assert_allclose(q, [np.cos(0.5), np.sin(0.5), 0.5], atol=1e-12)
     np.testing.assert_allclose(qd, [-0.5 * np.sin(0.5), 0.5 * np.cos(0.5), 0.5], atol=1e-12)
+    q, qd = mechanism.assemble(keep="x_bar", t=0.0, parameters=numbers, servos=True)
+    np.testing.assert_allclose([*q, *qd], [1, 0, 0, 0, 0.5, 0.5], atol=1e-12)
+    with pytest.raises(da.InputError, match="`servos=True` needs a mechanism with servo constraints"):
+        da.Mechanism(BAR, PIN).assemble(servos=True)
     with pytest.raises(da.InputError, match="missing: `strongest`"):
         mechanism.assemble(parameters={"rate": 1})
     far = da.Servo("far", BAR.coordinates[0] - 3, by=da.Actuator("motor", PIN))
     with pytest.raises(da.StateError, match=r"cannot be assembled .*`far` remains violated"):
         da.Mechanism(BAR, PIN, servos=far).assemble(servos=True)
+
+
+def test_a_motor_behind_an_elastic_joint() -> None:
+    """The link's fourth derivative determines the torque; its second and third one restrict the start."""
+    rotor = da.PlanarBody("rotor", 1, 0.4)
+    link = da.PlanarBody("link", 2, 0.3, position=(0.5, 0))
+    bearing = da.Revolute("bearing", da.ground.at(0, 0), rotor)
+    spring = da.Revolute("spring", rotor, link.at(-0.5, 0))
+    goal = 0.5 * sp.sin(2 * da.t)
+    servo = da.Servo("link", link.coordinates[2] - goal, by=da.Actuator("motor", bearing), settle=4)
+    forces = (da.Gravity((0, -G)), da.TorsionSpring(spring, 30))
+    mechanism = da.Mechanism((rotor, link), (bearing, spring), forces, servos=servo)
+    run = simulated(mechanism, servos=True)
+    assert np.abs(run.servo_error["link"]).max() < 1e-9
+    torque = (0.3 + 2 / 4) * goal.diff(da.t, 2) + 2 * G / 2 * sp.cos(goal)
+    turned = goal + torque / 30
+    np.testing.assert_allclose(run["theta_rotor"], values(turned, run.t), atol=1e-8)
+    np.testing.assert_allclose(run.inputs["motor"], values(0.4 * turned.diff(da.t, 2) + torque, run.t), atol=1e-7)
 
 
 def test_a_limited_motor_gives_its_limit() -> None:
@@ -383,3 +407,24 @@ def test_a_run_without_the_motors_has_no_reactions() -> None:
     run = da.simulate(lever(da.Actuator("servo", PIN)).system, q, qd, [0, 0.1], parameters={"rate": 1})
     with pytest.raises(da.InputError, match="must have the inputs of the mechanism's motors; missing: `motor`"):
         mechanism.reactions(run)
+
+
+def test_reactions_of_a_plant_under_a_controller() -> None:
+    """The inputs are those of a model with another mass; the reactions are those of the plant."""
+    model = arm()
+    first, *others = model.bodies
+    heavier = replace(first, mass=3)
+    pins = [
+        replace(pin, **{place: Marker(heavier, marker.point) for place, marker in ends.items() if marker.body == first})
+        for pin in model.joints
+        for ends in [{"first": pin.first, "second": pin.second}]
+    ]
+    by = [da.Actuator(f"motor {k}", pin) for k, pin in enumerate(pins)]
+    plant = replace(model, bodies=(heavier, *others), joints=pins, servos=replace(model.servos[0], by=by))
+    q, qd = model.assemble(servos=True)
+    controller = da.controller(model.system)
+    run = da.simulate(plant.system, q, qd, np.linspace(0, 0.2, 5), control=controller)
+    torques = controller(run.q[2], run.qd[2], run.t[2])
+    for name, torque in torques.items():
+        assert plant.reactions(run)[name].torque[2] == pytest.approx(torque, rel=1e-12)
+    assert imbalance(plant, run, (0, -G)) < 1e-10

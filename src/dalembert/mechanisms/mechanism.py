@@ -132,7 +132,8 @@ class Mechanism:
         """Return the state nearest to the given poses and velocities of the bodies that satisfies all joints.
 
         Servo constraints need not be met at the start, since their errors settle. With ``servos=True`` the state also
-        meets all requirements and their rates, so that there is no error from the beginning.
+        matches them, as for ``da.consistent_state``: there is no error from the beginning. Together with ``keep``, it
+        meets the requirements and their rates, but not their higher derivatives.
 
         Parameters
         ----------
@@ -140,10 +141,11 @@ class Mechanism:
                       are kept
         t             time, for drives and servos
         parameters    a value for every constant of the model
-        servos        whether the state must meet the requirements of servos
+        servos        whether the state must match the servo constraints
 
         Raises
         ------
+        InputError    if a name in ``keep`` is unknown, or ``servos=True`` for a mechanism without servos
         StateError    if no nearby state satisfies all joints, and all requirements of servos if asked for; the message
                       names those that remain open
         """
@@ -153,20 +155,32 @@ class Mechanism:
         problems = unknown_names(names, keep, "keep", "coordinate")
         if problems:
             raise InputError(" ".join(problems))
-        kept = [names.index(name) for name in keep]
-        coordinates = self.system.coordinates
-        held = [Constraint(coordinates[i] - q[i] - qd[i] * (time - t), name=f"kept {names[i]}") for i in kept]
-        held += [row for servo in self.servos for row in servo.requirement] if servos else []
-        # without servos: they do not restrict the state, and no input acts on coordinates that are held
-        system = self.system
-        if held or self.servos:
-            system = replace(system, constraints=(*system.constraints, *held), servos=())
+        if servos and not self.servos:
+            raise InputError("`servos=True` needs a mechanism with servo constraints; got one without. Leave it out.")
+        matched = servos and not keep
+        system = self.system if matched else self._without_servos(keep, t, servos)
         constants = self.system.parameter_names
         given = dict(zip(constants, parameter_values(constants, parameters), strict=True))
+        own = {name: given[name] for name in system.parameter_names}
         try:
-            return consistent_state(system, q, qd, t, parameters={name: given[name] for name in system.parameter_names})
+            return consistent_state(system, q, qd, t, parameters=own, servos=matched)
         except StateError as error:
             raise StateError(f"the mechanism cannot be assembled from the given poses of its bodies: {error}") from None
+
+    def _without_servos(self, keep: Sequence[str], t: float, required: bool) -> System:
+        """Return the system with named coordinates held and, if required, the requirements of servos as constraints.
+
+        It has no servos, since no input acts on coordinates that are held.
+        """
+        (q, qd), system = self._given_state(), self.system
+        held: list[Constraint] = []
+        for i in map(system.coordinate_names.index, keep):
+            motion = q[i] + qd[i] * (time - t)
+            held.append(Constraint(system.coordinates[i] - motion, name=f"kept {system.coordinate_names[i]}"))
+        held += [row for servo in self.servos for row in servo.requirement] if required else []
+        if not held and not self.servos:
+            return system
+        return replace(system, constraints=(*system.constraints, *held), servos=())
 
     def reactions(self, run: Trajectory, axes: str = "world") -> Reactions:
         """Return force and torque of every joint along a trajectory, on its second body at its second point.
