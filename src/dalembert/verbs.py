@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dalembert.analysis.conservation import conserved
+from dalembert.analysis.failed_runs import explained, hidden_behind, may_be_hidden, refuse_paradox_at_end
 from dalembert.analysis.redundancy import redundancies, refuse_fragile_rows
 from dalembert.control.controlled_plant import controlled, sampled_simulation, with_controlled
 from dalembert.control.controller import Controller
@@ -29,11 +30,10 @@ from dalembert.integration.drift import Drift, Projection, drift_notes
 from dalembert.integration.matching_states import matching_state
 from dalembert.integration.method import Method
 from dalembert.integration.run import run
-from dalembert.integration.start_states import State, nearest_state, terms_at
+from dalembert.integration.start_states import State, nearest_state
 from dalembert.integration.state_answer import answer_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build as build
-from dalembert.mass import mass_kind
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
@@ -210,11 +210,11 @@ def simulate(
         notes = (*found.notes, *drift_notes(method.drift, dynamics.integrals), *redundancies(dynamics, found, p))
         return _with_control(dynamics, replace(found, notes=notes, ledger_source=ledger_source), p, control)
     except (MassMatrixError, ConstraintError) as refusal:
-        raise _explained(refusal, system, p) from None
+        raise explained(refusal, system, p) from None
     except SimulationError as end:
         end.trajectory = _with_control(dynamics, replace(end.trajectory, ledger_source=ledger_source), p, control)
-        _refuse_paradox(dynamics, end, method.formulation, p)
-        hint = _hidden_behind(system, p) if _may_be_hidden(dynamics, end.trajectory, p) else ""
+        refuse_paradox_at_end(dynamics, end, method.formulation, p)
+        hint = hidden_behind(system, p) if may_be_hidden(dynamics, end.trajectory, p) else ""
         raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None
 
 
@@ -324,47 +324,3 @@ def _ledger_source(
         return ledger_of(dynamics, method, p, run, legs)
 
     return ledger
-
-
-NEARLY_CRITICAL = 1e-6
-"""Relative distance of a coefficient of friction from its critical value at which integration stalls before it."""
-
-
-def _refuse_paradox(dynamics: Dynamics, end: SimulationError, formulation: Formulation, p: Any) -> None:
-    """Raise a ``PainleveError`` in place of a run's own error if the paradox is the cause."""
-    if dynamics.contacts:
-        so_far = end.trajectory
-        last = (so_far.q[-1], so_far.qd[-1], so_far.t[-1])
-        answer = answer_at(dynamics, *last, p, formulation)
-        refuse_paradox(dynamics, answer, *last, margin=NEARLY_CRITICAL, trajectory=so_far)
-
-
-def _explained(refusal: MassMatrixError | ConstraintError, system: AnySystem, p: Any) -> Exception:
-    """Return the error for a start, extended by the hidden constraints that cause it, if any."""
-    hint = _hidden_behind(system, p)
-    return type(refusal)(f"{refusal}{hint}") if hint else refusal
-
-
-def _may_be_hidden(dynamics: Dynamics, so_far: Trajectory, p: Any) -> bool:
-    """Return whether hidden constraints may have ended a run: there are none if M and the rows have full rank."""
-    M = np.asarray(terms_at(dynamics, so_far.q[-1], so_far.qd[-1], so_far.t[-1], p).M)
-    full = int(so_far.rank[-1]) == len(dynamics.constraints)
-    return not full or not np.isfinite(M).all() or mass_kind(M).kind != "positive definite"
-
-
-def _hidden_behind(system: AnySystem, p: Any) -> str:
-    """Return a sentence on the hidden constraints of a system, for an error message; empty if there are none."""
-    if not isinstance(system, System):
-        return ""
-    from dalembert.analysis.constraint_states import Fixed
-    from dalembert.analysis.hidden_constraints import hidden_constraints
-
-    found = hidden_constraints(system, Fixed(np.array([float(value) for value in p])))
-    if not found.constraints or found.impossible is not None:
-        return ""
-    listed = ", ".join(f"`{system.symbols.readable(constraint.expression)} = 0`" for constraint in found.constraints)
-    reduced = "da.reduce(system, parameters=...)" if found.special else "da.reduce(system)"
-    return (
-        f" The motion must also satisfy {listed}, hidden in the equations: simulate `{reduced}`, from a start that "
-        f"does."
-    )

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.levels import LEVELS, STATE_LEVELS
@@ -16,31 +15,16 @@ from dalembert.lowering.recorded_control import RecordedControl
 from dalembert.lowering.recorded_integrals import restored, rows_of_state, values_and_rates
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.source import Source
+from dalembert.lowering.state_checks import finite_and_symmetric, sized_residuals, state_scales
 from dalembert.lowering.time_functions import functions_of
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.native.elimination import sparse_order
-from dalembert.native.tape import EnergyTerms, OutputLengths, Program, Value
+from dalembert.native.tape import EnergyTerms, OutputLengths, Program
 from dalembert.tolerances import (
     CONSISTENCY_TOLERANCE,
-    EXACT,
-    LEAST_DISTANCE,
     RANK_TOLERANCE,
-    ROUNDING,
-    START_TOLERANCE,
-    SYMMETRY_TOLERANCE,
 )
 from dalembert.violation import DRIFTED
-
-
-class _Residual(NamedTuple):
-    """The size of a constraint's residual at a level, the length of its gradient, the allowed size, and the size that
-    rounding explains."""
-
-    level: str
-    size: Any
-    length: Any
-    allowed: Any
-    rounding: Any
 
 
 class Programs:
@@ -145,88 +129,12 @@ class Programs:
         ``violation.violated`` and ``violation.state_scales``.
         """
         recorded = RecordedTerms(self)
-        record, valid, exact = recorded.tape.record, self._finite_and_symmetric(recorded), True
-        for residual in self._residuals(recorded, range(self.m)):
+        record, valid, exact = recorded.tape.record, finite_and_symmetric(recorded), True
+        for residual in sized_residuals(recorded, range(self.m)):
             valid = record("and", valid, record("<=", residual.size, residual.allowed))
             exact = record("and", exact, record("<=", residual.size, residual.rounding))
         flags = [record("select", flag, 1.0, 0.0) for flag in (valid, exact)]
-        return Program(recorded.tape, [*flags, *self._state_scales(recorded)])
-
-    def _state_scales(self, recorded: RecordedTerms) -> list[Any]:
-        """Record ``violation.state_scales``."""
-        record, larger = recorded.tape.record, recorded.larger
-        q, qd = ([recorded.absolute(x) for x in state] for state in (recorded.q, recorded.qd))
-        weights = [record("sqrt", recorded.absolute(entry)) for entry in recorded.diagonal]
-        forces = [recorded.absolute(force) for force in recorded.applied_force]
-        L = rate = pull = most = 0.0
-        for weight, x, v, force in zip(weights, q, qd, forces, strict=True):
-            L, rate, most = larger(L, sl.mul(weight, x)), larger(rate, sl.mul(weight, v)), larger(most, x)
-            pull = pull if sl.is_number(weight, 0) else larger(pull, force / weight)
-        known = record("<", ROUNDING, most)
-        V = larger(rate, larger(record("sqrt", sl.mul(L, pull)), L))
-        ratio = record("select", known, V, 1.0) / record("select", known, L, 1.0)
-        own_q = [larger(1.0, x) for x in q]
-        own_qd = [larger(larger(1.0, v), sl.mul(own, ratio)) for v, own in zip(qd, own_q, strict=True)]
-        found: list[Any] = []
-        for S, sizes in ((L, own_q), (V, own_qd)):
-            for weight, own in zip(weights, sizes, strict=True):
-                bound = own if sl.is_number(weight, 0) else recorded.smaller(S / weight, own)
-                found.append(record("select", known, 1.0 if sl.is_number(weight, 0) else bound, 1.0))
-        return found
-
-    def _residuals(self, recorded: RecordedTerms, rows: Sequence[int]) -> list[_Residual]:
-        """Record the residuals of constraints at both levels, and the largest that are allowed."""
-        of_q, of_qd = self._scales(recorded, recorded.q, 1.0), self._scales(recorded, recorded.qd, 0.0)
-        unit = [recorded.larger(scale, recorded.absolute(x)) for scale, x in zip(of_q, recorded.q, strict=True)]
-        of_level = {"position": unit, "velocity": [recorded.larger(*pair) for pair in zip(unit, of_qd, strict=True)]}
-        found: list[_Residual] = []
-        for k in rows:
-            row = recorded.row(k)
-            weights = [recorded.absolute(entry) for entry in row]
-            length = sl.dot(weights, [1] * self.n)
-            for level, state in (("position", recorded.q), ("velocity", recorded.qd)):
-                (residual,) = recorded.residuals(level, [k])
-                rest = recorded.absolute(sl.sub(residual, sl.dot(row, state)))
-                own = sl.add(rest, sl.dot(weights, [recorded.absolute(x) for x in state]))
-                least = sl.dot(weights, of_level[level])
-                allowed = sl.add(sl.mul(START_TOLERANCE, own), sl.mul(LEAST_DISTANCE, least))
-                size, rounding = recorded.absolute(residual), sl.mul(EXACT, sl.add(own, least))
-                found.append(_Residual(level, size, length, allowed, rounding))
-        return found
-
-    def _scales(self, recorded: RecordedTerms, x: sl.Vector, otherwise: float) -> list[Any]:
-        """Record ``violation.scales``."""
-        record = recorded.tape.record
-        sizes = [recorded.absolute(entry) for entry in x]
-        weights = [record("sqrt", recorded.absolute(entry)) for entry in recorded.diagonal]
-        largest: Any = 0.0
-        most: Any = 0.0
-        for weight, size in zip(weights, sizes, strict=True):
-            largest, most = recorded.larger(largest, sl.mul(weight, size)), recorded.larger(most, size)
-        known = record("<", ROUNDING, most)
-        found: list[Any] = []
-        for weight in weights:
-            smaller = record("<", largest, weight)  # false for a coordinate without mass
-            own = record("select", smaller, largest / weight, 1.0) if not sl.is_number(weight, 0) else 1.0
-            found.append(record("select", known, own, otherwise))
-        return found
-
-    def _finite_and_symmetric(self, recorded: RecordedTerms) -> Any:
-        """Record whether all terms are finite and M is symmetric."""
-        record, M = recorded.tape.record, recorded.mass_matrix
-        terms = [*(e for row in M for e in row), *recorded.applied_force]
-        terms += [e for k in range(self.m) for e in (*recorded.row(k), recorded.target(k))]
-        terms += [e for level in STATE_LEVELS for e in recorded.residuals(level, range(self.m))]
-        nothing: Any = 0
-        for term in {term.line: term for term in terms if isinstance(term, Value)}.values():
-            # zero, or NaN; the difference of a product and itself would not be zero where LLVM fuses the two
-            nothing = record("fadd", nothing, record("fmul", term, 0.0))
-        valid = record("==", nothing, 0.0)
-        for i, j in combinations(range(self.n), 2):
-            if M[i][j] is not M[j][i]:
-                off, allowed = sl.sub(M[i][j], M[j][i]), sl.mul(SYMMETRY_TOLERANCE**2, sl.mul(M[i][i], M[j][j]))
-                valid = record("and", valid, record("<=", sl.mul(off, off), allowed))
-        return valid
+        return Program(recorded.tape, [*flags, *state_scales(recorded)])
 
     def time_functions(self) -> Program | None:
         """Record all functions of time alone in the equations; None if they are known to have no isolated event.
@@ -280,8 +188,8 @@ class Programs:
             off = recorded.absolute(sl.sub(sl.dot(terms, [1] * self.n), recorded.target(k)))
             agrees = record("and", agrees, record("<=", off, sl.mul(CONSISTENCY_TOLERANCE, scale)))
         used, others = (
-            self._residuals(recorded, self.rows),
-            self._residuals(recorded, [k for k in range(self.m) if k not in self.rows]),
+            sized_residuals(recorded, self.rows),
+            sized_residuals(recorded, [k for k in range(self.m) if k not in self.rows]),
         )
         for residual in others:  # the rows in use may drift, and the others as far
             drift: Any = 0.0
