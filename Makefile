@@ -40,6 +40,7 @@ bench: $(READY)  ## the benchmark table, as ratios
 peers: $(READY) $(PEERS)  ## the same motions by other packages, and by other engines
 	.venv-peers/bin/python -m benchmarks.peers
 	.venv-peers/bin/python -m benchmarks.engines
+	.venv-peers/bin/python -m benchmarks.control
 
 $(PEERS): benchmarks/requirements.txt pyproject.toml constraints.txt
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
