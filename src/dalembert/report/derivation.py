@@ -184,6 +184,9 @@ def derive(
 
     Notes
     -----
+    The inputs of least cost that meet servo constraints are given by ``inputs``, if they have a closed form. A
+    requirement on whose accelerations no input acts is differentiated along the motion; if inputs act only on
+    combinations of requirements, ``inputs`` is None.
     Independent rows are selected numerically, at random states that satisfy the constraints; the earliest are kept.
     Results too long to be read are given as products of matrices (``expanded`` is then False).
     Long expressions of the model are printed with abbreviations for their repeated parts.
@@ -198,6 +201,12 @@ def derive(
     Matrix([
     [-g/2],
     [ g/2]])
+
+    The inputs of actuators that meet a servo constraint:
+
+    >>> follow = da.Servo("follow", x - da.t**2, by=da.Actuator("motor", x))
+    >>> da.derive(da.System((x, y), [[1, 0], [0, 1]], (-g * x, 0), servos=follow)).inputs
+    Matrix([[g*x(t) + 2]])
     """
     if not isinstance(system, System):
         raise InputError(
