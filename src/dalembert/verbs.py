@@ -144,7 +144,9 @@ def simulate(
 
     Parameters
     ----------
-    q0, qd0            coordinates and velocities at ``times[0]``; they must satisfy the constraints
+    q0, qd0            coordinates and velocities at ``times[0]``; they must satisfy the constraints. Requirements of
+                       servo constraints may be violated and then settle; ``da.consistent_state(..., servos=True)``
+                       returns a start from which they are met at all times
     times              increasing times of the output; they do not influence the steps
     parameters         a value for every constant of the model
     rtol, atol         tolerances of the error per step. ``atol`` left out follows the scales of the start: 1e-11 for

@@ -85,6 +85,21 @@ def test_tip_of_an_elastic_arm_is_not_minimum_phase(damping):
         assert f"{value:.3g}" in text
 
 
+def test_internal_dynamics_does_not_depend_on_the_coordinates():
+    """The same arm in the coordinates of its two bodies, with joints as constraints, one of them stated twice."""
+    q = x1, y1, a1, x2, y2, a2 = da.coordinates("x1 y1 a1 x2 y2 a2")
+    half = sp.Rational(1, 2)
+    joints = [x1 - half * sp.cos(a1), y1 - half * sp.sin(a1)]
+    joints += [x1 + half * sp.cos(a1) - x2 + half * sp.cos(a2), y1 + half * sp.sin(a1) - y2 + half * sp.sin(a2)]
+    spring = 5 * (a2 - a1)
+    servo = da.Servo("tip", y2 + half * sp.sin(a2), by=da.Actuator("motor", a1), settle=4.0)
+    mass = sp.diag(1, 1, sp.Rational(1, 12), 1, 1, sp.Rational(1, 12))
+    constraints = [da.Constraint(e, name=f"joint {i}") for i, e in enumerate((*joints, joints[0] + joints[1]))]
+    verdict = da.check(da.System(q, mass, (0, 0, spring, 0, 0, -spring), constraints, servos=servo))
+    assert not verdict.well_posed
+    np.testing.assert_allclose(verdict.internal_eigenvalues, [np.sqrt(60), -np.sqrt(60)], rtol=1e-8)
+
+
 def test_unstable_for_sampled_parameters_is_a_remark():
     verdict = da.check(elastic_arm())
     assert verdict.well_posed

@@ -262,10 +262,27 @@ class RecordedControl:
         return u
 
     def _settled(self, rows: sl.Matrix, target: sl.Vector) -> sl.Vector:
-        """Record the inputs whose acceleration is shortest in the Euclidean metric: the cost is M⁻²."""
+        """Record the force on the coordinates whose acceleration is the shortest one in the Euclidean metric.
+
+        Such an acceleration is P M Gᵀλ, where P projects onto those that the physical constraints allow.
+        """
         M = self.terms.mass_matrix
-        weighted = [[sl.dot(masses, force) for masses in M] for force in map(self.weighted, rows)]
+        n, others = len(M), [0] * (len(self.columns) - len(M))
+        weighted: list[sl.Vector] = []
+        for row in rows:
+            moved = self._allowed([sl.dot(masses, row[:n]) for masses in M])
+            weighted.append([*(sl.dot(masses, moved) for masses in M), *others])
         return self._least(rows, weighted, self._system(rows, weighted, []), target)
+
+    def _allowed(self, vector: sl.Vector) -> sl.Vector:
+        """Record the Euclidean projection of a vector onto the accelerations that the physical constraints allow."""
+        programs, n = self.terms.programs, len(vector)
+        if not programs.rows:
+            return vector
+        unit = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
+        constraints = [self.terms.row(k) for k in programs.rows]
+        tape = self.terms.tape if programs.tolerant else None
+        return eliminate(unit, constraints, programs.order, tape).solve(vector, [0] * len(constraints)).acceleration
 
     def margins(self) -> list[Any]:
         """Record for each requirement how clearly inputs act on it: the least pivot of its rows over its limit."""

@@ -10,9 +10,10 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model import graph
+from dalembert.report.equations import Equation
 from dalembert.report.length import LONG_FORMULA, is_long
 from dalembert.report.name_typesetting import typeset
-from dalembert.report.steps import Equation, Step, names_in
+from dalembert.report.steps import Step, names_in
 
 WORTH_A_NAME = 8
 """Size from which a repeated subexpression is given a name."""

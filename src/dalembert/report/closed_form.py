@@ -77,30 +77,30 @@ def _explicit(terms: SymbolicTerms) -> ClosedForm:
     # a long input may have a longer result, within limits
     given = graph.operations(*terms.Q, *terms.b, *terms.C)
     limit = max(OPERATION_LIMIT, min(INPUT_FACTOR * given, LARGEST_FACTOR * OPERATION_LIMIT))
-    solve = (_by_saddle if terms.saddle else _by_schur)(terms.M, terms.A, limit)
+    solve = (_by_saddle if terms.saddle else schur_solver)(terms.M, terms.A, limit)
     acceleration, ideal, multipliers = solve(terms.Q, terms.b)
     known = dict(zip(terms.ideal_symbols, ideal, strict=True))
     known |= dict(zip(terms.multiplier_symbols, multipliers, strict=True))
-    C = _tidied(graph.replace(terms.C, known), limit)
+    C = tidied(graph.replace(terms.C, known), limit)
     extra, reaction, _ = solve(C, sp.zeros(terms.A.rows, 1))
-    nonideal = _tidied(C + reaction, limit)
+    nonideal = tidied(C + reaction, limit)
     total = acceleration + extra
-    together = _tidied(total, limit)
+    together = tidied(total, limit)
     # simplification of the sum may lengthen single entries; the shorter form is kept entry by entry
     shortest = [min(pair, key=graph.operations) for pair in zip(together, total, strict=True)]
     return ClosedForm(*map(_column, (ideal, nonideal, shortest)), expanded=True)
 
 
-def _by_schur(M: Any, A: Any, limit: int) -> _Solve:
+def schur_solver(M: Any, A: Any, limit: int) -> _Solve:
     """Return a solver with the Schur complement: λ = S⁻¹(c − A M⁻¹F), q̈ = M⁻¹(F + Aᵀλ)."""
     M_inverse = block_inverse(M)
-    W = _tidied(A * M_inverse, limit)
-    S_inverse = block_inverse(_tidied(W * A.T, limit))
+    W = tidied(A * M_inverse, limit)
+    S_inverse = block_inverse(tidied(W * A.T, limit))
 
     def solve(F: Any, c: Any) -> tuple[Any, Any, Any]:
-        multipliers = _tidied(S_inverse * _tidied(c - W * F, limit), limit)
-        reaction = _tidied(A.T * multipliers, limit)
-        return _tidied(M_inverse * (F + reaction), limit), reaction, multipliers
+        multipliers = tidied(S_inverse * tidied(c - W * F, limit), limit)
+        reaction = tidied(A.T * multipliers, limit)
+        return tidied(M_inverse * (F + reaction), limit), reaction, multipliers
 
     return solve
 
@@ -110,14 +110,14 @@ def _by_saddle(M: Any, A: Any, limit: int) -> _Solve:
     inverse = block_inverse(sp.Matrix(saddle_matrix(M, A).as_explicit()))
 
     def solve(F: Any, c: Any) -> tuple[Any, Any, Any]:
-        solution = _tidied(inverse * F.col_join(c), limit)
+        solution = tidied(inverse * F.col_join(c), limit)
         multipliers = solution[M.rows :, :]
-        return solution[: M.rows, :], _tidied(A.T * multipliers, limit), multipliers
+        return solution[: M.rows, :], tidied(A.T * multipliers, limit), multipliers
 
     return solve
 
 
-def _tidied(matrix: Any, limit: int) -> Any:
+def tidied(matrix: Any, limit: int) -> Any:
     """Simplify a matrix; raise ``TooLongError`` if it is too long."""
     if graph.operations(*matrix) > UNTIDIED_FACTOR * limit:
         raise TooLongError

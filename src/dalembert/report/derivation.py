@@ -13,6 +13,7 @@ import sympy as sp
 from dalembert.array_types import Floats
 from dalembert.errors import InputError, ModelError
 from dalembert.model import graph
+from dalembert.model.control_form import control_form
 from dalembert.model.friction import Friction
 from dalembert.model.friction_contacts import leaves_reactions
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
@@ -26,6 +27,7 @@ from dalembert.report.abbreviated_steps import abbreviated
 from dalembert.report.blocks import block_root
 from dalembert.report.closed_form import ClosedForm, SymbolicTerms, closed_form
 from dalembert.report.closed_form_checks import needs_saddle, require_determined, require_independent, require_positive
+from dalembert.report.control_law import ControlLaw, control_law, controlled_form
 from dalembert.report.decimals import decimals_like, exact
 from dalembert.report.derivation_page import html
 from dalembert.report.evaluation import Evaluation, evaluator, matrix_evaluator
@@ -55,6 +57,8 @@ class Derivation:
     saddle                 whether M or A M⁻¹ Aᵀ is singular, so that both unknowns were solved for together
     title, about           heading and first paragraph of the written derivation
     gains                  rates α and β of these stabilising terms, or None
+    control                the control law of the servo constraints, or None; forces and acceleration are those with its
+                           inputs
     """
 
     system: System
@@ -73,9 +77,15 @@ class Derivation:
     title: str
     about: str
     gains: Gains | None = None
+    control: ControlLaw | None = None
 
     def __repr__(self) -> str:
         return representation(self)
+
+    @property
+    def inputs(self) -> Any:
+        """The inputs u (r, 1) of the actuators: expressions, a formula in matrix symbols, or None without either."""
+        return None if self.control is None else self.control.inputs
 
     def at(self, q: Any, qd: Any, t: float = 0.0, parameters: Any = None) -> Evaluation:
         """Evaluate the closed form at one state; arguments as for ``da.motion``.
@@ -86,7 +96,10 @@ class Derivation:
         ------
         InputError         if values are missing, unknown or not finite
         ConstraintError    if the constraints used are not independent at the state; use ``da.motion`` there
+        ModelError         if the inputs of actuators have no closed form; use ``da.motion``
         """
+        if self.control is not None and self.control.inputs is None:
+            raise ModelError(["the inputs must have a closed form to be evaluated; they have none. Use `da.motion`."])
         names = self.system.coordinate_names
         state = (
             *state_values(names, q, "q"),
@@ -100,12 +113,13 @@ class Derivation:
 
     @property
     def meaning(self) -> dict[Any, Any]:
-        """Explicit matrices for the matrix symbols M, Q, A, b (with the rows used) and C."""
+        """Explicit matrices for the matrix symbols M, Q, A, b (with the rows used), C and those of a control law."""
         kept = [self.system.constraint_names.index(name) for name in self.independent]
         sym = matrix_symbols(len(self.system.coordinates), len(kept))
         A = self.constraint_matrix.extract(kept, range(self.constraint_matrix.cols))
         b = self.constraint_rhs.extract(kept, [0])
-        return {sym.M: self.mass_matrix, sym.Q: self.applied_force, sym.A: A, sym.b: b, sym.C: self.nonideal}
+        given = {sym.M: self.mass_matrix, sym.Q: self.applied_force, sym.A: A, sym.b: b, sym.C: self.nonideal}
+        return given if self.control is None else given | self.control.meaning
 
     def to_latex(self) -> str:
         """Return a complete LaTeX document; it uses amsmath."""
@@ -130,6 +144,8 @@ class Derivation:
     @cached_property
     def _evaluate(self) -> Callable[[Sequence[float]], Evaluation]:
         results = (self.ideal_force, self.nonideal_force, self.acceleration)
+        if self.control is not None:
+            results = (*results, self.control.inputs if self.expanded else self.control.formula)
         return evaluator(self.system, results, self._explicit, (self.independent, self._used_rows))
 
     @cached_property
@@ -149,6 +165,7 @@ def derive(
 
     For independent rows of A:  Qᶜᵢ = Aᵀ S⁻¹ (b − A M⁻¹ Q),  Qᶜₙᵢ = C − Aᵀ S⁻¹ A M⁻¹ C,  S = A M⁻¹ Aᵀ,
     M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ. M may be indefinite, and singular where [[M, −Aᵀ], [A, 0]] is not.
+    With servo constraints the inputs are u = N⁻¹Gᵀ(G N⁻¹Gᵀ)⁻¹e, and M q̈ = Q + B u + Qᶜᵢ + Qᶜₙᵢ.
 
     Parameters
     ----------
@@ -167,6 +184,9 @@ def derive(
 
     Notes
     -----
+    The inputs of least cost that meet servo constraints are given by ``inputs``, if they have a closed form. A
+    requirement on whose accelerations no input acts is differentiated along the motion; if inputs act only on
+    combinations of requirements, ``inputs`` is None.
     Independent rows are selected numerically, at random states that satisfy the constraints; the earliest are kept.
     Results too long to be read are given as products of matrices (``expanded`` is then False).
     Long expressions of the model are printed with abbreviations for their repeated parts.
@@ -181,6 +201,12 @@ def derive(
     Matrix([
     [-g/2],
     [ g/2]])
+
+    The inputs of actuators that meet a servo constraint:
+
+    >>> follow = da.Servo("follow", x - da.t**2, by=da.Actuator("motor", x))
+    >>> da.derive(da.System((x, y), [[1, 0], [0, 1]], (-g * x, 0), servos=follow)).inputs
+    Matrix([[g*x(t) + 2]])
     """
     if not isinstance(system, System):
         raise InputError(
@@ -203,7 +229,8 @@ def derive(
     lam = require_determined(C, system.constraint_names, kept, probed)
     used = A.extract(kept, range(A.cols)), b.extract(kept, [0])
     terms = SymbolicTerms(M, Q, *used, C, form.symbols.ideal_force, lam, saddle)
-    result = closed_form(terms)
+    control = _control(system, terms, gains)
+    result = closed_form(terms) if control is None else controlled_form(control, terms)
     restore = _restorer(system)
     return Derivation(
         system=system,
@@ -216,13 +243,30 @@ def derive(
         nonideal_force=restore(result.nonideal_force),
         acceleration=restore(result.acceleration),
         independent=tuple(system.constraint_names[i] for i in kept),
-        notes=_notes(system, probed, kept, terms, result),
+        notes=(*_notes(system, probed, kept, terms, result), *(() if control is None else control.notes)),
         expanded=result.expanded,
         saddle=saddle,
         title="Derivation of the equation of motion" if title is None else title,
         about=_opening(system) if about is None else about,
         gains=gains,
+        control=None if control is None else control.restored(restore),
     )
+
+
+def _control(system: System, terms: SymbolicTerms, gains: Gains | None) -> ControlLaw | None:
+    """Return the control law of a system with servo constraints, in plain symbols."""
+    form = control_form(system)
+    if form is None:
+        return None
+    unknown = {*terms.ideal_symbols, *terms.multiplier_symbols} & graph.free_symbols(*terms.C)
+    if terms.saddle or unknown:
+        kind = "a regular mass matrix" if terms.saddle else "laws that do not depend on constraint forces"
+        raise ModelError([f"a control law in closed form needs {kind}. Use `da.motion` for numbers."])
+    if gains is not None and system.constraints:
+        raise ModelError(
+            ["a control law in closed form knows no stabilising terms of constraints. Leave out `drift=da.Baumgarte`."]
+        )
+    return control_law(form, terms, system.symbols, [sp.Symbol(name, real=True) for name in system.parameter_names])
 
 
 def _gains(drift: Any) -> Gains | None:
@@ -285,7 +329,8 @@ def _restorer(system: System) -> Callable[[Any], Any]:
 def _opening(system: System) -> str:
     n, m = len(system.coordinates), len(system.constraints)
     constraints = f"{m} constraint{'' if m == 1 else 's'}" if m else "no constraints"
-    return f"A mechanical system with {n} coordinate{'' if n == 1 else 's'} and {constraints}."
+    servos = f", controlled to meet {quoted(servo.name for servo in system.servos)}" if system.servos else ""
+    return f"A mechanical system with {n} coordinate{'' if n == 1 else 's'} and {constraints}{servos}."
 
 
 def _notes(

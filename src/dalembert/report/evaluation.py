@@ -16,11 +16,12 @@ from dalembert.model.system import System
 
 
 class Evaluation(NamedTuple):
-    """Forces and acceleration at one state, shape (n,) each."""
+    """Forces and acceleration at one state, shape (n,) each, and the inputs of actuators, shape (r,)."""
 
     ideal_force: Floats
     nonideal_force: Floats
     acceleration: Floats
+    inputs: Floats = np.empty(0)
 
 
 def evaluator(
@@ -31,7 +32,8 @@ def evaluator(
 ) -> Callable[[Sequence[float]], Evaluation]:
     """Return the evaluation of a closed form as a function of (*q, *qd, t, *parameters).
 
-    results    ideal force, nonideal force, acceleration: columns of expressions, or formulas in matrix symbols
+    results    ideal force, nonideal force, acceleration and, for a controlled system, inputs: columns of expressions,
+               or formulas in matrix symbols
     meaning    explicit matrices for the matrix symbols; C may contain the ideal force and multipliers, which are
                therefore computed first
     used       names and rows of the constraints to which these multipliers belong

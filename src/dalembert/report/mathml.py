@@ -13,8 +13,8 @@ import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
 from sympy.printing.precedence import PRECEDENCE, precedence_traditional
 
+from dalembert.report.equations import Equation
 from dalembert.report.name_typesetting import Name, positive_first, shows_dots_for_zeros, split_symbol, typeset
-from dalembert.report.steps import Equation
 
 _ACCENTS = {1: "\u02d9", 2: "\u00a8"}
 _ENTITIES = {
@@ -150,6 +150,12 @@ class _Printer(MathMLPresentationPrinter):
         upright = self._text("mi", "T")
         upright.setAttribute("mathvariant", "normal")
         return self._element("msup", self._print(expr.arg), upright)
+
+    def _print_PrintedPseudoInverse(self, expr: Any) -> Any:
+        return self._element("msup", self.parenthesize(expr.args[0], PRECEDENCE["Pow"]), self._text("mo", "+"))
+
+    def _print_MatPow(self, expr: Any) -> Any:
+        return self._element("msup", self.parenthesize(expr.base, PRECEDENCE["Pow"]), self._text("mn", str(expr.exp)))
 
     def _print_Pow(self, e: Any) -> Any:
         if isinstance(e.base, (sp.sin, sp.cos, sp.tan)) and e.exp.is_Integer and e.exp > 1:

@@ -8,20 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from dalembert.model import graph
 from dalembert.report.blocks import block_inverse
 from dalembert.report.common_factor import with_common_factor
+from dalembert.report.control_steps import (
+    LONGEST_LAW,
+    actuators,
+    input_force,
+    law_steps,
+    printed_symbols,
+    requirement_form,
+    requirements,
+)
 from dalembert.report.decimals import decimals_like, exact
+from dalembert.report.equations import Equation, scalar
 from dalembert.report.formula_symbols import MatrixSymbols, formulas, matrix_symbols, misfit, saddle_matrix, schur
 from dalembert.report.name_typesetting import split_symbol
 from dalembert.report.tidy import tidy_matrix
 from dalembert.stabilisation import Gains
 
 if TYPE_CHECKING:
+    from dalembert.report.control_law import ControlLaw
     from dalembert.report.derivation import Derivation
 
 _WIDEST = 6
@@ -29,14 +40,6 @@ _WIDEST = 6
 
 Prose = tuple[Any, ...]
 """Text with formulas in it: strings and SymPy expressions. A name between backticks is set as code."""
-
-
-class Equation(NamedTuple):
-    """An equation left = right with an optional label, in plain symbols and matrix symbols."""
-
-    left: Any
-    right: Any
-    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,14 +53,46 @@ class Step:
 def seven_steps(derivation: Derivation) -> list[Step]:
     """Return the written derivation of the equation of motion."""
     sym = matrix_symbols(len(derivation.system.coordinates), len(derivation.independent))
-    return [
+    first = [
         Step("The problem", ((derivation.about,),)),
         Step("Coordinates and parameters", _coordinates(derivation, sym)),
+    ]
+    if derivation.control is not None:
+        return [*first, *_controlled(derivation, derivation.control, sym)]
+    return [
+        *first,
         Step("The unconstrained equation of motion", _unconstrained(derivation, sym)),
         Step("The constraints", _constraints(derivation)),
         Step("The constraints in standard form", _standard_form(derivation, sym)),
         Step("The constraint force in closed form", _forces(derivation, sym)),
         Step("The constrained equation of motion", _motion(derivation, sym)),
+    ]
+
+
+def _controlled(derivation: Derivation, law: ControlLaw, sym: MatrixSymbols) -> list[Step]:
+    """Return the steps from the third on for a system with servo constraints."""
+    constrained = bool(derivation.system.constraints)
+    own = printed_symbols(derivation, law)
+    # the constraints see the force of the actuators as part of the applied force
+    total = sym._replace(Q=sp.MatAdd(sym.Q, input_force(own, law)))
+    names = "The constraints and the requirements" if constrained else "The requirements"
+    force = "The control law and the constraint force" if constrained else "The control law in closed form"
+    forces = _ideal(derivation, total) if constrained else ()
+    forces += _nonideal(derivation, total) if constrained or derivation.system.laws else ()
+    natural, standard = _constraints(derivation), _standard_form(derivation, sym)
+    remarks = tuple((note,) for note in derivation.notes)
+    return [
+        Step(
+            "The unconstrained equation of motion",
+            (*_unconstrained(derivation, sym), *actuators(derivation, law, sym)),
+        ),
+        Step(names, (*(natural if constrained else ()), *requirements(derivation))),
+        Step(
+            f"{names} in standard form",
+            (*(standard if constrained else ()), *requirement_form(derivation, law, sym)),
+        ),
+        Step(force, (*remarks, *law_steps(derivation, law, sym), *forces)),
+        Step("The controlled equation of motion", _motion(derivation, sym)),
     ]
 
 
@@ -84,7 +119,7 @@ def _unconstrained(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...
     M, Q = _plain(derivation, derivation.mass_matrix), _plain(derivation, derivation.applied_force)
     law = [Equation(sp.MatMul(sym.M, sym.qdd), sym.Q)]
     if M.rows <= _WIDEST:
-        shown = [Equation(sym.M, _scalar(M)), Equation(sym.Q, _scalar(Q))]
+        shown = [Equation(sym.M, scalar(M)), Equation(sym.Q, scalar(Q))]
     else:
         shown = _rows(derivation, M, Q, [""] * M.rows)
     return ("Left to itself, the system would obey",), law, (_with(M),), shown
@@ -105,7 +140,7 @@ def _standard_form(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...
     A, b = _plain(derivation, derivation.constraint_matrix), _plain(derivation, derivation.constraint_rhs)
     law = [Equation(sp.MatMul(sym.A, sym.qdd), sym.b)]
     if max(A.shape) <= _WIDEST:
-        shown = [Equation(sym.A, _scalar(A)), Equation(sym.b, _scalar(b))]
+        shown = [Equation(sym.A, scalar(A)), Equation(sym.b, scalar(b))]
     else:
         shown = _rows(derivation, A, b, [_label(derivation, c) for c in system.constraints])
     levels = [c.level for c in system.constraints]
@@ -152,7 +187,8 @@ def _ideal(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
     )
     if not derivation.expanded:
         return text, formula
-    steps = [] if derivation.saddle else _intermediate_results(derivation, sym)
+    direct = derivation.saddle or derivation.control is not None
+    steps = [] if direct else _intermediate_results(derivation, sym)
     column = with_common_factor(_plain(derivation, derivation.ideal_force))
     return text, formula, ("which comes to",), [*steps, Equation(ideal, column)]
 
@@ -175,8 +211,8 @@ def _intermediate_results(derivation: Derivation, sym: MatrixSymbols) -> list[Eq
     M, Q, A, b = map(exact, given)
     W = A * block_inverse(M)
     return [
-        Equation(schur(sym), _scalar(to_decimals(tidy_matrix(W * A.T)))),
-        Equation(misfit(sym), _scalar(to_decimals(tidy_matrix(b - W * Q)))),
+        Equation(schur(sym), scalar(to_decimals(tidy_matrix(W * A.T)))),
+        Equation(misfit(sym), scalar(to_decimals(tidy_matrix(b - W * Q)))),
     ]
 
 
@@ -205,12 +241,16 @@ def _nonideal_formula(derivation: Derivation, sym: MatrixSymbols) -> list[Equati
 
 def _motion(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
     forces = [sym.Q]
+    if derivation.control is not None:
+        forces.append(input_force(printed_symbols(derivation, derivation.control), derivation.control))
     if derivation.system.constraints:
         forces.append(sym.ideal)
     if derivation.system.laws:
         forces.append(sym.nonideal)
     law = [Equation(sp.MatMul(sym.M, sym.qdd), sp.MatAdd(*forces) if len(forces) > 1 else forces[0])]
     if not derivation.expanded:
+        return ("With these forces the system moves by",), law
+    if derivation.control is not None and graph.operations(*derivation.acceleration) > LONGEST_LAW:
         return ("With these forces the system moves by",), law
     column = _plain(derivation, derivation.acceleration)
     shown = [Equation(qdd, entry) for qdd, entry in zip(derivation.system.symbols.qdd, column, strict=True)]
@@ -226,11 +266,6 @@ def _rows(derivation: Derivation, matrix: Any, column: Any, labels: Sequence[str
     qdd = derivation.system.symbols.qdd
     sums = [sp.Add(*(matrix[i, j] * qdd[j] for j in range(matrix.cols))) for i in range(matrix.rows)]
     return [Equation(*row) for row in zip(sums, column, labels, strict=True)]
-
-
-def _scalar(matrix: Any) -> Any:
-    """Return the entry of a matrix that has only one, otherwise the matrix."""
-    return matrix[0, 0] if matrix.shape == (1, 1) else sp.ImmutableMatrix(matrix)
 
 
 def _with(matrix: Any) -> str:

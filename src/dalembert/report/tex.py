@@ -12,7 +12,9 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from sympy.printing.latex import LatexPrinter
+from sympy.printing.precedence import PRECEDENCE
 
+from dalembert.report.equations import Equation
 from dalembert.report.name_typesetting import (
     GREEK,
     GREEK_AS_LATIN,
@@ -23,7 +25,7 @@ from dalembert.report.name_typesetting import (
     table,
     typeset,
 )
-from dalembert.report.steps import Equation, Step, names_in
+from dalembert.report.steps import Step, names_in
 
 _DOCUMENT = r"""\documentclass[11pt,a4paper]{article}
 \usepackage[T1]{fontenc}
@@ -149,6 +151,12 @@ class _TexPrinter(LatexPrinter):
     def _print_MatAdd(self, expr: Any) -> str:
         printed = [self._print(term) for term in expr.args]
         return " ".join(p if i == 0 else f"- {p[1:]}" if p.startswith("-") else f"+ {p}" for i, p in enumerate(printed))
+
+    def _print_PrintedPseudoInverse(self, expr: Any) -> str:
+        return f"{self.parenthesize(expr.args[0], PRECEDENCE['Pow'])}^{{+}}"
+
+    def _print_MatPow(self, expr: Any) -> str:
+        return f"{self.parenthesize(expr.base, PRECEDENCE['Pow'])}^{{{expr.exp}}}"
 
     def _print_BlockMatrix(self, expr: Any) -> str:
         return self._print(expr.blocks)
