@@ -77,6 +77,8 @@ def _refuse_unsupported(system: System, dynamics: Dynamics, method: Method, cont
         reason = f"the solver {method.solver_name}. Leave `solver` out"
     elif not method.formulation.uses_engine:
         reason = f"the formulation {type(method.formulation).__name__}. Leave `formulation` out"
+    elif not (method.drift.projections and method.drift.in_machine_code):
+        reason = f"the drift cure {type(method.drift).__name__}, which does not project. Use `da.Projection`"
     elif dynamics.machine_code is None:
         reason = "a function or a law that cannot be compiled. Leave `conserve` out"
     if reason:
