@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.integration.drift import Drift
 
 t = da.t
 x, y = da.coordinates("x y")
@@ -115,7 +118,18 @@ def with_diffrax():
     return run(solver=diffrax.Tsit5())
 
 
+@dataclass(frozen=True)
+class Unprojected(Drift):
+    def gains(self):
+        return None
+
+    @property
+    def integrals(self):
+        return ("energy",)
+
+
 UNSUPPORTED = {
+    "no projection": (lambda: run(drift=Unprojected()), ALONE.format("the drift cure Unprojected, which does not")),
     "text": (lambda: conserve("momentum"), "`conserve` must be \"energy\" or expressions; got the text 'momentum'"),
     "no Lagrangian": (
         lambda: run(da.System((x,), [[1]], (-x,))),

@@ -56,14 +56,17 @@ def conserved_members(system: System, method: Method, t: float, y: Floats, p: Fl
     return extended, found
 
 
-def refuse_changing_members(dynamics: Dynamics, times: Floats, y: Floats, p: Floats) -> None:
-    """Raise an error if the motion of a member changes a first integral, from states y (N, T, 2n) at T times."""
-    for k, states in enumerate(y if dynamics.integrals else ()):
+def refuse_changing_members(dynamics: Dynamics, times: Floats, y: Floats, p: Floats, first: int) -> None:
+    """Raise an error if the motion of a member changes a first integral, from states y (N, T, 2n) at T times.
+
+    ``first`` is the number of the first of these members.
+    """
+    for k, states in enumerate(y):
         reached = np.isfinite(states).all(axis=1)
         try:
             refuse_changing(dynamics, states[reached], times[reached], p[:, k])
         except InputError as error:
-            raise InputError(f"member {k}: {error}") from None
+            raise InputError(f"member {first + k}: {error}") from None
 
 
 def _refuse_unsupported(system: System, dynamics: Dynamics, method: Method, control: Any) -> None:
@@ -77,6 +80,8 @@ def _refuse_unsupported(system: System, dynamics: Dynamics, method: Method, cont
         reason = f"the solver {method.solver_name}. Leave `solver` out"
     elif not method.formulation.uses_engine:
         reason = f"the formulation {type(method.formulation).__name__}. Leave `formulation` out"
+    elif not (method.drift.projections and method.drift.in_machine_code):
+        reason = f"the drift cure {type(method.drift).__name__}, which does not project. Use `da.Projection`"
     elif dynamics.machine_code is None:
         reason = "a function or a law that cannot be compiled. Leave `conserve` out"
     if reason:

@@ -131,7 +131,7 @@ def simulate_ensemble(
             reasons.append(chunk.reasons)
             if dynamics.integrals:
                 after = chunk.y[:, 1:] if keep != "end" else chunk.y
-                refuse_changing_members(dynamics, times[-after.shape[1] :], after, members.subset(selection).p)
+                refuse_changing_members(dynamics, times[-after.shape[1] :], after, members.subset(selection).p, first)
             bifurcations.examine(first, members.subset(selection), chunk.y, chunk.reasons != "")
             starts.examine(members.subset(selection), chunk.reasons != "")
             if summary is None:

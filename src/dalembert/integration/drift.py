@@ -98,10 +98,10 @@ class Projection(Drift):
 
     ``conserve`` names first integrals of the motion, which the projection then keeps at their initial values to
     rounding: ``"energy"``, the energy of the Lagrangian, an expression of coordinates, velocities, time and parameters,
-    or several of these. The state moves by the shortest distance along the constraints, coordinates and velocities
+    or a tuple of these. The state moves by the shortest distance along the constraints, coordinates and velocities
     together. A conserved integral no longer shows the error of the integration, which the tolerances still control.
-    An integral that the motion does not conserve, because of damping, friction, drives or actuators, raises an error.
-    Conservation needs the compiled integrator.
+    ``da.simulate`` raises an error for an integral that the motion does not conserve, because of damping, friction,
+    drives or actuators, and where the compiled integrator cannot be used.
 
     Examples
     --------

@@ -12,7 +12,6 @@ from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
 from dalembert.integration.native_steps import native_of
-from dalembert.integration.path import Path
 from dalembert.tolerances import EXACT, TINY
 
 CHANGING = 1e-10
@@ -61,10 +60,3 @@ def refuse_changing(dynamics: Dynamics, y: Floats, t: Floats, p: Any) -> None:
             f"{found.rate[k, i]:.3g} at t = {t[k]:.6g}. Damping, friction, drives, actuators or explicit time change "
             f"it: leave it out of `conserve`, or remove the cause."
         )
-
-
-def refuse_changing_along(dynamics: Dynamics, path: Path, outputs: Mapping[str, Any], times: Floats, p: Any) -> None:
-    """Raise that error for the steps of a path and its outputs after the start, which has been checked before."""
-    if dynamics.integrals:
-        states = np.concatenate([outputs["q"], outputs["qd"]], axis=1)
-        refuse_changing(dynamics, np.concatenate([path.y[1:], states[1:]]), np.concatenate([path.t[1:], times[1:]]), p)

@@ -20,7 +20,7 @@ from dalembert.extras import require
 from dalembert.integration.bifurcations import MOST_TIMES, crossing_notes
 from dalembert.integration.default_tolerances import coarse_notes, with_tolerances
 from dalembert.integration.failure import why
-from dalembert.integration.first_integrals import refuse_changing_along
+from dalembert.integration.first_integrals import refuse_changing
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, native_steps
@@ -57,7 +57,10 @@ def run(
     with Progress(float(times[0]), t1, progress) as bar:
         corrected = corrected_start(dynamics, method, q0, qd0, times[0], p) if notes else None
         path, found = followed(dynamics, method, np.concatenate([q0, qd0]), times, p, bar, corrected)
-    refuse_changing_along(dynamics, path, found, reached_times(path, times), p)
+    if dynamics.integrals:  # the start and all steps have been examined already
+        refuse_changing(
+            dynamics, np.concatenate([found["q"], found["qd"]], axis=1)[1:], reached_times(path, times)[1:], p
+        )
     trajectory = _trajectory(dynamics, method, path, reached_times(path, times), found, p)
     trajectory = _with_saturation(trajectory, dynamics, method, path, p)
     if notes:

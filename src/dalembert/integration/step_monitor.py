@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, damping_rates
+from dalembert.integration.first_integrals import refuse_changing
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import native_of, rows_for
 from dalembert.native.step_control import ABRUPT
@@ -59,6 +60,7 @@ class StepMonitor:
 
     def observe(self, t: float, y: Floats, times: Floats, states: Floats, rows: tuple[int, ...] | None) -> None:
         """Examine steps (k,) with states (k, 2n) after a state y at t; ``rows`` are those in use, if known."""
+        refuse_changing(self.dynamics, states, times, self.p)
         if not self.checks_rows and not self.checks_kinks:
             return
         self.work += len(times) * self.entries

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dalembert.lowering.recorded_terms import RecordedTerms
 
 
-CONSERVED = 4 * float(np.finfo(float).eps)
+UNRESOLVED = 4 * float(np.finfo(float).eps)
 """A first integral that differs from its initial value by less than this fraction of its size is left as it is. Near an
 equilibrium its gradient is so small that a correction of rounding errors would move the state visibly."""
 
@@ -40,9 +40,10 @@ class _Direction(NamedTuple):
 def restored(recorded: RecordedTerms, q: sl.Vector, qd: sl.Vector, iterations: int) -> tuple[sl.Vector, sl.Vector]:
     """Record the state on the constraints at which all first integrals have their initial values, near (q, q̇).
 
-    The change is the shortest one in the mass metric, of q in units of the time scale and of q̇. It is tangential to
-    the constraints. Of coordinates and velocities at least one can change an integral: the energy of a pendulum does
-    not depend on its velocity at a turning point, nor on its angle at the lowest point.
+    The change is the shortest one in the mass metric, of q divided by the time scale and of q̇, among changes along the
+    constraints; the part of q̇ that follows q on the constraints is not counted. Coordinates and velocities both change
+    because one of them may not suffice: the energy of a pendulum does not depend on its velocity at a turning point,
+    nor on its angle at the lowest point.
     """
     integrals, n = recorded.source.integrals, recorded.programs.n
     directions = _directions(recorded)
@@ -52,7 +53,7 @@ def restored(recorded: RecordedTerms, q: sl.Vector, qd: sl.Vector, iterations: i
         misses: list[Any] = []
         for integral, size, direction in zip(integrals, sizes, directions, strict=True):
             miss = sl.sub(recorded.read(integral.initial), here.read(integral.value))
-            large = recorded.tape.record("<", sl.mul(CONSERVED, size), recorded.absolute(miss))
+            large = recorded.tape.record("<", sl.mul(UNRESOLVED, size), recorded.absolute(miss))
             miss = recorded.tape.record("select", large, miss, 0.0)
             misses.append(sl.sub(miss, sl.dot(direction.shares, misses)))
         for miss, direction in zip(misses, directions, strict=True):
