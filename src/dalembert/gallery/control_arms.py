@@ -17,10 +17,13 @@ from dalembert.model.servo import Actuator, Servo
 from dalembert.model.symbols import coordinates, parameters, t
 from dalembert.model.system import System
 from dalembert.model.uncertainty import BoundedUncertainty
+from dalembert.verbs import consistent_state
 
 CENTRE, RADIUS = (1.2, 0.4), 0.3
 LENGTHS = (1.0, 0.8, 0.5)
 MASSES = (2.0, 1.5, 1.0)
+SHOWN = 1e-5
+"""Distance, in metres, below which the figure of the ensemble shows no differences."""
 PLANTS = 1000
 """Plants of the ensemble, with masses of up to 20 % more or less than those of the model."""
 
@@ -45,17 +48,22 @@ def _three_links(name: str, title: str, about: str, *, motors: bool) -> Case:
     by = tuple(Actuator(f"motor {k}", angle) for k, angle in enumerate(q, start=1)) if motors else None
     rows = tuple(e - e_wanted for e, e_wanted in zip(tip, _circle(), strict=True))
     names = [f"motor {k}" for k in (1, 2, 3)] if motors else ["q1", "q2", "q3"]
+    system = System.from_lagrangian(lagrangian, q, servos=Servo("tip", rows, by=by, settle=4))
+    q0, qd0 = consistent_state(system, (0.6, -0.8, -0.6), (0, 0, 0), servos=True)
     return Case(
         name=name,
         title=title,
-        about=f"The tip of a three-link arm follows a circle in the plane of gravity. {about}",
+        about=(
+            f"The tip of a three-link arm follows a circle in the plane of gravity. {about} The motion that the circle "
+            f"leaves free is not damped: a cost that is least at each instant does not keep the joints from swinging fast."
+        ),
         source="redundant inputs: Udwadia 2003; published values: none, compared with a quadratic program in the tests",
-        system=System.from_lagrangian(lagrangian, q, servos=Servo("tip", rows, by=by, settle=4)),
-        q0=(0.3, 0.6, 0.7),
-        qd0=(0, 0, 0),
-        times=np.linspace(0, 2, 101),
+        system=system,
+        q0=tuple(map(float, q0)),
+        qd0=tuple(map(float, qd0)),
+        times=np.linspace(0, np.pi, 158),
         checks=(
-            Check("error − its decay", _decay, 0, 1e-8, "both poles at −4"),
+            Check("tip − its circle", _off_circle, 0, 1e-9, "the requirement"),
             Check("work of the motors − gained energy", _balance, 0, 1e-7, "energy"),
         ),
         units=si(radians="q1 q2 q3"),
@@ -107,11 +115,9 @@ def _joints(run: Trajectory) -> dict[str, tuple[Any, Any]]:
     return found
 
 
-def _decay(run: Trajectory) -> Any:
-    """Return the error less the solution of β̈ + 8β̇ + 16β = 0."""
-    error = run.servo_error["tip"]
-    rate = np.array([0.0, -2 * RADIUS])  # the arm starts at rest, the circle does not
-    return error - (error[0] + np.outer(run.t, rate + 4 * error[0])) * np.exp(-4 * run.t)[:, None]
+def _off_circle(run: Trajectory) -> Any:
+    x, y = _joints(run)["tip"]
+    return np.array([x - CENTRE[0] - RADIUS * np.cos(2 * run.t), y - CENTRE[1] - RADIUS * np.sin(2 * run.t)])
 
 
 def _balance(run: Trajectory) -> Any:
@@ -222,4 +228,4 @@ def _errors(kind: int) -> Any:
 
 
 def _band(kind: int) -> Any:
-    return lambda run: np.interp(run.t, np.linspace(0, 3, 151), np.quantile(_errors(kind), 0.95, axis=0) + 1e-16)
+    return lambda run: np.interp(run.t, np.linspace(0, 3, 151), np.quantile(_errors(kind), 0.95, axis=0) + SHOWN)
