@@ -55,7 +55,7 @@ def _three_links(name: str, title: str, about: str, *, motors: bool) -> Case:
         title=title,
         about=(
             f"The tip of a three-link arm follows a circle in the plane of gravity. {about} The motion that the circle "
-            f"leaves free is not damped: a cost that is least at each instant does not keep the joints from swinging fast."
+            f"leaves free is not damped: a cost that is least at each instant lets the joints swing fast."
         ),
         source="redundant inputs: Udwadia 2003; published values: none, compared with a quadratic program in the tests",
         system=system,
