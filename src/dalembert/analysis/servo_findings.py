@@ -28,10 +28,6 @@ ALIGNED = 1e-9
 """Largest part of the acceleration by inputs, relative to all of it, that no ideal force causes: rounding of values of
 order one leaves far less."""
 
-NEUTRAL_SHARE = 1e-7
-"""Parts of an eigenvalue below this fraction of the largest one are printed as zero: half the digits of a defective
-pair are rounding."""
-
 MOST_VALUES = 8
 """Largest number of values that are listed in one message."""
 
@@ -222,24 +218,23 @@ def _internal_dynamics(context: CheckContext, source: Source) -> tuple[Finding, 
         return Finding(about, f"{text}no motion remains: the requirements determine it."), None
     text += f"an internal motion{'' if free is None else f' of dimension {free}'} remains"
     starts = [_state(context), *(np.concatenate([s.point.q, s.point.qd]) for s in context.around)]
-    states = steady_states(loop, starts, point.t, point.p)
+    states = steady_states(loop, starts, point.t, point.p, moving_first=context.given)
     if not states:
         return Finding(about, f"{text}. It was not linearised, since no steady state was found near the start."), None
     states = states[:1] if context.given else states  # the first is that of the given start
-    stable = [state for state in states if not len(state.growing)]
+    stable = [state for state in states if not state.unstable]
     state = (stable or states)[0]
     where = _where(context, state, frozen=standing is not source)
-    numbers = f"about {where}: eigenvalues {_numbers(state.eigenvalues)}"
+    numbers = f"about {where}: eigenvalues {_numbers(state)}"
     if stable:
         return Finding(about, f"{text}. It {'decays' if state.decays else 'does not grow'} {numbers}."), state
     text = (
-        f"{text}. It is unstable {numbers} (non-minimum phase). Internal motions, and inputs with them, grow without "
-        f"bound although the requirements are met. Require another output, or add an actuator."
+        f"{text}. It is unstable {numbers} (non-minimum phase): in the linearised motion inputs grow without bound "
+        f"although the requirements are met. Require another output, or add an actuator."
     )
-    sampled = context.fixed.p is None and bool(context.model.parameters)
-    if sampled:  # other values may give another answer
+    if context.fixed.p is None and context.model.parameters:  # other values may give another answer
         text += " Pass `parameters` to decide it for their values."
-    return Finding(about, text, not sampled), state
+    return Finding(about, text), state
 
 
 def _depends_on_time(source: Source) -> bool:
@@ -263,12 +258,11 @@ def _where(context: CheckContext, state: Internal, *, frozen: bool) -> str:
     return f"{text}, with references as at t = {context.point.t:.3g}" if frozen else text
 
 
-def _numbers(eigenvalues: Any) -> str:
+def _numbers(state: Internal) -> str:
     """Return eigenvalues as text: complex pairs as one entry, values of the size of rounding as zero."""
-    size = np.abs(eigenvalues).max(initial=0.0)
     texts: list[str] = []
-    for value in eigenvalues:
-        real, imaginary = (0.0 if abs(x) <= NEUTRAL_SHARE * size else x for x in (value.real, value.imag))
+    for value in state.eigenvalues:
+        real, imaginary = (0.0 if abs(x) <= state.neutral else x for x in (value.real, value.imag))
         if imaginary < 0:
             continue  # listed with its conjugate
         pair = f" ± {imaginary:.3g}i" if imaginary else ""
