@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.analysis.check_context import CheckContext
 from dalembert.analysis.internal_dynamics import Internal, dimension, steady_states
-from dalembert.analysis.verdict import Finding
+from dalembert.analysis.verdict import Finding, ServoReport
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import ModelError
@@ -34,22 +33,12 @@ MOST_VALUES = 8
 ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
-class ServoReport(NamedTuple):
-    """Findings on the servo constraints of a system; the other fields are those of ``Verdict``."""
-
-    findings: list[Finding]
-    relative_degree: dict[str, int]
-    internal_eigenvalues: NDArray[np.complex128] | None
-
-
 def servo_report(context: CheckContext) -> ServoReport:
-    """Return the findings on the servo constraints of a system, by the name of each; none if it has none."""
-    if not context.system.servos:
-        return ServoReport([], {}, None)
+    """Return the findings on the servo constraints of a system, by the name of each."""
     try:
         dynamics = build(context.system)
     except ModelError as refusal:
-        return ServoReport([Finding("servo", problem, True) for problem in refusal.problems], {}, None)
+        return ServoReport(tuple(Finding("servo", problem, True) for problem in refusal.problems))
     source: Source = dynamics.native.source  # pyright: ignore  (the protocol of compiled systems has no symbols)
     findings: list[Finding] = []
     for name, rows in dynamics.servos.items():
@@ -63,7 +52,7 @@ def servo_report(context: CheckContext) -> ServoReport:
         findings.append(finding)
     names = [row.name for row in _form(source).requirements]
     degrees = {name: source.structure.relative_degree(i) for i, name in enumerate(names)}
-    return ServoReport(findings, degrees, None if internal is None else internal.eigenvalues)
+    return ServoReport(tuple(findings), degrees, None if internal is None else internal.eigenvalues)
 
 
 def _form(source: Source) -> ControlForm:
