@@ -182,14 +182,19 @@ def test_redundant_and_impossible_requirements():
     assert "`s[1]` follows from the other requirements; it is met with them." in about(verdict, "servo `s`")
     verdict = da.check(system(da.Servo("s", y - 1, by=PUSH, settle=1)))
     assert not verdict.well_posed
-    assert about(verdict, "servo") == (
+    assert about(verdict, "servo `s`") == (
         "servo `s` must be influenced by its actuators; `push` does not act on its derivatives up to order 8. Choose "
         "another actuator, or another requirement: it has no relative degree."
     )
     one, other = da.Servo("one", x - 1, by=PUSH, settle=1), da.Servo("other", x - 2, by=PUSH, settle=1)
     verdict = da.check(system(one, other))
     assert not verdict.well_posed
-    assert "servo `other` must be met by inputs that act on it independently of `one`" in about(verdict, "servo")
+    assert "servo `other` must be met by inputs that act on it independently of `one`" in about(
+        verdict, "servo `other`"
+    )
+    gains = da.Servo("s", (y - x, x - 1), by=PUSH, settle=([[1, 0], [0, 1]],) * 2)
+    verdict = da.check(system(gains, force=(0, x - y)))
+    assert "`settle` of servo `s` must" in about(verdict, "servo `s`")
 
 
 def test_states_at_which_inputs_do_not_act():

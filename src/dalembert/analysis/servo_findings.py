@@ -21,6 +21,8 @@ from dalembert.lowering.source import Source
 from dalembert.model import graph
 from dalembert.model.control_form import ControlForm
 from dalembert.model.ordering import quoted
+from dalembert.model.servo import Servo
+from dalembert.model.system import System
 from dalembert.violation import violated
 
 ALIGNED = 1e-9
@@ -38,7 +40,7 @@ def servo_report(context: CheckContext) -> ServoReport:
     try:
         dynamics = build(context.system)
     except ModelError as refusal:
-        return ServoReport(tuple(Finding("servo", problem, True) for problem in refusal.problems))
+        return ServoReport(tuple(Finding(_subject(context.system, text), text, True) for text in refusal.problems))
     source: Source = dynamics.native.source  # pyright: ignore  (the protocol of compiled systems has no symbols)
     findings: list[Finding] = []
     for name, rows in dynamics.servos.items():
@@ -53,6 +55,17 @@ def servo_report(context: CheckContext) -> ServoReport:
     names = [row.name for row in _form(source).requirements]
     degrees = {name: source.structure.relative_degree(i) for i, name in enumerate(names)}
     return ServoReport(tuple(findings), degrees, None if internal is None else internal.eigenvalues)
+
+
+def _subject(system: System, problem: str) -> str:
+    """Return the servo that a problem is about: the first that it names."""
+    owners = {str(name): servo.name for servo in system.servos for name in (servo.name, *_row_names(servo))}
+    named = [owners[word] for word in problem.split("`")[1::2] if word in owners]
+    return f"servo `{named[0]}`" if named else "servo"
+
+
+def _row_names(servo: Servo) -> list[Any]:
+    return [row.name for row in servo.requirement]
 
 
 def _form(source: Source) -> ControlForm:
