@@ -73,7 +73,7 @@ def test_relative_degree_four_and_no_internal_dynamics():
 def test_tip_of_an_elastic_arm_is_not_minimum_phase(damping):
     k = 5.0
     verdict = da.check(elastic_arm(damping), parameters={"k": k})
-    assert not verdict.well_posed
+    assert verdict.well_posed  # the motion exists and is unique
     text = about(verdict, "internal dynamics")
     assert "of dimension 2 remains. It is unstable about a = " in text
     assert "(non-minimum phase)" in text
@@ -96,13 +96,12 @@ def test_internal_dynamics_does_not_depend_on_the_coordinates():
     mass = sp.diag(1, 1, sp.Rational(1, 12), 1, 1, sp.Rational(1, 12))
     constraints = [da.Constraint(e, name=f"joint {i}") for i, e in enumerate((*joints, joints[0] + joints[1]))]
     verdict = da.check(da.System(q, mass, (0, 0, spring, 0, 0, -spring), constraints, servos=servo))
-    assert not verdict.well_posed
+    assert "It is unstable about x1 = " in about(verdict, "internal dynamics")
     np.testing.assert_allclose(verdict.internal_eigenvalues, [np.sqrt(60), -np.sqrt(60)], rtol=1e-8)
 
 
-def test_unstable_for_sampled_parameters_is_a_remark():
+def test_unstable_for_sampled_parameters():
     verdict = da.check(elastic_arm())
-    assert verdict.well_posed
     assert "Pass `parameters` to decide it for their values." in about(verdict, "internal dynamics")
 
 
@@ -111,7 +110,7 @@ def test_a_motor_at_the_elbow_removes_the_finding():
     motors = da.Actuator("shoulder", a), da.Actuator("elbow", b)
     servo = da.Servo("tip", sp.sin(a) + sp.sin(a + b), by=motors, settle=4.0)
     verdict = da.check(elastic_arm(0.3, servos=servo), parameters={"k": 5.0})
-    assert verdict.well_posed
+    assert "unstable" not in about(verdict, "internal dynamics")
     assert (verdict.internal_eigenvalues.real < 1e-6).all()
 
 
@@ -138,6 +137,17 @@ def test_references_are_held_and_cyclic_coordinates_may_move():
     verdict = da.check(system(energy, force=(-x, -y)))
     assert "dimension 3 remains. It was not linearised, since no steady" in about(verdict, "internal dynamics")
     assert verdict.internal_eigenvalues is None
+
+
+def test_free_motions_are_not_unstable():
+    """A rolling disc, whose zero eigenvalues are defective, and a free third coordinate driven by the second."""
+    theta = da.coordinates("theta")
+    law = (x.diff(t) - theta.diff(t) * sp.cos(y), y.diff(t) - 1)
+    verdict = da.check(da.System((x, y, theta), sp.eye(3), (0, 0, 0), servos=da.Servo("roll", law, settle=1)))
+    assert "unstable" not in about(verdict, "internal dynamics")
+    chain = da.System((x, y, theta), sp.eye(3), (0, 0, y.diff(t)), servos=da.Servo("s", x - 1, by=PUSH, settle=1))
+    verdict = da.check(chain)
+    assert "eigenvalues 0, 0, 0, 0." in about(verdict, "internal dynamics")
 
 
 def test_realisations():
@@ -172,14 +182,19 @@ def test_redundant_and_impossible_requirements():
     assert "`s[1]` follows from the other requirements; it is met with them." in about(verdict, "servo `s`")
     verdict = da.check(system(da.Servo("s", y - 1, by=PUSH, settle=1)))
     assert not verdict.well_posed
-    assert about(verdict, "servo") == (
+    assert about(verdict, "servo `s`") == (
         "servo `s` must be influenced by its actuators; `push` does not act on its derivatives up to order 8. Choose "
         "another actuator, or another requirement: it has no relative degree."
     )
     one, other = da.Servo("one", x - 1, by=PUSH, settle=1), da.Servo("other", x - 2, by=PUSH, settle=1)
     verdict = da.check(system(one, other))
     assert not verdict.well_posed
-    assert "servo `other` must be met by inputs that act on it independently of `one`" in about(verdict, "servo")
+    assert "servo `other` must be met by inputs that act on it independently of `one`" in about(
+        verdict, "servo `other`"
+    )
+    gains = da.Servo("s", (y - x, x - 1), by=PUSH, settle=([[1, 0], [0, 1]],) * 2)
+    verdict = da.check(system(gains, force=(0, x - y)))
+    assert "`settle` of servo `s` must" in about(verdict, "servo `s`")
 
 
 def test_states_at_which_inputs_do_not_act():

@@ -24,11 +24,10 @@ from dalembert.analysis.feasibility import LEVELS
 from dalembert.analysis.gradients import degenerate_rows, void_rows, without_rounding, zero_gradient
 from dalembert.analysis.hidden_constraints import Hidden, empty_search, hidden_constraints
 from dalembert.analysis.saddle_findings import determinant, hidden_findings, undetermined_accelerations
-from dalembert.analysis.servo_findings import servo_report
 from dalembert.analysis.singular_places import singular_places
 from dalembert.analysis.solvability import motion_equations
 from dalembert.analysis.symbolic_errors import report_symbolic_errors
-from dalembert.analysis.verdict import Finding, FreeData, Verdict
+from dalembert.analysis.verdict import Finding, FreeData, ServoReport, Verdict
 from dalembert.analysis.violations import violations
 from dalembert.errors import InputError
 from dalembert.linear_algebra import dependencies, determined, independent_rows, rank_gap
@@ -158,7 +157,7 @@ def _verdict(context: CheckContext, findings: list[Finding], *, allow_violation:
         if context.given:
             _singular_place(context, findings)
         findings.extend(hidden_findings(hidden, system.symbols, whole, given))
-    control = servo_report(context)
+    control = _servos(context)
     findings.extend(control.findings)
     data = None
     if hidden.data_before is not None and hidden.data_after is not None:
@@ -179,6 +178,15 @@ def _verdict(context: CheckContext, findings: list[Finding], *, allow_violation:
         relative_degree=control.relative_degree,
         internal_eigenvalues=control.internal_eigenvalues,
     )
+
+
+def _servos(context: CheckContext) -> ServoReport:
+    """Return the report on servo constraints, empty if there are none."""
+    if not context.system.servos:
+        return ServoReport()
+    from dalembert.analysis.servo_findings import servo_report  # imported here: scipy.special is slow to import
+
+    return servo_report(context)
 
 
 def _acceleration_findings(context: CheckContext, hidden: Hidden, whole: Model) -> list[Finding]:

@@ -21,9 +21,12 @@ SECONDS = 4.0
 MOST_STEADY = 4
 """Steady states after which the search ends."""
 
-GROWTH = 1e-6
-"""Real part of an eigenvalue, relative to the largest one, above which it grows: a defective pair of zero eigenvalues
-has real parts of the root of the rounding."""
+MATRIX_ERROR = 1e-12
+"""Relative error of the matrix of internal motions: differentiation and the choice of a basis leave this much."""
+
+CLEAR = 10.0
+"""Factor by which a real part must exceed the change of eigenvalues under such errors to have a sign: defective zero
+eigenvalues, of coordinates that move freely, change by roots of the errors."""
 
 INVARIANT = 1e-6
 """Largest relative part of the rates of internal motions that leaves the requirements: near a singular position the
@@ -41,24 +44,22 @@ class Internal(NamedTuple):
 
     y (2n,)           the state
     eigenvalues (d,)  of the internal dynamics there, the fastest growing first
+    neutral           size below which parts of eigenvalues are rounding
     """
 
     y: Floats
     eigenvalues: NDArray[np.complex128]
+    neutral: float
 
     @property
-    def growing(self) -> NDArray[np.complex128]:
-        """The eigenvalues with a positive real part."""
-        return self.eigenvalues[self.eigenvalues.real > self._neutral]
+    def unstable(self) -> bool:
+        """Whether an eigenvalue has a positive real part."""
+        return bool((self.eigenvalues.real > self.neutral).any())
 
     @property
     def decays(self) -> bool:
         """Whether all eigenvalues have negative real parts."""
-        return bool((self.eigenvalues.real < -self._neutral).all())
-
-    @property
-    def _neutral(self) -> float:
-        return GROWTH * float(np.abs(self.eigenvalues).max(initial=0.0))
+        return bool((self.eigenvalues.real < -self.neutral).all())
 
 
 def dimension(loop: ClosedLoop, y: Floats, t: float, p: Floats) -> int | None:
@@ -68,15 +69,17 @@ def dimension(loop: ClosedLoop, y: Floats, t: float, p: Floats) -> int | None:
     return _tangent(across).shape[1] if np.isfinite(across).all() else None
 
 
-def steady_states(loop: ClosedLoop, starts: list[Floats], t: float, p: Floats) -> list[Internal]:
+def steady_states(loop: ClosedLoop, starts: list[Floats], t: float, p: Floats, *, moving_first: bool) -> list[Internal]:
     """Return steady states with the requirements met, found from starts y (2n,), and the internal dynamics there.
 
-    Equilibria are searched first; if there are none, motions with constant velocities of cyclic coordinates.
+    They are equilibria or, if there are none, motions with constant velocities of cyclic coordinates; the latter are
+    searched first if ``moving_first``.
     """
     found: list[Internal] = []
     end = process_time() + SECONDS
     cyclic = _cyclic(loop, starts, t, p)
-    for moving in (np.zeros_like(cyclic), cyclic):
+    kinds = [np.zeros_like(cyclic), *([cyclic] if cyclic.any() else [])]
+    for moving in reversed(kinds) if moving_first else kinds:
         for start in starts:
             if process_time() > end or len(found) == MOST_STEADY:
                 break
@@ -85,7 +88,7 @@ def steady_states(loop: ClosedLoop, starts: list[Floats], t: float, p: Floats) -
                 continue
             internal = _linearised(loop, y, t, p)
             found += [] if internal is None else [internal]
-        if found or not cyclic.any():
+        if found:
             break
     return found
 
@@ -138,4 +141,11 @@ def _linearised(loop: ClosedLoop, y: Floats, t: float, p: Floats) -> Internal | 
     if np.linalg.norm(rates - tangent @ matrix) > INVARIANT * (1 + np.linalg.norm(rates)):
         return None
     values: NDArray[np.complex128] = np.asarray(np.linalg.eigvals(matrix), complex)
-    return Internal(y, values[np.lexsort((-np.imag(values), -np.real(values)))])
+    return Internal(y, values[np.lexsort((-np.imag(values), -np.real(values)))], CLEAR * _uncertainty(matrix, values))
+
+
+def _uncertainty(matrix: Floats, values: NDArray[np.complex128]) -> float:
+    """Return the largest change of an eigenvalue under random errors of a matrix."""
+    rng, size = np.random.default_rng(7), MATRIX_ERROR * np.abs(matrix).max(initial=0.0)
+    changed = [np.linalg.eigvals(matrix + size * rng.choice((-1.0, 1.0), matrix.shape)) for _ in range(3)]
+    return max((float(np.abs(values[:, None] - other).min(axis=1).max(initial=0.0)) for other in changed), default=0.0)

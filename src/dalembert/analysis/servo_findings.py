@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.analysis.check_context import CheckContext
 from dalembert.analysis.internal_dynamics import Internal, dimension, steady_states
-from dalembert.analysis.verdict import Finding
+from dalembert.analysis.verdict import Finding, ServoReport
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import ModelError
@@ -22,15 +21,13 @@ from dalembert.lowering.source import Source
 from dalembert.model import graph
 from dalembert.model.control_form import ControlForm
 from dalembert.model.ordering import quoted
+from dalembert.model.servo import Servo
+from dalembert.model.system import System
 from dalembert.violation import violated
 
 ALIGNED = 1e-9
 """Largest part of the acceleration by inputs, relative to all of it, that no ideal force causes: rounding of values of
 order one leaves far less."""
-
-NEUTRAL_SHARE = 1e-7
-"""Parts of an eigenvalue below this fraction of the largest one are printed as zero: half the digits of a defective
-pair are rounding."""
 
 MOST_VALUES = 8
 """Largest number of values that are listed in one message."""
@@ -38,22 +35,12 @@ MOST_VALUES = 8
 ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
-class ServoReport(NamedTuple):
-    """Findings on the servo constraints of a system; the other fields are those of ``Verdict``."""
-
-    findings: list[Finding]
-    relative_degree: dict[str, int]
-    internal_eigenvalues: NDArray[np.complex128] | None
-
-
 def servo_report(context: CheckContext) -> ServoReport:
-    """Return the findings on the servo constraints of a system, by the name of each; none if it has none."""
-    if not context.system.servos:
-        return ServoReport([], {}, None)
+    """Return the findings on the servo constraints of a system, by the name of each."""
     try:
         dynamics = build(context.system)
     except ModelError as refusal:
-        return ServoReport([Finding("servo", problem, True) for problem in refusal.problems], {}, None)
+        return ServoReport(tuple(Finding(_subject(context.system, text), text, True) for text in refusal.problems))
     source: Source = dynamics.native.source  # pyright: ignore  (the protocol of compiled systems has no symbols)
     findings: list[Finding] = []
     for name, rows in dynamics.servos.items():
@@ -67,7 +54,18 @@ def servo_report(context: CheckContext) -> ServoReport:
         findings.append(finding)
     names = [row.name for row in _form(source).requirements]
     degrees = {name: source.structure.relative_degree(i) for i, name in enumerate(names)}
-    return ServoReport(findings, degrees, None if internal is None else internal.eigenvalues)
+    return ServoReport(tuple(findings), degrees, None if internal is None else internal.eigenvalues)
+
+
+def _subject(system: System, problem: str) -> str:
+    """Return the servo that a problem is about: the first that it names."""
+    owners = {str(name): servo.name for servo in system.servos for name in (servo.name, *_row_names(servo))}
+    named = [owners[word] for word in problem.split("`")[1::2] if word in owners]
+    return f"servo `{named[0]}`" if named else "servo"
+
+
+def _row_names(servo: Servo) -> list[Any]:
+    return [row.name for row in servo.requirement]
 
 
 def _form(source: Source) -> ControlForm:
@@ -222,24 +220,23 @@ def _internal_dynamics(context: CheckContext, source: Source) -> tuple[Finding, 
         return Finding(about, f"{text}no motion remains: the requirements determine it."), None
     text += f"an internal motion{'' if free is None else f' of dimension {free}'} remains"
     starts = [_state(context), *(np.concatenate([s.point.q, s.point.qd]) for s in context.around)]
-    states = steady_states(loop, starts, point.t, point.p)
+    states = steady_states(loop, starts, point.t, point.p, moving_first=context.given)
     if not states:
         return Finding(about, f"{text}. It was not linearised, since no steady state was found near the start."), None
     states = states[:1] if context.given else states  # the first is that of the given start
-    stable = [state for state in states if not len(state.growing)]
+    stable = [state for state in states if not state.unstable]
     state = (stable or states)[0]
     where = _where(context, state, frozen=standing is not source)
-    numbers = f"about {where}: eigenvalues {_numbers(state.eigenvalues)}"
+    numbers = f"about {where}: eigenvalues {_numbers(state)}"
     if stable:
         return Finding(about, f"{text}. It {'decays' if state.decays else 'does not grow'} {numbers}."), state
     text = (
-        f"{text}. It is unstable {numbers} (non-minimum phase). Internal motions, and inputs with them, grow without "
-        f"bound although the requirements are met. Require another output, or add an actuator."
+        f"{text}. It is unstable {numbers} (non-minimum phase): in the linearised motion inputs grow without bound "
+        f"although the requirements are met. Require another output, or add an actuator."
     )
-    sampled = context.fixed.p is None and bool(context.model.parameters)
-    if sampled:  # other values may give another answer
+    if context.fixed.p is None and context.model.parameters:  # other values may give another answer
         text += " Pass `parameters` to decide it for their values."
-    return Finding(about, text, not sampled), state
+    return Finding(about, text), state
 
 
 def _depends_on_time(source: Source) -> bool:
@@ -263,12 +260,11 @@ def _where(context: CheckContext, state: Internal, *, frozen: bool) -> str:
     return f"{text}, with references as at t = {context.point.t:.3g}" if frozen else text
 
 
-def _numbers(eigenvalues: Any) -> str:
+def _numbers(state: Internal) -> str:
     """Return eigenvalues as text: complex pairs as one entry, values of the size of rounding as zero."""
-    size = np.abs(eigenvalues).max(initial=0.0)
     texts: list[str] = []
-    for value in eigenvalues:
-        real, imaginary = (0.0 if abs(x) <= NEUTRAL_SHARE * size else x for x in (value.real, value.imag))
+    for value in state.eigenvalues:
+        real, imaginary = (0.0 if abs(x) <= state.neutral else x for x in (value.real, value.imag))
         if imaginary < 0:
             continue  # listed with its conjugate
         pair = f" ± {imaginary:.3g}i" if imaginary else ""

@@ -37,6 +37,15 @@ class FreeData(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ServoReport:
+    """Findings on the servo constraints of a system; the other fields are those of ``Verdict``."""
+
+    findings: tuple[Finding, ...] = ()
+    relative_degree: Mapping[str, int] = field(default_factory=dict[str, int])
+    internal_eigenvalues: NDArray[np.complex128] | None = None
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The result of `da.check`: whether a problem of constrained motion is well posed, and the findings.
 
