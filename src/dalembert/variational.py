@@ -78,6 +78,11 @@ def vakonomic(system: System) -> Vakonomic:
             f"`system` must be a `da.System`, stated in symbols, to have vakonomic equations; "
             f"got {kind_of_object(system)}."
         )
+    if system.servos:
+        raise InputError(
+            f"`system` must have no servo constraints to have vakonomic equations; got `{system.servos[0].name}`. "
+            f"State the requirement as a `da.Constraint`."
+        )
     problems = _problems(system)
     if problems:
         raise ModelError(problems)

@@ -33,6 +33,21 @@ def test_a_controller_is_a_function_of_the_state():
     assert many["motor"] == pytest.approx([expected, 18.0], rel=1e-14)
 
 
+@pytest.mark.parametrize(
+    "layer", [{"robust": da.BoundedUncertainty(2, 0.1)}, {"adaptive": da.AdaptiveBound(1, 1, 0.1)}]
+)
+def test_one_state_and_many_have_the_same_inputs(layer):
+    control = da.controller(cart(), parameters=NOMINAL, **layer)
+    states = np.random.default_rng(2).normal(size=(2, 5, 1))
+    many = control(*states, bound=0.7)["motor"]
+    assert many == pytest.approx([control(q, qd, bound=0.7)["motor"] for q, qd in zip(*states, strict=True)], rel=1e-14)
+    # ρ z/‖z‖ outside the boundary layer and ρ z/ε within it, with z = β' + ωβ
+    z = states[1, :, 0] + RATE * (states[0, :, 0] - 1)
+    rho = 2 if "robust" in layer else 0.7
+    nominal = da.controller(cart(), parameters=NOMINAL)(*states)["motor"]
+    assert many == pytest.approx(nominal - 2.0 * rho * z / np.maximum(np.abs(z), 0.1), rel=1e-12)
+
+
 def test_on_its_own_model_a_controller_moves_it_as_the_servo_does():
     times = np.linspace(0, 2, 9)
     own = da.simulate(cart(), [0], [0], times, parameters=NOMINAL)

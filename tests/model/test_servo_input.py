@@ -139,6 +139,19 @@ def test_requirements_that_no_inputs_can_meet_are_named(case):
         build(call())
 
 
+def test_a_singular_mass_is_named():
+    singular = da.System((x, y), sp.diag(1, 0), (0, -y), servos=da.Servo("s", x, by=push, settle=1))
+    with pytest.raises(da.ModelError, match="the mass matrix is singular there"):
+        build(singular)
+
+
+def test_vakonomic_equations_have_no_servos():
+    lagrangian = sp.Rational(1, 2) * (x.diff(t) ** 2 + y.diff(t) ** 2)
+    moving = da.System.from_lagrangian(lagrangian, (x, y), servos=da.Servo("s", x, by=push))
+    with pytest.raises(da.InputError, match="must have no servo constraints to have vakonomic equations; got `s`"):
+        da.vakonomic(moving)
+
+
 def test_a_state_at_which_inputs_do_not_act_is_named():
     radius = da.Servo("radius", x**2 + y**2 - 1, by=both, settle=1.0)
     with pytest.raises(da.ConstraintError, match="servo `radius` must be met by inputs of `push`, `lift`"):

@@ -17,7 +17,7 @@ from dalembert.errors import ConstraintError, InputError
 from dalembert.integration.control_outputs import unmet
 from dalembert.lowering.build import build, symbolic_source
 from dalembert.lowering.feedback import ESTIMATED_BOUND
-from dalembert.lowering.native_system import NativeSystem
+from dalembert.lowering.native_system import BatchProgram
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.source import Source
 from dalembert.model.control_form import distinct_actuators
@@ -25,6 +25,7 @@ from dalembert.model.input_values import parameter_values, scalar_value, state_v
 from dalembert.model.system import System, kind_of_object
 from dalembert.model.uncertainty import AdaptiveBound, BoundedUncertainty
 from dalembert.native.assembly import MachineCode, write_program
+from dalembert.native.tape import Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ class Controller:
         ConstraintError    if no inputs meet the requirements at the state
         """
         if isinstance(q, np.ndarray) and q.ndim == 2:
-            return dict(zip(self.actuators, self._batch(q, qd, t).T, strict=True))
+            return dict(zip(self.actuators, self._batch(q, qd, t, bound).T, strict=True))
         if isinstance(q, Mapping) or isinstance(qd, Mapping):
             names = self.coordinates
             q, qd = state_values(names, q, "q"), state_values(names, qd, "qd")
@@ -115,13 +116,21 @@ class Controller:
         assert self.adaptive is not None
         return float(self.adaptive.growth.subs(self.parameters)), float(self.adaptive.leakage.subs(self.parameters))
 
-    def _batch(self, q: Floats, qd: Any, t: Any) -> Floats:
+    @cached_property
+    def _many(self) -> BatchProgram:
+        return BatchProgram(self._program, 2 * len(self.coordinates))
+
+    @cached_property
+    def _program(self) -> Program:
+        return Programs.of_all_rows(self.source).controller()
+
+    def _batch(self, q: Floats, qd: Any, t: Any, bound: float | None) -> Floats:
         count = len(q)
         qd = np.broadcast_to(np.asarray(qd, float), q.shape)
         times = np.broadcast_to(np.asarray(t, float), (count,))
-        native = NativeSystem(self.source) if self.robust is not None else build(self.system).native
-        assert native is not None
-        return native.control(np.concatenate([q, qd], axis=1), times, self._numbers[: len(self.values)]).inputs
+        numbers = (*self._numbers[:-1], self._numbers[-1] if bound is None else bound)
+        p = np.broadcast_to(np.array(numbers), (count, len(numbers)))
+        return self._many(np.concatenate([q, qd], axis=1), times, p)[:, :-1]
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -152,13 +161,12 @@ class Controller:
     @cached_property
     def _compiled(self) -> tuple[MachineCode, Callable[..., None], int, int]:
         """The compiled code, which must be kept alive, its function, and the lengths of its state and outputs."""
-        program = Programs.of_all_rows(self.source).controller()
         module = ir.Module()
-        write_program(module, "control", program, hot=True)
+        write_program(module, "control", self._program, hot=True)
         code, address = MachineCode(module), ctypes.c_void_p
         kinds = address, ctypes.c_double, address, address
         function = ctypes.CFUNCTYPE(None, *kinds)(code.address("control"))
-        return code, function, 2 * len(self.coordinates), len(program.outputs)
+        return code, function, 2 * len(self.coordinates), len(self._program.outputs)
 
 
 def controller(

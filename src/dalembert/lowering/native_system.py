@@ -66,7 +66,7 @@ class NativeSystem:
         if program is None:
             return None
         size = 2 * len(self.source.form.applied_force)
-        run = _BatchProgram(program, size)
+        run = BatchProgram(program, size)
 
         def values(t: Floats, p: Any) -> Floats:
             numbers = np.broadcast_to(np.array([float(value) for value in p]), (len(t), len(self.source.parameters)))
@@ -91,7 +91,7 @@ class NativeSystem:
         found = switching_functions(self.source)
         recorded = RecordedTerms(Programs(self.source, (), None))
         size = 2 * len(self.source.form.applied_force)
-        run = _BatchProgram(Program(recorded.tape, [recorded.read(e) for e in found.values()]), size)
+        run = BatchProgram(Program(recorded.tape, [recorded.read(e) for e in found.values()]), size)
 
         def values(y: Floats, t: Floats, p: Any) -> Floats:
             return run(y, t, np.broadcast_to(np.array([float(x) for x in p]), (len(t), len(self.source.parameters))))
@@ -182,9 +182,9 @@ class NativeSystem:
         return Control(*np.split(run(y, t, p), np.cumsum(lengths)[:-1], axis=1))
 
     @cached_property
-    def _control(self) -> tuple[_BatchProgram, tuple[int, ...]]:
+    def _control(self) -> tuple[BatchProgram, tuple[int, ...]]:
         program, lengths = Programs.of_all_rows(self.source).control()
-        return _BatchProgram(program, 2 * len(self.source.form.applied_force)), lengths
+        return BatchProgram(program, 2 * len(self.source.form.applied_force)), lengths
 
     def first_integrals(self, y: Floats, t: Floats, p: Any) -> FirstIntegralValues:
         """Return the first integrals of the system and their rates of change at k states y (k, 2n) and times (k,).
@@ -196,9 +196,9 @@ class NativeSystem:
         return FirstIntegralValues(*np.moveaxis(found, -1, 0))
 
     @cached_property
-    def _first_integrals(self) -> _BatchProgram:
+    def _first_integrals(self) -> BatchProgram:
         program = Programs.of_all_rows(self.source).first_integrals()
-        return _BatchProgram(program, 2 * len(self.source.form.applied_force))
+        return BatchProgram(program, 2 * len(self.source.form.applied_force))
 
     @cached_property
     def state_equations(self) -> StateEquations:
@@ -231,7 +231,7 @@ class NativeSystem:
         if laws is None:
             return None
         program = Programs.of_all_rows(self.source).laws()
-        run = _BatchProgram(program, 2 * len(laws.components[0]))
+        run = BatchProgram(program, 2 * len(laws.components[0]))
         zeros = (0.0,) * (len(laws.components[0]) + len(laws.multipliers))
 
         def evaluate(q: Any, qd: Any, t: Any, p: Any, *forces: Any) -> Any:
@@ -251,7 +251,7 @@ class NativeSystem:
         return found.reshape(len(t), len(self.source.levels), -1)
 
     @cached_property
-    def _rows(self) -> tuple[_BatchProgram, Floats, slice, NDArray[np.int64]]:
+    def _rows(self) -> tuple[BatchProgram, Floats, slice, NDArray[np.int64]]:
         """The program of all terms, the constant entries of A, its computed ones, and their indices in A."""
         run, shapes = self._terms
         # A follows M and Q in the outputs, and the computed entries are in the order of the outputs
@@ -265,9 +265,9 @@ class NativeSystem:
         """True if A is constant, so that its rank cannot change."""
         return not len(self._rows[3])
 
-    def _compile_energy_terms(self, rows: tuple[int, ...], rates: Any) -> tuple[_BatchProgram, EnergyTerms]:
+    def _compile_energy_terms(self, rows: tuple[int, ...], rates: Any) -> tuple[BatchProgram, EnergyTerms]:
         program, lengths = Programs(self.source, rows, rates).energy_terms()
-        return _BatchProgram(program, 2 * len(self.source.form.applied_force)), lengths
+        return BatchProgram(program, 2 * len(self.source.form.applied_force)), lengths
 
     def energy_terms(self, rows: tuple[int, ...], rates: Any, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
         """Return the terms of a ledger at k states y (k, 2n), by the names of ``EnergyTerms``: (k, length)."""
@@ -289,11 +289,11 @@ class NativeSystem:
         return programs.acceleration(), programs.residuals()
 
     @cached_property
-    def _terms(self) -> tuple[_BatchProgram, tuple[tuple[int, ...], ...]]:
+    def _terms(self) -> tuple[BatchProgram, tuple[tuple[int, ...], ...]]:
         """The program of all terms, and their shapes."""
         programs = Programs.of_all_rows(self.source)
         n, m = programs.n, programs.m
-        return _BatchProgram(programs.terms(), 2 * n), ((n, n), (n,), (m, n), (m,), (m,), (m,))
+        return BatchProgram(programs.terms(), 2 * n), ((n, n), (n,), (m, n), (m,), (m,), (m,))
 
 
 def _nest(nested: Any, values: Iterator[float]) -> Any:
@@ -301,7 +301,7 @@ def _nest(nested: Any, values: Iterator[float]) -> Any:
     return tuple(_nest(item, values) for item in nested) if isinstance(nested, (tuple, list)) else next(values)
 
 
-class _BatchProgram:
+class BatchProgram:
     """A program evaluated at many states in one call; it is compiled without optimisation, since it runs rarely."""
 
     def __init__(self, program: Program, size: int):

@@ -141,7 +141,7 @@ def _refusal(form: ControlForm, i: int, basis: list[int], order: int) -> ModelEr
     return ModelError(
         [
             f"servo `{row.name}` must be influenced by its actuators; {by} {do} not act on its derivatives up to order "
-            f"{order}. Choose another actuator, or another requirement: it has no relative degree."
+            f"{order}. Choose another actuator, or another requirement: there is no relative degree up to that order."
         ]
     )
 
@@ -257,8 +257,9 @@ def _states(source: Source) -> list[_State]:
     if not states:
         raise ModelError(
             [
-                "the terms of a system with servo constraints must be finite at states between 0.2 and 1.2 and "
-                "parameters between 0.5 and 1.5, at which its structure is found; they are not. Scale the model."
+                "the accelerations of a system with servo constraints must be finite at states between 0.2 and 1.2 "
+                "and parameters between 0.5 and 1.5, at which its structure is found; they are not: the mass matrix is "
+                "singular there, or an expression is undefined. Scale the model, or remove coordinates without mass."
             ]
         )
     return states
