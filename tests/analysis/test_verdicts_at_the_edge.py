@@ -9,9 +9,9 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.analysis.evaluated_terms import Point, model_of
+from dalembert.analysis.failed_runs import hidden_behind
 from dalembert.analysis.gradients import degenerate_rows
 from dalembert.model.standard_form import standard_form
-from dalembert.verbs import _hidden_behind
 
 x, y, z = da.coordinates("x y z")
 xd, yd, zd = (c.diff(da.t) for c in (x, y, z))
@@ -297,7 +297,7 @@ def test_check_and_simulate_judge_a_start_alike() -> None:
 
 def test_what_is_hidden_behind_a_refusal_is_found_with_the_parameters_of_the_run() -> None:
     massless = system(mass=sp.diag(1, m), force=(0, 1 - y))
-    assert "satisfy `y - 1 = 0`, hidden in the equations: simulate `da.reduce(system, parameters=" in _hidden_behind(
+    assert "satisfy `y - 1 = 0`, hidden in the equations: simulate `da.reduce(system, parameters=" in hidden_behind(
         massless, (0.0,)
     )
-    assert _hidden_behind(massless, (1.0,)) == ""
+    assert hidden_behind(massless, (1.0,)) == ""

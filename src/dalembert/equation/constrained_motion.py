@@ -108,7 +108,7 @@ def _solve_each(formulation: Formulation, law_given: bool, M: Any, Q: Any, A: An
     for name in (field.name for field in fields(ConstrainedMotion)):
         values: list[Any] = [getattr(answer, name) for answer in found]
         together[name] = values[0]
-        if values[0] is not None and name not in ("laws", "normals"):
+        if values[0] is not None and name not in ("laws", "normals", "inputs", "servo_error"):
             together[name] = np.stack(values).reshape(*batch, *np.asarray(values[0]).shape)
     return ConstrainedMotion(**together)
 
