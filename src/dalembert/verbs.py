@@ -199,7 +199,7 @@ def simulate(
     refuse_unmet(dynamics, q0, qd0, times[0], p)
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     stick_slip = _stick_slip(system, dynamics, method, p)
-    sampled = None if control is None else sampled_simulation(dynamics, control, method, p, stick_slip)
+    sampled = None if control is None else sampled_simulation(system, dynamics, control, method, p, stick_slip)
     ledger_source = _ledger_source(dynamics, method, p, stick_slip, sampled)
     try:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}

@@ -56,7 +56,6 @@ SOUND = quick_first(
         "pendulum",
         "constant-speed",
         "hidden-constraint",
-        "manipulator",
         "particle",
         "block-quadratic",
         "rolling-coin",

@@ -184,7 +184,7 @@ def test_redundant_and_impossible_requirements():
     assert not verdict.well_posed
     assert about(verdict, "servo `s`") == (
         "servo `s` must be influenced by its actuators; `push` does not act on its derivatives up to order 8. Choose "
-        "another actuator, or another requirement: it has no relative degree."
+        "another actuator, or another requirement: there is no relative degree up to that order."
     )
     one, other = da.Servo("one", x - 1, by=PUSH, settle=1), da.Servo("other", x - 2, by=PUSH, settle=1)
     verdict = da.check(system(one, other))
@@ -202,7 +202,9 @@ def test_states_at_which_inputs_do_not_act():
     model = system(da.Servo("s", y + 0.5, by=PUSH, settle=1), force=(0, -9.81), constraints=rod)
     verdict = da.check(model, (0, -1), (0, 0))
     assert not verdict.well_posed
-    assert "At this state servo `s` must be met by inputs of `push`, which do not act" in about(verdict, "inputs")
+    assert "At this state servo `s` must be met by inputs of `push`, which at t = 0 do not act" in about(
+        verdict, "inputs"
+    )
 
 
 def test_limits():

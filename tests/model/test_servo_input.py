@@ -79,8 +79,8 @@ STATEMENTS = {
         "`cost` of servo `s` must have shape (2, 2), one row per coordinate; got (3, 3)",
     ),
     "two costs": (
-        lambda: system(da.Servo("s", x, cost=np.eye(2)), da.Servo("r", y)),
-        "servos without `by` must share one cost",
+        lambda: system(da.Servo("s", x, cost=np.eye(2)), da.Servo("r", y, cost=np.eye(2))),
+        "`cost` of `every coordinate` must be stated once",
     ),
     "foreign coordinate": (lambda: system(da.Servo("s", z)), "servo `s` must use only the system's coordinates"),
 }
@@ -141,7 +141,7 @@ def test_requirements_that_no_inputs_can_meet_are_named(case):
 
 def test_a_singular_mass_is_named():
     singular = da.System((x, y), sp.diag(1, 0), (0, -y), servos=da.Servo("s", x, by=push, settle=1))
-    with pytest.raises(da.ModelError, match="the mass matrix is singular there"):
+    with pytest.raises(da.ModelError, match="the mass matrix is singular, or an expression"):
         build(singular)
 
 

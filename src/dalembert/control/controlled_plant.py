@@ -76,7 +76,7 @@ def _needed(plant: System, system: System, parameters: Any) -> Any:
 
 
 def sampled_simulation(
-    dynamics: Dynamics, control: Controller, method: Method, p: Any, stick_slip: Any
+    system: Any, dynamics: Dynamics, control: Controller, method: Method, p: Any, stick_slip: Any
 ) -> SampledSimulation | None:
     """Return the simulation of a plant under a sampled controller; None if the controller is continuous."""
     if control.period is None:
@@ -89,7 +89,7 @@ def sampled_simulation(
     values = dict(zip(dynamics.parameters, map(float, p), strict=True))
     held = tuple(f"input({name})" for name in control.actuators)
     places = tuple(dynamics.coordinates.index(name) for name in control.coordinates)
-    return SampledSimulation(dynamics, control, method, values, held, places)
+    return SampledSimulation(dynamics, control, method, values, held, places, system.feedback.limits)
 
 
 def with_controlled(dynamics: Dynamics, run: Trajectory, p: Any, control: Controller) -> Trajectory:
@@ -104,7 +104,14 @@ def with_controlled(dynamics: Dynamics, run: Trajectory, p: Any, control: Contro
     model = build(control.system)
     assert model.native is not None
     found = errors(model, model.native.control(y, run.t, control.values).errors)
-    return replace(run, servo_error=found, estimated_bound=bound)
+    return replace(run, servo_error=found, estimated_bound=run.estimated_bound if bound is None else bound)
+
+
+def _no_ledger(run: Trajectory) -> Any:
+    raise InputError(
+        "a ledger must be of a run under a controller without an adaptive bound, or under a sampled one; this run has "
+        "a continuous adaptive controller. Pass a `period`."
+    )
 
 
 def _without_bound(run: Trajectory) -> tuple[Trajectory, Floats]:
@@ -112,5 +119,5 @@ def _without_bound(run: Trajectory) -> tuple[Trajectory, Floats]:
     bound = run.qd[:, -1]
     kept = {name: getattr(run, name)[:, :-1] for name in PER_COORDINATE}
     force = None if run.input_force is None else run.input_force[:, :-1]
-    stripped = replace(run, **kept, input_force=force, coordinates=run.coordinates[:-1], ledger_source=None)
+    stripped = replace(run, **kept, input_force=force, coordinates=run.coordinates[:-1], ledger_source=_no_ledger)
     return stripped, bound

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,10 +20,16 @@ from dalembert.lowering.feedback import ESTIMATED_BOUND
 from dalembert.lowering.native_system import BatchProgram
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.source import Source
+from dalembert.model import graph
+from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.control_form import distinct_actuators
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
+from dalembert.model.ordering import quoted
+from dalembert.model.symbols import free_parameters, functions_of_time
+from dalembert.model.symbols import t as t_
 from dalembert.model.system import System, kind_of_object
 from dalembert.model.uncertainty import AdaptiveBound, BoundedUncertainty
+from dalembert.model.validation import expression_problems
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.tape import Program
 
@@ -70,7 +76,7 @@ class Controller:
         """The largest |u| of each actuator by its name; infinite without a limit."""
         given = {actuator.name: actuator.limit for actuator in distinct_actuators(self.system.servos)}
         found = {name: given.get(name) for name in self.actuators}
-        return {name: np.inf if limit is None else float(limit.subs(self.parameters)) for name, limit in found.items()}
+        return {name: limit_value(name, limit, self.parameters) for name, limit in found.items()}
 
     def __call__(self, q: Any, qd: Any, t: Any = 0.0, *, bound: float | None = None) -> dict[str, Any]:
         """Return the input of each actuator by its name, at one state, or at k states of shape (k, n).
@@ -82,27 +88,54 @@ class Controller:
         InputError         wrong shapes
         ConstraintError    if no inputs meet the requirements at the state
         """
-        if isinstance(q, np.ndarray) and q.ndim == 2:
-            return dict(zip(self.actuators, self._batch(q, qd, t, bound).T, strict=True))
         if isinstance(q, Mapping) or isinstance(qd, Mapping):
             names = self.coordinates
             q, qd = state_values(names, q, "q"), state_values(names, qd, "qd")
+        elif not hasattr(q, "__len__") or (len(q) and hasattr(q[0], "__len__")):  # anything but one state
+            return self._at_many(q, qd, t, bound)
         found = self.evaluate(q, qd, t, bound)[0]
         return dict(zip(self._names, found, strict=True))
+
+    def _at_many(self, q: Any, qd: Any, t: Any, bound: float | None) -> dict[str, Any]:
+        n = len(self.coordinates)
+        try:
+            q = np.asarray(q, float)
+            qd = np.broadcast_to(np.asarray(qd, float), q.shape)
+            times = np.broadcast_to(np.asarray(t, float), q.shape[:1])
+        except (TypeError, ValueError):
+            q = times = np.empty(0)
+        if q.ndim != 2 or q.shape[1] != n:
+            raise InputError(
+                f"`q` and `qd` must hold {n} numbers, or k rows of {n}, and `t` one number or k; got other shapes."
+            )
+        found = self._batch(q, qd, times, bound)
+        bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
+        if len(bad):
+            k = int(bad[0])
+            raise ConstraintError(f"state {k}: {self._reason(q[k], qd[k], float(times[k]))}")
+        return dict(zip(self.actuators, found.T, strict=True))
+
+    def _reason(self, q: Any, qd: Any, t: float) -> str:
+        reason = unmet(build(self.system), np.array(q, float), np.array(qd, float), t, self.values)
+        return reason or f"the state and the time must be finite; got q = {q}, qd = {qd}, t = {t}."
 
     def evaluate(self, q: Any, qd: Any, t: float, bound: float | None = None) -> tuple[list[float], float]:
         """Return the inputs at one state, and ‖z‖ of ``da.BoundedUncertainty``."""
         _, run, size, count = self._compiled
-        y = (*q, *qd)
-        if len(y) != size:
-            raise InputError(f"`q` and `qd` must have {size // 2} entries each; got {len(q)} and {len(qd)}.")
+        n = size // 2
         numbers = self._numbers if bound is None else (*self._numbers[:-1], bound)
         found = (ctypes.c_double * count)()
-        run((ctypes.c_double * size)(*y), t, (ctypes.c_double * len(numbers))(*numbers), found)
+        try:
+            if len(q) != n or len(qd) != n:
+                raise TypeError
+            run((ctypes.c_double * size)(*q, *qd), t, (ctypes.c_double * len(numbers))(*numbers), found)
+        except (TypeError, ctypes.ArgumentError):
+            raise InputError(
+                f"`q` and `qd` must hold {n} numbers each, and `t` must be a number; got q = {q}, qd = {qd}, t = {t}."
+            ) from None
         *inputs, length = found
         if any(u != u for u in inputs):  # NaN
-            reason = unmet(build(self.system), np.array(q, float), np.array(qd, float), t, self.values)
-            raise ConstraintError(reason or f"the state and the time must be finite; got q = {q}, qd = {qd}, t = {t}.")
+            raise ConstraintError(self._reason(q, qd, t))
         return inputs, length
 
     def next_bound(self, bound: float, size: float) -> float:
@@ -124,13 +157,14 @@ class Controller:
     def _program(self) -> Program:
         return Programs.of_all_rows(self.source).controller()
 
-    def _batch(self, q: Floats, qd: Any, t: Any, bound: float | None) -> Floats:
-        count = len(q)
-        qd = np.broadcast_to(np.asarray(qd, float), q.shape)
-        times = np.broadcast_to(np.asarray(t, float), (count,))
+    def _batch(self, q: Floats, qd: Floats, t: Floats, bound: float | None) -> Floats:
         numbers = (*self._numbers[:-1], self._numbers[-1] if bound is None else bound)
-        p = np.broadcast_to(np.array(numbers), (count, len(numbers)))
-        return self._many(np.concatenate([q, qd], axis=1), times, p)[:, :-1]
+        p = np.broadcast_to(np.array(numbers), (len(q), len(numbers)))
+        return self._many(np.concatenate([q, qd], axis=1), t, p)[:, :-1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # compiled programs cannot be pickled, and are compiled again where they are needed
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -213,6 +247,7 @@ def controller(
     if not isinstance(system, System) or not system.servos:
         got = "one without servos" if isinstance(system, System) else kind_of_object(system)
         raise InputError(f"`system` must be a `da.System` with `servos`; got {got}.")
+    _require_layers(system, robust, adaptive)
     if robust is not None and adaptive is not None:
         raise InputError("`robust` and `adaptive` must not be given together; an adaptive bound replaces a known one.")
     if period is not None and not float(scalar_value(period, "period")) > 0:
@@ -221,7 +256,10 @@ def controller(
         raise InputError(f"`delay` must not be negative; got {delay!r}.")
     if period is None and (float(delay) > 0 or noise is not None):
         raise InputError("`delay` and `noise` must belong to a sampled controller; pass a `period`.")
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"`seed` must be a whole number, zero or positive; got {seed!r}.")
     values = [float(value) for value in parameter_values(system.parameter_names, parameters)]
+    refuse_negative_coefficients(system, values)
     found = Controller(
         system,
         dict(zip(system.parameter_names, values, strict=True)),
@@ -236,9 +274,45 @@ def controller(
     return found
 
 
+def limit_value(name: str, limit: Any, parameters: Mapping[str, float]) -> float:
+    """Return the limit of an actuator as a number; infinite if it has none."""
+    if limit is None:
+        return np.inf
+    value = limit.subs(parameters)
+    if not value.is_number:
+        raise InputError(
+            f"`limit` of actuator `{name}` must be a number or an expression of parameters for a sampled "
+            f"controller; got `{limit}`."
+        )
+    return float(value)
+
+
+def _require_layers(system: System, robust: Any, adaptive: Any) -> None:
+    """Raise an error unless the layers are of their classes and use the symbols of the model."""
+    for name, layer, kind in (("robust", robust, BoundedUncertainty), ("adaptive", adaptive, AdaptiveBound)):
+        if layer is None:
+            continue
+        if not isinstance(layer, kind):
+            raise InputError(f"`{name}` must be a `da.{kind.__name__}`; got {layer!r}.")
+        for field in fields(layer):
+            expression, where = getattr(layer, field.name), f"`{field.name}` of {kind.__name__}"
+            problems = expression_problems(system, expression, where)
+            unknown = sorted({s.name for s in free_parameters([expression])} - set(system.parameter_names))
+            if unknown:
+                problems.append(f"{where} must use parameters of the model; {quoted(unknown)} is unknown.")
+            if problems:
+                raise InputError(" ".join(problems))
+            moving = functions_of_time(expression) or t_ in graph.free_symbols(expression)
+            if kind is AdaptiveBound and moving:
+                raise InputError(f"{where} must be a number or an expression of parameters; got `{expression}`.")
+
+
 def _noise(given: Any, n: int) -> Floats:
-    noise = np.atleast_1d(np.asarray(given, float))
-    if noise.shape not in ((1,), (n,), (2 * n,)) or not (noise >= 0).all():
+    try:
+        noise = np.atleast_1d(np.asarray(given, float))
+    except (TypeError, ValueError):
+        noise = np.empty(0)
+    if noise.shape not in ((1,), (n,), (2 * n,)) or not (noise >= 0).all() or not np.isfinite(noise).all():
         raise InputError(f"`noise` must be one, {n} or {2 * n} standard deviations, none negative; got {given!r}.")
     return np.resize(noise, 2 * n) if len(noise) < 2 * n else noise
 

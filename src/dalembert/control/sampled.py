@@ -7,13 +7,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.array_types import Floats
-from dalembert.control.controller import Controller
+from dalembert.control.controller import Controller, limit_value
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import ConstraintError, SimulationError
 from dalembert.integration.failure import why
@@ -22,8 +23,8 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import native_of, native_steps
 from dalembert.integration.path import Path
 from dalembert.integration.progress import Progress
-from dalembert.integration.run import outputs_along, statistics
-from dalembert.integration.saturation import Saturation, saturation_notes
+from dalembert.integration.run import corrected_start, outputs_along, statistics
+from dalembert.integration.saturation import Saturation, joined, saturation_notes
 from dalembert.integration.start_states import require_start
 from dalembert.integration.trajectory import Trajectory
 
@@ -48,6 +49,7 @@ class SampledSimulation:
     p           values of its parameters by name; those of the inputs are set here
     held        names of the parameters that are inputs
     places      for each coordinate of the controller's model its number in the plant
+    plant_limits    of the plant's actuators, expressions or None
     """
 
     dynamics: Dynamics
@@ -56,8 +58,11 @@ class SampledSimulation:
     p: dict[str, float]
     held: tuple[str, ...]
     places: tuple[int, ...]
+    plant_limits: tuple[Any, ...]
     holds: list[Hold] = field(default_factory=list[Hold])
-    bounds: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    samples: list[float] = field(default_factory=list[float])
+    bounds: list[float] = field(default_factory=list[float])  # the estimate at each sample
+    notes: list[str] = field(default_factory=list[str])
 
     def run(
         self, q0: Floats, qd0: Floats, times: Floats, *, allow_violation: bool, progress: bool | None
@@ -65,9 +70,12 @@ class SampledSimulation:
         """Simulate from an initial state at ``times[0]`` and return the motion at all times."""
         t, t1 = float(times[0]), float(times[-1])
         y = np.concatenate([q0, qd0]).astype(float)
-        require_start(
-            self.dynamics, q0, qd0, t, self._values(np.zeros(len(self.held))), allow_violation=allow_violation
+        first, projected = self._values(np.zeros(len(self.held))), self.method.drift.projections > 0
+        self.notes = require_start(
+            self.dynamics, q0, qd0, t, first, allow_violation=allow_violation, projected=projected
         )
+        if self.notes:
+            y = corrected_start(self.dynamics, self.method, q0, qd0, t, first)
         began, advance = time.perf_counter(), self._advance()
         pending: deque[tuple[float, Floats]] = deque()
         inputs = np.zeros(len(self.held))
@@ -87,9 +95,22 @@ class SampledSimulation:
                 bar.show(following)
         return self._trajectory(times, time.perf_counter() - began)
 
-    def _values(self, inputs: Floats) -> tuple[float, ...]:
+    def _values(self, inputs: Floats) -> tuple[Any, ...]:
         given = self.p | dict(zip(self.held, map(float, inputs), strict=True))
-        return tuple(given[name] for name in self.dynamics.parameters)
+        values = (given[name] for name in self.dynamics.parameters)
+        # as in ``verbs.prepared``: JAX would compile Python numbers as constants
+        return tuple(values) if self._compiled else tuple(np.asarray(value) for value in values)
+
+    @cached_property
+    def _compiled(self) -> bool:
+        values = tuple(self.p[name] for name in self.dynamics.parameters)
+        return native_steps(self.dynamics, self.method, values) is not None
+
+    @cached_property
+    def _limits(self) -> Floats:
+        """The limits of the plant's actuators."""
+        pairs = zip(self.controller.actuators, self.plant_limits, strict=True)
+        return np.array([limit_value(name, limit, self.p) for name, limit in pairs])
 
     def _measurement(self) -> Callable[[Floats], Floats]:
         """Return the function from the state of the plant to the measured one of the controller's model."""
@@ -102,8 +123,11 @@ class SampledSimulation:
 
     def _inputs(self, measured: Floats, t: float, times: Floats) -> Floats:
         n, own = len(self.places), self.controller
+        self.samples.append(t)
+        if own.adaptive is not None:
+            self.bounds.append(self._next_bound if self.bounds else float(own.adaptive.start))
         try:
-            inputs, size = own.evaluate(measured[:n], measured[n:], t, self.bounds[-1][1] if self.bounds else None)
+            inputs, size = own.evaluate(measured[:n], measured[n:], t, self.bounds[-1] if self.bounds else None)
         except ConstraintError as error:
             if not self.holds:
                 raise
@@ -111,9 +135,8 @@ class SampledSimulation:
                 f"the controller must have inputs at t = {t:.6g}: {error}", t, self._so_far(times)
             ) from None
         if own.adaptive is not None:
-            bound = self.bounds[-1][1] if self.bounds else float(own.adaptive.start)
-            self.bounds.append((t, own.next_bound(bound, size)))
-        return np.array(inputs)
+            self._next_bound = own.next_bound(self.bounds[-1], size)
+        return np.clip(inputs, -self._limits, self._limits)
 
     def _advance(self) -> Callable[[Floats, float, float, tuple[float, ...]], Path]:
         """Return the function that integrates over one interval."""
@@ -169,7 +192,7 @@ class SampledSimulation:
             "steps": sum(path.steps for path in paths),
             "rejected": sum(path.rejected for path in paths),
             "seconds": seconds,
-            "samples": len(paths),
+            "samples": len(self.samples),
         }
         limited = self._saturation()
         return Trajectory(
@@ -180,23 +203,26 @@ class SampledSimulation:
             parameters={name: value for name, value in self.p.items() if name not in self.held},
             statistics=total,
             inputs=dict(zip(self.controller.actuators, inputs.T, strict=True)),
-            notes=tuple(saturation_notes(limited)),
+            notes=(*self.notes, *saturation_notes(limited)),
             saturation=tuple(limited),
+            estimated_bound=self._bound_at(times) if self.bounds else None,
         )
 
     def _saturation(self) -> list[Saturation]:
         """Return the intervals in which inputs were at their limits; neighbouring ones are joined."""
-        found: list[Saturation] = []
-        for j, (name, limit) in enumerate(self.controller.limits.items()):
-            for hold in self.holds:
-                start, end = float(hold.path.t[0]), float(hold.path.t[-1])
-                if abs(hold.inputs[j]) < limit:
-                    continue
-                if found and found[-1].actuator == name and found[-1].end == start:
-                    found[-1] = found[-1]._replace(end=end)
-                else:
-                    found.append(Saturation(name, start, end))
-        return sorted(found, key=lambda one: one.start)
+        limits = np.minimum(self._limits, list(self.controller.limits.values()))
+        return joined(
+            [
+                Saturation(name, float(hold.path.t[0]), float(hold.path.t[-1]))
+                for j, name in enumerate(self.controller.actuators)
+                for hold in self.holds
+                if abs(hold.inputs[j]) >= limits[j]
+            ]
+        )
+
+    def _bound_at(self, times: Floats) -> Floats:
+        """Return the estimate of an adaptive controller, which is held between samples."""
+        return np.array(self.bounds)[np.searchsorted(self.samples, times, side="right") - 1]
 
 
 SHORTEST = 1e-6

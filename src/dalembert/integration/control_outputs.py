@@ -39,12 +39,21 @@ def unmet(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> str:
         return ""
     if not np.isfinite(found.errors).all():
         names = [name for name, rows in dynamics.servos.items() if not np.isfinite(found.errors[0, list(rows)]).all()]
-        return f"the requirement of servo {_quoted(names)} is not finite there. Look for a division by zero or a root."
+        return (
+            f"the requirement of servo {_quoted(names)} must be finite; at t = {float(t):.6g} it is not. Look for a "
+            f"division by zero, a root or logarithm of a negative number, or a state that is not finite."
+        )
+    if not found.cost_margin[0, 0] > 1:
+        return (
+            f"`cost` of {_quoted(dynamics.servos)} must be positive definite; at t = {float(t):.6g} it is not. Check "
+            f"the values of its parameters."
+        )
     weak = {int(i) for i in np.flatnonzero(~(found.margins[0] > 1))}
     names = [name for name, rows in dynamics.servos.items() if weak & set(rows)] or list(dynamics.servos)
     return (
-        f"servo {_quoted(names)} must be met by inputs of {_quoted(dynamics.actuators)}, which do not act on it there "
-        f"independently of the other requirements. Start elsewhere, add an actuator, or weaken the requirement."
+        f"servo {_quoted(names)} must be met by inputs of {_quoted(dynamics.actuators)}, which at t = {float(t):.6g} "
+        f"do not act on it independently of the other requirements. Start elsewhere, add an actuator or weaken the "
+        f"requirement; or check the parameters, since a zero may change how inputs act."
     )
 
 

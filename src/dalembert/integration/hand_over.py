@@ -16,6 +16,7 @@ from dalembert.equation.answer_checks import require_positive
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.factored import Factored
 from dalembert.errors import MassMatrixError
+from dalembert.integration.control_outputs import unmet
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, in_mass_metric
 from dalembert.integration.start_states import terms_at
@@ -65,7 +66,10 @@ def trouble_ahead(dynamics: Dynamics, y: Floats, t: float, so_far: float, p: Any
     if not answers_by_numpy(dynamics) or not np.isfinite(y).all():
         return ""
     for ahead in (part * so_far for part in AHEAD):
-        reason = _without_solution(terms_at(dynamics, q + ahead * qd, qd, t + ahead, p))
+        there = q + ahead * qd
+        reason = unmet(dynamics, there, qd, t + ahead, p) or _without_solution(
+            terms_at(dynamics, there, qd, t + ahead, p)
+        )
         if reason:
             return f"just ahead {reason}"
     reason = _singular_mass_ahead(dynamics, y, t, so_far, p)

@@ -26,7 +26,7 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.path import Path
 from dalembert.integration.progress import Progress
-from dalembert.integration.saturation import saturation_notes, saturations
+from dalembert.integration.saturation import Saturation, saturation_notes, saturations
 from dalembert.integration.start_states import nearest_state, require_start
 from dalembert.integration.state_answer import answer_at, answers_by_numpy, numpy_outputs
 from dalembert.integration.step_monitor import kink_notes
@@ -77,19 +77,25 @@ def run(
 
 def _with_saturation(trajectory: Trajectory, dynamics: Dynamics, method: Method, path: Path, p: Any) -> Trajectory:
     """Return the trajectory with the intervals in which inputs were at their limits."""
+    found = path_saturation(dynamics, method, path, p, float(path.t[-1]))
+    return replace(trajectory, saturation=tuple(found), notes=(*trajectory.notes, *saturation_notes(found)))
+
+
+def path_saturation(dynamics: Dynamics, method: Method, path: Path, p: Any, end: float) -> list[Saturation]:
+    """Return the intervals up to a time in which inputs are at their limits along a path."""
     native = dynamics.machine_code
     if not dynamics.actuators or native is None:
-        return trajectory
+        return []
 
     def excess(t: Floats) -> Floats:
         at = outputs_along(dynamics, method, path, t, p)
         return native.control(np.concatenate([at["q"], at["qd"]], axis=1), t, p).excess
 
+    times = np.append(path.t[path.t < end], end)
     # the steps first, in one call: most runs never reach a limit
     if not (native.control(path.y, path.t, p).excess > 0).any():
-        return trajectory
-    found = saturations(dynamics.actuators, path.t, excess)
-    return replace(trajectory, saturation=tuple(found), notes=(*trajectory.notes, *saturation_notes(found)))
+        return []
+    return saturations(dynamics.actuators, times, excess)
 
 
 def reached_times(path: Path, times: Floats) -> Floats:

@@ -47,6 +47,17 @@ def saturations(actuators: Sequence[str], times: Floats, excess: Callable[[Float
     return sorted(found, key=lambda one: one.start)
 
 
+def joined(found: Sequence[Saturation]) -> list[Saturation]:
+    """Return the intervals in order of time, those of one actuator that touch joined."""
+    whole: list[Saturation] = []
+    for one in sorted(found):
+        if whole and whole[-1].actuator == one.actuator and whole[-1].end >= one.start:
+            whole[-1] = whole[-1]._replace(end=one.end)
+        else:
+            whole.append(one)
+    return sorted(whole, key=lambda one: one.start)
+
+
 def _crossing(excess: Callable[[Floats], Floats], j: int, early: float, late: float, above: bool) -> float:
     for _ in range(LIMIT_BISECTIONS):
         middle = (early + late) / 2

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
+from dalembert.integration.saturation import Saturation
 from dalembert.integration.trajectory_files import read, write
 from dalembert.names import name_of
 
@@ -87,7 +88,7 @@ class Trajectory:
     input_force: Floats | None = None
     servo_error: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
     estimated_bound: Floats | None = None
-    saturation: tuple[Any, ...] = ()
+    saturation: tuple[Saturation, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "ledger_source": None}  # compiled programs cannot be pickled
@@ -166,7 +167,7 @@ class Trajectory:
             inputs=_called(data, "input"),
             input_force=data["input_force"].values if "input_force" in data else None,
             estimated_bound=data["estimated_bound"].values if "estimated_bound" in data else None,
-            saturation=tuple(tuple(one) for one in json.loads(data.attrs.get("saturation", "[]"))),
+            saturation=tuple(Saturation(*one) for one in json.loads(data.attrs.get("saturation", "[]"))),
             servo_error=_called(data, "error"),
         )
 

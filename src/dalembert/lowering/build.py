@@ -20,6 +20,7 @@ from dalembert.lowering.jax_functions import assemble, flat, refuse_unknown_func
 from dalembert.lowering.law_functions import array_law
 from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.programs import Programs
+from dalembert.lowering.recorded_feedback import RecordedFeedback
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.source import Source, source_of
 from dalembert.lowering.symbolic import SymbolicFunctions, array_terms, symbolic_functions
@@ -121,10 +122,12 @@ def _compiled(source: Source) -> Compiled:
 
 
 def input_function(source: Source) -> Callable[..., Array]:
-    """Return the forces (r, n) of the actuators as a function of arrays."""
+    """Return the forces (r, n) of the actuators as a function of arrays; the rate of an adaptive bound is one more."""
     recorded = RecordedTerms(Programs.of_all_rows(source))
     assert recorded.control is not None
-    forces = recorded.control.input_forces
+    forces = list(recorded.control.input_forces)
+    if isinstance(recorded.control, RecordedFeedback) and recorded.control.feedback.adaptive:
+        forces.append([*[0] * (len(source.form.applied_force) - 1), recorded.control.adaptation])
     shape = (len(forces), len(source.form.applied_force))
 
     @jax.jit  # not for speed: it is called from several places, and it is traced once

@@ -23,6 +23,7 @@ class Feedback:
     parameters    the values of its parameters
     places        for each of its coordinates the number in the plant
     directions    r tuples of n expressions in the plain symbols of the plant
+    limits        r expressions in these symbols, or None
     adaptive      whether the plant's last coordinate is the integral of the bound that the controller estimates
     """
 
@@ -30,6 +31,7 @@ class Feedback:
     parameters: tuple[float, ...]
     places: tuple[int, ...]
     directions: tuple[tuple[Any, ...], ...]
+    limits: tuple[Any, ...]
     adaptive: bool
 
 

@@ -74,7 +74,8 @@ class Programs:
         assert control is not None
         own = [e for direction in control.directions for e in direction]
         own += [e for requirement in control.requirements for e in (*requirement.row.gradient, requirement.row.rhs)]
-        return Program(recorded.tape, [*recorded.free_acceleration, *map(recorded.read, own)])
+        masses = [e for row in recorded.mass_matrix for e in row]
+        return Program(recorded.tape, [*recorded.free_acceleration, *masses, *map(recorded.read, own)])
 
     def controller(self) -> Program:
         """Record the inputs of the actuators and ‖z‖; an estimated bound is one more parameter."""
@@ -94,7 +95,7 @@ class Programs:
         force: sl.Vector = [0] * self.n
         for own in control.input_forces:
             force = sl.plus(force, own)
-        parts = (control.inputs, errors, control.margins(), control.excess(), force)
+        parts = (control.inputs, errors, control.margins(), control.excess(), force, [control.cost_margin()])
         return Program(recorded.tape, [x for part in parts for x in part]), tuple(map(len, parts))
 
     def laws(self) -> Program:

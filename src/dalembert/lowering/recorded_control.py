@@ -293,6 +293,13 @@ class RecordedControl:
             found[owner] = self.terms.smaller(found[owner], pivot / least)
         return found
 
+    def cost_margin(self) -> Any:
+        """Record by how much N is positive definite: the least pivot over its limit."""
+        found: Any = float("inf")
+        for pivot, least in zip(self._cost.pivots, self._cost.smallest, strict=True):
+            found = self.terms.smaller(found, pivot / self.terms.absolute(least))
+        return found
+
     @property
     def conditions(self) -> list[tuple[Any, Any]]:
         """Pairs of which the first must be the larger one: otherwise no inputs meet the requirements."""
@@ -304,6 +311,8 @@ class RecordedControl:
         record, valid = self.terms.tape.record, True
         for larger, smaller in self.conditions:
             valid = record("and", valid, record("<", smaller, larger))
+        for u in self.solution[0]:  # a limit must not hide that an input is undefined
+            valid = record("and", valid, record("==", u, u))
         inputs = (self._limited(u, limit) for u, limit in zip(self.solution[0], self._limits, strict=True))
         return [record("select", valid, u, float("nan")) for u in inputs]
 

@@ -27,6 +27,9 @@ class RecordedHeld:
     def margins(self) -> list[Any]:
         return []
 
+    def cost_margin(self) -> Any:
+        return float("inf")
+
     def excess(self) -> list[Any]:
         return [-1.0] * len(self.inputs)
 
@@ -39,13 +42,30 @@ class RecordedFeedback:
         if feedback.adaptive:
             of_model.read.define(ESTIMATED_BOUND, terms.qd[-1])
         self.model: RecordedControl = of_model.control  # pyright: ignore[reportAttributeAccessIssue]
-        self.inputs, self.errors, self.conditions = self.model.inputs, self.model.errors, self.model.conditions
+        self.errors, self.conditions = self.model.errors, self.model.conditions
+        self._limits = [None if limit is None else terms.read(limit) for limit in feedback.limits]
+        self.inputs = [
+            u if limit is None else self._limited(u, limit)
+            for u, limit in zip(self.model.inputs, self._limits, strict=True)
+        ]
+
+    def _limited(self, u: Any, limit: Any) -> Any:
+        within = self.terms.larger(self.terms.smaller(u, limit), sl.sub(0, limit))
+        # comparisons with NaN are false, and an undefined input must stay so
+        return self.terms.tape.record("select", self.terms.tape.record("==", u, u), within, u)
 
     def margins(self) -> list[Any]:
         return self.model.margins()
 
+    def cost_margin(self) -> Any:
+        return self.model.cost_margin()
+
     def excess(self) -> list[Any]:
-        return self.model.excess()
+        """Record by how much inputs exceed the limits of the controller's model or of the plant."""
+        return [
+            own if limit is None else self.terms.larger(own, sl.sub(self.terms.absolute(u), limit))
+            for own, u, limit in zip(self.model.excess(), self.model.inputs, self._limits, strict=True)
+        ]
 
     @cached_property
     def input_forces(self) -> list[list[Any]]:

@@ -31,7 +31,10 @@ HIGHEST_ORDER = 8
 """Highest derivative of a requirement in which inputs are looked for. Every derivative doubles the length of the
 program, and models in use need four: a load behind an elastic element."""
 
-STATES, ATTEMPTS = 3, 20
+LONGEST_PROGRAM = 200_000
+"""Length of a program above which no further derivatives are tried."""
+
+STATES, ATTEMPTS = 3, 40
 """Random states at which the structure is judged, and draws until that many are found on the constraints."""
 
 
@@ -101,7 +104,7 @@ def _structure(source: Source, form: ControlForm) -> ControlStructure:
     while True:
         control = RecordedControl(RecordedTerms(Programs.of_all_rows(source)), form, found)
         effects = [_effect(control, state) for state in states]
-        step = _deficient(effects, {*found.redundant, *done})
+        step, rank = _deficient(effects, {*found.redundant, *done})
         if step is None:
             _require_gains(form, found)
             return found
@@ -110,12 +113,15 @@ def _structure(source: Source, form: ControlForm) -> ControlStructure:
         values = [differentiated(program, state.y, state.t, state.p) for state in states]
         scale = [abs(effect.alpha[[i, *basis]]).max() for effect in effects]
         if basis and all(abs(value[0]) <= SAME_VALUE * size for (value, _), size in zip(values, scale, strict=True)):
+            if i >= len(form.requirements):  # requirements of one motion, such as a path and its rate
+                raise _refusal(form, found.owners[i], sorted(combined[found.owners[i]]), found.orders[i])
             found = replace(found, redundant=(*found.redundant, i))
             continue
         order, owner = found.orders[i] + 1, found.owners[i]
         combined.setdefault(owner, set()).update(found.owners[j] for j in basis)
-        # beside inputs, only a state or time can change ψ; one that nothing changes can never be made zero
-        if order > HIGHEST_ORDER or not max(np.abs(slope).max() for _, slope in values) > 0:
+        # all inputs are in use for other rows, or nothing in the state changes ψ, so that it can never be made zero
+        exhausted = rank == len(form.actuators) or not max(np.abs(slope).max() for _, slope in values) > 0
+        if exhausted or order > HIGHEST_ORDER or len(control.terms.tape.lines) > LONGEST_PROGRAM:
             raise _refusal(form, owner, sorted(combined[owner]), found.orders[i])
         if basis:
             done.add(i)
@@ -134,8 +140,8 @@ def _refusal(form: ControlForm, i: int, basis: list[int], order: int) -> ModelEr
         return ModelError(
             [
                 f"servo `{row.name}` must be met by inputs that act on it independently of {others}; {by} {do} not, up "
-                f"to its derivative of order {order}. Add an actuator, or leave out one of the requirements: they have "
-                f"no vector relative degree, or contradict each other."
+                f"to its derivative of order {order}. Add an actuator, or leave out one of the requirements: they "
+                f"depend on each other, contradict each other, or settle at different rates."
             ]
         )
     return ModelError(
@@ -187,8 +193,8 @@ def _effect(control: RecordedControl, state: _State) -> _Effect:
     return _Effect(through @ D, np.abs(through) @ np.abs(D), alpha)
 
 
-def _deficient(effects: list[_Effect], done: set[int]) -> Differentiation | None:
-    """Return the first row on which inputs do not act independently of others; None if there is none.
+def _deficient(effects: list[_Effect], done: set[int]) -> tuple[Differentiation | None, int]:
+    """Return the first row on which inputs do not act independently of others, or None; and the rank of the others.
 
     Rows on which inputs act most are taken first, so that the others are expressed by them.
     """
@@ -202,10 +208,10 @@ def _deficient(effects: list[_Effect], done: set[int]) -> Differentiation | None
         kept.append(i)
         rows.remove(i)
     if not rows:
-        return None
+        return None, len(kept)
     i = rows[0]
     basis = tuple(sorted(j for j in kept if any(_share(effect, i, j, kept) for effect in effects)))
-    return Differentiation(i, basis, _columns(effects[0], basis))
+    return Differentiation(i, basis, _columns(effects[0], basis)), len(kept)
 
 
 def _columns(effect: _Effect, basis: tuple[int, ...]) -> tuple[int, ...]:
@@ -245,8 +251,11 @@ def _states(source: Source) -> list[_State]:
     recorded = Programs.of_all_rows(source)
     residuals, terms = recorded.residuals(), recorded.terms_without_inputs()
     on, off = [], []
-    for _ in range(ATTEMPTS):
-        state = _State(draw.uniform(0.2, 1.2, 2 * n), float(draw.uniform(0.2, 0.8)), draw.uniform(0.5, 1.5, count))
+    for attempt in range(ATTEMPTS):
+        # at first near one; then over wider ranges, for expressions that are not defined there
+        y, t, p = 10 ** draw.uniform(-1, 1, 3) if attempt > STATES else np.ones(3)
+        ranges = (0.2, 1.2, 2 * n), (0.2, 0.8), (0.5, 1.5, count)
+        state = _State(y * draw.uniform(*ranges[0]), t * draw.uniform(*ranges[1]), p * draw.uniform(*ranges[2]))
         projected = root(lambda y, state=state: differentiated(residuals, y, state.t, state.p), state.y)
         for chosen, states in ((None if projected is None else replace(state, y=projected.x), on), (state, off)):
             if chosen is not None and np.isfinite(differentiated(terms, chosen.y, chosen.t, chosen.p)[0]).all():
@@ -257,9 +266,9 @@ def _states(source: Source) -> list[_State]:
     if not states:
         raise ModelError(
             [
-                "the accelerations of a system with servo constraints must be finite at states between 0.2 and 1.2 "
-                "and parameters between 0.5 and 1.5, at which its structure is found; they are not: the mass matrix is "
-                "singular there, or an expression is undefined. Scale the model, or remove coordinates without mass."
+                "the accelerations of a system with servo constraints must be finite at random states, times and "
+                "parameters of the order of one, at which its structure is found; they are not: the mass matrix is "
+                "singular, or an expression is undefined. Scale the model, or remove coordinates without mass."
             ]
         )
     return states

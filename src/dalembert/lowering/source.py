@@ -108,7 +108,8 @@ def _feedback(system: System) -> Feedback | Held:
         symbols = tuple(sp.Symbol(name, real=True) for name in attached.parameters)
         return Held(attached.actuators, symbols, directions)
     controller = attached.controller
-    return Feedback(controller.source, controller.values, attached.places, directions, attached.adaptive)
+    limits = tuple(None if limit is None else plain(limit) for limit in attached.limits)
+    return Feedback(controller.source, controller.values, attached.places, directions, limits, attached.adaptive)
 
 
 def _laws(system: System, form: StandardForm) -> Laws:

@@ -16,6 +16,7 @@ import sympy as sp
 
 from dalembert.errors import InputError
 from dalembert.model import graph
+from dalembert.model.control_form import servo_coefficients
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.symbols import free_parameters, functions_of_time, multiplier, real_symbol, t
 from dalembert.model.system import System
@@ -26,13 +27,13 @@ class _CheckedCoefficients(NamedTuple):
 
     what        for each its name and its owner
     names       for each the parameters on which it depends
-    positive    for each whether it must be positive, not only nonnegative
+    otherwise   for each what happens if it is negative; empty if it must be positive
     values      function of all parameters, numbers or arrays
     """
 
     what: tuple[str, ...]
     names: tuple[tuple[str, ...], ...]
-    positive: tuple[bool, ...]
+    otherwise: tuple[str, ...]
     values: Callable[..., Sequence[Any]]
 
 
@@ -68,9 +69,9 @@ def _violations(checked: _CheckedCoefficients, p: Sequence[Any]) -> list[tuple[s
     """Return for each coefficient its condition, its parameters, where the condition fails, and its values."""
     found: list[tuple[str, tuple[str, ...], Any, Any]] = []
     values = (np.asarray(value, float) for value in checked.values(*p))
-    for what, names, positive, value in zip(*checked[:3], values, strict=True):
-        condition = f"{what} must be positive" if positive else f"{what} must not be negative, or the law adds energy"
-        found.append((condition, names, value <= 0 if positive else value < 0, value))
+    for what, names, otherwise, value in zip(*checked[:3], values, strict=True):
+        condition = f"{what} must not be negative, or {otherwise}" if otherwise else f"{what} must be positive"
+        found.append((condition, names, value < 0 if otherwise else value <= 0, value))
     return found
 
 
@@ -100,7 +101,7 @@ def _declared(system: System) -> tuple[tuple[int, str, Callable[[Any], Any]], ..
 @lru_cache(maxsize=256)
 def _checked_coefficients(system: System) -> _CheckedCoefficients | None:
     given = [(f"`{c.name}` of {placed.described}", c) for placed in system.laws for c in placed.law.coefficients]
-    given += [(f"`{c.name}` of {owner}", c) for owner, c in system.coefficients]
+    given += [(f"`{c.name}` of {owner}", c) for owner, c in (*system.coefficients, *servo_coefficients(system.servos))]
     entries = [(what, c, free_parameters([c.value])) for what, c in given if _of_parameters(c.value)]
     if not entries:
         return None
@@ -109,7 +110,7 @@ def _checked_coefficients(system: System) -> _CheckedCoefficients | None:
     return _CheckedCoefficients(
         tuple(what for what, _, _ in entries),
         tuple(tuple(sorted(symbol.name for symbol in symbols)) for _, _, symbols in entries),
-        tuple(c.positive for _, c, _ in entries),
+        tuple("" if c.positive else c.otherwise for _, c, _ in entries),
         numeric_function(parameters, plain, "numpy"),
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.errors import ModelError
+from dalembert.model.laws import Coefficient
 from dalembert.model.ordering import quoted
 from dalembert.model.servo import Actuator, Servo
 from dalembert.model.standard_form import ConstraintRow, constraint_row
@@ -44,8 +45,8 @@ class ControlForm:
     actuators      names of the r inputs: of a force on every coordinate, then of the actuators
     directions     r tuples of n expressions: the columns of B
     limits         r expressions, or None for no limit
-    by_mass        whether the first n inputs are a force on every coordinate with the cost M⁻¹
-    cost           N of the other inputs
+    by_mass        whether the inputs are a force on every coordinate with the cost M⁻¹
+    cost           N otherwise
     requirements   the rows of all servos
     euclidean      whether errors settle along the shortest acceleration in the Euclidean metric
     robust         ρ and ε of a robust layer, or None; see ``da.BoundedUncertainty``
@@ -77,7 +78,7 @@ def control_form(system: Any) -> ControlForm | None:
         return None
     symbols, n = StateSymbols(system.coordinates), len(system.coordinates)
     every = [servo for servo in system.servos if servo.by is None]
-    by_mass = any(servo.cost is None for servo in every)
+    by_mass = bool(every) and all(servo.cost is None for servo in every)
     actuators = distinct_actuators(system.servos)
     on_coordinates = [tuple(sp.S.One if i == j else sp.S.Zero for j in range(n)) for i in range(n)] if every else []
     names = (*(system.coordinate_names if every else ()), *(actuator.name for actuator in actuators))
@@ -89,7 +90,7 @@ def control_form(system: Any) -> ControlForm | None:
         directions=(*on_coordinates, *directions),
         limits=(*[None] * len(on_coordinates), *limits),
         by_mass=by_mass,
-        cost=_total_cost(system.servos, names[n:] if by_mass else names, system.coordinate_names, symbols),
+        cost=_cost(system.servos, () if by_mass else names, system.coordinate_names, symbols),
         requirements=tuple(row for k, servo in enumerate(system.servos) for row in _requirements(k, servo, system)),
         euclidean=any(servo.metric == "euclidean" for servo in system.servos),
     )
@@ -98,6 +99,19 @@ def control_form(system: Any) -> ControlForm | None:
 def distinct_actuators(servos: tuple[Servo, ...]) -> list[Actuator]:
     """Return the actuators of all servos, each once."""
     return list({actuator.name: actuator for servo in servos for actuator in servo.by or ()}.values())
+
+
+def servo_coefficients(servos: tuple[Servo, ...]) -> list[tuple[str, Coefficient]]:
+    """Return the limits of actuators, which must be positive, and settling rates, which must not be negative."""
+    found = [
+        (f"actuator `{actuator.name}`", Coefficient("limit", actuator.limit, positive=True))
+        for actuator in distinct_actuators(servos)
+        if actuator.limit is not None
+    ]
+    for servo in servos:
+        rates = [rate for rate in dict.fromkeys(servo.settle or ()) if not isinstance(rate, sp.MatrixBase)]
+        found += [(f"servo `{servo.name}`", Coefficient("settle", rate, otherwise="errors grow")) for rate in rates]
+    return found
 
 
 def servo_problems(system: Any) -> list[str]:
@@ -126,14 +140,36 @@ def servo_problems(system: Any) -> list[str]:
             f"a servo or actuator must not have the name of a coordinate or constraint; got {quoted(clashes)}."
         )
     n = len(system.coordinate_names)
+    problems += _sharing_problems(system.servos)
     for servo in system.servos:
         if servo.by is None and servo.cost is not None and servo.cost.rows != n:
             problems.append(
                 f"`cost` of servo `{servo.name}` must have shape ({n}, {n}), one row per coordinate; got "
                 f"{servo.cost.shape}."
             )
-    if sum(servo.by is None for servo in system.servos) > 1 and any(s.cost is not None for s in system.servos):
-        problems.append("servos without `by` must share one cost; give them as one servo with several requirements.")
+    return problems
+
+
+def _sharing_problems(servos: tuple[Servo, ...]) -> list[str]:
+    """Return the problems of servos that share actuators: all inputs meet all requirements together."""
+    every = [servo for servo in servos if servo.by is None]
+    if every and len(every) < len(servos):
+        others = quoted(servo.name for servo in servos if servo.by is not None)
+        return [
+            f"servo {quoted(servo.name for servo in every)}, without `by`, must not be combined with {others}, which "
+            f"has actuators: a force on every coordinate would do their work. State `by` for all."
+        ]
+    if len({servo.metric for servo in servos}) > 1:
+        return ["all servos of a system must have the same `metric`, since their inputs act together."]
+    problems: list[str] = []
+    owner: dict[str, str] = {}
+    for servo in (servo for servo in servos if servo.cost is not None):
+        for name in ["every coordinate"] if servo.by is None else [actuator.name for actuator in servo.by]:
+            if owner.setdefault(name, servo.name) != servo.name:
+                problems.append(
+                    f"`cost` of `{name}` must be stated once; servos `{owner[name]}` and `{servo.name}` both give one. "
+                    f"Leave out one of them."
+                )
     return problems
 
 
@@ -162,17 +198,15 @@ def _settling(servo: Servo, i: int, symbols: StateSymbols) -> tuple[Any, tuple[t
     return None, tuple((j, tuple(symbols.plain(matrix[i, j]) for matrix in matrices)) for j in others)
 
 
-def _total_cost(
+def _cost(
     servos: tuple[Servo, ...], names: tuple[str, ...], coordinates: tuple[str, ...], symbols: StateSymbols
 ) -> tuple[tuple[Any, ...], ...]:
-    """Return N of the named inputs: the sum of the costs of all servos."""
-    total = sp.zeros(len(names), len(names))
-    for servo in servos:
+    """Return N of the named inputs: the costs of the servos, and the identity over actuators without one."""
+    total = sp.eye(len(names))
+    for servo in (servo for servo in servos if servo.cost is not None):
         own = coordinates if servo.by is None else tuple(actuator.name for actuator in servo.by)
-        if servo.by is None and servo.cost is None:
-            continue
-        N = sp.eye(len(own)) if servo.cost is None else servo.cost
-        for i, row in enumerate(own):
-            for j, column in enumerate(own):
-                total[names.index(row), names.index(column)] += symbols.plain(N[i, j])
+        places = [names.index(name) for name in own]
+        for i, row in enumerate(places):
+            for j, column in enumerate(places):
+                total[row, column] = symbols.plain(servo.cost[i, j])
     return tuple(tuple(total[i, j] for j in range(len(names))) for i in range(len(names)))

@@ -25,18 +25,21 @@ class AttachedController:
     controller    a ``da.Controller``
     places        for each coordinate of the controller's model its number in the plant
     directions    r tuples of n expressions: the directions of the inputs in the coordinates of the plant
+    limits        of the plant's actuators of these names, r expressions or None
     adaptive      whether the last coordinate of the plant is the integral of the bound that the controller estimates
     """
 
     controller: Any
     places: tuple[int, ...]
     directions: tuple[tuple[Any, ...], ...]
+    limits: tuple[Any, ...]
     adaptive: bool = False
 
     @property
     def expressions(self) -> tuple[Any, ...]:
         """All expressions, so that their symbols are parameters of the plant."""
-        return tuple(entry for direction in self.directions for entry in direction)
+        limits = [limit for limit in self.limits if limit is not None]
+        return (*(entry for direction in self.directions for entry in direction), *limits)
 
 
 @dataclass(frozen=True)
@@ -45,23 +48,26 @@ class HeldInputs:
 
     actuators     their names
     parameters    the names of the parameters
-    directions    as for ``AttachedController``
+    directions, limits    as for ``AttachedController``
     """
 
     actuators: tuple[str, ...]
     parameters: tuple[str, ...]
     directions: tuple[tuple[Any, ...], ...]
+    limits: tuple[Any, ...]
 
     @property
     def expressions(self) -> tuple[Any, ...]:
         """All expressions, so that their symbols are parameters of the plant."""
         entries = [entry for direction in self.directions for entry in direction]
+        entries += [limit for limit in self.limits if limit is not None]
         return (*entries, *(sp.Symbol(name, real=True) for name in self.parameters))
 
 
 def with_controller(plant: System, controller: Any) -> System:
     """Return the plant with the actuators driven by a controller in the place of its own servos."""
-    attached = AttachedController(controller, places_of(plant, controller), _directions(plant, controller))
+    directions, limits = _directions(plant, controller), plant_limits(plant, controller)
+    attached = AttachedController(controller, places_of(plant, controller), directions, limits)
     if controller.adaptive is None:
         return replace(plant, servos=(), feedback=attached)
     # the bound α is the velocity of a further coordinate of unit mass, so that every integrator can follow it
@@ -72,7 +78,6 @@ def with_controller(plant: System, controller: Any) -> System:
         coordinates=(*plant.coordinates, bound),
         mass_matrix=sp.diag(plant.mass_matrix, 1),
         applied_force=(*plant.applied_force, 0),
-        lagrangian=None,
         servos=(),
         feedback=replace(attached, directions=directions, adaptive=True),
     )
@@ -81,7 +86,14 @@ def with_controller(plant: System, controller: Any) -> System:
 def with_held_inputs(plant: System, controller: Any) -> System:
     """Return the plant with the inputs of a controller as further parameters."""
     names = tuple(f"input({name})" for name in controller.actuators)
-    return replace(plant, servos=(), feedback=HeldInputs(controller.actuators, names, _directions(plant, controller)))
+    held = HeldInputs(controller.actuators, names, _directions(plant, controller), plant_limits(plant, controller))
+    return replace(plant, servos=(), feedback=held)
+
+
+def plant_limits(plant: System, controller: Any) -> tuple[Any, ...]:
+    """Return the limits of a plant's actuators that a controller drives, in its order; None where there is none."""
+    own = {actuator.name: actuator.limit for actuator in distinct_actuators(plant.servos)}
+    return tuple(own.get(name) for name in controller.actuators)
 
 
 def places_of(plant: System, controller: Any) -> tuple[int, ...]:

@@ -19,11 +19,12 @@ from dalembert.model.symbols import ideal_force, t
 
 
 class Coefficient(NamedTuple):
-    """A coefficient of a law by its name there: it must not be negative, or must be ``positive``."""
+    """A coefficient by its name: it must not be negative, or must be ``positive``, and what happens otherwise."""
 
     name: str
     value: Any
     positive: bool = False
+    otherwise: str = "the law adds energy"
 
 
 class Law(ABC):
@@ -205,7 +206,7 @@ def require_nonnegative(given: HasCoefficients) -> None:
     """Raise if a coefficient is given as a negative number: a law or a damper would add energy."""
     problems = [
         f"`{name}` of {type(given).__name__} must not be negative, or it adds energy; got {value}."
-        for name, value, positive in given.coefficients
+        for name, value, positive, _ in given.coefficients
         if value.is_negative and not positive
     ]
     if problems:

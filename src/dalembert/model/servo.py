@@ -143,6 +143,11 @@ class Servo:
         rows = tuple(
             e if isinstance(e, Constraint) else Constraint(e, name) for e, name in zip(given, names, strict=True)
         )
+        lawful = [str(row.name) for row in rows if row.nonideal]
+        if lawful:
+            raise ModelError(
+                [f"a requirement of servo `{self.name}` must have no nonideal law; {quoted(lawful)} has one."]
+            )
         by = _actuators(self.name, self.by)
         fields = {"requirement": rows, "by": by, "settle": _settling(self.name, self.settle, rows)}
         fields["cost"] = _cost(self.name, self.cost, by)
@@ -189,6 +194,9 @@ def _actuators(name: str, given: Any) -> tuple[Actuator, ...] | None:
     wrong = [entry for entry in by if not isinstance(entry, Actuator)]
     if wrong:
         raise ModelError([f"`by` of servo `{name}` must hold `da.Actuator` objects; got {wrong[0]!r}."])
+    repeated = sorted({actuator.name for actuator in by if by.count(actuator) > 1})
+    if repeated:
+        raise ModelError([f"`by` of servo `{name}` must hold each actuator once; given twice: {quoted(repeated)}."])
     if not by:
         raise ModelError(
             [

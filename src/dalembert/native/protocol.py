@@ -25,7 +25,8 @@ SwitchingFunctions = tuple[tuple[str, ...], Callable[[Floats, Floats, Any], Floa
 class Control(NamedTuple):
     """Inputs (k, r) of the actuators at k states, and errors (k, rows) of the servo constraints at their own level.
 
-    ``margins`` (k, rows) exceed one where the inputs act on a requirement independently of those before it. ``excess``
+    ``margins`` (k, rows) exceed one where the inputs act on a requirement independently of those before it,
+    ``cost_margin`` (k, 1) where the cost is positive definite. ``excess``
     (k, r) is positive where an input is at its limit; without a limit it is −1. ``force`` (k, n) is the generalised
     force of all inputs.
     """
@@ -35,6 +36,7 @@ class Control(NamedTuple):
     margins: Floats
     excess: Floats
     force: Floats
+    cost_margin: Floats
 
 
 class StateEquations(NamedTuple):

@@ -14,7 +14,8 @@ from dalembert.errors import ConstraintError, InputError, SimulationError
 from dalembert.integration.failure import why
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
-from dalembert.integration.run import corrected_start
+from dalembert.integration.run import corrected_start, path_saturation
+from dalembert.integration.saturation import Saturation, joined, saturation_notes
 from dalembert.integration.start_states import require_start
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
@@ -159,4 +160,14 @@ class StickSlipSimulation:
 
     def _trajectory(self, times: Floats) -> Trajectory:
         found = join_segments(self.segments, times, tuple(self.events))
-        return replace(found, notes=(*self.notes, *found.notes))
+        limited = self._saturation()
+        notes = (*self.notes, *found.notes, *saturation_notes(limited))
+        return replace(found, notes=notes, saturation=tuple(limited))
+
+    def _saturation(self) -> list[Saturation]:
+        """Return the intervals in which inputs of actuators were at their limits."""
+        found: list[Saturation] = []
+        for segment in self.segments:
+            phase = segment.phase
+            found += path_saturation(phase.mode.dynamics, self.method, segment.path, phase.values, segment.end)
+        return joined(found)
