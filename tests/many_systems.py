@@ -54,7 +54,7 @@ PATHS: dict[str, Callable[[int], object]] = {
     "diffrax": _by_diffrax,
     "flow": lambda k: da.flow(pendulum(k), [0, 0.1])(*START, {}),
 }
-MOST_MAPS, MOST_KILOBYTES = 0.5, 50
+MOST_MAPS, MOST_KILOBYTES = 0.5, 100
 """Largest growth per system that counts as none: caches of bounded size fill, and the heap fragments while they do."""
 
 COMPILED_BY_JAX = ("diffrax", "flow")
