@@ -77,8 +77,11 @@ SYSTEMS = {
         (0, -y),
         servos=da.Servo("s", (x - 1, y - x), by=SEVERAL[::2], settle=([[2, 0], [0, 2]], [[1, 0.2], [0, 1]])),
     ),
-    "force on every coordinate and an actuator": da.System(
-        (x, y), sp.diag(m, 3), (0, -y), servos=(da.Servo("s", x - 1, settle=2), da.Servo("k", y - x, by=PUSH, settle=1))
+    "two servos that share an actuator": da.System(
+        (x, y, z),
+        sp.diag(m, 3, 2),
+        (0, -y, 0),
+        servos=(da.Servo("s", x - 1, by=SEVERAL[:2], settle=2), da.Servo("k", y - z, by=SEVERAL[1:], settle=1)),
     ),
     "too long to be read": arm(),
 }
