@@ -83,7 +83,8 @@ def terms_of(system: da.System) -> Terms:
     return terms
 
 
-LARGE = {"bicycle", "bricard", "four-bars", "manipulator-plant", "rotating-rod", "swarm"}
+LARGE = {"bicycle", "bricard", "four-bars", "rotating-rod", "swarm", "swarm-control", "crane", "five-bar", "satellites"}
+LARGE |= {"arm-circle", "arm-circle-inertia", "wrong-masses"}
 BY_JAX = {"measured", "indefinite-mass", "hidden-constraint"}
 """Cases that take long to compile, here for every drift cure; the pendulum below is integrated by JAX, too."""
 
