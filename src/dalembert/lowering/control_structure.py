@@ -23,7 +23,7 @@ class Differentiation(NamedTuple):
 
 @dataclass(frozen=True)
 class ControlStructure:
-    """How the inputs act on the requirements.
+    """The way in which inputs act on the requirements.
 
     differentiations    in their order
     redundant           rows that follow from others

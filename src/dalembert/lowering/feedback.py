@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What drives the actuators of a plant: a controller, or held inputs."""
+"""The source of the inputs of a plant: a controller, or held inputs."""
 
 from __future__ import annotations
 

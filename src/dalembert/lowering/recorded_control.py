@@ -16,8 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dalembert.equation import scalar_arithmetic as sl
-from dalembert.lowering.control_structure import ControlStructure, Differentiation
-from dalembert.model.control_form import ControlForm
+from dalembert.lowering.requirement_rows import RequirementRows
 from dalembert.native.elimination import Elimination, eliminate
 from dalembert.native.tape import Value
 from dalembert.tolerances import TINY
@@ -29,134 +28,11 @@ MET = 1e-10
 """Largest part of the terms of a requirement that these steps may leave."""
 
 if TYPE_CHECKING:
-    from dalembert.lowering.recorded_terms import RecordedTerms
+    pass
 
 
-class RecordedControl:
+class RecordedControl(RequirementRows):
     """The inputs of a system's actuators, at the state of its recorded terms."""
-
-    def __init__(self, terms: RecordedTerms, form: ControlForm, structure: ControlStructure):
-        self.terms, self.form, self.structure = terms, form, structure
-        self.free = terms.free_acceleration
-        zeros = [0] * len(terms.programs.rows)
-        self.directions = [[terms.read(e) for e in direction] for direction in form.directions]
-        self.columns = [terms.solve(direction, zeros).acceleration for direction in self.directions]
-        gradients = [[terms.read(e) for e in requirement.row.gradient] for requirement in form.requirements]
-        count = len(gradients)
-        self.owners = list(range(count))  # the requirement of each row; rows are added below
-        self.errors = [self._derivatives(i) for i in range(count)]  # β, β̇, … of each requirement
-        self.nominal = [self._nominal(i, gradients[i]) for i in range(count)]
-        self.settling = [self._settling_terms(i) for i in range(count)]
-        self._effects: dict[int, list[Any]] = {
-            i: [sl.dot(gradient, column) for column in self.columns] for i, gradient in enumerate(gradients)
-        }
-        self.null_vectors: list[dict[int, Any]] = []  # w by row, for which wᵀG = 0
-        self.psi: dict[int, Any] = {}  # by row, the combination whose derivative it is
-        for differentiation in structure.differentiations:
-            self.differentiate(differentiation)
-        for i, requirement in enumerate(form.requirements):
-            if requirement.rate is None:  # matrices: all derivatives that they multiply are known now
-                self.settling[i] = self._settling_terms(i)
-        if form.robust is not None:
-            self.settling = [*sl.plus(self.settling, self._robust_terms(*form.robust))]
-
-    def _derivatives(self, i: int) -> list[Any]:
-        requirement, read = self.form.requirements[i], self.terms.read
-        known = {"position": ("position", "velocity"), "velocity": ("velocity",), "acceleration": ()}
-        return [read(getattr(requirement.row, name)) for name in known[requirement.level]]
-
-    def _nominal(self, i: int, gradient: sl.Vector) -> Any:
-        return sl.sub(sl.dot(gradient, self.free), self.terms.read(self.form.requirements[i].row.rhs))
-
-    def _settling_terms(self, i: int) -> Any:
-        """Record Σ Kⱼ β⁽ʲ⁾ of a row's equation; zero if its order exceeds the derivatives known so far."""
-        requirement, total = self.form.requirements[i], 0
-        first = i - int(self._place(i))
-        for j, coefficients in requirement.settling:
-            if len(coefficients) > len(self.errors[first + j]):
-                return 0  # of a higher order: added when its derivatives are known
-            for coefficient, error in zip(coefficients, self.errors[first + j], strict=False):
-                total = sl.add(total, sl.mul(self.terms.read(coefficient), error))
-        return total
-
-    @cached_property
-    def filtered_errors(self) -> list[Any]:
-        """For each row, z with ż + ω z = 0: see ``da.BoundedUncertainty``."""
-        return [self._filtered(i) for i in range(len(self.owners))]
-
-    def _filtered(self, i: int) -> Any:
-        if i in self.psi:
-            return self.psi[i]
-        requirement, errors = self.form.requirements[i], self.errors[i]
-        if requirement.level == "position":
-            return sl.add(errors[1], sl.mul(self.terms.read(requirement.rate), errors[0]))
-        return errors[0] if errors else 0
-
-    @cached_property
-    def filtered_size(self) -> Any:
-        """The length of z."""
-        z = [self.filtered_errors[i] for i in range(len(self.owners)) if i not in self.structure.redundant]
-        return self.terms.tape.record("sqrt", sl.dot(z, z))
-
-    def _robust_terms(self, rho: Any, epsilon: Any) -> list[Any]:
-        """Record ρ z/‖z‖, or ρ z/ε within the boundary layer."""
-        read, factor = self.terms.read, self.terms.larger(self.filtered_size, self.terms.read(epsilon))
-        return [sl.mul(read(rho), z) / factor for z in self.filtered_errors]
-
-    def _place(self, i: int) -> int:
-        """Return the place of a row within its servo."""
-        own = self.form.requirements[i].servo
-        return sum(1 for row in self.form.requirements[:i] if row.servo == own)
-
-    @property
-    def alpha(self) -> list[Any]:
-        return [*sl.plus(self.nominal, self.settling)]
-
-    def null_vector(self, differentiation: Differentiation) -> dict[int, Any]:
-        """Record the unit vector w, by row, with which a row and others combine to one without inputs.
-
-        Its entries are minors of G, so that it is smooth wherever any of the rows contains inputs.
-        """
-        i, basis, columns = differentiation
-        rows = (*basis, i)
-        minors = [_determinant([[self.effect(k)[c] for c in columns] for k in rows if k != left]) for left in rows]
-        signed = [sl.sub(0, x) if place % 2 else x for place, x in enumerate(minors)]
-        length = self.terms.tape.record("sqrt", sl.dot(signed, signed)) if basis else 1
-        return {k: x / length if basis else 1 for k, x in zip(rows, signed, strict=True)}
-
-    def combination(self, differentiation: Differentiation) -> Any:
-        """Record the combination ψ = w·α."""
-        alpha, w = self.alpha, self.null_vector(differentiation)
-        return sl.dot([*w.values()], [alpha[k] for k in w])
-
-    def differentiate(self, differentiation: Differentiation) -> None:
-        """Add the row ψ̇ + ω ψ, or put it in the place of its own row if ψ is that row."""
-        from dalembert.native.derivatives import along  # imported here: scipy.special is slow to import
-
-        i, basis, _ = differentiation
-        terms, n = self.terms, self.terms.programs.n
-        psi, rate = self.combination(differentiation), self.form.requirements[self.owners[i]].rate
-        onward = {("y", k): v for k, v in enumerate(terms.qd)} | {("y", n + k): a for k, a in enumerate(self.free)}
-        (moved,) = along(terms.tape, [psi], onward | {("t", 0): 1.0})
-        self.errors[self.owners[i]].append(psi)
-        if basis:
-            self.null_vectors.append(self.null_vector(differentiation))
-            self.nominal, self.settling = [*self.nominal, 0], [*self.settling, 0]
-            self.owners.append(self.owners[i])
-            i = len(self.owners) - 1
-        self.nominal[i], self.psi[i] = moved, psi
-        self._effects.pop(i, None)
-        self.settling[i] = 0 if rate is None else sl.mul(terms.read(rate), psi)
-
-    def effect(self, i: int) -> list[Any]:
-        """Record row i of G: the effects of unit inputs; that of ψ̇ is through the velocities on which ψ depends."""
-        from dalembert.native.derivatives import along  # imported here: scipy.special is slow to import
-
-        if i not in self._effects:  # only if needed: most differentiated rows are differentiated again
-            n, tape, psi = self.terms.programs.n, self.terms.tape, self.psi[i]
-            directions = ({("y", n + k): a for k, a in enumerate(D)} for D in self.columns)
-            self._effects[i] = [along(tape, [psi], direction)[0] for direction in directions]
-        return self._effects[i]
 
     def weighted(self, row: sl.Vector) -> list[Any]:
         """Record N⁻¹ times a row of G."""
@@ -181,8 +57,9 @@ class RecordedControl:
         return eliminate(S, [], range(len(S)))
 
     @cached_property
-    def solution(self) -> tuple[list[Any], list[tuple[Any, Any]]]:
-        """The inputs of least cost, and pairs of which the first must be the larger one for them to exist."""
+    def solution(self) -> tuple[list[Any], list[tuple[Any, Any]], dict[int, tuple[Any, Any]]]:
+        """The inputs of least cost, pairs of which the first must be the larger one for them to exist, and the pivot of
+        each row with its limit."""
         used = [i for i in range(len(self.owners)) if i not in self.structure.redundant]
         rows = [self.effect(i) for i in used]
         weighted = [self.weighted(row) for row in rows]
@@ -197,8 +74,8 @@ class RecordedControl:
         further: list[tuple[Any, Any]] = []
         if self.responds:
             u, further = self._with_reactions(u, used)
-        self._pivots = {i: (pivot, least) for i, pivot, least in zip(used, S.pivots, S.smallest, strict=True)}
-        return [*u], [*S.margins(), *self._cost.margins(), *further]
+        pivots = {i: (pivot, least) for i, pivot, least in zip(used, S.pivots, S.smallest, strict=True)}
+        return [*u], [*S.margins(), *self._cost.margins(), *further], pivots
 
     @property
     def responds(self) -> bool:
@@ -286,9 +163,8 @@ class RecordedControl:
 
     def margins(self) -> list[Any]:
         """Record for each requirement how clearly inputs act on it: the least pivot of its rows over its limit."""
-        self.solution  # noqa: B018  (which records the pivots)
         found: list[Any] = [float("inf")] * len(self.form.requirements)
-        for i, (pivot, least) in self._pivots.items():
+        for i, (pivot, least) in self.solution[2].items():
             owner = self.owners[i]
             found[owner] = self.terms.smaller(found[owner], pivot / least)
         return found
@@ -344,15 +220,3 @@ def _without(vector: sl.Vector, others: list[sl.Vector]) -> sl.Vector:
     for w in others:
         vector = sl.minus(vector, w, sl.dot(w, vector))
     return vector
-
-
-def _determinant(matrix: sl.Matrix) -> Any:
-    """Record a determinant by its expansion along the first column; matrices here have two or three rows."""
-    if not matrix:
-        return 1
-    total: Any = 0
-    for k, row in enumerate(matrix):
-        rest = [other[1:] for j, other in enumerate(matrix) if j != k]
-        share = sl.mul(row[0], _determinant(rest))
-        total = sl.sub(total, share) if k % 2 else sl.add(total, share)
-    return total

@@ -49,7 +49,7 @@ class _State:
 
 @dataclass(frozen=True)
 class _Effect:
-    """How inputs act on the k rows at one state.
+    """The effect of inputs on the k rows at one state.
 
     G (k, r), sizes (k, r)    the effect of unit inputs, and the size of the terms it is the sum of
     alpha (k,)                the equations without inputs

@@ -46,7 +46,7 @@ def control_symbols(n: int, r: int, k: int, *, alone: bool = False) -> ControlSy
 
 
 class LawKind(NamedTuple):
-    """What the formula of a control law looks like.
+    """The form of the formula of a control law.
 
     constrained    whether there are physical constraints
     ideal          whether all of them are ideal, so that C is zero
