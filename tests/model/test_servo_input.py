@@ -122,6 +122,16 @@ STRUCTURES = {
         ),
         "servo `s` must be influenced at its own level if laws depend on constraint forces",
     ),
+    "friction by the reaction in the Euclidean metric": (
+        lambda: da.System(
+            (x, y),
+            sp.eye(2),
+            (0, -9),
+            da.Constraint(y, name="floor", nonideal=(-abs(da.multiplier("floor")) * x.diff(t), 0)),
+            servos=da.Servo("s", x, settle=1, metric="euclidean"),
+        ),
+        "servo `s` must have the mass metric if laws depend on constraint forces",
+    ),
     "friction that sticks": (
         lambda: system(
             da.Servo("s", x, by=push),

@@ -45,58 +45,66 @@ def ellipse(name: str, title: str) -> Case:
         q0=q0,
         qd0=qd0,
         times=np.linspace(0, 3, 301),
-        checks=(
-            Check(
-                "end point − ellipse − settling error",
-                lambda run: np.array(_end(run)).T - _motion(run.t)[0].T,
-                0,
-                1e-9,
-                "closed form: (e₀ + (ė₀ + ωe₀) t) exp(−ωt)",
-            ),
-            Check(
-                "torques of the motors − inverse dynamics",
-                lambda run: np.array([run.inputs[f"{side} motor"] for side in BASE]) - _inverse_dynamics(run.t)[0],
-                0,
-                1e-9,
-                "inverse dynamics of the two arms, by hand",
-            ),
-            Check(
-                "force in the common pin − inverse dynamics",
-                lambda run: np.array([run["tool: x"], run["tool: y"]]) - _inverse_dynamics(run.t)[1],
-                0,
-                1e-9,
-                "inverse dynamics of the two arms, by hand",
-            ),
-        ),
+        checks=_checks(),
         units=si(
             metres=" ".join(f"{axis}_{bar}" for bar in bars for axis in "xy"),
             radians=" ".join(f"theta_{bar}" for bar in bars),
         )
         | {f"{side} motor": "N m" for side in BASE}
         | {"ellipse": "m"},
-        pictures=(
-            Picture(
-                "path",
-                "The end point and the ellipse",
-                "x / m",
-                "y / m",
-                (
-                    Curve("end point", lambda run: _end(run)[0], lambda run: _end(run)[1]),
-                    Curve("ellipse", lambda run: _ellipse(run.t)[0][0], lambda run: _ellipse(run.t)[0][1]),
-                ),
-                equal=True,
-            ),
-            Picture(
-                "torques",
-                "Torques of the motors",
-                "time t / s",
-                "torque / (N m)",
-                histories({side: _torque(side) for side in BASE}),
-            ),
-        ),
+        pictures=_pictures(),
         readable=False,
         points=_points,
         links=tuple(link for side in BASE for link in ((f"{side} base", f"{side} elbow"), (f"{side} elbow", "tool"))),
+    )
+
+
+def _checks() -> tuple[Check, ...]:
+    return (
+        Check(
+            "end point − ellipse − settling error",
+            lambda run: np.array(_end(run)).T - _motion(run.t)[0].T,
+            0,
+            1e-9,
+            "closed form: (e₀ + (ė₀ + ωe₀) t) exp(−ωt)",
+        ),
+        Check(
+            "torques of the motors − inverse dynamics",
+            lambda run: np.array([run.inputs[f"{side} motor"] for side in BASE]) - _inverse_dynamics(run.t)[0],
+            0,
+            1e-9,
+            "inverse dynamics of the two arms, by hand",
+        ),
+        Check(
+            "force in the common pin − inverse dynamics",
+            lambda run: np.array([run["tool: x"], run["tool: y"]]) - _inverse_dynamics(run.t)[1],
+            0,
+            1e-9,
+            "inverse dynamics of the two arms, by hand",
+        ),
+    )
+
+
+def _pictures() -> tuple[Picture, ...]:
+    return (
+        Picture(
+            "path",
+            "The end point and the ellipse",
+            "x / m",
+            "y / m",
+            (
+                Curve("end point", lambda run: _end(run)[0], lambda run: _end(run)[1]),
+                Curve("ellipse", lambda run: _ellipse(run.t)[0][0], lambda run: _ellipse(run.t)[0][1]),
+            ),
+            equal=True,
+        ),
+        Picture(
+            "torques",
+            "Torques of the motors",
+            "time t / s",
+            "torque / (N m)",
+            histories({side: _torque(side) for side in BASE}),
+        ),
     )
 
 

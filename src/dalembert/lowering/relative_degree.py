@@ -78,6 +78,13 @@ def with_structure(source: Source) -> Source:
                 f"such friction, or state a friction law without sticking by `da.Prescribed`."
             ]
         )
+    if form.euclidean and source.laws is not None and source.laws.needs_ideal:
+        raise ModelError(
+            [
+                f"servo `{form.servos[0]}` must have the mass metric if laws depend on constraint forces "
+                f"({', '.join(kind for _, kind in source.laws.names)}). Leave out `metric`."
+            ]
+        )
     try:
         found = replace(source, structure=_structure(source, form))
     except NoMachineCodeError as unknown:
