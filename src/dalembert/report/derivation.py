@@ -14,21 +14,20 @@ from dalembert.array_types import Floats
 from dalembert.errors import InputError, ModelError
 from dalembert.model import graph
 from dalembert.model.control_form import control_form
-from dalembert.model.friction import Friction
 from dalembert.model.friction_contacts import leaves_reactions
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
 from dalembert.model.laws import while_moving
-from dalembert.model.ordering import quoted
 from dalembert.model.representation import representation
 from dalembert.model.standard_form import StandardForm, standard_form
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System, kind_of_object
 from dalembert.report.abbreviated_steps import abbreviated
 from dalembert.report.blocks import block_root
-from dalembert.report.closed_form import ClosedForm, SymbolicTerms, closed_form
+from dalembert.report.closed_form import SymbolicTerms, closed_form
 from dalembert.report.closed_form_checks import needs_saddle, require_determined, require_independent, require_positive
 from dalembert.report.control_law import ControlLaw, control_law, controlled_form
 from dalembert.report.decimals import decimals_like, exact
+from dalembert.report.derivation_notes import notes_of, opening
 from dalembert.report.derivation_page import html
 from dalembert.report.evaluation import Evaluation, evaluator, matrix_evaluator
 from dalembert.report.formula_symbols import matrix_symbols
@@ -243,11 +242,11 @@ def derive(
         nonideal_force=restore(result.nonideal_force),
         acceleration=restore(result.acceleration),
         independent=tuple(system.constraint_names[i] for i in kept),
-        notes=(*_notes(system, probed, kept, terms, result), *(() if control is None else control.notes)),
+        notes=(*notes_of(system, probed, kept, terms, result), *(() if control is None else control.notes)),
         expanded=result.expanded,
         saddle=saddle,
         title="Derivation of the equation of motion" if title is None else title,
-        about=_opening(system) if about is None else about,
+        about=opening(system) if about is None else about,
         gains=gains,
         control=None if control is None else control.restored(restore),
     )
@@ -324,45 +323,3 @@ def _restorer(system: System) -> Callable[[Any], Any]:
         return graph.replace(system.symbols.restore(sp.ImmutableMatrix(to_decimals(expression))), own)
 
     return restore
-
-
-def _opening(system: System) -> str:
-    n, m = len(system.coordinates), len(system.constraints)
-    constraints = f"{m} constraint{'' if m == 1 else 's'}" if m else "no constraints"
-    servos = f", controlled to meet {quoted(servo.name for servo in system.servos)}" if system.servos else ""
-    return f"A mechanical system with {n} coordinate{'' if n == 1 else 's'} and {constraints}{servos}."
-
-
-def _notes(
-    system: System, probed: Probes, kept: Sequence[int], terms: SymbolicTerms, result: ClosedForm
-) -> tuple[str, ...]:
-    names = system.constraint_names
-    # the reader must know which constraints do not appear in the formulas
-    dropped = [name for i, name in enumerate(names) if i not in kept]
-    notes: list[str] = []
-    if dropped:
-        used = quoted(names[i] for i in kept) or "none"
-        reason = "as a consequence of these" if probed.consistent else "as dependent on these at random states"
-        notes.append(f"Constraints used: {used}. Left out, {reason}: {quoted(dropped)}.")
-    if names and not probed.consistent:
-        values = ", with random values of the parameters" if system.parameter_names else ""
-        notes.append(
-            f"No state was found that satisfies all constraints{values}; independence was tested at random states."
-        )
-    if terms.saddle:
-        notes.append(
-            "The mass matrix or A M⁻¹ Aᵀ is singular: acceleration and multipliers follow from one linear system."
-        )
-    if any(isinstance(placed.law, Friction) for placed in system.laws):
-        notes.append("Friction is written for sliding surfaces: the sliding velocity is not zero.")
-    if any(placed.actual for placed in system.laws):
-        notes.append(
-            "Friction acts across all constraints here: it does not change the normal force of the ideal problem."
-        )
-    if any(symbol in graph.free_symbols(*terms.C) for symbol in terms.multiplier_symbols):
-        notes.append("In C, λ with the name of a constraint is its multiplier in the ideal problem.")
-    if any(placed.law.scaled for placed in system.laws):
-        notes.append("A law is given as z = M^(-1/2) C, with the symmetric square root of the mass matrix.")
-    if not result.expanded:
-        notes.append("The expanded formulas are too long to be read; they are given as products of matrices.")
-    return tuple(notes)
