@@ -79,6 +79,7 @@ def test_derivatives_with_respect_to_everything(mode) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+@pytest.mark.slow  # JAX compiles derivatives for seconds
 def test_many_motions_at_once_and_their_derivatives() -> None:
     """cos √g t, with fixed steps that must end at the outputs; forwards and backwards."""
     times = np.array([0, 0.06, 0.2])
@@ -106,6 +107,7 @@ def test_a_fit_takes_the_same_derivatives() -> None:
     np.testing.assert_allclose(problem.jacobian(at), slopes, atol=1e-8)
 
 
+@pytest.mark.slow  # JAX compiles derivatives for seconds
 def test_where_friction_comes_to_rest_there_is_no_smooth_motion() -> None:
     """Pulled back, a block turns at t = 1/(1 + μ); JAX would not see how that instant moves with μ."""
     law = da.Coulomb(mu, velocity=xd, normal_force=1)

@@ -48,10 +48,11 @@ class Problem:
         return replace(self, system=replace(self.system, constraints=rows))
 
 
-QUICK = ("bead", "skate", "pendulum-rod-twice")
+QUICK = ("bead", "skate")
 SOUND = quick_first(
     (
         *QUICK,
+        "pendulum-rod-twice",
         "spiral",
         "pendulum",
         "constant-speed",

@@ -11,7 +11,7 @@ from pathlib import Path
 import diffrax
 import numpy as np
 
-from fuzz.compare import FORMULATIONS, Outcome, faults, motions, simulations
+from fuzz.compare import FORMULATIONS, IMPLICIT, Outcome, faults, motions, simulations
 
 WAYS = {
     "projection": {},
@@ -19,7 +19,10 @@ WAYS = {
     "Baumgarte": {"drift": "rates"},
     "fixed step": {"step": 0.0005},
 }
-GENERAL = {"diffrax, Dopri8": {"solver": diffrax.Dopri8()}, "diffrax, Kvaerno5": {"solver": diffrax.Kvaerno5()}}
+GENERAL = {
+    "diffrax, Dopri8": {"solver": diffrax.Dopri8()},
+    IMPLICIT: {"solver": diffrax.Kvaerno5(), "max_steps": 2000},
+}
 
 
 def main() -> int:
@@ -68,7 +71,9 @@ def table(outcomes: list[Outcome], seconds: float, first: int) -> str:
         "",
         "Two results agree if they differ by less than 1e-12 (accelerations) or 1e-7 (motions) times the square of the",
         "condition number of the constraint rows. A fault is a disagreement without an error, or an error for a",
-        "problem with a condition number below 1e3.",
+        "problem with a condition number below 1e3. One kind of error is not a fault: Newton's method in diffrax's",
+        "implicit solver may need more than 2000 steps where the units of the coordinates differ by ten decades,",
+        "because one absolute tolerance, that of the smallest coordinate, serves all of them.",
         "",
         "| computation | compared | agree | error | disagree | largest difference / allowed difference |",
         "|---|---|---|---|---|---|",

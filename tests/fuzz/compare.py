@@ -16,6 +16,9 @@ SPAN = 1.0
 WELL_CONDITIONED = 1e3
 """Up to this condition of the constraint rows nothing may be refused."""
 
+IMPLICIT = "diffrax, Kvaerno5"
+"""May reach its limit of steps where units differ by ten decades: see the page that a run writes."""
+
 MOST_EVALUATIONS = 100_000
 """Accelerations for a reference; SciPy itself has no limit, and some motions run into singular positions."""
 
@@ -141,8 +144,12 @@ def _outcome(way: str, seed: int, compute: Callable[[], np.ndarray], expected: n
 
 def faults(outcomes: list[Outcome]) -> list[Outcome]:
     """Silent disagreements, and refusals of well-conditioned problems."""
-    plain = [o for o in outcomes if o.refusal and o.allowed <= _limit(o)]
+    plain = [o for o in outcomes if o.refusal and o.allowed <= _limit(o) and not _out_of_steps(o)]
     return [o for o in outcomes if o.verdict == "disagrees"] + plain
+
+
+def _out_of_steps(outcome: Outcome) -> bool:
+    return outcome.way.endswith(IMPLICIT) and "steps was reached" in outcome.refusal
 
 
 def _limit(outcome: Outcome) -> float:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
-from helpers import ALL_FORMULATIONS, SHAPES, label, null_space, random_problem, random_problems
+from helpers import ALL_FORMULATIONS, SHAPES, label, null_space, quick_first, random_problem, random_problems
 
 
 def scale_of(problem: dict[str, np.ndarray]) -> float:
@@ -159,7 +159,7 @@ def test_unique_multipliers_are_told_apart() -> None:
     np.testing.assert_allclose(point.multipliers, [-0.2, -0.4, -2], atol=1e-14)  # shortest λ with λ₀ + 2λ₁ = −1
 
 
-@pytest.mark.parametrize("redundant", [False, True])
+@pytest.mark.parametrize("redundant", quick_first([False, True], [True]))
 def test_derivatives_agree_with_finite_differences(*, redundant: bool) -> None:
     """Forward and reverse, every output, along a path of constant rank."""
     rng = np.random.default_rng(3)

@@ -9,6 +9,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.mechanisms.frames import Marker
+from helpers import quick_first
 from mechanisms.balance import imbalance
 
 G = 9.81
@@ -107,6 +108,7 @@ def _bars(angles: Any, rates: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.array(q), np.array(qd)
 
 
+@pytest.mark.slow  # 5 s to lower a mechanism in space; the arm in space below is the quick instance
 def test_motors_of_a_slide_on_a_turntable_in_space() -> None:
     """A slide moves along a rotating table: force m (r̈ − r ω²), torque d/dt ((J + m r²) ω)."""
     table = da.Body("table", 3, (1, 1, 2.0))
@@ -275,7 +277,7 @@ def moved(bodies: Any, joints: Any, gravity: Any, joint: Any, motion: Any, motor
     return da.Mechanism(bodies, joints, da.Gravity(gravity), servos=servo)
 
 
-@pytest.mark.parametrize("make", [slider_crank, piston, swinging_hinge])
+@pytest.mark.parametrize("make", quick_first([slider_crank, piston, swinging_hinge], [slider_crank, piston]))
 def test_a_motor_has_the_torque_of_a_drive_that_prescribes_the_same_motion(make: Any) -> None:
     driven, motored = make(False), make(True)
     start = driven.assemble()
