@@ -14,6 +14,7 @@ from dalembert.analysis.failed_runs import explained, hidden_behind, may_be_hidd
 from dalembert.analysis.redundancy import redundancies, refuse_fragile_rows
 from dalembert.control.controlled_plant import controlled, sampled_simulation, with_controlled
 from dalembert.control.controller import Controller
+from dalembert.control.held_plants import SmoothPlant
 from dalembert.control.sampled import SampledSimulation
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import require_fit
@@ -101,7 +102,7 @@ def motion(
     answer = _at_rest(system, dynamics, formulation, q, qd, float(at), p)
     if answer is None:
         answer = answer_at(dynamics, q, qd, at, p, formulation)
-    answer = motion_with_control(dynamics, answer, q, qd, at, p)
+        answer = motion_with_control(dynamics, answer, q, qd, at, p)
     if throw:
         refuse_paradox(dynamics, answer, q, qd, t)
     answer = finished(answer, formulation, throw=throw, names=dynamics.constraints)
@@ -310,10 +311,10 @@ def _ledger_source(
 
         legs: list[Leg] = []
         start, last = float(run.t[0]), float(run.t[-1])
-        for hold in [] if sampled is None else sampled.holds:
-            end = min(float(hold.path.t[-1]), last)
+        for path, values in sampled.plant.legs if sampled and isinstance(sampled.plant, SmoothPlant) else []:
+            end = min(float(path.t[-1]), last)
             if end > start:
-                legs.append(Leg(dynamics, hold.p, hold.path, start, end, np.arange(entry_count(dynamics))))
+                legs.append(Leg(dynamics, values, path, start, end, np.arange(entry_count(dynamics))))
                 start = end
         if stick_slip is not None:
             for segment in stick_slip.segments:

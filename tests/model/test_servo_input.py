@@ -50,6 +50,10 @@ STATEMENTS = {
         lambda: da.Servo("s", (x, y), settle=sp.eye(2)),
         "one matrix per derivative of the error, the coefficient of the highest first (2 at position level); got 1",
     ),
+    "matrices with which errors grow": (
+        lambda: da.Servo("s", (x, y), settle=([[1, 0], [0, 1]], [[1, 3], [3, 1]])),
+        "`settle` of servo `s` must make errors decay; with these matrices they grow as exp(1 t)",
+    ),
     "shape of the cost": (
         lambda: da.Servo("s", x, by=both, cost=np.eye(3)),
         "`cost` of servo `s` must be of shape (2, 2), one row per actuator; got (3, 3)",
@@ -112,6 +116,10 @@ STRUCTURES = {
         ),
         "`settle` of servo `s` must hold 4 matrices",
     ),
+    "settling at acceleration level": (
+        lambda: system(da.Servo("s", x.diff(t, 2) - 1, by=push, settle=2)),
+        "`settle` of servo `s` must be left out: inputs meet a requirement at acceleration level at once",
+    ),
     "friction by the reaction behind a spring": (
         lambda: da.System(
             (x, y, z),
@@ -131,13 +139,6 @@ STRUCTURES = {
             servos=da.Servo("s", x, settle=1, metric="euclidean"),
         ),
         "servo `s` must have the mass metric if laws depend on constraint forces",
-    ),
-    "friction that sticks": (
-        lambda: system(
-            da.Servo("s", x, by=push),
-            constraints=da.Constraint(y, name="floor", nonideal=da.Coulomb(0.1)),
-        ),
-        "servo `s` must not be combined with dry friction that can stick",
     ),
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.control.controller import Controller
+from dalembert.control.held_plants import RoughPlant, SmoothPlant
 from dalembert.control.sampled import SampledSimulation
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
@@ -21,6 +22,7 @@ from dalembert.model.feedback import with_controller, with_held_inputs
 from dalembert.model.input_values import state_values
 from dalembert.model.ordering import by_name
 from dalembert.model.system import System, kind_of_object
+from dalembert.stick_slip.simulation import StickSlipSimulation
 
 
 class ControlledPlant(NamedTuple):
@@ -76,20 +78,16 @@ def _needed(plant: System, system: System, parameters: Any) -> Any:
 
 
 def sampled_simulation(
-    system: Any, dynamics: Dynamics, control: Controller, method: Method, p: Any, stick_slip: Any
+    system: Any, dynamics: Dynamics, control: Controller, method: Method, p: Any, stick_slip: StickSlipSimulation | None
 ) -> SampledSimulation | None:
     """Return the simulation of a plant under a sampled controller; None if the controller is continuous."""
     if control.period is None:
         return None
-    if stick_slip is not None:
-        raise InputError(
-            "a sampled controller must act on a plant without dry friction that can stick; this plant has some. Use a "
-            "continuous controller, without `period`, or a smooth law such as `da.Viscous`."
-        )
     values = dict(zip(dynamics.parameters, map(float, p), strict=True))
     held = tuple(f"input({name})" for name in control.actuators)
     places = tuple(dynamics.coordinates.index(name) for name in control.coordinates)
-    return SampledSimulation(dynamics, control, method, values, held, places, system.feedback.limits)
+    plant = SmoothPlant(dynamics, method, tuple(values.values())) if stick_slip is None else RoughPlant(stick_slip)
+    return SampledSimulation(plant, dynamics, control, method, values, held, places, system.feedback.limits)
 
 
 def with_controlled(dynamics: Dynamics, run: Trajectory, p: Any, control: Controller) -> Trajectory:

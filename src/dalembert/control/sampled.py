@@ -15,29 +15,21 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.control.controller import Controller, limit_value
+from dalembert.control.held_plants import RoughPlant, SmoothPlant
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import ConstraintError, SimulationError
-from dalembert.integration.failure import why
-from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import native_of, native_steps
-from dalembert.integration.path import Path
 from dalembert.integration.progress import Progress
-from dalembert.integration.run import corrected_start, outputs_along, statistics
+from dalembert.integration.run import accepted_start
 from dalembert.integration.saturation import Saturation, joined, saturation_notes
-from dalembert.integration.start_states import require_start
 from dalembert.integration.trajectory import Trajectory
 
 
 class Hold(NamedTuple):
-    """The motion between two changes of the inputs.
+    """The time between two changes of the inputs (r,)."""
 
-    p         all parameters, with the inputs among them
-    inputs    (r,)
-    """
-
-    path: Path
-    p: tuple[float, ...]
+    start: float
+    end: float
     inputs: Floats
 
 
@@ -45,6 +37,7 @@ class Hold(NamedTuple):
 class SampledSimulation:
     """A plant whose inputs are parameters, and the controller that sets them.
 
+    plant       how it moves while its inputs are held
     dynamics    of the plant with held inputs
     p           values of its parameters by name; those of the inputs are set here
     held        names of the parameters that are inputs
@@ -52,6 +45,7 @@ class SampledSimulation:
     plant_limits    of the plant's actuators, expressions or None
     """
 
+    plant: SmoothPlant | RoughPlant
     dynamics: Dynamics
     controller: Controller
     method: Method
@@ -69,14 +63,9 @@ class SampledSimulation:
     ) -> Trajectory:
         """Simulate from an initial state at ``times[0]`` and return the motion at all times."""
         t, t1 = float(times[0]), float(times[-1])
-        y = np.concatenate([q0, qd0]).astype(float)
-        first, projected = self._values(np.zeros(len(self.held))), self.method.drift.projections > 0
-        self.notes = require_start(
-            self.dynamics, q0, qd0, t, first, allow_violation=allow_violation, projected=projected
-        )
-        if self.notes:
-            y = corrected_start(self.dynamics, self.method, q0, qd0, t, first)
-        began, advance = time.perf_counter(), self._advance()
+        first = tuple(self.p[name] for name in self.dynamics.parameters)
+        y, self.notes = accepted_start(self.dynamics, self.method, q0, qd0, t, first, allow_violation=allow_violation)
+        began = time.perf_counter()
         pending: deque[tuple[float, Floats]] = deque()
         inputs = np.zeros(len(self.held))
         measure = self._measurement()
@@ -88,23 +77,12 @@ class SampledSimulation:
                 while pending and pending[0][0] < following:
                     change, new = pending.popleft()
                     if change > at:
-                        y = self._hold(advance, y, at, change, inputs, times)
+                        y = self._hold(y, at, change, inputs, times)
                         at = change
                     inputs = new
-                y = self._hold(advance, y, at, following, inputs, times)
+                y = self._hold(y, at, following, inputs, times)
                 bar.show(following)
         return self._trajectory(times, time.perf_counter() - began)
-
-    def _values(self, inputs: Floats) -> tuple[Any, ...]:
-        given = self.p | dict(zip(self.held, map(float, inputs), strict=True))
-        values = (given[name] for name in self.dynamics.parameters)
-        # as in ``verbs.prepared``: JAX would compile Python numbers as constants
-        return tuple(values) if self._compiled else tuple(np.asarray(value) for value in values)
-
-    @cached_property
-    def _compiled(self) -> bool:
-        values = tuple(self.p[name] for name in self.dynamics.parameters)
-        return native_steps(self.dynamics, self.method, values) is not None
 
     @cached_property
     def _limits(self) -> Floats:
@@ -138,72 +116,32 @@ class SampledSimulation:
             self._next_bound = own.next_bound(self.bounds[-1], size)
         return np.clip(inputs, -self._limits, self._limits)
 
-    def _advance(self) -> Callable[[Floats, float, float, tuple[float, ...]], Path]:
-        """Return the function that integrates over one interval."""
-        steps = native_steps(self.dynamics, self.method, self._values(np.zeros(len(self.held))))
-
-        def advance(y: Floats, t: float, end: float, p: tuple[float, ...]) -> Path:
-            if steps is not None:
-                steps.p = np.array(p)
-                found = steps.step_batch(y, t, end, self.method.max_steps)
-                if found is not None and found.finished:
-                    # a copy, since the next interval has other inputs
-                    own = replace(steps)
-                    path = Path(np.append(t, found.t), np.concatenate([y[None], found.y]), True, native=own)
-                    path.steps, path.rejected = len(found.t), found.rejected
-                    return path
-            with Progress(t, end, False) as silent:
-                return integrate(self.dynamics, self.method, y, t, end, p, silent)
-
-        return advance
-
-    def _hold(self, advance: Any, y: Floats, t: float, end: float, inputs: Floats, times: Floats) -> Floats:
-        p = self._values(inputs)
-        path = advance(y, t, end, p)
-        self.holds.append(Hold(path, p, inputs))
-        if not path.finished:
-            message = why(self.dynamics, self.method, path, p, float(times[-1]))
-            raise SimulationError(message, float(path.t[-1]), self._so_far(times))
-        return path.y[-1]
+    def _hold(self, y: Floats, t: float, end: float, inputs: Floats, times: Floats) -> Floats:
+        self.holds.append(Hold(t, end, inputs))
+        p = self.p | dict(zip(self.held, map(float, inputs), strict=True))
+        try:
+            return self.plant.advance(y, t, end, p, times)
+        except SimulationError as failed:
+            self.holds[-1] = Hold(t, failed.time, inputs)
+            raise SimulationError(str(failed), failed.time, self._so_far(times)) from None
 
     def _so_far(self, times: Floats) -> Trajectory:
-        end = float(self.holds[-1].path.t[-1]) if self.holds else float(times[0])
+        end = self.holds[-1].end if self.holds else float(times[0])
         return self._trajectory(np.unique(np.append(times[times <= end], end)), 0.0)
 
     def _trajectory(self, times: Floats, seconds: float) -> Trajectory:
-        parts: list[dict[str, Any]] = []
-        ends = np.array([hold.path.t[-1] for hold in self.holds])
+        found = self.plant.trajectory(times)
+        ends = np.array([hold.end for hold in self.holds])
         # an output at the instant of a change belongs to the interval before it
         owner = np.minimum(np.searchsorted(ends, times, side="left"), len(ends) - 1)
-        for k in np.unique(owner):
-            hold, within = self.holds[k], times[owner == k]
-            found = outputs_along(self.dynamics, self.method, hold.path, within, hold.p)
-            own = {name: values for name, values in found.items() if name != "accurate"}
-            y = np.concatenate([own["q"], own["qd"]], axis=1)
-            parts.append(own | {"input_force": native_of(self.dynamics).control(y, within, hold.p).force})
-        whole: dict[str, Any] = {
-            name: None if parts[0][name] is None else np.concatenate([part[name] for part in parts])
-            for name in parts[0]
-        }
         inputs = np.array([self.holds[k].inputs for k in owner])
-        paths = [hold.path for hold in self.holds]
-        slowest = next((path for path in paths if path.native is None), paths[0])
-        total = statistics(self.dynamics, self.method, slowest) | {
-            "steps": sum(path.steps for path in paths),
-            "rejected": sum(path.rejected for path in paths),
-            "seconds": seconds,
-            "samples": len(self.samples),
-        }
         limited = self._saturation()
-        return Trajectory(
-            t=times,
-            **whole,
-            coordinates=self.dynamics.coordinates,
-            constraints=self.dynamics.constraints,
+        return replace(
+            found,
             parameters={name: value for name, value in self.p.items() if name not in self.held},
-            statistics=total,
+            statistics={**found.statistics, "seconds": seconds, "samples": len(self.samples)},
             inputs=dict(zip(self.controller.actuators, inputs.T, strict=True)),
-            notes=(*self.notes, *saturation_notes(limited)),
+            notes=(*self.notes, *found.notes, *saturation_notes(limited)),
             saturation=tuple(limited),
             estimated_bound=self._bound_at(times) if self.bounds else None,
         )
@@ -213,7 +151,7 @@ class SampledSimulation:
         limits = np.minimum(self._limits, list(self.controller.limits.values()))
         return joined(
             [
-                Saturation(name, float(hold.path.t[0]), float(hold.path.t[-1]))
+                Saturation(name, hold.start, hold.end)
                 for j, name in enumerate(self.controller.actuators)
                 for hold in self.holds
                 if abs(hold.inputs[j]) >= limits[j]

@@ -58,12 +58,22 @@ def unmet(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> str:
 
 
 def with_control(dynamics: Dynamics, run: Trajectory, p: Any) -> Trajectory:
-    """Return a trajectory with the inputs of its actuators and the errors of its servo constraints."""
-    if not dynamics.actuators:
+    """Return a trajectory with the inputs of its actuators and the errors of its servo constraints.
+
+    A trajectory that has them already, because they depend on which contacts stick, is returned as it is.
+    """
+    if run.inputs:
         return run
-    found = native_of(dynamics).control(np.concatenate([run.q, run.qd], axis=1), run.t, p)
+    return replace(run, **control_along(dynamics, np.concatenate([run.q, run.qd], axis=1), run.t, p))
+
+
+def control_along(dynamics: Dynamics, y: Floats, t: Floats, p: Any) -> dict[str, Any]:
+    """Return inputs, their force and errors at states (k, 2n), as fields of a trajectory; none without actuators."""
+    if not dynamics.actuators:
+        return {}
+    found = native_of(dynamics).control(y, t, p)
     inputs = _by_name(dynamics.actuators, found.inputs)
-    return replace(run, inputs=inputs, input_force=found.force, servo_error=errors(dynamics, found.errors))
+    return {"inputs": inputs, "input_force": found.force, "servo_error": errors(dynamics, found.errors)}
 
 
 def motion_with_control(dynamics: Dynamics, answer: ConstrainedMotion, q: Any, qd: Any, t: Any, p: Any) -> Any:

@@ -103,6 +103,16 @@ def reached_times(path: Path, times: Floats) -> Floats:
     return times if path.finished else np.unique(np.append(times[times <= path.t[-1]], path.t[-1]))
 
 
+def accepted_start(
+    dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: float, p: Any, *, allow_violation: bool
+) -> tuple[Floats, list[str]]:
+    """Return the state to start from, on the constraints if the given one misses them by little, and notes on it."""
+    projected = method.drift.projections > 0
+    notes = require_start(dynamics, q0, qd0, t0, p, allow_violation=allow_violation, projected=projected)
+    given = np.concatenate([q0, qd0]).astype(float)
+    return corrected_start(dynamics, method, q0, qd0, t0, p) if notes else given, notes
+
+
 def corrected_start(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> Floats:
     """Return the state on the constraints nearest to a start, in the metric of the method."""
     metric = "mass" if method.formulation.positive_mass else "any mass"

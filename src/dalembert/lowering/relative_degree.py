@@ -70,14 +70,6 @@ def with_structure(source: Source) -> Source:
     form = source.control
     if form is None:
         return source
-    if source.sliding:
-        raise ModelError(
-            [
-                f"servo `{form.servos[0]}` must not be combined with dry friction that can stick: at rest, inputs "
-                f"within the static limit have no effect. Control the system by `da.controller`, whose model has no "
-                f"such friction, or state a friction law without sticking by `da.Prescribed`."
-            ]
-        )
     if form.euclidean and source.laws is not None and source.laws.needs_ideal:
         raise ModelError(
             [
@@ -164,9 +156,17 @@ def quoted_names(names: Any) -> str:
 
 
 def _require_gains(form: ControlForm, found: ControlStructure) -> None:
-    """Raise if settling matrices belong to another order than the one at which inputs appear."""
+    """Raise if errors do not settle in the order in which inputs appear."""
     for i, requirement in enumerate(form.requirements):
         order, combined = found.relative_degree(i), found.owners.count(i) > 1
+        if order == 0 and requirement.rate not in (None, 0):
+            raise ModelError(
+                [
+                    f"`settle` of servo `{form.servos[requirement.servo]}` must be left out: inputs meet a requirement "
+                    f"at acceleration level at once, and no error remains that could settle. State the requirement at "
+                    f"position or velocity level to let errors settle."
+                ]
+            )
         if requirement.rate is None and combined:
             raise ModelError(
                 [

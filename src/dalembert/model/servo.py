@@ -17,6 +17,7 @@ from dalembert.model.constraint import Constraint
 from dalembert.model.expressions import as_expression, as_matrix
 from dalembert.model.ordering import name_of, quoted, unknown_names
 from dalembert.model.representation import representation
+from dalembert.tolerances import SAME_VALUE
 
 METRICS = ("mass", "euclidean")
 
@@ -230,7 +231,23 @@ def _settling(name: str, given: Any, rows: tuple[Constraint, ...]) -> Any:
                 f"({LEVELS[::-1].index(level)} at {level} level); got {len(matrices)}."
             ]
         )
+    _require_decay(matrices, where)
     return matrices
+
+
+def _require_decay(matrices: tuple[sp.ImmutableMatrix, ...], where: str) -> None:
+    """Raise if the settling polynomial of matrices of numbers, (D, K, …), has a pole in the right half of the plane."""
+    if graph.free_symbols(*(entry for matrix in matrices for entry in matrix)):
+        return
+    numbers = [np.array(matrix, float) for matrix in matrices]
+    k = len(numbers[0])
+    companion = np.eye(k * len(numbers), k=-k)
+    companion[:k] = -np.hstack(numbers)
+    poles = np.linalg.eigvals(companion)
+    if poles.real.max() > SAME_VALUE * np.abs(poles).max():
+        raise ModelError(
+            [f"{where} must make errors decay; with these matrices they grow as exp({poles.real.max():.3g} t)."]
+        )
 
 
 def _depth(given: Any) -> int:

@@ -6,7 +6,7 @@ Forces that hold a sticking contact are reported as friction; the constraints th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.equation.one_state import answer_of
+from dalembert.integration.control_outputs import control_along
 from dalembert.integration.run import hand_over_notes, outputs_along, statistics
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import PER_CONSTRAINT, Trajectory
@@ -35,9 +36,7 @@ def join_segments(segments: Sequence[Segment], times: Floats, events: tuple[Any,
         if len(within):
             parts.append(_segment_outputs(segment, within))
         start = segment.end
-    whole: dict[str, Any] = {
-        name: None if parts[0][name] is None else np.concatenate([part[name] for part in parts]) for name in parts[0]
-    }
+    whole = {name: _joined([part[name] for part in parts]) for name in parts[0]}
     first = segments[0].phase
     dynamics = build(first.mode.system)
     paths = [segment.path for segment in segments]
@@ -58,14 +57,22 @@ def join_segments(segments: Sequence[Segment], times: Floats, events: tuple[Any,
     )
 
 
+def _joined(parts: Sequence[Any]) -> Any:
+    """Return arrays one after the other, also those in dictionaries with the same names."""
+    if isinstance(parts[0], Mapping):
+        return {name: _joined([part[name] for part in parts]) for name in parts[0]}
+    return None if parts[0] is None else np.concatenate(parts)
+
+
 def _segment_outputs(segment: Segment, times: Floats) -> dict[str, Any]:
     phase = segment.phase
     mode, system = phase.mode, phase.mode.system
     found = outputs_along(mode.dynamics, phase.method, segment.path, times, phase.values)
     del found["accurate"]
+    y = np.concatenate([found["q"], found["qd"]], axis=1)
+    found |= control_along(mode.dynamics, y, times, phase.values)
     if not mode.sticking:
         return found
-    y = np.concatenate([found["q"], found["qd"]], axis=1)
     m = len(system.constraints)
     ideal, multipliers = _ideal(phase, times, y, found["acceleration"])
     return found | {
@@ -83,12 +90,13 @@ def _ideal(phase: Phase, times: Floats, y: Floats, acceleration: Floats) -> tupl
     The force that holds a contact is a nonideal force, as in ``da.motion``, although it is computed as that of a
     constraint.
     """
-    dynamics = build(phase.mode.system)
-    p, n = tuple(phase.p[name] for name in dynamics.parameters), len(dynamics.coordinates)
-    forces, multipliers = np.zeros((len(times), n)), np.zeros((len(times), len(dynamics.constraints)))
+    system, dynamics = phase.mode.system, phase.mode.dynamics
+    n, m = len(system.coordinates), len(system.constraints)
+    forces, multipliers = np.zeros((len(times), n)), np.zeros((len(times), m))
     for k, (t, state) in enumerate(zip(times, y, strict=True)):
-        terms = terms_at(dynamics, state[:n], state[n:], t, p)
-        M, Q, A = (np.asarray(x) for x in (terms.M, terms.Q, terms.A))
+        # the force of the mode, in which inputs of actuators know which contacts stick
+        terms = terms_at(dynamics, state[:n], state[n:], t, phase.values)
+        M, Q, A = (np.asarray(x) for x in (terms.M, terms.Q, terms.A[:m]))
         # A q̈ is b with the stabilising terms of a drift cure, if there are any
         answer = answer_of(phase.method.formulation, M, Q, A, A @ acceleration[k], None)  # pyright: ignore
         forces[k], multipliers[k] = np.asarray(answer.ideal_force), np.asarray(answer.multipliers)

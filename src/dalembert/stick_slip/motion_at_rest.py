@@ -13,6 +13,7 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import answer_of
 from dalembert.equation.reaction import NonidealForces
+from dalembert.integration.control_outputs import motion_with_control
 from dalembert.integration.method import Method
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.state_answer import answer_at
@@ -38,10 +39,11 @@ def motion_at_rest(
     if not resting:
         return None
     phase, y = next_phase(Phase(cached_mode(system, contacts(system), ()), method, p, {}, {}), y, t, stopped=resting)
-    values = tuple(np.asarray(p[name]) for name in system.parameter_names)
     n = len(q)
-    answer = answer_at(phase.mode.dynamics, y[:n], y[n:], t, phase.values, method.formulation)
-    return _answer_with_forces(system, method.formulation, _law_forces(phase, answer, y, t), (q, qd, t, values))
+    state = (y[:n], y[n:], t, phase.values)
+    answer = answer_at(phase.mode.dynamics, *state, method.formulation)
+    found = _answer_with_forces(phase, method.formulation, _law_forces(phase, answer, y, t), state)
+    return motion_with_control(phase.mode.dynamics, found, *state)
 
 
 def _law_forces(phase: Phase, answer: ConstrainedMotion, y: Floats, t: float) -> Floats:
@@ -61,9 +63,11 @@ def _law_forces(phase: Phase, answer: ConstrainedMotion, y: Floats, t: float) ->
     )
 
 
-def _answer_with_forces(system: System, formulation: Formulation, law_forces: Floats, state: Any) -> ConstrainedMotion:
+def _answer_with_forces(phase: Phase, formulation: Formulation, law_forces: Floats, state: Any) -> ConstrainedMotion:
     """Return the motion of a system whose laws have known forces C."""
-    terms = terms_at(build(system), *state)
-    given = (np.asarray(x) for x in (terms.M, terms.Q, terms.A, terms.b))
+    # terms of the mode, in which inputs of actuators know which contacts stick, without the rows that hold these
+    terms, system = terms_at(phase.mode.dynamics, *state), phase.mode.system
+    m = len(system.constraints)
+    given = (np.asarray(x) for x in (terms.M, terms.Q, terms.A[:m], terms.b[:m]))
     found = answer_of(formulation, *given, lambda _: NonidealForces(law_forces, None))  # pyright: ignore  (arrays of NumPy do)
     return replace(found, laws=build(system).laws)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
@@ -14,9 +14,8 @@ from dalembert.errors import ConstraintError, InputError, SimulationError
 from dalembert.integration.failure import why
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
-from dalembert.integration.run import corrected_start, path_saturation
+from dalembert.integration.run import accepted_start, path_saturation
 from dalembert.integration.saturation import Saturation, joined, saturation_notes
-from dalembert.integration.start_states import require_start
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.friction_contacts import Contact
@@ -26,7 +25,7 @@ from dalembert.stick_slip.joined_trajectory import join_segments
 from dalembert.stick_slip.modes import LOAD_ROUNDING, cached_mode, expression_values
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment, integrate_segment
-from dalembert.stick_slip.transitions import contacts_at_rest, next_phase
+from dalembert.stick_slip.transitions import contacts_at_rest, is_at_rest, next_phase
 
 MIN_CHECKS = 1000
 """Least number of checks for a transition in a run: steps alone may be too long."""
@@ -61,53 +60,62 @@ class StickSlipSimulation:
     segments: list[Segment] = field(default_factory=list[Segment])
     events: list[ContactEvent] = field(default_factory=list[ContactEvent])
     notes: list[str] = field(default_factory=list[str])
+    _steps: int = 0
 
     def run(
         self, q0: Floats, qd0: Floats, times: Floats, *, allow_violation: bool, progress: bool | None
     ) -> Trajectory:
         """Simulate from an initial state at ``times[0]`` and return the motion at all times."""
         t, t1 = float(times[0]), float(times[-1])
-        y = np.concatenate([q0, qd0]).astype(float)
         dynamics = build(self.system)
         values = tuple(self.p[name] for name in dynamics.parameters)
-        projected = self.method.drift.projections > 0
-        self.notes = require_start(dynamics, q0, qd0, t, values, allow_violation=allow_violation, projected=projected)
-        if self.notes:
-            y = corrected_start(dynamics, self.method, q0, qd0, t, values)
+        y, self.notes = accepted_start(dynamics, self.method, q0, qd0, t, values, allow_violation=allow_violation)
+        with Progress(t, t1, progress) as bar:
+            self.advance(*self.started(y, t), t, t1, times, bar)
+        return self.trajectory(times)
+
+    def started(self, y: Floats, t: float) -> tuple[Phase, Floats]:
+        """Return the first phase and the state to start from."""
         self._check_coefficients(y, t)
         # contacts at rest are found by `next_phase`, which starts from a phase in which all of them slide
         free = Phase(cached_mode(self.system, self.contacts, ()), self.method, self.p, {}, {})
-        phase, y = next_phase(free, y, t, stopped=contacts_at_rest(self.system, self.contacts, y, t, self.p))
-        with Progress(t, t1, progress) as bar:
-            while True:
-                # the limit on steps is one of the whole run
-                left = self.method.max_steps - sum(segment.path.steps for segment in self.segments)
-                segment = integrate_segment(phase, y, t, t1, (t1 - times[0]) / MIN_CHECKS, left, bar)
-                self.segments.append(segment)
-                if segment.path.finished:
-                    return self._trajectory(times)
-                if not segment.path.stopped or self._is_stalled():
-                    self._raise_failure(times, t1)
-                t = segment.end
-                phase, y = self._next(segment, times)
+        return next_phase(free, y, t, stopped=contacts_at_rest(self.system, self.contacts, y, t, self.p))
 
-    def _next(self, segment: Segment, times: Floats) -> tuple[Phase, Floats]:
+    def resumed(self, y: Floats, t: float, times: Floats) -> tuple[Phase, Floats]:
+        """Return the phase after the last one and its state, where the values of parameters have changed."""
+        last = self.segments[-1]
+        phase = replace(last.phase, p=self.p, peak_speeds=last.peak_speeds)
+        if not phase.mode.sticking and not any(is_at_rest(phase.velocity(c, t, y), y) for c in phase.directions):
+            return phase, y  # a contact that slides goes on, whatever the parameters
+        return self._next(phase, y, t, times, peak_speeds=last.peak_speeds)
+
+    def advance(self, phase: Phase, y: Floats, t: float, end: float, times: Floats, bar: Progress) -> Floats:
+        """Append the segments from (t, y) to a time, and return the state there; ``times`` are those of the run."""
+        interval = (times[-1] - times[0]) / MIN_CHECKS
+        while True:
+            # the limit on steps is one of the whole run
+            left = self.method.max_steps - self._steps
+            segment = integrate_segment(phase, y, t, end, interval, left, bar)
+            self.segments.append(segment)
+            self._steps += segment.path.steps
+            if segment.path.finished:
+                return segment.path.y[-1]
+            if not segment.path.stopped or self._is_stalled():
+                self._raise_failure(times, float(times[-1]))
+            t = segment.end
+            ended = {"stopped": segment.stopped(), "released": segment.released(), "peak_speeds": segment.peak_speeds}
+            phase, y = self._next(segment.phase, segment.final[0], t, times, **ended)
+
+    def _next(self, before: Phase, y: Floats, t: float, times: Floats, **ended: Any) -> tuple[Phase, Floats]:
         try:
-            phase, y = next_phase(
-                segment.phase,
-                segment.final[0],
-                segment.end,
-                stopped=segment.stopped(),
-                released=segment.released(),
-                peak_speeds=segment.peak_speeds,
-            )
+            phase, y = next_phase(before, y, t, **ended)
         # the motion up to the transition is valid, and is returned with the error
         except ConstraintError as error:
-            raise SimulationError(str(error), segment.end, self._partial_trajectory(times)) from None
+            raise SimulationError(str(error), t, self._partial_trajectory(times)) from None
         for contact in self.contacts:
-            was, is_ = contact in segment.phase.mode.sticking, contact in phase.mode.sticking
+            was, is_ = contact in before.mode.sticking, contact in phase.mode.sticking
             if was != is_:
-                self.events.append(ContactEvent(segment.end, contact.name, "sticks" if is_ else "slips"))
+                self.events.append(ContactEvent(t, contact.name, "sticks" if is_ else "slips"))
         return phase, y
 
     def _check_coefficients(self, y: Floats, t: float) -> None:
@@ -135,7 +143,6 @@ class StickSlipSimulation:
 
     def _raise_failure(self, times: Floats, t1: float) -> None:
         segment = self.segments[-1]
-        steps = sum(one.path.steps for one in self.segments)
         if segment.path.stopped:
             message = (
                 f"sticking and sliding must not alternate without end; by t = {segment.end:.6g} the motion has "
@@ -144,7 +151,7 @@ class StickSlipSimulation:
                 f"{quoted(c.name for c in self.contacts)} can neither hold nor slip there; check its normal force "
                 f"and its coefficients."
             )
-        elif steps >= self.method.max_steps:
+        elif self._steps >= self.method.max_steps:
             message = (
                 f"the motion must be continued to t = {t1:.6g}; it ended at t = {segment.end:.6g}: the limit of "
                 f"{self.method.max_steps} steps was reached. Raise `max_steps` or loosen `rtol` and `atol`. The motion "
@@ -156,9 +163,10 @@ class StickSlipSimulation:
 
     def _partial_trajectory(self, times: Floats) -> Trajectory:
         end = self.segments[-1].end
-        return self._trajectory(np.unique(np.append(times[times <= end], end)))
+        return self.trajectory(np.unique(np.append(times[times <= end], end)))
 
-    def _trajectory(self, times: Floats) -> Trajectory:
+    def trajectory(self, times: Floats) -> Trajectory:
+        """Return the motion at times, from the segments so far."""
         found = join_segments(self.segments, times, tuple(self.events))
         limited = self._saturation()
         notes = (*self.notes, *found.notes, *saturation_notes(limited))

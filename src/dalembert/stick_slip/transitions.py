@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -88,22 +89,22 @@ def _prescribed_slip(
 
     The direction is zero for a contact that stays at rest: the constraints carry the whole load, and friction none.
     """
-    if not resting or not before.mode.system.constraints:
+    system = before.mode.system
+    if not resting or not (system.constraints or system.servos):
         return {}
-    all_held = _phase_with(before, resting, sliding)
+    all_held = _geometry(before, resting, sliding)
     q, qd = np.split(y, 2)
     terms = terms_at(all_held.mode.dynamics, q, qd, t, all_held.values)
     A, b = np.asarray(terms.A), np.asarray(terms.b)
-    own = row_space(A[: len(before.mode.system.constraints)])
+    own = row_space(A[: len(system.constraints)])
     found = [c for c in resting if _in_span(A[all_held.mode.rows(c)], own)]
+    if system.servos:
+        found += _moved_by_inputs(before, [c for c in resting if c not in found], sliding, A, all_held, y, t)
     if not found:
         return {}
     directions = {c: np.zeros(len(c.velocity)) for c in found}
     free = _phase_with(before, [c for c in resting if c not in found], sliding | directions)
-    here = np.array([t])
-    acceleration = outputs_at(free.mode.dynamics, free.method, None, here, y[None], here, free.values)["acceleration"][
-        0
-    ]
+    acceleration = _acceleration(free, y, t)
     # balanced forces leave a rounding error in proportion to their size
     scale = np.linalg.norm([acceleration, np.linalg.lstsq(np.asarray(terms.M), np.asarray(terms.Q))[0]])
     for contact in found:
@@ -112,6 +113,41 @@ def _prescribed_slip(
         if np.linalg.norm(rate) > SOLVED_RANK_TOLERANCE * (np.linalg.norm(A[rows]) * scale + np.linalg.norm(b[rows])):
             directions[contact] = _unit_vector(rate)
     return directions
+
+
+def _moved_by_inputs(
+    before: Phase,
+    resting: Collection[Contact],
+    sliding: dict[Contact, Floats],
+    A: Floats,
+    all_held: Phase,
+    y: Floats,
+    t: float,
+) -> list[Contact]:
+    """Return the contacts at rest whose motion the servo constraints prescribe.
+
+    Inputs make up for friction there, so that its direction does not change the acceleration of the contact.
+    """
+    directions = {c: np.zeros(len(c.velocity)) for c in resting}
+    found: list[Contact] = []
+    for contact in resting:
+        rows = A[all_held.mode.rows(contact)]
+        changes, scale = 0.0, 0.0
+        for axis in np.eye(len(contact.velocity)):
+            there, back = (
+                _acceleration(_phase_with(before, (), sliding | directions | {contact: sign * axis}), y, t)
+                for sign in (1, -1)
+            )
+            changes = max(changes, float(np.linalg.norm(rows @ (there - back))))
+            scale = max(scale, float(np.linalg.norm(rows) * np.linalg.norm([there, back])))
+        if changes <= SOLVED_RANK_TOLERANCE * scale:
+            found.append(contact)
+    return found
+
+
+def _acceleration(phase: Phase, y: Floats, t: float) -> Floats:
+    here = np.array([t])
+    return outputs_at(phase.mode.dynamics, phase.method, None, here, y[None], here, phase.values)["acceleration"][0]
 
 
 def _in_span(rows: Floats, basis: Floats) -> bool:
@@ -142,10 +178,8 @@ def _align_slip_directions(phase: Phase, released: Collection[Contact], y: Float
 def _slip_acceleration(phase: Phase, contact: Contact, planar: Collection[Contact], y: Floats, t: float) -> Floats:
     """Return the rate of change of the sliding velocity of a released contact."""
     y, all_held, terms = _perturbed_state(phase, planar, y, t)
-    here = np.array([t])
-    found = outputs_at(phase.mode.dynamics, phase.method, None, here, y[None], here, phase.values)
     rows = all_held.mode.rows(contact)
-    return np.asarray(terms.A)[rows] @ found["acceleration"][0] - np.asarray(terms.b)[rows]
+    return np.asarray(terms.A)[rows] @ _acceleration(phase, y, t) - np.asarray(terms.b)[rows]
 
 
 def _perturbed_state(phase: Phase, planar: Collection[Contact], y: Floats, t: float) -> tuple[Floats, Phase, Terms]:
@@ -154,7 +188,7 @@ def _perturbed_state(phase: Phase, planar: Collection[Contact], y: Floats, t: fl
     Also return the phase in which these contacts are still held, and its terms.
     """
     sliding = {c: d for c, d in phase.directions.items() if c not in planar}
-    all_held = _phase_with(phase, (*phase.mode.sticking, *planar), sliding)
+    all_held = _geometry(phase, (*phase.mode.sticking, *planar), sliding)
     q, qd = np.split(y, 2)
     terms = terms_at(all_held.mode.dynamics, q, qd, t, all_held.values)
     slip_rates = np.zeros(len(terms.A))
@@ -162,6 +196,21 @@ def _perturbed_state(phase: Phase, planar: Collection[Contact], y: Floats, t: fl
         slip_rates[all_held.mode.rows(contact)] = SLIP_PERTURBATION * (1 + np.abs(qd).max()) * phase.directions[contact]
     change = np.linalg.lstsq(np.asarray(terms.A), slip_rates)[0] if planar else 0 * qd
     return np.concatenate([q, qd + change]), all_held, terms
+
+
+def _geometry(before: Phase, sticking: Collection[Contact], directions: dict[Contact, Floats]) -> Phase:
+    """Return the phase without its servo constraints, for the terms of its constraints alone.
+
+    Inputs may be unable to meet the requirements where these contacts are held.
+    """
+    mode = before.mode
+    plain = cached_mode(_without_servos(mode.system), mode.contacts, tuple(sticking))
+    return Phase(plain, before.method, before.p, directions, {})
+
+
+@lru_cache(maxsize=64)
+def _without_servos(system: System) -> System:
+    return replace(system, servos=())
 
 
 def _phase_with(before: Phase, sticking: Collection[Contact], directions: dict[Contact, Floats]) -> Phase:
