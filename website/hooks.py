@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hooks of MkDocs: formulas as MathML, console highlighting, pages from outside ``docs``, the pendulum of the home page.
+"""Hooks of MkDocs: formulas as MathML, console sessions, pages from outside ``docs``, the pendulum of the home page.
 
 The Markdown files stay readable in a repository browser, so that everything that only the site needs is added here.
 """
@@ -26,6 +26,7 @@ BORROWED = {
 }
 """Pages of the site that are files elsewhere in the repository."""
 
+ENTRY = re.compile(r"^::: da\.([\w.]+)$", re.MULTILINE)
 CONSOLE = re.compile(r"^```python\n(>>> .*?)\n*^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 DISPLAY = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DOTALL)
@@ -52,6 +53,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         markdown = markdown.replace(PENDULUM, pendulum_element())
     if source == "gallery.md":
         markdown = gallery_cards(markdown, da.gallery.names())
+    markdown = ENTRY.sub(_entry, markdown)
     return CONSOLE.sub(lambda block: f"```pycon\n{block[1]}\n```", markdown)
 
 
@@ -61,5 +63,14 @@ def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
     return DISPLAY.sub(lambda found: f'<div class="formula">{_mathml(found[1], "block")}</div>', content)
 
 
+def _entry(found: re.Match[str]) -> str:
+    """Return the directive that documents a name, under the name by which users call it."""
+    name = found[1]
+    shown = name.rpartition(".")[2] if "." in name else f"da.{name}"
+    lines = [f"::: dalembert.{name}", "    options:", f"      heading: {shown}", f"      toc_label: {shown}"]
+    return "\n".join(lines)
+
+
 def _mathml(tex: str, display: str) -> str:
-    return convert(html.unescape(tex).strip(), display=display)
+    found = convert(html.unescape(tex).strip(), display=display)
+    return found.replace("<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">/</mo>')  # as in exponents: 1/2
