@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 
 import numpy as np
+import sympy as sp
 
 import dalembert as da
 
@@ -19,26 +20,39 @@ ROW = re.compile(r"^\| `(?P<name>[\w-]+)` \| (?P<title>[^|]*) \| (?P<source>[^|]
 TABLE = re.compile(r"^\| case \| description \| source \|\n\|---.*\n(\| `.*\n?)+", re.MULTILINE)
 
 
+LIVE = "page" in dir(da)
+"""Whether the library can write pages that run in the browser; otherwise the home page shows an animation."""
+
+POINTS = {"pivot": (0, 0), "first": ("x1", "y1"), "second": ("x2", "y2")}
+LINKS = (("pivot", "first"), ("first", "second"))
+NUMBERS = {"m1": 1.0, "m2": 1.0, "l1": 1.0, "l2": 1.0, "g": 9.81}
+START = (1, 0, 2, 0), (0, 0, 0, 0)
+
+
 def double_pendulum() -> da.System:
     """Return two particles on two rods, the system of the home page."""
     x1, y1, x2, y2 = da.coordinates("x1 y1 x2 y2")
+    m1, m2, l1, l2, g = da.parameters("m1 m2 l1 l2 g")
     rods = (
-        da.Constraint(x1**2 + y1**2 - 1, name="upper rod"),
-        da.Constraint((x2 - x1) ** 2 + (y2 - y1) ** 2 - 1, name="lower rod"),
+        da.Constraint(x1**2 + y1**2 - l1**2, name="upper rod"),
+        da.Constraint((x2 - x1) ** 2 + (y2 - y1) ** 2 - l2**2, name="lower rod"),
     )
-    return da.System((x1, y1, x2, y2), np.eye(4).tolist(), (0, -9.81, 0, -9.81), rods)
+    return da.System((x1, y1, x2, y2), sp.diag(m1, m1, m2, m2), (0, -m1 * g, 0, -m2 * g), rods)
 
 
 def write_pendulum(folder: Path) -> Path:
-    """Write the animation of the home page into a folder, and return its path."""
-    run = da.simulate(double_pendulum(), (1, 0, 2, 0), (0, 0, 0, 0), np.linspace(0, 10, 1001))
-    points = {"O": (0, 0), "first": ("x1", "y1"), "second": ("x2", "y2")}
-    links = [("O", "first"), ("first", "second")]
-    return run.animate(folder / "pendulum.gif", points, links, fps=25, trace=1.5)
+    """Write the pendulum of the home page into a folder, and return its path."""
+    if LIVE:
+        options = {"parameters": NUMBERS, "points": POINTS, "links": LINKS, "title": "A double pendulum"}
+        return da.page(double_pendulum(), *START, (0, 20), folder / "pendulum.html", **options)
+    run = da.simulate(double_pendulum(), *START, np.linspace(0, 10, 1001), parameters=NUMBERS)
+    return run.animate(folder / "pendulum.gif", POINTS, LINKS, fps=25, trace=1.5)
 
 
 def pendulum_element() -> str:
-    """Return the HTML that shows the animation."""
+    """Return the HTML that shows the pendulum."""
+    if LIVE:
+        return '<iframe class="pendulum" src="assets/pendulum.html" title="A double pendulum to play with"></iframe>'
     return '<img class="pendulum" src="assets/pendulum.gif" alt="A double pendulum that swings" width="320">'
 
 
