@@ -15,7 +15,7 @@ demo: $(READY)  ## solve every case, check it, write out/demo
 
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(READY)  ## the documentation site, written to out/site; an unresolved link is an error
-	PYTHONPATH=. $(BIN)/mkdocs build --strict
+	PYTHONPATH=src:. $(BIN)/mkdocs build --strict
 
 figures: $(READY)  ## the figures of the tutorial and the thumbnails of the gallery, written to docs/figures
 	$(BIN)/python -m website.tutorial_figures
