@@ -27,6 +27,8 @@ BORROWED = {
 """Pages of the site that are files elsewhere in the repository."""
 
 ENTRY = re.compile(r"^::: da\.([\w.]+)$", re.MULTILINE)
+TIGHT = re.compile(r"<mo( [^>]*)?>(&#x0002F;|&#x0007C;)</mo>")
+"""A slash or a bar, which MathML would surround by spaces: those of 1/2 and |λ|."""
 CONSOLE = re.compile(r"^```python\n(>>> .*?)\n*^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 DISPLAY = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DOTALL)
@@ -73,4 +75,4 @@ def _entry(found: re.Match[str]) -> str:
 
 def _mathml(tex: str, display: str) -> str:
     found = convert(html.unescape(tex).strip(), display=display)
-    return found.replace("<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">/</mo>')  # as in exponents: 1/2
+    return TIGHT.sub(r'<mo\1 lspace="0" rspace="0">\2</mo>', found)

@@ -7,18 +7,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import dalembert as da
 from dalembert.figures.style import COLOURS, blank_figure
 from dalembert.gallery.definition import Case, Picture
 from dalembert.report.case_figures import draw
 
 FOLDER = Path(__file__).parents[1] / "docs" / "figures" / "gallery"
+TIMES = {"pendulum": np.linspace(0, 10, 401)}
+"""Times for cases that oscillate too fast to be seen at their own."""
 WIDTH, HEIGHT, DPI = 3.2, 2.0, 100
 
 
 def thumbnail(case: Case) -> Any:
     """Return the first picture of a case in a small format, or its coordinates against time if it has no pictures."""
-    run = case.simulate(progress=False)
+    run = case.simulate(times=TIMES.get(case.name), progress=False)
     return _pictured(case.pictures[0], run) if case.pictures else _histories(run)
 
 
