@@ -44,8 +44,8 @@ FIRST_ANSWERS = {
 def main() -> None:
     head = (
         "# Published results\n\nOther people's numbers are the best test of a program. This page compares motions of "
-        "the gallery with values from the literature, with closed forms and with values computed by other methods. It is "
-        "written by `python -m benchmarks.published`. Values printed in a source "
+        "the gallery with values from the literature, with closed forms and with values computed by other methods. It "
+        "is written by `python -m benchmarks.published`. Values printed in a source "
         "are marked as published, and closed forms are evaluated. All other reference values were computed by other "
         "methods, to more digits than are printed. Measured on "
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}."
