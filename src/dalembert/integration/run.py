@@ -62,7 +62,8 @@ def run(
             dynamics, np.concatenate([found["q"], found["qd"]], axis=1)[1:], reached_times(path, times)[1:], p
         )
     trajectory = _trajectory(dynamics, method, path, reached_times(path, times), found, p)
-    trajectory = _with_saturation(trajectory, dynamics, method, path, p)
+    if dynamics.actuators:
+        trajectory = _with_saturation(trajectory, dynamics, method, path, p)
     if notes:
         trajectory = replace(trajectory, notes=(*notes, *trajectory.notes))
     invalid = _first_invalid(trajectory, method)
