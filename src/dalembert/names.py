@@ -8,7 +8,12 @@ from typing import Any
 
 
 def name_of(key: Any) -> str:
-    """Return the name of a symbol or of a coordinate such as x(t); a string is its own name."""
+    """Return the name of a symbol or of a coordinate such as x(t), with primes for its time derivatives.
+
+    A string is its own name.
+    """
+    if type(key).__name__ == "Derivative":  # SymPy's, which this layer does not import
+        return name_of(key.expr) + "'" * key.derivative_count
     name = getattr(key, "name", None)
     return name if isinstance(name, str) else str(key)
 
