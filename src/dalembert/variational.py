@@ -34,6 +34,7 @@ from dalembert.model.ordering import in_order, quoted
 from dalembert.model.standard_form import euler_lagrange, standard_form
 from dalembert.model.symbols import coordinates, t
 from dalembert.model.system import System, kind_of_object
+from dalembert.names import listed, summary
 from dalembert.tolerances import NAMED_SHARE, RANK_TOLERANCE, SAME_VALUE, TINY
 from dalembert.verbs import simulate
 
@@ -102,6 +103,13 @@ class Vakonomic:
 
     system: System
     equations: System
+
+    def __repr__(self) -> str:
+        return summary(
+            f"Vakonomic equations of {listed(self.system.coordinate_names)}",
+            listed(self.system.constraint_names, "constraints"),
+            listed(self.system.parameter_names, "parameters"),
+        )
 
     def simulate(
         self,

@@ -99,7 +99,7 @@ def histories(run: MotionData, of: Any, units: Units | None = None, ax: Any = No
 def _history_name(name: str) -> str:
     """Return the name of a history as it is printed; those of velocities and accelerations keep their primes."""
     stem = name.rstrip("'")
-    return pretty(stem) + "′" * (len(name) - len(stem))
+    return pretty(stem) + ("", "′", "″")[len(name) - len(stem)]
 
 
 def _history_unit(run: MotionData, name: str, unit: UnitOf) -> str | None:

@@ -15,10 +15,7 @@ from dalembert.errors import InputError
 from dalembert.integration.run_source import RunSource
 from dalembert.integration.saturation import Saturation
 from dalembert.integration.trajectory_dataset import USUAL_THEORY
-from dalembert.names import name_of, quoted
-
-LISTED_NAMES = 8
-"""Names of coordinates that are listed in the text of a trajectory."""
+from dalembert.names import listed, name_of, quoted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,10 +86,8 @@ class MotionData:
         span = f"{self.t[0]:g} to {self.t[-1]:g}" if len(self) else "empty"
         worst = float(np.abs(self.violation).max(initial=0.0))
         mark = f" ({self.mark})" if self.mark else ""
-        shown, more = self.coordinates[:LISTED_NAMES], len(self.coordinates) - LISTED_NAMES
-        names = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
         return (
-            f"Trajectory{mark} of {names}: {len(self)} times, {span}; "
+            f"Trajectory{mark} of {listed(self.coordinates)}: {len(self)} times, {span}; "
             f"{self.statistics.get('steps', '?')} steps; largest violation {worst:.1e}"
         )
 

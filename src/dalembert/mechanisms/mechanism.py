@@ -28,13 +28,14 @@ from dalembert.model.ordering import quoted, unknown_names
 from dalembert.model.servo import Servo
 from dalembert.model.symbols import t as time
 from dalembert.model.system import System
+from dalembert.names import listed, summary
 from dalembert.verbs import consistent_state
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Mechanism:
     """Bodies, joints and forces: an immutable object that defines an ordinary ``da.System``.
 
@@ -90,6 +91,21 @@ class Mechanism:
         problems += _problems(self)
         if problems:
             raise ModelError(problems)
+
+    def __repr__(self) -> str:
+        return summary(
+            f"Mechanism in {'the plane' if self.dimension == 2 else 'space'}",
+            listed((body.name for body in self.bodies), "bodies"),
+            listed((joint.name for joint in self.joints), "joints"),
+            listed((type(force).__name__ for force in self.forces), "forces"),
+            listed((str(constraint.name) for constraint in self.constraints), "constraints"),
+            listed((servo.name for servo in self.servos), "servos"),
+        )
+
+    def _repr_html_(self) -> str:
+        from dalembert.mechanisms.mechanism_table import table_of
+
+        return table_of(self)
 
     @property
     def dimension(self) -> int:
