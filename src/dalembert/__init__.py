@@ -109,6 +109,7 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.vectors import quaternion as quaternion
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derivation import derive as derive
+    from dalembert.reproduction import reproduce as reproduce
     from dalembert.variational import Vakonomic as Vakonomic
     from dalembert.variational import vakonomic as vakonomic
     from dalembert.verbs import build as build
@@ -178,6 +179,7 @@ _LAZY = {
     "quaternion": "mechanisms.vectors",
     "Derivation": "report.derivation",
     "derive": "report.derivation",
+    "reproduce": "reproduction",
     "plot_geometry": "figures.geometry",
     "Vakonomic": "variational",
     "vakonomic": "variational",

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.equation.reaction import Normals
 from dalembert.errors import InputError
 from dalembert.lazy_jax import jnp
+from dalembert.names import summary
 from dalembert.tolerances import START_TOLERANCE
 
 if TYPE_CHECKING:
@@ -23,7 +24,11 @@ VIRTUAL_TOLERANCE = START_TOLERANCE
 as many digits as states."""
 
 
-@dataclass(frozen=True)
+MOST_COMPONENTS = 6
+"""Components of vectors that the text of an answer shows."""
+
+
+@dataclass(frozen=True, repr=False)
 class ConstrainedMotion:
     """Accelerations and forces of constrained motion, M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ with A q̈ = b.
 
@@ -82,6 +87,16 @@ class ConstrainedMotion:
     force_covariance: Array | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     servo_error: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __repr__(self) -> str:
+        """Return accelerations and forces, or the shape of a batch, and how well the equations hold."""
+        *batch, n = self.acceleration.shape
+        if batch or n > MOST_COMPONENTS:
+            what = f"{n} coordinates" + (f", batch of shape {tuple(batch)}" if batch else "")
+            return f"<ConstrainedMotion of {what}>"
+        vectors = ("acceleration", "ideal_force", "nonideal_force")
+        parts = [f"{name.replace('_', ' ')} {getattr(self, name)}" for name in vectors]
+        return summary("ConstrainedMotion", *parts, f"rank {self.rank}", f"residual {float(self.residual):.1e}")
 
     @property
     def constraint_force(self) -> Array:

@@ -6,13 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
-from dalembert.figures.animation import check_path, frame_times, write_animation
+from dalembert.figures.animation import Animation, animation_of, frame_times
+from dalembert.figures.animation_files import checked_writer
 from dalembert.figures.style import COLOURS, blank_figure, plain_axis
 from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.frames import Ground
@@ -21,6 +23,7 @@ from dalembert.mechanisms.joints import Rod
 from dalembert.mechanisms.reactions import require_trajectory_of
 from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingOnLine
 from dalembert.mechanisms.vectors import across, evaluate
+from dalembert.notebook_html import embedded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -160,20 +163,67 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
     return picture
 
 
-def animation(
+@dataclass(frozen=True, eq=False, repr=False)
+class MechanismAnimation:
+    """A mechanism in motion for a notebook, which shows the interactive page."""
+
+    mechanism: Any
+    run: Trajectory
+    fps: float
+    view: tuple[float, float]
+    trace: float | None
+
+    def save(self, path: str | Path) -> Path:
+        """Write an animation that ends in ``.gif`` or ``.mp4``, or the interactive page, ``.html``."""
+        return write_motion(self.mechanism, self.run, Path(path), self.fps, self.view, self.trace)
+
+    def __repr__(self) -> str:
+        bodies = ", ".join(body.name for body in self.mechanism.bodies)
+        return f"<MechanismAnimation of {bodies} from t = {self.run.t[0]:g} to {self.run.t[-1]:g}>"
+
+    def _repr_html_(self) -> str:
+        with TemporaryDirectory() as folder:
+            page = self.save(Path(folder) / "mechanism.html").read_text(encoding="utf-8")
+        return embedded(page, *PAGE_SIZE)
+
+
+PAGE_SIZE = 780, 760
+"""Width and height in pixels of the interactive page."""
+
+
+def write_motion(
     mechanism: Any, run: Trajectory, path: Path, fps: float, view: tuple[float, float], trace: float | None
 ) -> Path:
-    """Write an animation (GIF), or an interactive page (HTML)."""
-    check_path(path)
-    require_trajectory_of(mechanism, run)
-    view = _checked_view(view)
-    if len(run) < 2:
-        raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
-    drawing = drawing_of(mechanism, run)
-    if path.suffix.lower() == ".html":
-        return write_page(mechanism, run, drawing, frame_times(run.t, fps), view_axes(mechanism, view), path)
+    """Write an animation, or an interactive page (HTML)."""
+    checked_writer(path)
+    if path.suffix.lower() != ".html":
+        return picture_animation(mechanism, run, fps, view, trace).save(path)
+    drawing, view = _drawing_of_motion(mechanism, run, view)
+    return write_page(mechanism, run, drawing, frame_times(run.t, fps), view_axes(mechanism, view), path)
+
+
+def picture_animation(
+    mechanism: Any,
+    run: Trajectory,
+    fps: float,
+    view: tuple[float, float],
+    trace: float | None,
+    *,
+    speed: float | None = None,
+    title: str = "",
+) -> Animation:
+    """Return an animation of pictures."""
+    drawing, view = _drawing_of_motion(mechanism, run, view)
     places = projected_points(mechanism, drawing, view)
     links = [pair for _, names in drawing.lines for pair in pairwise(names)]
     bare = frozenset(places) - frozenset(drawing.joints)
     columns = {name: (place[:, 0], place[:, 1]) for name, place in places.items()}
-    return write_animation(run, path, columns, links, fps, trace, bare)
+    return animation_of(run, columns, links, fps, trace, bare, speed=speed, title=title)
+
+
+def _drawing_of_motion(mechanism: Any, run: Trajectory, view: Any) -> tuple[Drawing, tuple[float, float]]:
+    require_trajectory_of(mechanism, run)
+    view = _checked_view(view)
+    if len(run) < 2:
+        raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
+    return drawing_of(mechanism, run), view

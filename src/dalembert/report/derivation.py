@@ -17,10 +17,10 @@ from dalembert.model.control_form import control_form
 from dalembert.model.friction_contacts import leaves_reactions
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
 from dalembert.model.laws import while_moving
-from dalembert.model.representation import representation
 from dalembert.model.standard_form import StandardForm, standard_form
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System, kind_of_object
+from dalembert.names import listed, summary
 from dalembert.report.abbreviated_steps import abbreviated
 from dalembert.report.blocks import block_root
 from dalembert.report.closed_form import SymbolicTerms, closed_form
@@ -79,7 +79,14 @@ class Derivation:
     control: ControlLaw | None = None
 
     def __repr__(self) -> str:
-        return representation(self)
+        return summary(
+            f"Derivation of {listed(self.system.coordinate_names)}",
+            listed(self.independent, "constraints used"),
+            "expanded formulas" if self.expanded else "formulas in matrix symbols",
+        )
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
 
     @property
     def inputs(self) -> Any:
