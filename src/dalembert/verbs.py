@@ -34,6 +34,7 @@ from dalembert.integration.run import run
 from dalembert.integration.start_states import State, nearest_state
 from dalembert.integration.state_answer import answer_at
 from dalembert.integration.trajectory import Trajectory
+from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.friction_contacts import contacts
@@ -193,6 +194,11 @@ def simulate(
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     times = time_values(times, "times", increasing=True)
+    sources: dict[str, Any] = {
+        "page_source": page_source(
+            system, method, (q0, qd0), times, p, allow_violation=allow_violation, control=control
+        )
+    }
     if method.drift.integrals:
         at_start = (q0, qd0, times[0])
         system, dynamics, p = conserved(system, method, control, at_start, p, allow_violation=allow_violation)
@@ -201,7 +207,7 @@ def simulate(
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     stick_slip = _stick_slip(system, dynamics, method, p)
     sampled = None if control is None else sampled_simulation(system, dynamics, control, method, p, stick_slip)
-    ledger_source = _ledger_source(dynamics, method, p, stick_slip, sampled)
+    sources["ledger_source"] = _ledger_source(dynamics, method, p, stick_slip, sampled)
     try:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
         if sampled is not None:
@@ -211,11 +217,11 @@ def simulate(
         else:
             found = stick_slip.run(q0, qd0, times, **start)
         notes = (*found.notes, *drift_notes(method.drift, dynamics.integrals), *redundancies(dynamics, found, p))
-        return _with_control(dynamics, replace(found, notes=notes, ledger_source=ledger_source), p, control)
+        return _with_control(dynamics, replace(found, notes=notes, **sources), p, control)
     except (MassMatrixError, ConstraintError) as refusal:
         raise explained(refusal, system, p) from None
     except SimulationError as end:
-        end.trajectory = _with_control(dynamics, replace(end.trajectory, ledger_source=ledger_source), p, control)
+        end.trajectory = _with_control(dynamics, replace(end.trajectory, **sources), p, control)
         refuse_paradox_at_end(dynamics, end, method.formulation, p)
         hint = hidden_behind(system, p) if may_be_hidden(dynamics, end.trajectory, p) else ""
         raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from html import escape
+from importlib.resources import files
 
 PLAYER_STYLE = """
 body { font-family: sans-serif; max-width: 720px; margin: 1em auto; padding: 0 1em }
@@ -26,6 +28,12 @@ slider.oninput = () => {{ stop(); show(); }};
 show();
 start();
 """
+
+
+@cache
+def asset(package: str, name: str) -> str:
+    """Return the text of a style sheet, a script or a part of a page in the folder ``assets`` of a package."""
+    return (files(package) / "assets" / name).read_text(encoding="utf-8")
 
 
 def document(title: str, body: str, *styles: str) -> str:

@@ -50,6 +50,7 @@ class Trajectory:
     notes                                 sentences about events during the run
     events                                (t, contact, "sticks" or "slips"), in order of time
     ledger_source                         function that computes the ledger; not kept in files
+    page_source                           function that writes the live page; not kept in files
     inputs                                u (T,) of each actuator, by its name
     input_force (T, n)                    the generalised force of all actuators, or None; M q̈ = Q + Qᶜ + this force
     servo_error                           error (T,) of each servo constraint, by its name; (T, k) for k requirements
@@ -84,6 +85,7 @@ class Trajectory:
     theory: str = USUAL_THEORY
     events: tuple[Any, ...] = ()
     ledger_source: Callable[[Trajectory], Ledger] | None = None
+    page_source: Callable[..., Path] | None = None
     inputs: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
     input_force: Floats | None = None
     servo_error: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
@@ -91,7 +93,7 @@ class Trajectory:
     saturation: tuple[Saturation, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "ledger_source": None}  # compiled programs cannot be pickled
+        return {**self.__dict__, "ledger_source": None, "page_source": None}  # compiled programs cannot be pickled
 
     def __getitem__(self, name: Any) -> Floats:
         """Return the history of a coordinate, by name or symbol, or of the multiplier of a constraint, by name."""
@@ -318,6 +320,31 @@ class Trajectory:
         from dalembert.figures.animation import write_animation
 
         return write_animation(self, Path(path), points, links, fps, trace)
+
+    def page(
+        self,
+        path: str | Path,
+        points: Mapping[str, Sequence[Any]] | None = None,
+        links: Sequence[tuple[str, str]] = (),
+        *,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        title: str | None = None,
+        about: str = "",
+        view: tuple[float, float] = (30.0, 20.0),
+    ) -> Path:
+        """Write a page that computes this motion again in the browser, with sliders for all numbers; see ``da.page``.
+
+        Raises
+        ------
+        InputError    as for ``da.page``, or if the run was read from a file or obeys another mechanics than
+                      d'Alembert's
+        """
+        if self.page_source is None:
+            raise InputError(
+                "a live page needs a run that `da.simulate` has just returned; this one was read from a file, or obeys "
+                "another mechanics than d'Alembert's. Simulate it again."
+            )
+        return self.page_source(path, points, links, title, about, ranges, view)
 
 
 def _called(data: xr.Dataset, kind: str) -> dict[str, Floats]:
