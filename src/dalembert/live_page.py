@@ -12,7 +12,7 @@ from dalembert.control.controller import Controller
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.start_states import require_start
-from dalembert.live.experiment import Experiment, require_live
+from dalembert.live.experiment import Experiment, require_live, require_sliding
 from dalembert.live.html import checked_target, write_live_page
 from dalembert.live.scene import USUAL_VIEW, Scene, scene_of_points
 from dalembert.mechanisms.layout import scene_of_mechanism
@@ -139,4 +139,6 @@ def _experiment(
     projected = method.drift.projections > 0
     require_start(dynamics, q0, qd0, span[0], p, allow_violation=allow_violation, projected=projected)
     numbers = tuple(float(value) for value in p)
-    return Experiment(system, method, q0, qd0, float(span[0]), float(span[-1]), numbers, allow_violation)
+    experiment = Experiment(system, method, q0, qd0, float(span[0]), float(span[-1]), numbers, allow_violation)
+    require_sliding(experiment)
+    return experiment

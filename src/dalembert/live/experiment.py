@@ -18,8 +18,11 @@ from dalembert.lowering.build import build
 from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
+from dalembert.model.friction_contacts import contacts
 from dalembert.model.system import System, kind_of_object
+from dalembert.names import quoted
 from dalembert.native.dormand_prince import DORMAND_PRINCE
+from dalembert.stick_slip.transitions import contacts_at_rest
 
 USE_SIMULATE = "`da.simulate` computes it, and `run.animate` shows it."
 
@@ -106,3 +109,17 @@ def _missing(system: System) -> str:
     except NoMachineCodeError as missing:
         return f"`{missing}`"
     return "a part of the system"
+
+
+def require_sliding(experiment: Experiment) -> None:
+    """Raise an error if a contact under dry friction is at rest at the start: a page computes sliding only."""
+    system, touching = experiment.system, contacts(experiment.system)
+    if not touching:
+        return
+    parameters = dict(zip(experiment.dynamics.parameters, experiment.p, strict=True))
+    at_rest = contacts_at_rest(system, touching, experiment.start, experiment.t0, parameters)
+    if at_rest:
+        raise InputError(
+            f"contacts under dry friction must slide at the start of a live page, which does not compute sticking; at "
+            f"rest: {quoted(contact.name for contact in at_rest)}. Start with a sliding velocity. {USE_SIMULATE}"
+        )

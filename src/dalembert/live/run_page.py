@@ -27,13 +27,14 @@ def page_source(
     """Return the function behind ``Trajectory.page``; ``method`` has the tolerances that the user gave."""
 
     def write(path: str | Path, points: Any, links: Any, title: str | None, about: str, ranges: Any, view: Any) -> Path:
-        from dalembert.live.experiment import Experiment, require_live
+        from dalembert.live.experiment import Experiment, require_live, require_sliding
         from dalembert.live.html import write_live_page
         from dalembert.live.scene import scene_of_points
 
         require_live(system, method, control)
         (q0, qd0), numbers = start, tuple(float(value) for value in p)
         experiment = Experiment(system, method, q0, qd0, float(times[0]), float(times[-1]), numbers, allow_violation)
+        require_sliding(experiment)
         scene = scene_of_points(system, points, links, view)
         return write_live_page(experiment, scene, path, title=title, about=about, ranges=ranges)
 

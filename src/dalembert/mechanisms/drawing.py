@@ -112,7 +112,7 @@ def animation(
         raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
     drawing = drawing_of(mechanism, run)
     if path.suffix.lower() == ".html":
-        return write_page(mechanism, run, drawing, frame_times(run.t, fps), view_axes(mechanism, view), path)
+        return write_page(mechanism, run, drawing, frame_times(run.t, fps), view, path)
     places = projected_points(mechanism, drawing, view)
     links = [pair for _, names in drawing.lines for pair in pairwise(names)]
     bare = frozenset(places) - frozenset(drawing.joints)

@@ -3,10 +3,11 @@
 
 class Player {
   // `draw(value)` draws the motion at a value of the slider and returns the text beside it.
-  // `rate` is how far the slider moves in one second of playing.
-  constructor(draw, {from, to, step, rate}) {
+  // `rate` is how far the slider moves in one second of playing, `hold` how far it would move at the end before the
+  // motion begins again.
+  constructor(draw, {from, to, step, rate, hold = 0}) {
     [this.button, this.slider, this.clock] = ["play", "time", "clock"].map(id => document.getElementById(id));
-    Object.assign(this, {draw, from, to, rate, playing: false, value: from});
+    Object.assign(this, {draw, from, to, rate, hold, playing: false, value: from});
     Object.assign(this.slider, {min: from, max: to, step, value: from});
     this.button.onclick = () => this.playing ? this.stop() : this.start();
     this.slider.oninput = () => { this.stop(); this.seek(Number(this.slider.value)); };
@@ -30,7 +31,7 @@ class Player {
     const passed = this.before === null ? 0 : (now - this.before) / 1000;
     this.before = now;
     const next = this.value + this.rate * passed;
-    this.seek(next > this.to ? this.from : next);
+    this.seek(next >= this.to + this.hold ? this.from : next);
     requestAnimationFrame(later => this.tick(later));
   }
 
