@@ -11,9 +11,9 @@ from numbers import Real
 from typing import Any
 
 from dalembert.errors import InputError
-from dalembert.figures.style import pretty
 from dalembert.integration.default_tolerances import USUAL_ATOL
 from dalembert.live.experiment import Experiment
+from dalembert.live.labels import name_label, word_label
 from dalembert.live.scene import Scene
 from dalembert.live.wasm_system import WasmSystem
 from dalembert.model.friction_contacts import contacts
@@ -28,7 +28,7 @@ def description(experiment: Experiment, scene: Scene, compiled: WasmSystem, rang
     lengths = compiled.outputs
     ends = [*accumulate(lengths, initial=0)]
     places = {_camel(name): [*place] for name, place in zip(lengths._fields, pairwise(ends), strict=True)}
-    labels = [*map(pretty, dynamics.coordinates), *(f"{pretty(name)}′" for name in dynamics.coordinates)]
+    labels = [name_label(name, mark) for mark in ("", "′") for name in dynamics.coordinates]
     return {
         "binary": base64.b64encode(compiled.integrator.module.binary).decode(),
         "n": len(dynamics.coordinates),
@@ -40,7 +40,7 @@ def description(experiment: Experiment, scene: Scene, compiled: WasmSystem, rang
         "timeFunctions": compiled.time_functions,
         "parameters": [{"value": value} for value in experiment.p],
         "start": experiment.start.tolist(),
-        "stateLabels": labels,
+        "stateLabels": [label["text"] for label in labels],
         "t0": experiment.t0,
         "t1": experiment.t1,
         "rtol": method.rtol,
@@ -72,13 +72,12 @@ def _contacts(experiment: Experiment) -> list[dict[str, Any]]:
     ]
 
 
-def _groups(experiment: Experiment, labels: list[str], ranges: Ranges) -> list[dict[str, Any]]:
+def _groups(experiment: Experiment, labels: list[dict[str, Any]], ranges: Ranges) -> list[dict[str, Any]]:
     """Return the controls of parameters, of the start and of the last time."""
     dynamics, n = experiment.dynamics, len(experiment.q0)
-    own = [(name, value) for name, value in zip(dynamics.parameters, experiment.p, strict=True)]
     of_parameters = [
-        _control(f"p{k}", pretty(name), value, ranges.get(name), "p", k)
-        for k, (name, value) in enumerate(own)
+        _control(f"p{k}", name_label(name), value, ranges.get(name), "p", k)
+        for k, (name, value) in enumerate(zip(dynamics.parameters, experiment.p, strict=True))
         if name not in dynamics.unreported
     ]
     names = [*dynamics.coordinates, *(f"{name}'" for name in dynamics.coordinates)]
@@ -88,7 +87,7 @@ def _groups(experiment: Experiment, labels: list[str], ranges: Ranges) -> list[d
     ]
     span = experiment.t1 - experiment.t0
     last = (experiment.t0 + span / 2, experiment.t0 + 2 * span)
-    end = _control("t1", "end", experiment.t1, ranges.get("t", last), "t1", 0) | {"italic": False}
+    end = _control("t1", word_label("end"), experiment.t1, ranges.get("t", last), "t1", 0)
     return [
         {"title": "Parameters", "controls": of_parameters},
         {"title": "Start: coordinates", "controls": of_start[:n]},
@@ -97,19 +96,10 @@ def _groups(experiment: Experiment, labels: list[str], ranges: Ranges) -> list[d
     ]
 
 
-def _control(key: str, label: str, value: float, given: Any, array: str, place: int) -> dict[str, Any]:
+def _control(key: str, label: dict[str, Any], value: float, given: Any, array: str, place: int) -> dict[str, Any]:
     low, high = usual_range(value) if given is None else given
-    italic = len(label.rstrip("′")) <= 3
-    return {
-        "id": key,
-        "label": label,
-        "italic": italic,
-        "value": value,
-        "low": low,
-        "high": high,
-        "array": array,
-        "place": place,
-    }
+    limits = {"low": low, "high": high}
+    return {"id": key, "label": label, "value": value, **limits, "array": array, "place": place}
 
 
 def usual_range(value: float) -> tuple[float, float]:
@@ -133,7 +123,7 @@ def checked_ranges(experiment: Experiment, ranges: Any) -> dict[str, tuple[float
 
 
 def _range(name: str, given: Any) -> tuple[float, float]:
-    pair = given if isinstance(given, (tuple, list)) and len(given) == 2 else (None, None)
+    pair: Any = given if isinstance(given, (tuple, list)) and len(given) == 2 else (None, None)
     if not all(isinstance(x, Real) and math.isfinite(x) for x in pair) or not pair[0] < pair[1]:
         raise InputError(f"the range of `{name}` must be two finite numbers, the lower one first; got {given!r}.")
     return float(pair[0]), float(pair[1])
@@ -142,23 +132,23 @@ def _range(name: str, given: Any) -> tuple[float, float]:
 def _plots(experiment: Experiment, places: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the plots that have curves; a column is a place among time, state and outputs."""
     dynamics, n = experiment.dynamics, len(experiment.q0)
-    coordinates = [pretty(name) for name in dynamics.coordinates]
+    coordinates = [name_label(name) for name in dynamics.coordinates]
 
-    def plot(title: str, names: Any, first: int, logarithmic: bool = False) -> dict[str, Any]:
-        curves = [{"label": name, "italic": len(name) <= 3, "column": first + k} for k, name in enumerate(names)]
+    def plot(title: str, labels: Any, first: int, logarithmic: bool = False) -> dict[str, Any]:
+        curves = [{"label": label, "column": first + k} for k, label in enumerate(labels)]
         return {"title": title, "curves": curves, "logarithmic": logarithmic}
 
-    def output(title: str, names: Any, part: str, logarithmic: bool = False) -> dict[str, Any]:
-        return plot(title, names, 1 + 2 * n + places[part][0], logarithmic)
+    def output(title: str, labels: Any, part: str, logarithmic: bool = False) -> dict[str, Any]:
+        return plot(title, labels, 1 + 2 * n + places[part][0], logarithmic)
 
     energy = "Energy" if dynamics.knows_energy else "Kinetic energy"
     found = [
         plot("Coordinates", coordinates, 1),
         output("Ideal constraint force", coordinates if dynamics.constraints else (), "idealForce"),
         output("Nonideal constraint force", coordinates if dynamics.laws else (), "nonidealForce"),
-        output("Inputs", dynamics.actuators, "inputs"),
-        output(energy, (energy.lower(),), "energy"),
-        output("Violation of the constraints", dynamics.constraints, "violation", True),
+        output("Inputs", map(word_label, dynamics.actuators), "inputs"),
+        output(energy, (word_label(energy.lower()),), "energy"),
+        output("Violation of the constraints", map(word_label, dynamics.constraints), "violation", True),
     ]
     return [one for one in found if one["curves"]]
 

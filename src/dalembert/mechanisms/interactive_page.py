@@ -21,7 +21,7 @@ CANVAS_ELEMENT = """<h1>{title}</h1>
 CANVAS_SCRIPT = """
 const recorded = {recorded};
 const stage = new Stage(document.getElementById("stage"), recorded.scene, () => player.show());
-stage.fit(recorded.frames.flat());
+stage.fit(recorded.frames);
 function draw(frame) {{
   stage.draw(recorded.frames[frame], recorded.frames.slice(0, frame));
   return "t = " + recorded.times[frame];

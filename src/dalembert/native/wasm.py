@@ -35,6 +35,10 @@ FINAL_RELOCATIONS = frozenset({0, 3, 4, 6, 7, 20})
 """Kinds of places that hold their final values already: numbers of functions, types, globals and tables, addresses."""
 
 
+ADDRESSES = frozenset({3, 4})
+"""Those of them that are addresses."""
+
+
 class WasmModule(NamedTuple):
     """A module in WebAssembly, and the names of the functions that it imports from ``env``."""
 
@@ -190,6 +194,5 @@ def _require_final(reader: Reader) -> None:
         kind = reader.byte()
         if kind not in FINAL_RELOCATIONS:
             raise ValueError(f"a module for a page must need no linker; LLVM asks for a relocation of kind {kind}.")
-        reader.number(), reader.number()
-        if kind in (3, 4):  # an address: an offset is added
+        for _ in range(3 if kind in ADDRESSES else 2):  # place, symbol and, to an address, an offset
             reader.number()

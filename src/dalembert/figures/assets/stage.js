@@ -3,6 +3,7 @@
 
 const COLOUR_COUNT = 7;
 const TURN = 1 / 150;  // radians for each pixel of a drag
+const FAR = 6;  // how many times larger than its points a motion must be for the picture to follow them
 const KEY_TURN = 12;  // pixels of a drag that an arrow key stands for
 
 function styleColour(name) {
@@ -23,8 +24,7 @@ class Stage {
   // space `up` and the two directions of the picture, `view`. `changed()` is called when the view is turned.
   constructor(canvas, scene, changed) {
     Object.assign(this, {canvas, scene, changed, pen: canvas.getContext("2d"), view: scene.view});
-    this.centre = new Array(scene.dimension).fill(0);
-    this.extent = 1;
+    this.follows = null;  // whether the picture follows the points, if the reader has chosen
     if (scene.dimension === 3) this.listen();
   }
 
@@ -49,18 +49,35 @@ class Stage {
     this.changed();
   }
 
-  // Chooses the scale such that all of some positions, numbers one after the other, are visible.
-  fit(positions) {
+  // Chooses the scale by the positions of all points at some times, one array for each time: the whole motion is
+  // visible, or, where it goes far, the points at one time, which the picture then follows.
+  fit(rows) {
+    this.whole = this.box(rows);
+    const alone = rows.map(row => this.box([row]).extent).filter(Number.isFinite);
+    this.own = alone.reduce((a, b) => Math.max(a, b), 0);
+    this.travels = this.own > 0 && this.whole.extent > FAR * this.own;
+  }
+
+  // The centre and the half height of the box around all positions.
+  box(rows) {
     const d = this.scene.dimension, low = new Array(d).fill(Infinity), high = new Array(d).fill(-Infinity);
-    positions.forEach((x, i) => {
-      low[i % d] = Math.min(low[i % d], x);
-      high[i % d] = Math.max(high[i % d], x);
-    });
-    if (!low.every(Number.isFinite) || !high.every(Number.isFinite)) return;
-    this.centre = low.map((x, i) => (x + high[i]) / 2);
+    for (const row of rows) {
+      row.forEach((x, i) => {
+        if (x < low[i % d]) low[i % d] = x;
+        if (x > high[i % d]) high[i % d] = x;
+      });
+    }
     const sides = low.map((x, i) => (high[i] - x) / 2);
-    const half = d === 3 ? Math.hypot(...sides) : Math.max(sides[0] * 3 / 4, sides[1]);
-    this.extent = half || 1;
+    const extent = d === 3 ? Math.hypot(...sides) : Math.max(sides[0] * 3 / 4, sides[1]);
+    return {centre: low.map((x, i) => (x + high[i]) / 2), extent};
+  }
+
+  // Moves the picture: to the points, if it follows them, or to the whole motion.
+  aim(points) {
+    const following = this.follows ?? this.travels, {centre, extent} = following ? this.box([points]) : this.whole;
+    if (!centre.every(Number.isFinite)) return;
+    this.centre = centre;
+    this.extent = (following ? 1.4 * this.own : extent) || 1;
   }
 
   place(points, k) {
@@ -74,6 +91,7 @@ class Stage {
   draw(points, paths) {
     const {pen, scene} = this;
     this.clear();
+    this.aim(points);
     pen.lineJoin = pen.lineCap = "round";
     pen.lineWidth = 1.2;
     pen.globalAlpha = 0.55;

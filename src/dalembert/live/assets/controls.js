@@ -8,6 +8,11 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
+// The nodes of a label: a letter or a word, and an index below.
+function labelNodes({base, index}) {
+  return index ? [base, make("sub", {textContent: index})] : [base];
+}
+
 const COLLAPSED_FROM = 9;  // a group of this many numbers is folded at first
 
 class Controls {
@@ -35,13 +40,16 @@ class Controls {
     return make("details", {}, make("summary", {textContent: `${title} (${rows.length})`}), ...rows);
   }
 
-  control({id, label, italic, value, low, high, array, place}) {
+  control({id, label, value, low, high, array, place}) {
     const slider = make("input", {type: "range", min: low, max: high, step: "any", value, id: `${id}-slider`});
     const box = make("input", {type: "number", step: "any", value, required: true, id: `${id}-box`});
-    slider.setAttribute("aria-label", `${label}, slider`);
-    box.setAttribute("aria-label", `${label}, value`);
-    const name = make("label", {textContent: label, htmlFor: slider.id, className: italic ? "" : "word"});
-    slider.oninput = () => { box.value = rounded(slider.valueAsNumber, low, high); this.set(array, place, Number(box.value)); };
+    slider.setAttribute("aria-label", `${label.text}, slider`);
+    box.setAttribute("aria-label", `${label.text}, value`);
+    const name = make("label", {htmlFor: slider.id, className: label.italic ? "" : "word"}, ...labelNodes(label));
+    slider.oninput = () => {
+      box.value = rounded(slider.valueAsNumber, low, high);
+      this.set(array, place, box.valueAsNumber);
+    };
     box.oninput = () => {
       if (!Number.isFinite(box.valueAsNumber)) return;  // while the reader is typing
       slider.value = box.value;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The page: a motion is computed again after every change of a number, a part of it in every frame.
 
-const PLOT_SAMPLES = 400;
+const PLOT_SAMPLES = 600;
+const RESOLVED = 2;  // steps for each sample up to which samples show the path of a point
+const FARTHEST = 0.5;  // seconds of playing between two positions that are joined by a line
 const FRAME_BUDGET = 9;  // milliseconds of computing in one frame
 const LONGEST_PLAY = 20, SHORTEST_PLAY = 4;  // seconds in which a motion is played at first
-const SPEEDS = [-5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7].map(k => 2 ** k);
+const SPEEDS = Array.from({length: 17}, (_, k) => 2 ** (k - 10));
 
 class LivePage {
   constructor(machine) {
@@ -12,27 +14,37 @@ class LivePage {
     this.model = machine.model;
     const {scene} = this.model;
     this.controls = new Controls(this.model, () => this.restart());
-    if (scene.count) this.stage = new Stage(document.getElementById("stage"), scene, () => this.player.show());
-    else {
-      document.getElementById("stage").hidden = true;
-      document.getElementById("top").classList.add("plain");
-    }
+    if (scene.count) this.prepareStage(scene);
     this.plots = this.model.plots.map(plot => new Plot(plot, document.getElementById("plots")));
     this.ledger = new LedgerTable(this.model.ledger);
     this.player = new Player(t => this.draw(t), {from: this.model.t0, to: this.model.t1, step: "any", rate: 1});
     this.chooseSpeed();
-    addEventListener("resize", () => { this.drawPlots(); this.player.show(); });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.drawPlots(); this.player.show(); });
+    addEventListener("resize", () => this.drawAll());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.drawAll());
     this.restart();
     if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.player.start();
+  }
+
+  prepareStage(scene) {
+    const [canvas, follow] = ["stage", "follow"].map(id => document.getElementById(id));
+    this.stage = new Stage(canvas, scene, () => this.player.show());
+    canvas.hidden = false;
+    follow.parentElement.hidden = scene.count < 2;
+    follow.onchange = () => { this.stage.follows = follow.checked; this.player.show(); };
+  }
+
+  drawAll() {
+    this.drawPlots();
+    this.player.show();
   }
 
   chooseSpeed() {
     const select = document.getElementById("speed"), span = this.model.t1 - this.model.t0;
     const usual = span > LONGEST_PLAY ? span / LONGEST_PLAY : span < SHORTEST_PLAY ? span / SHORTEST_PLAY : 1;
-    const nearest = SPEEDS.reduce((a, b) => Math.abs(Math.log(b / usual)) < Math.abs(Math.log(a / usual)) ? b : a);
-    const speeds = [...new Set([...SPEEDS, nearest])];
-    select.append(...speeds.map(speed => make("option", {value: speed, textContent: speed < 1 ? `1/${1 / speed}` : `${speed}`})));
+    const off = speed => Math.abs(Math.log(speed / usual));
+    const nearest = SPEEDS.reduce((a, b) => off(b) < off(a) ? b : a);
+    const text = speed => speed < 1 ? `1/${1 / speed}` : `${speed}`;
+    select.append(...SPEEDS.map(speed => make("option", {value: speed, textContent: text(speed)})));
     select.value = nearest;
     this.player.rate = nearest;
     select.onchange = () => { this.player.rate = Number(select.value); };
@@ -47,7 +59,7 @@ class LivePage {
     }
     this.motion = new Motion(this.machine, {p: p.slice(), y: y.slice(), t0, t1});
     this.samples = new Rows(1 + 2 * n + outputLength);
-    this.positions = [];
+    Object.assign(this, {positions: [], visited: []});
     Object.assign(this.player, {to: t1, value: Math.min(this.player.value, t1)});
     Object.assign(this.player.slider, {max: t1});
     this.began = performance.now();
@@ -59,8 +71,7 @@ class LivePage {
     const {motion} = this;
     motion.advance(FRAME_BUDGET);
     this.takeSamples();
-    this.drawPlots();
-    this.player.show();
+    this.drawAll();
     this.report();
     if (!motion.ended && !this.pending) {
       this.pending = true;
@@ -90,13 +101,16 @@ class LivePage {
     if (scene.count) this.positions.push(values.slice(...outputs.points));
     if (machine.validity[k] === UNRELIABLE && !this.motion.doubtful) {
       this.motion.doubtful = true;
-      this.motion.notes.push(`Near t = ${shown(t)} a step has missed an abrupt change of the forces; da.simulate repeats it with shorter steps.`);
+      this.motion.notes.push(`Near t = ${shown(t)} a step has missed an abrupt change of the forces; da.simulate ` +
+        "repeats it with shorter steps.");
     }
   }
 
   drawPlots() {
     for (const plot of this.plots) plot.draw(this.samples, [this.motion.t0, this.motion.t1]);
-    if (this.stage && this.positions.length) this.stage.fit(this.positions.flatMap(row => [...row]));
+    if (!this.stage || !this.positions.length) return;
+    this.stage.fit(this.positions);
+    document.getElementById("follow").checked = this.stage.follows ?? this.stage.travels;
   }
 
   // Draws the motion at a time, or at the last one that is known; returns the text of the clock.
@@ -106,12 +120,26 @@ class LivePage {
     const {outputs, states} = motion.outputsAt([t]), now = outputs.slice(0, model.outputLength);
     this.now = {t, y: states.slice(0, 2 * model.n), outputs: now};
     if (this.stage) {
-      const known = Math.min(this.positions.length, Math.floor((t - motion.t0) / (motion.t1 - motion.t0) * PLOT_SAMPLES) + 1);
-      this.stage.draw(now.slice(...model.outputs.points), this.positions.slice(0, known));
+      const points = now.slice(...model.outputs.points);
+      this.stage.draw(points, this.pathUntil(t));
+      this.visited.push({t, points});
     }
     for (const plot of this.plots) plot.mark(t);
     this.ledger.show(this.ledgerValues(t, now));
-    return `t = ${t.toFixed(Math.max(0, 2 - Math.floor(Math.log10(motion.t1 - motion.t0))))}`.replace("-", "−");
+    const digits = Math.max(0, 2 - Math.floor(Math.log10(motion.t1 - motion.t0)));
+    return `t = ${t.toFixed(digits)}`.replace("-", "−");
+  }
+
+  // The earlier positions of the points: the samples, or, where these are too far apart, what has been shown before.
+  pathUntil(t) {
+    const {motion} = this;
+    if (motion.steps <= RESOLVED * PLOT_SAMPLES) {
+      return this.positions.slice(0, Math.floor((t - motion.t0) / (motion.t1 - motion.t0) * PLOT_SAMPLES) + 1);
+    }
+    const last = this.visited.at(-1), gap = FARTHEST * this.player.rate;
+    if (last && (t < last.t || t - last.t > gap)) this.visited = [];  // the reader has moved the slider
+    if (this.visited.length > PLOT_SAMPLES) this.visited.shift();
+    return this.visited.map(({points}) => points);
   }
 
   // The numbers of the ledger from the start to a time.
@@ -128,11 +156,13 @@ class LivePage {
     const {motion, model} = this, sentences = [];
     const {most, place} = motion.moved;
     if (most > 0 && !motion.refusal) {
-      sentences.push(`The start was moved onto the constraints, by up to ${shown(most, 3)} in ${model.stateLabels[place]}, to ${shown(motion.y[place])}.`);
+      const where = `${shown(most, 3)} in ${model.stateLabels[place]}, to ${shown(motion.y[place])}`;
+      sentences.push(`The start was moved onto the constraints, by up to ${where}.`);
     }
     if (!motion.refusal) {
-      const took = motion.ended ? ` in ${shown(performance.now() - this.began, 2)} ms` : "";
-      sentences.push(`Computed to t = ${shown(motion.reached)}: ${motion.steps} steps, ${motion.rejected} rejected${took}.`);
+      const steps = `${motion.steps} steps, ${motion.rejected} rejected`;
+      const took = motion.ended ? `, in ${shown(performance.now() - this.began, 2)} ms` : "";
+      sentences.push(`Computed to t = ${shown(motion.reached)}: ${steps}${took}.`);
     }
     document.getElementById("status").textContent = sentences.join(" ");
     this.say([motion.refusal, ...motion.notes].filter(Boolean).join(" "));

@@ -8,6 +8,13 @@ const SETTLED = 1e-14;  // a projection that moves the state by less than this p
 const AT_REST = 0.5;  // a flag of the compiled code below this is zero
 const UNRELIABLE = 0.25;  // the validity of an output whose error estimate exceeds the tolerance
 
+const LOOKED_AHEAD = [1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];  // parts of the span that are searched for it
+
+const NOT_SOLVABLE = "the equations are no longer well conditioned: constraints become dependent there (a singular " +
+  "position), or a mass or a force is not defined.";
+const GOES_ON = "The integrator of this page stops here; da.simulate goes on with its general integrator, or says why " +
+  "no motion follows.";
+
 // Nodes and weights of Gauss's quadrature of order 8 over the interval from 0 to 1, the order of the steps.
 const [INNER, OUTER] = [-1, 1].map(sign => Math.sqrt(3 / 7 + sign * 2 / 7 * Math.sqrt(6 / 5)) / 2);
 const GAUSS_NODES = [0.5 - OUTER, 0.5 - INNER, 0.5 + INNER, 0.5 + OUTER];
@@ -66,7 +73,7 @@ class Motion {
     if (this.refusal) { this.ended = true; return; }
     const found = this.machine.program("start", this.y, this.t0);
     const {atol, n} = this.model;
-    this.atol = Float64Array.from({length: 2 * n}, (_, i) => atol === null ? this.model.usualAtol * found[2 + i] : atol);
+    this.atol = found.slice(2, 2 + 2 * n).map(scale => atol === null ? this.model.usualAtol * scale : atol);
     this.segments = segmentsOf(this.timeFunctions(), this.t0, this.t1);
     this.keep(this.t0, this.y, new Float64Array(this.model.powers));
   }
@@ -87,7 +94,9 @@ class Motion {
     if (!(fine && (exact || !model.projected)) && !(model.allowViolation && !model.projected)) {
       const converged = this.project();
       if (!converged) return "No start on the constraints was found near these values. Choose others, nearer to them.";
-      if (!this.startFlags()[0]) return "The start violates a constraint that the selected ones do not imply, or a term is not finite there.";
+      if (!this.startFlags()[0]) {
+        return "The start violates a constraint that the selected ones do not imply, or a term is not finite there.";
+      }
     }
     return "";
   }
@@ -138,7 +147,8 @@ class Motion {
     let t = this.reached;
     if (t < segment.start && !this.cross(segment.start)) return;
     t = this.reached;
-    machine.prepare(t, segment.end, model.rtol, this.atol, Math.min(segment.longest, model.longest ?? Infinity));
+    const longest = Math.min(segment.longest, model.longest ?? Infinity);
+    machine.prepare(t, segment.end, model.rtol, this.atol, longest);
     machine.p.set(this.p);
     const {taken, ending, h, rejected} = machine.stepBatch(this.states.last, t, segment.end, this.h);
     const times = machine.stepTimes.slice(0, taken), states = machine.stepStates.slice(0, taken * machine.size);
@@ -236,17 +246,28 @@ class Motion {
 
   // The reason why no step can be taken, from what the compiled code says about the last state.
   handOver() {
-    const {machine, model} = this, y = this.states.last, t = this.reached;
-    const further = "The integrator of this page stops here; da.simulate goes on with its general integrator, or says why no motion follows.";
-    if (!(machine.program("accelerate", y, t)[model.n] > AT_REST)) {
-      return `At t = ${shown(t)} the equations are no longer well conditioned: constraints become dependent there ` +
-        `(a singular position), or a mass or a force is not defined. ${further}`;
-    }
+    const {machine, model} = this, y = this.states.last, t = this.reached, begin = `At t = ${shown(t)}`;
+    if (!this.isWellConditioned(y, t)) return `${begin} ${NOT_SOLVABLE} ${GOES_ON}`;
     if (model.leftOut.length && !(machine.program("agree", y, t)[0] > AT_REST)) {
-      return `At t = ${shown(t)} the constraints that were selected at the start no longer imply ` +
-        `${model.leftOut.join(", ")}. ${further}`;
+      const names = model.leftOut.join(", ");
+      return `${begin} the constraints that were selected at the start no longer imply ${names}. ${GOES_ON}`;
     }
-    return `At t = ${shown(t)} no step is short enough: a force or a constraint jumps or has a kink there. ${further}`;
+    if (this.isSingularAhead(y, t)) return `Just after t = ${shown(t)} ${NOT_SOLVABLE} ${GOES_ON}`;
+    return `${begin} no step is short enough: a force or a constraint jumps or has a kink there. ${GOES_ON}`;
+  }
+
+  isWellConditioned(y, t) {
+    return this.machine.program("accelerate", y, t)[this.model.n] > AT_REST;
+  }
+
+  // Whether the equations are not well conditioned a little ahead, along the present velocities.
+  isSingularAhead(y, t) {
+    const {n} = this.model, qdd = this.machine.program("accelerate", y, t).slice(0, n);
+    return LOOKED_AHEAD.some(part => {
+      const h = part * (this.t1 - this.t0);
+      const ahead = Float64Array.from(y, (x, i) => x + h * (i < n ? y[n + i] : qdd[i - n]));
+      return !this.isWellConditioned(ahead, t + h);
+    });
   }
 }
 
@@ -254,6 +275,7 @@ class Motion {
 function shown(x, digits = 4) {
   if (x === 0) return "0";
   const size = Math.abs(x);
-  const text = size >= 1e5 || size < 1e-3 ? x.toExponential(digits - 2) : String(Number(x.toPrecision(digits)));
+  const isExtreme = size >= 1e6 || size < 1e-3;
+  const text = isExtreme ? x.toExponential(Math.max(digits - 2, 0)) : String(Number(x.toPrecision(digits)));
   return text.replace(/-/g, "−").replace("e+", "e");
 }

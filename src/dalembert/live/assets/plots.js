@@ -3,7 +3,8 @@
 
 const SHOWN_AT_FIRST = 6;  // curves of a plot that are visible at first
 const LEAST_SHOWN = 1e-17;  // zero on a logarithmic axis
-const MARGIN = {left: 62, right: 8, top: 8, bottom: 26};
+const FLAT = 1e-6;  // a quantity that changes by less than this part of itself is drawn as a straight line
+const MARGIN = {left: 62, right: 20, top: 8, bottom: 26};
 
 // Round numbers between two limits, at most about six.
 function ticks(low, high) {
@@ -15,7 +16,7 @@ function ticks(low, high) {
 }
 
 class Plot {
-  // `curves`: {label, italic, column}; `column` is the place of the quantity among the numbers of a sample.
+  // `curves`: {label, column}; `column` is the place of the quantity among the numbers of a sample.
   constructor({title, curves, logarithmic}, place) {
     Object.assign(this, {title, curves, logarithmic});
     this.canvas = make("canvas");
@@ -29,13 +30,14 @@ class Plot {
     this.pen = this.canvas.getContext("2d");
   }
 
-  key({label, italic}, k) {
+  key({label}, k) {
     const box = make("input", {type: "checkbox", checked: k < SHOWN_AT_FIRST});
     box.onchange = () => this.draw(this.samples, this.span);
     const line = make("i");
     line.style.borderTopColor = `var(--colour-${k % COLOUR_COUNT})`;
     line.style.borderTopStyle = ["solid", "dashed", "dotted"][Math.floor(k / COLOUR_COUNT) % 3];
-    return {box, label: make("label", {className: italic ? "" : "word"}, box, line, label)};
+    const name = make("span", {}, ...labelNodes(label));
+    return {box, label: make("label", {className: label.italic ? "" : "word"}, box, line, name)};
   }
 
   value(row, column) {
@@ -72,35 +74,37 @@ class Plot {
       }
     }
     if (!(low <= high)) [low, high] = [0, 1];
-    const least = this.logarithmic ? 1 : Math.max(1e-12 * Math.max(Math.abs(low), Math.abs(high)), 1e-300);
-    const room = Math.max((high - low) * 0.05, high - low < least ? (this.logarithmic ? 0.5 : Math.abs(high) * 0.1 || 1) : 0);
+    const size = Math.max(Math.abs(low), Math.abs(high)), isFlat = high - low <= (this.logarithmic ? 1 : FLAT * size);
+    const room = isFlat ? (this.logarithmic ? 0.5 : 0.1 * size || 1) : 0.05 * (high - low);
     [this.low, this.high] = [low - room, high + room];
   }
 
   x(t) {
-    return MARGIN.left + (t - this.span[0]) / (this.span[1] - this.span[0]) * (this.width - MARGIN.left - MARGIN.right);
+    const part = (t - this.span[0]) / (this.span[1] - this.span[0]);
+    return MARGIN.left + part * (this.width - MARGIN.left - MARGIN.right);
   }
 
   y(value) {
-    return this.height - MARGIN.bottom - (value - this.low) / (this.high - this.low) * (this.height - MARGIN.top - MARGIN.bottom);
+    const part = (value - this.low) / (this.high - this.low);
+    return this.height - MARGIN.bottom - part * (this.height - MARGIN.top - MARGIN.bottom);
   }
 
   axes() {
-    const {pen} = this;
-    Object.assign(pen, {lineWidth: 1, strokeStyle: styleColour("line"), fillStyle: styleColour("faint"), font: "12px sans-serif"});
+    const {pen} = this, [left, right, bottom] = [MARGIN.left, this.width - MARGIN.right, this.height - MARGIN.bottom];
+    Object.assign(pen, {lineWidth: 1, strokeStyle: styleColour("line"), fillStyle: styleColour("faint")});
+    Object.assign(pen, {font: "12px sans-serif", textAlign: "right", textBaseline: "middle"});
     pen.setLineDash([]);
-    pen.textAlign = "right";
-    pen.textBaseline = "middle";
-    const levels = ticks(this.low, this.high).filter(v => !this.logarithmic || Number.isInteger(v));
-    for (const level of levels) {
-      this.line([[MARGIN.left, this.y(level)], [this.width - MARGIN.right, this.y(level)]]);
-      pen.fillText(this.logarithmic ? `1e${level}`.replace("-", "−") : shown(cleaned(level, this.high - this.low)), MARGIN.left - 6, this.y(level));
+    const levels = ticks(this.low, this.high);
+    for (const level of levels.filter(v => !this.logarithmic || Number.isInteger(v))) {
+      const text = this.logarithmic ? `1e${level}`.replace("-", "−") : tickText(level, levels);
+      this.line([[left, this.y(level)], [right, this.y(level)]]);
+      pen.fillText(text, left - 6, this.y(level));
     }
-    pen.textAlign = "center";
-    pen.textBaseline = "top";
-    for (const t of ticks(...this.span)) {
-      this.line([[this.x(t), MARGIN.top], [this.x(t), this.height - MARGIN.bottom]]);
-      pen.fillText(shown(cleaned(t, this.span[1] - this.span[0])), this.x(t), this.height - MARGIN.bottom + 6);
+    Object.assign(pen, {textAlign: "center", textBaseline: "top"});
+    const times = ticks(...this.span);
+    for (const t of times) {
+      this.line([[this.x(t), MARGIN.top], [this.x(t), bottom]]);
+      pen.fillText(tickText(t, times), this.x(t), bottom + 6);
     }
   }
 
@@ -127,7 +131,9 @@ class Plot {
   }
 }
 
-// A tick without the rounding of its computation: zero instead of 1e-17.
-function cleaned(value, range) {
-  return Math.abs(value) < 1e-9 * range ? 0 : value;
+// The text of a tick, with as many digits as tell it from its neighbours.
+function tickText(value, all) {
+  const step = all.length > 1 ? all[1] - all[0] : Math.abs(value) || 1;
+  if (Math.abs(value) < 1e-9 * step) return "0";
+  return shown(value, Math.max(1, Math.floor(Math.log10(Math.abs(value))) - Math.floor(Math.log10(step) + 1e-9) + 1));
 }
