@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from dalembert.integration.trajectory import Trajectory as Trajectory
     from dalembert.linearization import Linearization as Linearization
     from dalembert.linearization import linearize as linearize
+    from dalembert.live_page import page as page
     from dalembert.mechanisms.couplings import Drive as Drive
     from dalembert.mechanisms.couplings import Gear as Gear
     from dalembert.mechanisms.couplings import PointOnCurve as PointOnCurve
@@ -149,6 +150,7 @@ _LAZY = {
     "Trajectory": "integration.trajectory",
     "Linearization": "linearization",
     "linearize": "linearization",
+    "page": "live_page",
     "Drive": "mechanisms.couplings",
     "Gear": "mechanisms.couplings",
     "PointOnCurve": "mechanisms.couplings",

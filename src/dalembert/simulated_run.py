@@ -25,6 +25,7 @@ from dalembert.integration.run import first_invalid, outputs_along, suited_to
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.integration.trajectory_dataset import PER_CONSTRAINT, PER_COORDINATE, PER_TIME
+from dalembert.live.run_page import PageSource
 from dalembert.lowering.expressions_along import values_along
 from dalembert.model.input_values import scalar_value, time_values
 from dalembert.model.symbols import StateSymbols, coordinates
@@ -54,6 +55,7 @@ class SimulatedRun:
     control       the controller of the plant, or None
     stick_slip    segments of a motion with contacts that can stick, or None
     sampled       intervals of a motion under a sampled controller, or None
+    write_page    the function behind ``Trajectory.page``
     paths         the steps of runs that were integrated once more, by start and times; the last one is kept
     """
 
@@ -61,9 +63,10 @@ class SimulatedRun:
     method: Method
     p: Any
     symbols: StateSymbols
-    control: Controller | None = None
-    stick_slip: StickSlipSimulation | None = None
-    sampled: SampledSimulation | None = None
+    control: Controller | None
+    stick_slip: StickSlipSimulation | None
+    sampled: SampledSimulation | None
+    write_page: PageSource
     paths: dict[bytes, Path] = field(default_factory=dict[bytes, Path])
 
     @property

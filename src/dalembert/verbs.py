@@ -31,6 +31,7 @@ from dalembert.integration.run import run
 from dalembert.integration.start_states import State, nearest_state
 from dalembert.integration.state_answer import answer_at
 from dalembert.integration.trajectory import Trajectory
+from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.friction_contacts import contacts
@@ -187,6 +188,7 @@ def simulate(
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     times = time_values(times, "times", increasing=True)
+    page = page_source(system, method, (q0, qd0), times, p, allow_violation=allow_violation, control=control)
     if method.drift.integrals:
         at_start = (q0, qd0, times[0])
         system, dynamics, p = conserved(system, method, control, at_start, p, allow_violation=allow_violation)
@@ -195,7 +197,7 @@ def simulate(
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     stick_slip = _stick_slip(system, dynamics, method, p)
     sampled = None if control is None else sampled_simulation(system, dynamics, control, method, p, stick_slip)
-    source = SimulatedRun(dynamics, method, p, symbols_of(system, dynamics), control, stick_slip, sampled)
+    source = SimulatedRun(dynamics, method, p, symbols_of(system, dynamics), control, stick_slip, sampled, page)
     try:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
         if sampled is not None:

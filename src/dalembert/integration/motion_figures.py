@@ -139,3 +139,23 @@ class MotionFigures(MotionData):
 
         found = animation_of(self, points, links, fps, trace, speed=speed, title=title)
         return found if path is None else found.save(path)
+
+    def page(
+        self,
+        path: str | Path,
+        points: Mapping[str, Sequence[Any]] | None = None,
+        links: Sequence[tuple[str, str]] = (),
+        *,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        title: str | None = None,
+        about: str = "",
+        view: tuple[float, float] = (30.0, 20.0),
+    ) -> Path:
+        """Write a page that computes this motion again in the browser, with sliders for all numbers; see ``da.page``.
+
+        Raises
+        ------
+        InputError    as for ``da.page``, or if the run was read from a file or obeys another mechanics than
+                      d'Alembert's
+        """
+        return self.require_source("a live page").write_page(path, points, links, title, about, ranges, view)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dalembert.array_types import Floats
@@ -18,6 +20,11 @@ class RunSource(Protocol):
 
     It holds compiled code, so it is kept neither in files nor in pickles.
     """
+
+    @property
+    def write_page(self) -> Callable[..., Path]:
+        """The function behind ``Trajectory.page``."""
+        ...
 
     def ledger(self, run: Trajectory) -> Ledger:
         """Return the work and energy of all forces."""
