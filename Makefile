@@ -8,10 +8,18 @@ OLDEST := .venv-oldest/.ready
 # Every worker, and every process that a test starts, would compile the same modules again.
 test test-slow test-oldest: export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-slow test-oldest lint fuzz memory bench peers format clean
+.PHONY: demo docs figures test test-slow test-oldest lint fuzz memory bench peers format clean
 
 demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
+
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(READY)  ## the documentation site, written to out/site; an unresolved link is an error
+	PYTHONPATH=src:. $(BIN)/mkdocs build --strict
+
+figures: $(READY)  ## the figures of the tutorial and the thumbnails of the gallery, written to docs/figures
+	$(BIN)/python -m website.tutorial_figures
+	$(BIN)/python -m website.thumbnails
 
 test: $(READY)  ## what a change can break, documentation included
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"

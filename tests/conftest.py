@@ -38,8 +38,8 @@ settings.load_profile("repeatable")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of one case of the gallery come one after the other: what was compiled for one serves the next."""
     for item in items:
-        if item.nodeid.startswith("docs/performance.md"):
-            item.add_marker(pytest.mark.slow)  # it differentiates many motions
+        if item.nodeid.startswith(("docs/performance.md", "docs/how-to/derivatives.md")):
+            item.add_marker(pytest.mark.slow)  # their programs are compiled by JAX, which takes long
     cases = {name: place for place, name in enumerate(da.gallery.names())}
     items.sort(key=lambda item: cases.get(getattr(item, "callspec", None) and item.callspec.params.get("name"), -1))
 

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hooks of MkDocs: formulas as MathML, console sessions, pages from outside ``docs``, the pendulum of the home page.
+
+The Markdown files stay readable in a repository browser, so that everything that only the site needs is added here.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
+from mkdocs.structure.files import File
+
+import dalembert as da
+from website.pages import PENDULUM, gallery_cards, pendulum_element, write_pendulum
+
+ROOT = Path(__file__).parents[1]
+BORROWED = {
+    "benchmarks/results.md": "benchmarks/results.md",
+    "changelog.md": "CHANGELOG.md",
+    "contributing.md": "CONTRIBUTING.md",
+}
+"""Pages of the site that are files elsewhere in the repository."""
+
+ENTRY = re.compile(r"^::: da\.([\w.]+)$", re.MULTILINE)
+CONSOLE = re.compile(r"^```python\n(>>> .*?)\n*^```$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
+DISPLAY = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DOTALL)
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages that are not in ``docs``, and the pendulum."""
+    for target, source in BORROWED.items():
+        files.append(File.generated(config, target, abs_src_path=str(ROOT / source)))
+    with tempfile.TemporaryDirectory() as folder:
+        written = write_pendulum(Path(folder))
+        files.append(File.generated(config, f"assets/{written.name}", content=written.read_bytes()))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Mark examples as console sessions, point links at the pages of the site, and put generated parts in place."""
+    source = page.file.src_uri
+    if source in BORROWED:
+        markdown = re.sub(r"\]\(docs/", "](", markdown)
+    markdown = markdown.replace("](../benchmarks/results.md)", "](benchmarks/results.md)")
+    markdown = re.sub(r"\[([^]]*)\]\(\.\./benchmarks/data/[^)]*\)", r"\1", markdown)  # data that the site does not hold
+    if source == "index.md":
+        markdown = markdown.replace(PENDULUM, pendulum_element())
+    if source == "gallery.md":
+        markdown = gallery_cards(markdown, da.gallery.names())
+    markdown = ENTRY.sub(_entry, markdown)
+    return CONSOLE.sub(lambda block: f"```pycon\n{block[1]}\n```", markdown)
+
+
+def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
+    """Convert formulas to MathML, which browsers show without a script."""
+    content = INLINE.sub(lambda found: _mathml(found[1], "inline"), content)
+    return DISPLAY.sub(lambda found: f'<div class="formula">{_mathml(found[1], "block")}</div>', content)
+
+
+def _entry(found: re.Match[str]) -> str:
+    """Return the directive that documents a name, under the name by which users call it."""
+    name = found[1]
+    shown = name.rpartition(".")[2] if "." in name else f"da.{name}"
+    lines = [f"::: dalembert.{name}", "    options:", f"      heading: {shown}", f"      toc_label: {shown}"]
+    return "\n".join(lines)
+
+
+def _mathml(tex: str, display: str) -> str:
+    found = convert(html.unescape(tex).strip(), display=display)
+    return found.replace("<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">/</mo>')  # as in exponents: 1/2

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Generated parts of the site: the pendulum of the home page, the cards of the gallery."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+import numpy as np
+import sympy as sp
+
+import dalembert as da
+
+PENDULUM = "<!-- pendulum -->"
+"""The place of the pendulum on the home page."""
+
+ROW = re.compile(r"^\| `(?P<name>[\w-]+)` \| (?P<title>[^|]*) \| (?P<source>[^|]*) \|$", re.MULTILINE)
+TABLE = re.compile(r"^\| case \| description \| source \|\n\|---.*\n(\| `.*\n?)+", re.MULTILINE)
+
+
+LIVE = "page" in dir(da)
+"""Whether the library can write pages that run in the browser; otherwise the home page shows an animation."""
+
+POINTS = {"pivot": (0, 0), "first": ("x1", "y1"), "second": ("x2", "y2")}
+LINKS = (("pivot", "first"), ("first", "second"))
+NUMBERS = {"m1": 1.0, "m2": 1.0, "l1": 1.0, "l2": 1.0, "g": 9.81}
+START = (1, 0, 2, 0), (0, 0, 0, 0)
+
+
+def double_pendulum() -> da.System:
+    """Return two particles on two rods, the system of the home page."""
+    x1, y1, x2, y2 = da.coordinates("x1 y1 x2 y2")
+    m1, m2, l1, l2, g = da.parameters("m1 m2 l1 l2 g")
+    rods = (
+        da.Constraint(x1**2 + y1**2 - l1**2, name="upper rod"),
+        da.Constraint((x2 - x1) ** 2 + (y2 - y1) ** 2 - l2**2, name="lower rod"),
+    )
+    return da.System((x1, y1, x2, y2), sp.diag(m1, m1, m2, m2), (0, -m1 * g, 0, -m2 * g), rods)
+
+
+def write_pendulum(folder: Path) -> Path:
+    """Write the pendulum of the home page into a folder, and return its path."""
+    if LIVE:
+        options = {"parameters": NUMBERS, "points": POINTS, "links": LINKS, "title": "A double pendulum"}
+        return da.page(double_pendulum(), *START, (0, 20), folder / "pendulum.html", **options)
+    run = da.simulate(double_pendulum(), *START, np.linspace(0, 10, 1001), parameters=NUMBERS)
+    return run.animate(folder / "pendulum.gif", POINTS, LINKS, fps=25, trace=1.5)
+
+
+def pendulum_element() -> str:
+    """Return the HTML that shows the pendulum."""
+    if LIVE:
+        return '<iframe class="pendulum" src="assets/pendulum.html" title="A double pendulum to play with"></iframe>'
+    return '<img class="pendulum" src="assets/pendulum.gif" alt="A double pendulum that swings" width="320">'
+
+
+def gallery_cards(markdown: str, names: Sequence[str]) -> str:
+    """Return the page of the gallery with cards, one for each row of its table, in the place of the table."""
+    rows = {row["name"]: _card(**row.groupdict()) for row in ROW.finditer(markdown)}
+    missing = set(names) - rows.keys()
+    if missing:
+        raise ValueError(f"docs/gallery.md must list every case; it does not list {', '.join(sorted(missing))}.")
+    cards = "\n".join(rows[name] for name in rows)
+    return TABLE.sub(lambda _: f'<div class="cards">\n{cards}\n</div>\n', markdown)
+
+
+def _card(name: str, title: str, source: str) -> str:
+    return (
+        f'<div class="card" id="{name}"><img src="figures/gallery/{name}.png" alt="" loading="lazy">'
+        f"<p><strong>{escape(title)}</strong></p><p>{escape(source)}</p>"
+        f"<p><code>dalembert run {name}</code></p></div>"
+    )
