@@ -141,7 +141,7 @@ def test_the_review_as_printed():
         r"\mathbf{b} &= 0",
         r"\mathbf{s} &= \frac{\dot{q}_{2} + \dot{q}_{4}}{P}",
         r"\mathbf{u} &= \mathbf{M}^{1/2} \left(\mathbf{A} \mathbf{M}^{-1/2}\right)^{+} "
-        r"\left(\mathbf{b} -  \mathbf{A} \mathbf{M}^{-1} \mathbf{Q}\right) -  "
+        r"\left(\mathbf{b} - \mathbf{A} \mathbf{M}^{-1} \mathbf{Q}\right) - "
         r"\mathbf{M} \mathbf{A}^{T} \left(\mathbf{A} \mathbf{A}^{T}\right)^{-1} \mathbf{s}",
         r"\mathbf{M} \ddot{\mathbf{q}} &= \mathbf{Q} + \mathbf{u}",
     ]

@@ -14,7 +14,9 @@ from sympy.printing.mathml import MathMLPresentationPrinter
 from sympy.printing.precedence import PRECEDENCE, precedence_traditional
 
 from dalembert.report.equations import Equation
+from dalembert.report.length import lines_of
 from dalembert.report.name_typesetting import Name, positive_first, shows_dots_for_zeros, split_symbol, typeset
+from dalembert.report.printed_products import Product, is_plain_function, product_of
 
 _ACCENTS = {1: "\u02d9", 2: "\u00a8"}
 _ENTITIES = {
@@ -40,23 +42,45 @@ def display(equations: Sequence[Equation], literal: frozenset[str]) -> str:
 
 def mathml(expression: Any, literal: frozenset[str]) -> str:
     """Return one formula, without the enclosing element."""
-    printed = _Printer(literal).doprint(expression)
+    return _finished(_Printer(literal).doprint(expression))
+
+
+def _finished(printed: str) -> str:
     for entity, character in _ENTITIES.items():
         printed = printed.replace(entity, character)
     return printed
 
 
 def _row(equation: Equation, literal: frozenset[str], *, named: bool) -> str:
-    left, right = mathml(equation.left, literal), mathml(equation.right, literal)
-    if not named:
-        return f'<mtr><mtd class="left">{left}</mtd><mtd><mo>=</mo></mtd><mtd class="right">{right}</mtd></mtr>'
+    left, right = _lines(equation.left, literal), _lines(equation.right, literal)
+    if not named and len(left) == 1:
+        aligned = f'<mtd class="left">{left[0]}</mtd><mtd><mo>=</mo></mtd><mtd class="right">{right[0]}</mtd>'
+        return _table_rows(aligned, right[1:], cells=2)
     # not aligned: the left sides of constraints differ so much in length that short ones would scroll out of view
-    label = f'<mtd class="name"><mtext>{html.escape(equation.label)}</mtext></mtd>'
-    return f'<mtr>{label}<mtd class="right"><mrow>{left}<mo>=</mo>{right}</mrow></mtd></mtr>'
+    label = f'<mtd class="name"><mtext>{html.escape(equation.label)}</mtext></mtd>' if named else "<mtd></mtd>" * 2
+    left[-1] += f"<mo>=</mo>{right[0]}"
+    first = f'{label}<mtd class="right"><mrow>{left[0]}</mrow></mtd>'
+    return _table_rows(first, (*left[1:], *right[1:]), cells=1 if named else 2)
+
+
+def _table_rows(first: str, others: Sequence[str], *, cells: int) -> str:
+    """Return a row and its continuations, each after a number of empty cells."""
+    empty = "<mtd></mtd>" * cells
+    rows = (f'{empty}<mtd class="right"><mrow><mspace width="2em"></mspace>{line}</mrow></mtd>' for line in others)
+    return "".join(f"<mtr>{row}</mtr>" for row in (first, *rows))
+
+
+def _lines(expression: Any, literal: frozenset[str]) -> list[str]:
+    """Return a formula in lines; the second and later ones, of a long sum, begin with an operator."""
+    return [
+        mathml(expression, literal) if len(terms) == 1 and i == 0 else _finished(_Printer(literal).sum_line(terms, i))
+        for i, terms in enumerate(lines_of(expression))
+    ]
 
 
 class _Printer(MathMLPresentationPrinter):
-    """A printer with dots over coordinates, bold matrices, sin²x, and sums of matrices in their given order.
+    """A printer with dots over coordinates, bold matrices, sin²x, factors in physical order, and sums of matrices in
+    their given order.
 
     literal    names to be set as they were typed, because they would otherwise look alike
     """
@@ -65,8 +89,60 @@ class _Printer(MathMLPresentationPrinter):
         MathMLPresentationPrinter.__init__(self)
         self.literal = literal
 
-    def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
-        return positive_first(MathMLPresentationPrinter._as_ordered_terms(self, expr, order))
+    def sum_line(self, terms: Sequence[Any], number: int) -> str:
+        """Return a line of a sum; all but that of number 0 begin with an operator."""
+        return self._sum(terms, leading=number > 0).toxml()
+
+    def _print_Add(self, expr: Any, order: Any = None) -> Any:
+        return self._sum(positive_first(expr.as_ordered_terms()))
+
+    def _sum(self, terms: Sequence[Any], *, leading: bool = False) -> Any:
+        row = self._element("mrow")
+        for i, term in enumerate(terms):
+            product = product_of(term)
+            if product.negative or i > 0 or leading:
+                row.appendChild(self._text("mo", "-" if product.negative else "+"))
+            row.appendChild(self._unsigned(product))
+        return row
+
+    def _print_Mul(self, expr: Any) -> Any:
+        product = product_of(expr)
+        body = self._unsigned(product)
+        return self._element("mrow", self._text("mo", "-"), body) if product.negative else body
+
+    def _unsigned(self, product: Product) -> Any:
+        """Return a product without its sign."""
+        if not product.below:
+            return self._factors(product.above, bracketed=product.negative)
+        parts = (self._factors(side, bracketed=False) for side in (product.above, product.below))
+        return self._element("mfrac", *parts)
+
+    def _factors(self, factors: Sequence[Any], *, bracketed: bool) -> Any:
+        """Return the factors of a product; ``bracketed`` sets a single sum in brackets."""
+        if not factors:
+            return self._text("mn", "1")
+        if len(factors) == 1 and not bracketed:
+            return self._print(factors[0])
+        row = self._element("mrow")
+        for i, factor in enumerate(factors):
+            if i > 0:
+                row.appendChild(self._text("mo", "&InvisibleTimes;"))
+            if i > 0 and is_plain_function(factors[i - 1]) and not is_plain_function(factor):
+                row.appendChild(self._space())  # a function without brackets must not seem to go on
+            # numbers and powers never need brackets, although SymPy ranks a fraction with products
+            row.appendChild(self.parenthesize(factor, PRECEDENCE["Mul"] - 1))
+        return row
+
+    def _print_Function(self, e: Any) -> Any:
+        if not is_plain_function(e):
+            return MathMLPresentationPrinter._print_Function(self, e)
+        name = self._text("mi", type(e).__name__)
+        return self._element("mrow", name, self._element("mrow", self._space(), self._print(e.args[0])))
+
+    def _space(self) -> Any:
+        space = self._element("mspace")
+        space.setAttribute("width", "0.17em")
+        return space
 
     def _print_Symbol(self, sym: Any, style: str = "plain") -> Any:
         name, dots, family = split_symbol(sym)
