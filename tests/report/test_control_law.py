@@ -149,7 +149,7 @@ def test_the_review_as_printed():
     assert places == sorted(places)
     assert text.count("\n## ") == 7
     mass = da.derive(links("mass")).to_markdown()
-    assert r"\left(\mathbf{b} -  \mathbf{s} -  \mathbf{A} \mathbf{M}^{-1} \mathbf{Q}\right)" in mass
+    assert r"\left(\mathbf{b} - \mathbf{s} - \mathbf{A} \mathbf{M}^{-1} \mathbf{Q}\right)" in mass
 
 
 def test_requirements_differentiated_along_the_motion():

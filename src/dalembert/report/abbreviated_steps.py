@@ -10,7 +10,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model import graph
-from dalembert.report.equations import Equation, entries, sides, with_entries
+from dalembert.report.equations import Equation, changed, entries, sides, with_entries
 from dalembert.report.length import LONG_FORMULA, is_long
 from dalembert.report.name_typesetting import typeset
 from dalembert.report.named_sums import with_named_sums
@@ -101,9 +101,7 @@ class _Names:
 
 def _readable(step: Step) -> Step:
     blocks = [
-        [Equation(*(with_entries(side, readable) for side in e[:2]), e.label) for e in block]
-        if isinstance(block, list)
-        else block
+        [changed(equation, readable) for equation in block] if isinstance(block, list) else block
         for block in step.blocks
     ]
     return Step(step.title, tuple(blocks))

@@ -18,12 +18,14 @@ MOST_ANGLES = 8
 
 
 def with_angle_differences(expression: Any) -> Any:
-    """Return an expression of few terms, expanded, with products of sine and cosine joined; itself if there are none.
+    """Return a sum without fractions, expanded, with products of sine and cosine joined; itself if there are none.
 
     >>> a, b, m = sp.symbols("a b m")
     >>> with_angle_differences(m * sp.cos(a) * sp.cos(a + b) + m * sp.sin(a) * sp.sin(a + b))
     m*cos(b)
     """
+    if any(power.exp.could_extract_minus_sign() for power in graph.atoms(expression, sp.Pow)):
+        return expression
     angles = sorted({f.args[0] for f in graph.atoms(expression, sp.sin, sp.cos)}, key=sp.default_sort_key)
     pairs = [pair for pair in combinations(angles, 2) if _difference(*pair) is not None]
     if not pairs or len(angles) > MOST_ANGLES:

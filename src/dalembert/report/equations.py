@@ -38,6 +38,11 @@ def entries(side: Any) -> Iterator[Any]:
         yield side
 
 
+def changed(equation: Equation, change: Any) -> Equation:
+    """Return an equation with a function applied to its scalar expressions."""
+    return Equation(with_entries(equation.left, change), with_entries(equation.right, change), equation.label)
+
+
 def with_entries(side: Any, change: Any) -> Any:
     """Return a side of an equation with a function applied to its scalar expressions."""
     if isinstance(side, sp.MatrixBase):

@@ -43,6 +43,8 @@ def printed_width(expression: Any) -> float:
         return _symbol_width(expression)
     if isinstance(expression, sp.Float):
         return float(len(f"{float(expression):.15g}"))
+    if isinstance(expression, sp.Rational):
+        return float(max(len(str(expression.p)), len(str(expression.q))))
     if not expression.args:
         return float(len(str(expression)))
     inside = sum(map(printed_width, expression.args))

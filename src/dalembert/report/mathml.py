@@ -28,6 +28,10 @@ _ENTITIES = {
 }
 
 
+_TALL = ("<mfrac", "<mtable", "<msqrt")
+"""Elements around which brackets grow."""
+
+
 def inline(expression: Any, literal: frozenset[str]) -> str:
     """Return a formula within a line of text; ``literal`` names are set as they were typed."""
     return f"<math>{mathml(expression, literal)}</math>"
@@ -78,6 +82,18 @@ def _lines(expression: Any, literal: frozenset[str]) -> list[str]:
     ]
 
 
+def _base(factor: Any) -> Any:
+    return factor.base if isinstance(factor, sp.Pow) else factor
+
+
+def _bold(letter: str) -> str:
+    """Return a letter as a bold character of mathematics, which fonts have without a bold style."""
+    for first, bold in (("A", 0x1D400), ("a", 0x1D41A), ("α", 0x1D6C2)):
+        if 0 <= ord(letter) - ord(first) < 26:
+            return chr(bold + ord(letter) - ord(first))
+    return letter
+
+
 class _Printer(MathMLPresentationPrinter):
     """A printer with dots over coordinates, bold matrices, sin²x, factors in physical order, and sums of matrices in
     their given order.
@@ -101,7 +117,10 @@ class _Printer(MathMLPresentationPrinter):
         for i, term in enumerate(terms):
             product = product_of(term)
             if product.negative or i > 0 or leading:
-                row.appendChild(self._text("mo", "-" if product.negative else "+"))
+                operator = self._text("mo", "\u2212" if product.negative else "+")
+                if leading and i == 0:  # with the spaces that it has within a line
+                    operator.setAttribute("form", "infix")
+                row.appendChild(operator)
             row.appendChild(self._unsigned(product))
         return row
 
@@ -127,7 +146,7 @@ class _Printer(MathMLPresentationPrinter):
         for i, factor in enumerate(factors):
             if i > 0:
                 row.appendChild(self._text("mo", "&InvisibleTimes;"))
-            if i > 0 and is_plain_function(factors[i - 1]) and not is_plain_function(factor):
+            if i > 0 and (is_plain_function(factors[i - 1]) or isinstance(_base(factor), sp.Function)):
                 row.appendChild(self._space())  # a function without brackets must not seem to go on
             # numbers and powers never need brackets, although SymPy ranks a fraction with products
             row.appendChild(self.parenthesize(factor, PRECEDENCE["Mul"] - 1))
@@ -135,7 +154,11 @@ class _Printer(MathMLPresentationPrinter):
 
     def _print_Function(self, e: Any) -> Any:
         if not is_plain_function(e):
-            return MathMLPresentationPrinter._print_Function(self, e)
+            printed = MathMLPresentationPrinter._print_Function(self, e)
+            if not any(tall in printed.toxml() for tall in _TALL):
+                for bracket in printed.getElementsByTagName("mo"):
+                    bracket.setAttribute("stretchy", "false")
+            return printed
         name = self._text("mi", type(e).__name__)
         return self._element("mrow", name, self._element("mrow", self._space(), self._print(e.args[0])))
 
@@ -162,9 +185,7 @@ class _Printer(MathMLPresentationPrinter):
     def _print_MatrixSymbol(self, sym: Any) -> Any:
         name, dots, _ = split_symbol(sym)
         base, *scripts = re.findall(r"[_^]?[A-Za-z]+", name)
-        letter = self._letter(typeset(base).base)
-        letter.setAttribute("mathvariant", "normal")
-        letter.setAttribute("style", "font-weight: bold")
+        letter = self._letter(_bold(typeset(base).base))
         accented = self._dotted(letter, dots) if dots else letter
         # MathML expects the subscript before the superscript
         letters = [self._letter(script[1:]) for script in sorted(scripts, reverse=True)]
@@ -201,7 +222,7 @@ class _Printer(MathMLPresentationPrinter):
             return self._print(item)
         inside: Any = self._print(item)
         brackets = [self._text("mo", bracket) for bracket in "()"]
-        if not any(tall in inside.toxml() for tall in ("<mfrac", "<mtable", "<msqrt")):
+        if not any(tall in inside.toxml() for tall in _TALL):
             for bracket in brackets:
                 bracket.setAttribute("stretchy", "false")
         return self._element("mrow", brackets[0], inside, brackets[1])
@@ -238,6 +259,10 @@ class _Printer(MathMLPresentationPrinter):
             function: Any = self._print(e.base)
             name, argument = function.childNodes
             return self._element("mrow", self._element("msup", name, self._print(e.exp)), argument)
+        if e.base.is_Symbol and e.exp.is_Integer and e.exp > 1:
+            letter: Any = self._print(e.base)
+            if letter.tagName == "msub":  # the exponent above the index, not after it
+                return self._element("msubsup", *letter.childNodes[:], self._print(e.exp))
         return MathMLPresentationPrinter._print_Pow(self, e)
 
     def _dotted(self, letter: Any, dots: int) -> Any:

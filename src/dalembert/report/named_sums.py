@@ -10,18 +10,18 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model import graph
-from dalembert.report.equations import Equation, entries, sides, with_entries
+from dalembert.report.equations import Equation, changed, entries, sides
 from dalembert.report.length import LINE, printed_width
 from dalembert.report.part_names import PartNames
 from dalembert.report.steps import Step, names_in
 
-WORTH_A_NAME = 30.0
+LETTERS_SAVED = 30.0
 """Letters of print that a name must save."""
 
 WIDEST_INSIDE = 0.8 * LINE
 """Width from which a sum inside a product is given a name, since it cannot be broken over lines."""
 
-MOST_NAMES = 16
+MOST_SUM_NAMES = 16
 """Names in one derivation; more would not be easier to read."""
 
 MOST_PARTS = 20_000
@@ -34,9 +34,8 @@ def with_named_sums(steps: Sequence[Step]) -> list[Step]:
     if sum(graph.facts(e).size for e in shown) > MOST_PARTS:
         return list(steps)
     names, rules = PartNames(names_in(steps)), list[tuple[Any, Any]]()
-    while len(rules) < MOST_NAMES and (found := _most_useful(shown)) is not None:
-        below = any(_divides(found, e) for e in shown)
-        name = names.name(found, "Δ D" if below else "s w r")
+    while len(rules) < MOST_SUM_NAMES and (found := _most_useful(shown)) is not None:
+        name = names.name(found, _letters(found, shown))
         rules.append((found, name))
         names.replace(found, name)
         shown = [_with_name(e, found, name) for e in shown]
@@ -50,9 +49,7 @@ def _renamed(step: Step, names: PartNames, rules: list[tuple[Any, Any]]) -> Step
         if not isinstance(block, list):
             blocks.append(block)
             continue
-        equations = [
-            Equation(*(with_entries(side, lambda e: _shorter(e, rules)) for side in e[:2]), e.label) for e in block
-        ]
+        equations = [changed(equation, lambda e: _shorter(e, rules)) for equation in block]
         blocks.append(equations)
         definitions = names.new_definitions([e for side in sides(equations) for e in entries(side)])
         if definitions:
@@ -81,13 +78,13 @@ def _most_useful(shown: Sequence[Any]) -> Any:
             inside |= {key} if nested else set()
     saved = {total: _saved(total, number, nested=total in inside) for total, number in count.items()}
     best = max(saved, key=lambda total: saved[total], default=None)
-    return best if best is not None and saved[best] >= WORTH_A_NAME else None
+    return best if best is not None and saved[best] >= LETTERS_SAVED else None
 
 
 def _saved(total: Any, number: int, *, nested: bool) -> float:
     width = printed_width(total)
     if nested and width > WIDEST_INSIDE:
-        return WORTH_A_NAME + width
+        return LETTERS_SAVED + width
     return (number - 1) * (width - 1.5) - 6.0
 
 
@@ -99,6 +96,15 @@ def _sums(expression: Any) -> Iterator[tuple[Any, bool]]:
         if isinstance(node, sp.Add):
             yield node, nested
         waiting += [(part, True) for part in node.args]
+
+
+def _letters(total: Any, shown: Sequence[Any]) -> str:
+    """Return the letters for a sum: Δ for a denominator, θ for an angle."""
+    if any(_divides(total, e) for e in shown):
+        return "Δ D"
+    functions = (sp.sin, sp.cos, sp.tan)
+    angles = {f.args[0] for e in shown for f in graph.atoms(e, *functions)}
+    return "θ φ ψ χ" if total in angles or -total in angles else "k h w r p"
 
 
 def _divides(total: Any, expression: Any) -> bool:

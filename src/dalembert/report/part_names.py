@@ -43,14 +43,14 @@ class PartNames:
         return symbol
 
     def entries(self, matrix: Any, letters: str, width: float = WIDE_ENTRY) -> Any:
-        """Return a matrix with names for its entries if some are wider than ``width``; numbers are never named."""
+        """Return a matrix with names for its entries if some are wider than ``width``; fractions are named, too."""
         named = sp.Matrix(matrix)
         if max(map(printed_width, matrix), default=0.0) <= width:
             return named
         for i in range(matrix.rows):
             for j in range(matrix.cols):
                 entry = matrix[i, j]
-                if graph.free_symbols(entry) and printed_width(entry) > min(SHORT_ENTRY, width):
+                if not entry.is_Integer and (entry.is_Rational or printed_width(entry) > min(SHORT_ENTRY, width)):
                     indices = () if matrix.shape == (1, 1) else (i + 1,) if matrix.cols == 1 else (i + 1, j + 1)
                     named[i, j] = self.name(entry, letters, *indices)
         return named

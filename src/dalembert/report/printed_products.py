@@ -78,9 +78,10 @@ def _symbol_rank(symbol: Any) -> tuple[Any, ...]:
         return (6,)
     if family == "q":
         return (3,)
+    found = typeset(name)
     if family:
-        return (2,)
-    letter = typeset(name).base[0]
+        return (2, *found)
+    letter = found.base[0]
     place = next((i for i, letters in enumerate(_PARAMETERS) if letter in letters), _OTHERS)
     return (1, place)
 

@@ -13,10 +13,10 @@ import sympy as sp
 from dalembert.model import graph
 from dalembert.report.length import printed_width
 
-LARGEST = 3_000
+LARGEST_READABLE = 3_000
 """Size above which an expression is printed as it is."""
 
-MOST_TERMS = 60
+MOST_SUM_TERMS = 60
 """Terms above which a sum is printed as it is."""
 
 
@@ -30,7 +30,7 @@ def readable(expression: Any) -> Any:
     >>> readable(x * sp.sin(q) + y * sp.sin(q) + 1)
     (x + y)*sin(q) + 1
     """
-    if expression.is_Atom or graph.facts(expression).size > LARGEST:
+    if expression.is_Atom or graph.facts(expression).size > LARGEST_READABLE:
         return expression
     return graph.mapped(expression, _shorter, {})
 
@@ -39,26 +39,42 @@ def _shorter(node: Any, parts: list[Any]) -> Any:
     if not isinstance(node, sp.Add):
         return node if all(a is b for a, b in zip(node.args, parts, strict=True)) else node.func(*parts)
     total = sp.Add(*parts)
-    if not isinstance(total, sp.Add) or not 2 < len(total.args) <= MOST_TERMS:
+    if not isinstance(total, sp.Add) or not 2 < len(total.args) <= MOST_SUM_TERMS:
         return total
     found = _collected(_with_squares(total))
     return min((total, found), key=printed_width)
 
 
 def _with_squares(total: Any) -> Any:
-    """Return a sum with c u² ± 2c u v + c v² written as c (u ± v)², wherever all three terms occur."""
+    """Return a sum with c u² ± 2c u v + c v² written as c (u ± v)², and likewise for more than two parts."""
     terms = dict(_coefficients(total))
+    roots = {root: terms[term] for term in terms if (root := _root(term)) is not None}
     squares: list[Any] = []
-    roots = {term: root for term in terms if (root := _root(term)) is not None}
-    for one, other in combinations(roots, 2):
-        cross = roots[one] * roots[other]
-        if one not in terms or other not in terms or cross not in terms or terms[one] != terms[other]:
-            continue
-        ratio = terms[cross] / terms[one]
-        if ratio in (2, -2):
-            squares.append(terms[one] * (roots[one] + ratio / 2 * roots[other]) ** 2)
-            del terms[one], terms[other], terms[cross]
+    while roots:
+        first, number = next(iter(roots.items()))
+        members = _square_members(first, number, roots, terms)
+        for root in members:
+            del roots[root]
+        if len(members) > 1:
+            squares.append(number * sp.Add(*(sign * root for root, sign in members.items())) ** 2)
+            for root in members:
+                del terms[root**2]
+            for one, other in combinations(members, 2):
+                del terms[one * other]
     return sp.Add(*squares, *(number * term for term, number in terms.items())) if squares else total
+
+
+def _square_members(first: Any, number: Any, roots: dict[Any, Any], terms: dict[Any, Any]) -> dict[Any, Any]:
+    """Return parts of a square, with their signs: the first one, and all that go with it and with one another."""
+    members: dict[Any, Any] = {first: sp.S.One}
+    for root, own in roots.items():
+        if root == first or own != number:
+            continue
+        sign = terms.get(first * root, sp.S.Zero) / (2 * number)
+        fits = (terms.get(root * m, 0) == 2 * number * sign * other for m, other in members.items())
+        if sign in (1, -1) and all(fits):
+            members[root] = sign
+    return members
 
 
 def _coefficients(total: Any) -> list[tuple[Any, Any]]:

@@ -18,7 +18,7 @@ from dalembert.report.equations import Equation
 from dalembert.report.formula_symbols import MatrixSymbols
 from dalembert.report.length import LINE, is_long, printed_width
 from dalembert.report.staged_form import NamedTerms, accelerations, combined, named_inverse, named_terms
-from dalembert.report.staged_steps import WIDEST, defined, inverse_mass, matrices_of, shown, taken_names
+from dalembert.report.staged_steps import WIDEST_MATRIX, defined, inverse_mass, matrices_of, shown, taken_names
 from dalembert.report.tidy import tidy_matrix
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def staged_control(derivation: Derivation, law: ControlLaw) -> StagedControl | N
     own = [derivation.system.symbols.plain(part) for part in (law.matrix, law.rhs, law.settling, law.directions)]
     N = None if law.cost is None else derivation.system.symbols.plain(law.cost)
     given = [M, Q, *own, C, *([] if N is None else [N])]
-    if max(max(matrix.shape) for matrix in given) > WIDEST or any(is_long(e) for m in given for e in m):
+    if max(max(matrix.shape) for matrix in given) > WIDEST_MATRIX or any(is_long(e) for m in given for e in m):
         return None
     if graph.operations(*(e for matrix in given for e in matrix)) > OPERATION_LIMIT:
         return None

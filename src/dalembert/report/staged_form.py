@@ -70,8 +70,8 @@ class StagedForm:
 def named_terms(matrices: Sequence[Any], taken: Iterable[str], to_decimals: Callable[[Any], Any]) -> NamedTerms:
     """Return M, Q, A, b and C with names for their long entries, which differ from names that are taken."""
     names = PartNames(taken)
-    named = (names.entries(matrix, letter) for matrix, letter in zip(matrices, "MQAbC", strict=True))
-    return NamedTerms(names, *named, to_decimals)
+    M, Q, A, b, C = (names.entries(matrix, letter) for matrix, letter in zip(matrices, "MQAbC", strict=True))
+    return NamedTerms(names, M, Q, A, b, C, to_decimals)
 
 
 def staged_form(terms: NamedTerms, kept: Sequence[int]) -> StagedForm:
@@ -121,7 +121,7 @@ def named_inverse(matrix: Any, names: PartNames, letters: str, determinants: str
         if len(block) == 1:
             found = part.applyfunc(lambda entry: 1 / entry)
         elif part.free_symbols:
-            whole = tidy(determinant(part, signed=True))
+            whole = sp.expand(determinant(part, signed=True))
             indices = (number,) if len(blocks) > 1 else ()
             divisor = names.name(whole, determinants, *indices) if whole.is_Add else whole
             found = cofactors(part).applyfunc(lambda cofactor, d=divisor: tidy(cofactor) / d)

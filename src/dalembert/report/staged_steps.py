@@ -19,7 +19,7 @@ from dalembert.report.staged_form import NamedTerms, StagedForm, named_terms, st
 if TYPE_CHECKING:
     from dalembert.report.derivation import Derivation
 
-WIDEST = 6
+WIDEST_MATRIX = 6
 """Coordinates or rows up to which matrices are shown; larger ones are shown as equations, row by row."""
 
 
@@ -33,7 +33,7 @@ def staged(derivation: Derivation) -> StagedForm | None:
     matrices = matrices_of(derivation)
     if derivation.saddle or derivation.control is not None or _fits(derivation):
         return None
-    if max(max(matrix.shape) for matrix in matrices) > WIDEST or any(is_long(e) for m in matrices for e in m):
+    if max(max(matrix.shape) for matrix in matrices) > WIDEST_MATRIX or any(is_long(e) for m in matrices for e in m):
         return None
     names = derivation.system.constraint_names
     # exact arithmetic, so that terms cancel; decimals are restored afterwards

@@ -32,7 +32,7 @@ from dalembert.report.name_typesetting import split_symbol
 from dalembert.report.staged_control import StagedControl, staged_control
 from dalembert.report.staged_form import NamedTerms, StagedForm
 from dalembert.report.staged_steps import (
-    WIDEST,
+    WIDEST_MATRIX,
     defined,
     inverse_mass,
     plain_terms,
@@ -131,7 +131,7 @@ def _coordinates(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
     system = derivation.system
     parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
     constants = ("The parameters are ", *_listed(parameters), ".") if parameters else ("There are no parameters.",)
-    if len(system.coordinates) > WIDEST:
+    if len(system.coordinates) > WIDEST_MATRIX:
         return ("The configuration is given by ", *_listed(system.symbols.q), "."), constants
     column = sp.Transpose(sp.ImmutableMatrix([system.symbols.q]))
     return ("The configuration is given by",), [Equation(sym.q, column)], constants
@@ -140,7 +140,7 @@ def _coordinates(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
 def _unconstrained(derivation: Derivation, terms: NamedTerms, sym: MatrixSymbols) -> tuple[Any, ...]:
     M, Q = terms.M, terms.Q
     law = [Equation(sp.MatMul(sym.M, sym.qdd), sym.Q)]
-    if M.rows <= WIDEST:
+    if M.rows <= WIDEST_MATRIX:
         display = [Equation(sym.M, shown(M, terms)), Equation(sym.Q, shown(Q, terms))]
     else:
         display = _rows(derivation, M, Q, [""] * M.rows)
@@ -161,7 +161,7 @@ def _standard_form(derivation: Derivation, terms: NamedTerms, sym: MatrixSymbols
         return (("There is nothing to differentiate.",),)
     A, b = terms.A, terms.b
     law = [Equation(sp.MatMul(sym.A, sym.qdd), sym.b)]
-    if max(A.shape) <= WIDEST:
+    if max(A.shape) <= WIDEST_MATRIX:
         display = [Equation(sym.A, shown(A, terms)), Equation(sym.b, shown(b, terms))]
     else:
         display = _rows(derivation, A, b, [_label(derivation, c) for c in system.constraints])
@@ -240,7 +240,7 @@ def _saddle_formula(sym: MatrixSymbols) -> list[Equation]:
 
 def _intermediate_results(derivation: Derivation, sym: MatrixSymbols) -> list[Equation]:
     """Return the values of A M⁻¹ Aᵀ and b − A M⁻¹ Q with the rows that were used."""
-    if max(sym.A.shape) > WIDEST:
+    if max(sym.A.shape) > WIDEST_MATRIX:
         return []
     given = [_plain(derivation, derivation.meaning[letter]) for letter in (sym.M, sym.Q, sym.A, sym.b)]
     to_decimals = decimals_like(given)
@@ -311,7 +311,7 @@ def _rows(derivation: Derivation, matrix: Any, column: Any, labels: Sequence[str
 
 
 def _with(matrix: Any) -> str:
-    return "with" if max(matrix.shape) <= WIDEST else "that is,"
+    return "with" if max(matrix.shape) <= WIDEST_MATRIX else "that is,"
 
 
 def _label(derivation: Derivation, constraint: Any) -> str:
