@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.equation.reaction import Normals
+from dalembert.equation.scaled_numbers import scaled_numbers
 from dalembert.errors import InputError
 from dalembert.lazy_jax import jnp
 from dalembert.names import summary
+from dalembert.paper_letters import PaperLetters, ScaledMatrices
 from dalembert.tolerances import START_TOLERANCE
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ MOST_COMPONENTS = 6
 
 
 @dataclass(frozen=True, repr=False)
-class ConstrainedMotion:
+class ConstrainedMotion(PaperLetters):
     """Accelerations and forces of constrained motion, M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ with A q̈ = b.
 
     All arrays may have leading batch axes, left out here.
@@ -59,6 +61,9 @@ class ConstrainedMotion:
     inputs                                  u of each actuator that meets servo constraints, by its name; their force is
                                             part of ``applied_force``
     servo_error                             error of each servo constraint, by its name, (k,) if it has k requirements
+
+    The matrices of the papers' proofs are properties, computed at one state: ``B``, ``B_plus``, ``e``, ``a_s``,
+    ``c_s`` (``z``), ``T``, ``N``, ``V``, ``D``, ``E`` and ``J``; ``docs/notation.md`` has their descriptive names.
     """
 
     acceleration: Array
@@ -102,6 +107,18 @@ class ConstrainedMotion:
     def constraint_force(self) -> Array:
         """Qᶜ, ideal and nonideal part together."""
         return self.ideal_force + self.nonideal_force
+
+    @property
+    def scaled_matrices(self) -> ScaledMatrices:
+        """B, B⁺, e, aₛ, cₛ, T, N, V, D, E and J at this state.
+
+        Raises
+        ------
+        InputError         if this is a batch of states
+        MassMatrixError    if the mass matrix is not positive definite
+        """
+        given = (self.mass_matrix, self.applied_force, self.constraint_matrix, self.constraint_rhs, self.nonideal)
+        return scaled_numbers(*given)
 
     def virtual_work(self, displacement: Any, of: str | None = None) -> Array:
         """Return the work vᵀQᶜ of the constraint force on a virtual displacement v, with A v = 0; it equals vᵀC.
