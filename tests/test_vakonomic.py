@@ -314,3 +314,21 @@ def test_systems_without_vakonomic_equations_are_refused_with_all_reasons() -> N
     other = replace(plane(da.Constraint(x - y)), mass_matrix=2 * sp.eye(2))
     with pytest.raises(da.ModelError, match=r"must have the mass matrix for its Hessian ∂²L/∂q̇²; it has not"):
         da.vakonomic(other)
+
+
+def test_the_motion_at_other_times_is_vakonomic_too() -> None:
+    run = skate_run()
+    found = run.at(TIMES[[40, 111]])
+    for name in ("q", "qd", "multipliers", "ideal_force", "energy"):
+        np.testing.assert_allclose(getattr(found, name), getattr(run, name)[[40, 111]], atol=1e-10)
+    assert found.theory == "vakonomic" and found.notes == run.notes
+    x, theta = da.coordinates("x theta")
+    np.testing.assert_allclose(run.evaluate(x + theta.diff(t)), run["x"] + run["theta'"], atol=1e-14)
+    with pytest.raises(da.InputError, match="the force of one constraint is defined by d'Alembert's principle; this"):
+        run.force("blade")
+    with pytest.raises(
+        da.InputError, match="a ledger is of constraint forces by d'Alembert's principle; this run is v"
+    ):
+        run.ledger()
+    with pytest.raises(da.InputError, match="`run` must be a motion by d'Alembert's principle to be simulated again"):
+        da.reproduce(skate().system, run)

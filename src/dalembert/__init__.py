@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from dalembert.integration.trajectory import Trajectory as Trajectory
     from dalembert.linearization import Linearization as Linearization
     from dalembert.linearization import linearize as linearize
+    from dalembert.live_page import page as page
     from dalembert.mechanisms.couplings import Drive as Drive
     from dalembert.mechanisms.couplings import Gear as Gear
     from dalembert.mechanisms.couplings import PointOnCurve as PointOnCurve
@@ -109,6 +110,7 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.vectors import quaternion as quaternion
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derivation import derive as derive
+    from dalembert.reproduction import reproduce as reproduce
     from dalembert.variational import Vakonomic as Vakonomic
     from dalembert.variational import vakonomic as vakonomic
     from dalembert.verbs import build as build
@@ -148,6 +150,7 @@ _LAZY = {
     "Trajectory": "integration.trajectory",
     "Linearization": "linearization",
     "linearize": "linearization",
+    "page": "live_page",
     "Drive": "mechanisms.couplings",
     "Gear": "mechanisms.couplings",
     "PointOnCurve": "mechanisms.couplings",
@@ -178,6 +181,7 @@ _LAZY = {
     "quaternion": "mechanisms.vectors",
     "Derivation": "report.derivation",
     "derive": "report.derivation",
+    "reproduce": "reproduction",
     "plot_geometry": "figures.geometry",
     "Vakonomic": "variational",
     "vakonomic": "variational",

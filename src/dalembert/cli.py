@@ -202,6 +202,24 @@ def run(
 
 
 @app.command()
+def page(
+    name: Name,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File to write; the name of the case when left out.")
+    ] = None,
+) -> None:
+    """Write a page that runs a case in the browser, with sliders for all its numbers; it works offline.
+
+    Example: dalembert page bead -o bead.html
+
+    Exits with 2 if a page cannot run the case, and says why.
+    """
+    target = Path(f"{name}.html") if output is None else output
+    _require_target(target, "--output", (".html",))
+    print_text(f"wrote {gallery.case(name).page(target)}")
+
+
+@app.command()
 def demo(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the pages.")] = Path("out/demo"),
 ) -> None:

@@ -51,6 +51,7 @@ def orthonormal_basis(rows: Array, priority: Any = None, tolerance: float = RANK
     unit = rows / xp.where(length > 0, length, 1.0)[:, None]
     classes = xp.zeros(m) if priority is None else xp.asarray(priority, float)
     k = min(m, n)
+    every_row, every_step = xp.arange(m), xp.arange(k)[:, None]
 
     def take(step: Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
         left, vectors, keep, smallest = state
@@ -64,8 +65,8 @@ def orthonormal_basis(rows: Array, priority: Any = None, tolerance: float = RANK
         row = row / xp.where(counts, row_norms(row), xp.inf)
         return (
             left - (left @ row)[:, None] * row,
-            xp.where((xp.arange(k) == step)[:, None], row, vectors),
-            keep | ((xp.arange(m) == pivot) & counts),
+            xp.where(every_step == step, row, vectors),
+            keep | ((every_row == pivot) & counts),
             xp.where(counts, xp.minimum(smallest, sizes[pivot]), smallest),
         )
 
@@ -78,6 +79,8 @@ def orthonormal_basis(rows: Array, priority: Any = None, tolerance: float = RANK
 def row_norms(rows: Array) -> Array:
     """Return the lengths along the last axis, with derivative zero, not NaN, at a zero vector."""
     xp = namespace_of(rows)
+    if xp is np:
+        return np.sqrt(np.einsum("...i,...i->...", rows, rows))  # pyright: ignore[reportReturnType]
     squared = xp.sum(rows**2, axis=-1)
     return xp.where(squared > 0, xp.sqrt(xp.where(squared > 0, squared, 1.0)), 0.0)
 

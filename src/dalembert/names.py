@@ -8,9 +8,39 @@ from typing import Any
 
 
 def name_of(key: Any) -> str:
-    """Return the name of a symbol or of a coordinate such as x(t); a string is its own name."""
+    """Return the name of a symbol or of a coordinate such as x(t), with primes for its time derivatives.
+
+    A string is its own name.
+    """
+    if type(key).__name__ == "Derivative":  # SymPy's, which this layer does not import
+        return name_of(key.expr) + "'" * key.derivative_count
     name = getattr(key, "name", None)
     return name if isinstance(name, str) else str(key)
+
+
+LISTED_NAMES = 8
+"""Names that the text of an object lists."""
+
+
+def listed(names: Iterable[str], what: str = "") -> str:
+    """Return names as the text of an object shows them, after what they are; empty if there are none.
+
+    >>> listed("abcdefghij", "bodies")
+    'bodies a, b, c, d, e, f, g, h and 2 more'
+    """
+    every = list(names)
+    more = f" and {len(every) - LISTED_NAMES} more" if len(every) > LISTED_NAMES else ""
+    return f"{what} {', '.join(every[:LISTED_NAMES])}{more}".strip() if every else ""
+
+
+def summary(heading: str, *parts: str) -> str:
+    """Return the text of an object in one line: a heading and the parts that are not empty.
+
+    >>> summary("System of x", "", "parameters g")
+    '<System of x: parameters g>'
+    """
+    given = "; ".join(part for part in parts if part)
+    return f"<{heading}: {given}>" if given else f"<{heading}>"
 
 
 def quoted(names: Iterable[str]) -> str:

@@ -21,17 +21,20 @@ from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.multipliers import Multipliers
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, ModelError, SimulationError
+from dalembert.integration.motion_data import MotionData
 from dalembert.integration.start_states import require_start, terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lazy_jax import refuse_forked_process
 from dalembert.levels import rows_at
 from dalembert.linear_algebra import dependence_shares, rank, unit_rows
 from dalembert.lowering.build import build
+from dalembert.lowering.expressions_along import values_along
 from dalembert.model.input_values import parameter_values, scalar_value, state_values, time_values
 from dalembert.model.ordering import in_order, quoted
 from dalembert.model.standard_form import euler_lagrange, standard_form
 from dalembert.model.symbols import coordinates, t
 from dalembert.model.system import System, kind_of_object
+from dalembert.names import listed, summary
 from dalembert.tolerances import NAMED_SHARE, RANK_TOLERANCE, SAME_VALUE, TINY
 from dalembert.verbs import simulate
 
@@ -100,6 +103,13 @@ class Vakonomic:
 
     system: System
     equations: System
+
+    def __repr__(self) -> str:
+        return summary(
+            f"Vakonomic equations of {listed(self.system.coordinate_names)}",
+            listed(self.system.constraint_names, "constraints"),
+            listed(self.system.parameter_names, "parameters"),
+        )
 
     def simulate(
         self,
@@ -298,7 +308,42 @@ def _original_motion(system: System, run: Trajectory, chosen: Floats, parameters
         parameters=parameters,
         notes=(note, *run.notes),
         theory="vakonomic",
+        source=_VakonomicRun(system, run, chosen, parameters),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _VakonomicRun:
+    """What can be computed for a vakonomic run from the run of the extended system; it implements ``RunSource``."""
+
+    system: System
+    extended: Trajectory
+    chosen: Floats
+    parameters: dict[str, float]
+
+    def ledger(self, run: Trajectory) -> Any:
+        raise InputError(
+            "a ledger is of constraint forces by d'Alembert's principle; this run is vakonomic. Use `da.simulate`."
+        )
+
+    def at(self, run: Trajectory, times: Any) -> Trajectory:
+        """Return the motion at increasing times within the run."""
+        moved = _original_motion(self.system, self.extended.at(times), self.chosen, self.parameters)
+        return replace(moved, notes=run.notes)
+
+    def steps(self, run: Trajectory) -> Floats:
+        """Return the times of the integration steps."""
+        return self.extended.require_source("a vakonomic run").steps(self.extended)
+
+    def mass_and_rows(self, run: MotionData) -> tuple[Floats, Floats]:
+        """Return M (T, n, n) and A (T, m, n) along the run."""
+        dynamics = build(self.system)
+        terms, _ = _terms_and_energy(dynamics, run.q, run.qd, run.t, _arrays(self.parameters))
+        return np.asarray(terms.M), np.asarray(terms.A)
+
+    def values(self, run: Trajectory, expression: Any) -> Floats:
+        """Return the values (T, …) of an expression along the run."""
+        return values_along(run, self.system.symbols, expression)
 
 
 @eqx.filter_jit

@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+from collections.abc import Sized
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from dalembert.analysis.conservation import conserved
 from dalembert.analysis.failed_runs import explained, hidden_behind, may_be_hidden, refuse_paradox_at_end
 from dalembert.analysis.redundancy import redundancies, refuse_fragile_rows
-from dalembert.control.controlled_plant import controlled, sampled_simulation, with_controlled
+from dalembert.control.controlled_plant import controlled, sampled_simulation
 from dalembert.control.controller import Controller
-from dalembert.control.held_plants import SmoothPlant
-from dalembert.control.sampled import SampledSimulation
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import require_fit
 from dalembert.equation.dynamics import Dynamics
@@ -24,8 +22,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import finished
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
-from dalembert.extras import require
-from dalembert.integration.control_outputs import motion_with_control, refuse_unmet, with_control
+from dalembert.integration.control_outputs import motion_with_control, refuse_unmet
 from dalembert.integration.default_tolerances import USUAL_ATOL, USUAL_RTOL, with_tolerances
 from dalembert.integration.drift import Drift, Projection, drift_notes
 from dalembert.integration.matching_states import matching_state
@@ -34,6 +31,7 @@ from dalembert.integration.run import run
 from dalembert.integration.start_states import State, nearest_state
 from dalembert.integration.state_answer import answer_at
 from dalembert.integration.trajectory import Trajectory
+from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.friction_contacts import contacts
@@ -42,12 +40,9 @@ from dalembert.model.input_values import parameter_values, scalar_value, state_v
 from dalembert.model.ordering import by_name
 from dalembert.model.system import System
 from dalembert.settings import method_of, require_system
-from dalembert.stick_slip.joined_trajectory import ledger_entries
+from dalembert.simulated_run import SimulatedRun, symbols_of
 from dalembert.stick_slip.motion_at_rest import motion_at_rest
 from dalembert.stick_slip.simulation import StickSlipSimulation
-
-if TYPE_CHECKING:
-    from dalembert.analysis.ledger import Ledger
 
 AnySystem = System | FunctionSystem
 
@@ -193,6 +188,7 @@ def simulate(
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     times = time_values(times, "times", increasing=True)
+    page = page_source(system, method, (q0, qd0), times, p, allow_violation=allow_violation, control=control)
     if method.drift.integrals:
         at_start = (q0, qd0, times[0])
         system, dynamics, p = conserved(system, method, control, at_start, p, allow_violation=allow_violation)
@@ -201,7 +197,7 @@ def simulate(
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     stick_slip = _stick_slip(system, dynamics, method, p)
     sampled = None if control is None else sampled_simulation(system, dynamics, control, method, p, stick_slip)
-    ledger_source = _ledger_source(dynamics, method, p, stick_slip, sampled)
+    source = SimulatedRun(dynamics, method, p, symbols_of(system, dynamics), control, stick_slip, sampled, page)
     try:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
         if sampled is not None:
@@ -211,19 +207,14 @@ def simulate(
         else:
             found = stick_slip.run(q0, qd0, times, **start)
         notes = (*found.notes, *drift_notes(method.drift, dynamics.integrals), *redundancies(dynamics, found, p))
-        return _with_control(dynamics, replace(found, notes=notes, ledger_source=ledger_source), p, control)
+        return source.with_control(replace(found, notes=notes, source=source))
     except (MassMatrixError, ConstraintError) as refusal:
         raise explained(refusal, system, p) from None
     except SimulationError as end:
-        end.trajectory = _with_control(dynamics, replace(end.trajectory, ledger_source=ledger_source), p, control)
+        end.trajectory = source.with_control(replace(end.trajectory, source=source))
         refuse_paradox_at_end(dynamics, end, method.formulation, p)
         hint = hidden_behind(system, p) if may_be_hidden(dynamics, end.trajectory, p) else ""
         raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None
-
-
-def _with_control(dynamics: Dynamics, run: Trajectory, p: Any, control: Controller | None) -> Trajectory:
-    """Return a trajectory with inputs and errors: those of the system's servos, or of a controller."""
-    return with_control(dynamics, run, p) if control is None else with_controlled(dynamics, run, p, control)
 
 
 def consistent_state(
@@ -294,36 +285,3 @@ def _stick_slip(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -
     if not isinstance(system, System) or not touching:
         return None
     return StickSlipSimulation(system, touching, method, dict(zip(dynamics.parameters, map(float, p), strict=True)))
-
-
-def _ledger_source(
-    dynamics: Dynamics,
-    method: Method,
-    p: Any,
-    stick_slip: StickSlipSimulation | None,
-    sampled: SampledSimulation | None = None,
-) -> Callable[[Trajectory], Ledger]:
-    """Return the function that computes the ledger of a run."""
-
-    def ledger(run: Trajectory) -> Ledger:
-        require("jax")
-        from dalembert.analysis.energy_terms import Leg, entry_count, ledger_of
-
-        legs: list[Leg] = []
-        start, last = float(run.t[0]), float(run.t[-1])
-        for path, values in sampled.plant.legs if sampled and isinstance(sampled.plant, SmoothPlant) else []:
-            end = min(float(path.t[-1]), last)
-            if end > start:
-                legs.append(Leg(dynamics, values, path, start, end, np.arange(entry_count(dynamics))))
-                start = end
-        if stick_slip is not None:
-            for segment in stick_slip.segments:
-                phase, end = segment.phase, min(segment.end, last)
-                if end > start:
-                    legs.append(
-                        Leg(phase.mode.dynamics, phase.values, segment.path, start, end, ledger_entries(phase.mode))
-                    )
-                    start = end
-        return ledger_of(dynamics, method, p, run, legs)
-
-    return ledger

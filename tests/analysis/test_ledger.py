@@ -193,5 +193,5 @@ def test_messages(tmp_path: object) -> None:
         run.until(1).ledger()
     run.save(f"{tmp_path}/run.nc")
     for copy in (da.Trajectory.load(f"{tmp_path}/run.nc"), pickle.loads(pickle.dumps(run))):
-        with pytest.raises(da.InputError, match=r"a ledger needs a run that `da.simulate` has just returned"):
+        with pytest.raises(da.InputError, match=r"a ledger needs the system that the run is a motion of"):
             copy.ledger()

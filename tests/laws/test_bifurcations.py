@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.integration import bifurcations
+from dalembert.integration import bifurcations, step_monitor
 
 x, y = da.coordinates("x y")
 a, b, c = da.coordinates("a b c")
@@ -39,6 +39,24 @@ def test_parallelogram_folds_twice_a_turn() -> None:
     run = da.simulate(da.System((a, b, c), sp.eye(3), (0, 0, 0), rows), (0.5, 0, 0.5), (1, 0, 1), times=[0, 3, 7])
     assert run.q[-1] == pytest.approx([7.5, 0, 7.5], abs=1e-6)
     assert noted(run) == pytest.approx([np.pi - 0.5, 2 * np.pi - 0.5], abs=1e-5)
+
+
+def test_large_systems_are_compared_every_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only every third step is compared, as of a large system."""
+    monkeypatch.setattr(step_monitor, "CHEAP_CHECK", 4 / 3)
+    cross = da.System((x, y), sp.eye(2), (-x, 0), da.Constraint(x * y, name="cross"))
+    run = da.simulate(cross, (-1, 0), (0, 0), times=[0, 10])
+    assert run.statistics["steps"] > 9
+    assert noted(run) == pytest.approx(np.pi * np.array([0.5, 1.5, 2.5]), abs=1e-5)
+
+
+def test_states_within_a_long_step_are_interpolated() -> None:
+    """Two changes of orientation in one step cancel at its ends: x crosses zero twice in this one."""
+    t, y = np.array([0.0, 1.0]), np.array([[1.0, 0.0, -8.0, 0.0], [1.0, 0.0, 8.0, 0.0]])
+    times, states = step_monitor.interpolated(t, y, np.array([0]), 4)
+    assert times[0] == pytest.approx([0, 0.25, 0.5, 0.75, 1])
+    assert states[0, :, 0] == pytest.approx(1 - 8 * times[0] + 8 * times[0] ** 2)  # the parabola through both ends
+    assert states[0, :, 2] == pytest.approx(-8 + 16 * times[0])
 
 
 def test_rows_that_only_turn_are_no_bifurcation() -> None:

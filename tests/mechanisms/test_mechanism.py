@@ -312,7 +312,7 @@ def test_pictures(tmp_path: Path):
     run = da.simulate(deep.system, *deep.assemble(), [0, 0.2])
     assert "Drag the picture to rotate it" in deep.animate(run, tmp_path / "disc.html").read_text()
     assert deep.plot(run, positions=2).axes
-    for path in (tmp_path / "disc.mp4", None):
+    for path in (tmp_path / "disc.avi", tmp_path):
         with pytest.raises(da.InputError, match="`path` must end in"):
             deep.animate(run, path)
     with pytest.raises(da.InputError, match="`positions` must be a whole number of at least one; got 0"):

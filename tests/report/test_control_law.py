@@ -141,7 +141,7 @@ def test_the_review_as_printed():
         r"\mathbf{b} &= 0",
         r"\mathbf{s} &= \frac{\dot{q}_{2} + \dot{q}_{4}}{P}",
         r"\mathbf{u} &= \mathbf{M}^{1/2} \left(\mathbf{A} \mathbf{M}^{-1/2}\right)^{+} "
-        r"\left(\mathbf{b} -  \mathbf{A} \mathbf{M}^{-1} \mathbf{Q}\right) -  "
+        r"\left(\mathbf{b} - \mathbf{A} \mathbf{M}^{-1} \mathbf{Q}\right) - "
         r"\mathbf{M} \mathbf{A}^{T} \left(\mathbf{A} \mathbf{A}^{T}\right)^{-1} \mathbf{s}",
         r"\mathbf{M} \ddot{\mathbf{q}} &= \mathbf{Q} + \mathbf{u}",
     ]
@@ -149,7 +149,7 @@ def test_the_review_as_printed():
     assert places == sorted(places)
     assert text.count("\n## ") == 7
     mass = da.derive(links("mass")).to_markdown()
-    assert r"\left(\mathbf{b} -  \mathbf{s} -  \mathbf{A} \mathbf{M}^{-1} \mathbf{Q}\right)" in mass
+    assert r"\left(\mathbf{b} - \mathbf{s} - \mathbf{A} \mathbf{M}^{-1} \mathbf{Q}\right)" in mass
 
 
 def test_requirements_differentiated_along_the_motion():

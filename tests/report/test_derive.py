@@ -22,7 +22,8 @@ from dalembert.report.decimals import exact
 from dalembert.report.derivation_page import DERIVATION_STYLE, PAGE_STYLE
 from dalembert.report.name_typesetting import ambiguous_names, typeset
 from dalembert.report.steps import Step
-from dalembert.report.tex import READABLE, latex, prose
+from dalembert.report.tex import latex
+from dalembert.report.tex_prose import READABLE, prose
 from dalembert.report.tidy import tidy
 from helpers import (
     CHAIN_NUMBERS,

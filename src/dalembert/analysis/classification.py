@@ -23,6 +23,7 @@ from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient, standard_form
 from dalembert.model.symbols import StateSymbols
 from dalembert.model.system import System, kind_of_object
+from dalembert.notebook_html import block, preformatted
 
 _FLAG_POINTS = 3
 """Random points at which the derived flag is computed; the largest flag is the generic one."""
@@ -67,6 +68,12 @@ class Classification:
 
     def __str__(self) -> str:
         return "\n".join([*_table(self), *_joint_facts(self), *(f"Note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return block(preformatted(str(self)))
 
 
 @report_symbolic_errors

@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
+from dalembert.notebook_html import block, paragraph, table
 from dalembert.table import aligned
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 PRINTED_ZERO = 1e-13
 """Values below this fraction of the largest are printed as zero: sums over the steps of a run leave ten times
 ``ROUNDING``."""
+
+
+HEAD = ("", "kind", "work", "largest power")
+"""The heads of the columns of a printed ledger."""
 
 
 class Entry(NamedTuple):
@@ -160,6 +165,21 @@ class Ledger:
         return stacked_powers(self, units)
 
     def __str__(self) -> str:
+        """Return the span of time, the table of ``rows``, and the notes."""
+        return "\n".join([self._span, *aligned([HEAD, *self.rows()], words=2), *self.notes])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        notes = (paragraph(note) for note in self.notes)
+        return block(paragraph(self._span, strong=True), table(HEAD, self.rows(), words=2), *notes)
+
+    @property
+    def _span(self) -> str:
+        return f"Work and energy from t = {self.t[0]:g} to {self.t[-1]:g}"
+
+    def rows(self) -> list[tuple[str, ...]]:
         """Return a table: work over the whole run and largest power of each entry, then the energies and the audit.
 
         If there are nonideal laws, the work of the ideal and the nonideal constraint force follows the entries; the two
@@ -187,8 +207,7 @@ class Ledger:
         rows += [(name, "change", _shown(e[-1] - e[0], scale), "") for name, e in energies.items()]
         # the audit is never shown as zero: its order of magnitude is the information
         rows.append(("energy change less all work", "audit", f"{self.audit[-1]:.1e}", ""))
-        span = f"Work and energy from t = {self.t[0]:g} to {self.t[-1]:g}"
-        return "\n".join([span, *aligned([("", "kind", "work", "largest power"), *rows], words=2), *self.notes])
+        return rows
 
 
 def _shown(value: float, scale: float) -> str:

@@ -48,14 +48,19 @@ class Nodes(NamedTuple):
 
 def whole_run(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, entries: int) -> Leg:
     """Return the whole run as one leg; it is integrated once more, since a trajectory does not keep its steps."""
+    path = integrated_again(dynamics, method, p, np.concatenate([run.q[0], run.qd[0]]), run.t)
+    return Leg(dynamics, p, path, float(run.t[0]), float(run.t[-1]), np.arange(entries))
+
+
+def integrated_again(dynamics: Dynamics, method: Method, p: Any, y0: Floats, times: Floats) -> Path:
+    """Return all steps of a run from its start; the same ones as before, since ``times`` are its times."""
     suited = suited_to(dynamics, method.formulation)
-    t0, t1 = float(run.t[0]), float(run.t[-1])
-    q, qd = run.q[0], run.qd[0]
-    off = method.drift.projections and require_start(suited, q, qd, run.t[0], p, allow_violation=True, projected=True)
-    corrected = corrected_start(suited, method, q, qd, run.t[0], p) if off else None
-    with Progress(t0, t1, False) as silent:
-        path, _ = followed(suited, method, np.concatenate([q, qd]), run.t, p, silent, corrected, all_steps=True)
-    return Leg(dynamics, p, path, t0, t1, np.arange(entries))
+    q, qd = np.split(y0, 2)
+    off = method.drift.projections and require_start(suited, q, qd, times[0], p, allow_violation=True, projected=True)
+    corrected = corrected_start(suited, method, q, qd, times[0], p) if off else None
+    with Progress(float(times[0]), float(times[-1]), False) as silent:
+        path, _ = followed(suited, method, y0, times, p, silent, corrected, all_steps=True)
+    return path
 
 
 def nodes_along(leg: Leg, method: Method, times: Floats) -> Nodes:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.levels import Level
+from dalembert.notebook_html import block, preformatted
 
 
 @dataclass(frozen=True)
@@ -90,3 +91,9 @@ class Verdict:
         ordered = sorted(self.findings, key=lambda finding: not finding.trouble)
         lines = [f"{'!' if f.trouble else ' '} {f.about:<{width}}  {f.message}" for f in ordered]
         return "\n".join([heading, *lines])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return block(preformatted(str(self)))

@@ -16,7 +16,8 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
 from dalembert.integration.control_outputs import errors, with_control
 from dalembert.integration.method import Method
-from dalembert.integration.trajectory import PER_COORDINATE, Trajectory
+from dalembert.integration.trajectory import Trajectory
+from dalembert.integration.trajectory_dataset import PER_COORDINATE
 from dalembert.lowering.build import build
 from dalembert.model.feedback import with_controller, with_held_inputs
 from dalembert.model.input_values import state_values
@@ -105,17 +106,9 @@ def with_controlled(dynamics: Dynamics, run: Trajectory, p: Any, control: Contro
     return replace(run, servo_error=found, estimated_bound=run.estimated_bound if bound is None else bound)
 
 
-def _no_ledger(run: Trajectory) -> Any:
-    raise InputError(
-        "a ledger must be of a run under a controller without an adaptive bound, or under a sampled one; this run has "
-        "a continuous adaptive controller. Pass a `period`."
-    )
-
-
 def _without_bound(run: Trajectory) -> tuple[Trajectory, Floats]:
     """Return the trajectory without the coordinate of the estimated bound, and the bound."""
     bound = run.qd[:, -1]
     kept = {name: getattr(run, name)[:, :-1] for name in PER_COORDINATE}
     force = None if run.input_force is None else run.input_force[:, :-1]
-    stripped = replace(run, **kept, input_force=force, coordinates=run.coordinates[:-1], ledger_source=_no_ledger)
-    return stripped, bound
+    return replace(run, **kept, input_force=force, coordinates=run.coordinates[:-1]), bound

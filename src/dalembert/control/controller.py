@@ -30,6 +30,7 @@ from dalembert.model.symbols import t as t_
 from dalembert.model.system import System, kind_of_object
 from dalembert.model.uncertainty import AdaptiveBound, BoundedUncertainty
 from dalembert.model.validation import expression_problems
+from dalembert.names import listed, summary
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.tape import Program
 
@@ -55,6 +56,17 @@ class Controller:
     delay: float = 0.0
     noise: Floats | None = None
     seed: int = 0
+
+    def __repr__(self) -> str:
+        return summary(
+            f"Controller of {listed(self.coordinates)}",
+            listed(self.actuators, "inputs"),
+            listed((servo.name for servo in self.system.servos), "servos"),
+            "" if self.robust is None else repr(self.robust),
+            "" if self.adaptive is None else repr(self.adaptive),
+            "continuous" if self.period is None else f"period {self.period:g}, delay {self.delay:g}",
+            "" if self.noise is None else "noisy",
+        )
 
     @property
     def coordinates(self) -> tuple[str, ...]:

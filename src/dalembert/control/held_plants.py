@@ -58,6 +58,11 @@ class SmoothPlant:
         with Progress(t, end, False) as silent:
             return integrate(self.dynamics, self.method, y, t, end, p, silent)
 
+    @property
+    def step_times(self) -> Floats:
+        """The times of all integration steps so far."""
+        return np.concatenate([path.t for path, _ in self.legs])
+
     def trajectory(self, times: Floats) -> Trajectory:
         """Return the motion so far at times."""
         ends = np.array([path.t[-1] for path, _ in self.legs])
@@ -103,6 +108,11 @@ class RoughPlant:
         phase, y = own.resumed(y, t, times) if own.segments else own.started(y, t)
         with Progress(t, end, False) as silent:
             return own.advance(phase, y, t, end, times, silent)
+
+    @property
+    def step_times(self) -> Floats:
+        """The times of all integration steps so far."""
+        return self.simulation.step_times
 
     def trajectory(self, times: Floats) -> Trajectory:
         """Return the motion so far at times."""

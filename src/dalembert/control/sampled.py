@@ -129,6 +129,15 @@ class SampledSimulation:
         end = self.holds[-1].end if self.holds else float(times[0])
         return self._trajectory(np.unique(np.append(times[times <= end], end)), 0.0)
 
+    def at(self, times: Floats) -> Trajectory:
+        """Return the motion at increasing times within the run."""
+        return self._trajectory(times, 0.0)
+
+    @property
+    def step_times(self) -> Floats:
+        """The times of all integration steps."""
+        return self.plant.step_times
+
     def _trajectory(self, times: Floats, seconds: float) -> Trajectory:
         found = self.plant.trajectory(times)
         ends = np.array([hold.end for hold in self.holds])

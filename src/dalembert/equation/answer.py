@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.equation.reaction import Normals
+from dalembert.equation.scaled_numbers import scaled_numbers
 from dalembert.errors import InputError
 from dalembert.lazy_jax import jnp
+from dalembert.names import summary
+from dalembert.paper_letters import PaperLetters, ScaledMatrices
 from dalembert.tolerances import START_TOLERANCE
 
 if TYPE_CHECKING:
@@ -23,8 +26,12 @@ VIRTUAL_TOLERANCE = START_TOLERANCE
 as many digits as states."""
 
 
-@dataclass(frozen=True)
-class ConstrainedMotion:
+MOST_COMPONENTS = 6
+"""Components of vectors that the text of an answer shows."""
+
+
+@dataclass(frozen=True, repr=False)
+class ConstrainedMotion(PaperLetters):
     """Accelerations and forces of constrained motion, M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ with A q̈ = b.
 
     All arrays may have leading batch axes, left out here.
@@ -54,6 +61,9 @@ class ConstrainedMotion:
     inputs                                  u of each actuator that meets servo constraints, by its name; their force is
                                             part of ``applied_force``
     servo_error                             error of each servo constraint, by its name, (k,) if it has k requirements
+
+    The matrices of the papers' proofs are properties, computed at one state: ``B``, ``B_plus``, ``e``, ``a_s``,
+    ``c_s`` (``z``), ``T``, ``N``, ``V``, ``D``, ``E`` and ``J``; ``docs/notation.md`` has their descriptive names.
     """
 
     acceleration: Array
@@ -83,10 +93,32 @@ class ConstrainedMotion:
     inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     servo_error: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    def __repr__(self) -> str:
+        """Return accelerations and forces, or the shape of a batch, and how well the equations hold."""
+        *batch, n = self.acceleration.shape
+        if batch or n > MOST_COMPONENTS:
+            what = f"{n} coordinates" + (f", batch of shape {tuple(batch)}" if batch else "")
+            return f"<ConstrainedMotion of {what}>"
+        vectors = ("acceleration", "ideal_force", "nonideal_force")
+        parts = [f"{name.replace('_', ' ')} {getattr(self, name)}" for name in vectors]
+        return summary("ConstrainedMotion", *parts, f"rank {self.rank}", f"residual {float(self.residual):.1e}")
+
     @property
     def constraint_force(self) -> Array:
         """Qᶜ, ideal and nonideal part together."""
         return self.ideal_force + self.nonideal_force
+
+    @property
+    def scaled_matrices(self) -> ScaledMatrices:
+        """B, B⁺, e, aₛ, cₛ, T, N, V, D, E and J at this state.
+
+        Raises
+        ------
+        InputError         if this is a batch of states
+        MassMatrixError    if the mass matrix is not positive definite
+        """
+        given = (self.mass_matrix, self.applied_force, self.constraint_matrix, self.constraint_rhs, self.nonideal)
+        return scaled_numbers(*given)
 
     def virtual_work(self, displacement: Any, of: str | None = None) -> Array:
         """Return the work vᵀQᶜ of the constraint force on a virtual displacement v, with A v = 0; it equals vᵀC.

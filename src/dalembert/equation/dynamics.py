@@ -20,6 +20,7 @@ from dalembert.equation.reaction import NonidealForces
 from dalembert.equation.stacked_least_squares import at_time
 from dalembert.extras import require
 from dalembert.lazy_jax import jnp
+from dalembert.names import listed, summary
 from dalembert.stabilisation import Gains, damping
 from dalembert.terms import Terms
 from dalembert.tolerances import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
@@ -110,6 +111,14 @@ class Dynamics:
     servos: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
     integrals: tuple[str, ...] = ()
     unreported: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return summary(
+            f"Dynamics of {listed(self.coordinates)}",
+            listed(self.constraints, "constraints"),
+            listed((kind for _, kind in self.laws), "laws"),
+            listed(self.parameters, "parameters"),
+        )
 
     @cached_property
     def programs(self) -> dict[Any, Any]:

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import io
-import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,15 +16,16 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
-from dalembert.figures.html_page import player_page
+from dalembert.figures.animation_files import PAGE_MARGIN, PLAYER_ROOM, checked_writer, player, quantized
 from dalembert.figures.style import COLOURS, canvas_figure, plain_axis, pretty
 from dalembert.figures.trajectory_figures import history, is_array
 from dalembert.names import name_of, quoted
+from dalembert.notebook_html import block, embedded, paragraph
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from dalembert.integration.trajectory import Trajectory
+    from dalembert.integration.motion_data import MotionData
 
 Points = Mapping[str, tuple[Any, Any]]
 Links = tuple[tuple[str, str], ...]
@@ -41,36 +40,84 @@ PAIRS = ("xy", "xz", "yz")
 """Pairs of coordinate names that are drawn as horizontal and vertical."""
 
 
-IMAGE_ELEMENT = '<img id="picture" alt="{title}" width="{width}" height="{height}">'
-IMAGE_SCRIPT = """
-const frames = {frames};
-const picture = document.getElementById("picture");
-function draw(frame) {{ picture.src = "data:image/png;base64," + frames[frame]; return ""; }}
-"""
+MOST_CHOSEN_FRAMES = 3000
+"""Largest number of frames at a chosen speed: two minutes at 25 frames per second."""
 
 
-def write_animation(
-    run: Trajectory,
-    path: Path,
+@dataclass(frozen=True, eq=False, repr=False)
+class Animation:
+    """Moving points as pictures, which are drawn when they are first needed; a notebook shows them with a player.
+
+    times    of the frames
+    delay    milliseconds for which a frame is shown
+    """
+
+    run: MotionData
+    points: Points
+    positions: Positions
+    links: Links
+    times: Floats
+    delay: int
+    trace: float
+    title: str
+    bare: frozenset[str] = frozenset()
+
+    @cached_property
+    def frames(self) -> list[Image]:
+        """The pictures, one for each time."""
+        axis = _stage(np.concatenate(list(self.positions.values())), self.points, self.title)
+        drawn = _frames(axis, self.run.t, self.positions, self.times, self.links, self.trace, self.bare)
+        return quantized(list(drawn))
+
+    def save(self, path: str | Path) -> Path:
+        """Write the animation to a file that ends in ``.gif``, ``.html`` or ``.mp4``, and return its path.
+
+        Raises
+        ------
+        InputError    if the path has another ending or no folder, or ``ffmpeg`` is missing for ``.mp4``
+        """
+        target = Path(path)
+        writer = checked_writer(target)
+        writer(self.frames, target, self.delay)
+        return target
+
+    def __repr__(self) -> str:
+        names = ", ".join(name for name in self.positions if name not in self.bare)
+        seconds = len(self.times) * self.delay / 1000
+        return f"<Animation of {names}: {len(self.times)} frames, {seconds:.3g} s; `.save(path)` writes it>"
+
+    def _repr_html_(self) -> str:
+        try:
+            frames = self.frames
+        except ModuleNotFoundError:
+            return block(paragraph(repr(self)))
+        width, height = frames[0].size
+        return embedded(
+            player(frames, self.title or "animation", self.delay), width + PAGE_MARGIN, height + PLAYER_ROOM
+        )
+
+
+def animation_of(
+    run: MotionData,
     points: Points | None,
     links: Any,
     fps: float,
     trace: float | None,
     bare: frozenset[str] = frozenset(),
-) -> Path:
-    """Write an animation and return its path; see ``Trajectory.animate``. Points in ``bare`` get no marker."""
-    check_path(path)
+    *,
+    speed: float | None = None,
+    title: str = "",
+) -> Animation:
+    """Return an animation; see ``Trajectory.animate``. Points in ``bare`` get no marker."""
     delay, trace_time = _delay(_number(fps, "fps", above=True)), math.inf if trace is None else _number(trace, "trace")
     if len(run) < 2:
         raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
     points = guessed_points(run.coordinates) if points is None else points
     positions = _positions(run, points)
     checked = _checked_links(links, positions)
-    times = frame_times(run.t, 1000 / delay)
-    axis = _stage(np.concatenate(list(positions.values())), points, run.mark)
-    frames = _quantized(list(_frames(axis, run.t, positions, times, checked, trace_time, bare)))
-    {".gif": _write_gif, ".html": _write_page}[path.suffix.lower()](frames, path, delay)
-    return path
+    times = frame_times(run.t, 1000 / delay, speed)
+    heading = ": ".join(part for part in (run.mark, str(title)) if part)
+    return Animation(run, points, positions, checked, times, delay, trace_time, heading, bare)
 
 
 def _delay(fps: float) -> int:
@@ -78,9 +125,20 @@ def _delay(fps: float) -> int:
     return max(20, 10 * round(100 / fps))
 
 
-def frame_times(t: Floats, fps: float) -> Floats:
-    """Return equidistant times over the range of ``t`` for playback in real time, at most ``MOST_FRAMES``."""
-    count = min(max(2, round(fps * float(t[-1] - t[0]))), MOST_FRAMES)
+def frame_times(t: Floats, fps: float, speed: float | None = None) -> Floats:
+    """Return equidistant times over the range of ``t`` for playback at a speed, in units of t per second.
+
+    Without a speed it is real time, unless that takes more than ``MOST_FRAMES``.
+    """
+    span = float(t[-1] - t[0])
+    if speed is None:
+        return np.linspace(t[0], t[-1], min(max(2, round(fps * span)), MOST_FRAMES))
+    count = max(2, round(fps * span / _number(speed, "speed", above=True)))
+    if count > MOST_CHOSEN_FRAMES:
+        raise InputError(
+            f"`speed` must leave at most {MOST_CHOSEN_FRAMES} frames; {speed:g} needs {count}. Choose a larger one, or "
+            f"fewer `fps`."
+        )
     return np.linspace(t[0], t[-1], count)
 
 
@@ -103,13 +161,13 @@ def guessed_points(coordinates: tuple[str, ...]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _positions(run: Trajectory, points: Points) -> Positions:
+def _positions(run: MotionData, points: Points) -> Positions:
     if not isinstance(points, Mapping) or not points:
         raise InputError(f"`points` must map at least one name to a pair (horizontal, vertical); got {points!r}.")
     return {name: _position(run, name, pair) for name, pair in points.items()}
 
 
-def _position(run: Trajectory, name: str, pair: Any) -> Floats:
+def _position(run: MotionData, name: str, pair: Any) -> Floats:
     """Return the positions of a point over time (T, 2)."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise InputError(f"point `{name}` must be a pair (horizontal, vertical); got {pair!r}.")
@@ -120,14 +178,6 @@ def _position(run: Trajectory, name: str, pair: Any) -> Floats:
         if not np.isfinite(columns[-1]).all():
             raise InputError(f"{label} must be finite at all times of the run.")
     return np.stack(columns, axis=1)
-
-
-def check_path(path: Path) -> None:
-    """Raise if the format is unknown or the folder does not exist."""
-    if path.suffix.lower() not in (".gif", ".html"):
-        raise InputError(f"`path` must end in `.gif` or `.html`; got {path.name!r}.")
-    if not path.parent.is_dir():
-        raise InputError(f"`path` must lie in a folder that exists; there is no {path.parent}.")
 
 
 def _checked_links(links: Any, positions: Positions) -> Links:
@@ -146,7 +196,7 @@ def _number(value: Any, name: str, above: bool = False) -> float:
     return float(value)
 
 
-def _stage(all_positions: Floats, points: Points, mark: str) -> Any:
+def _stage(all_positions: Floats, points: Points, title: str) -> Any:
     """Return an empty axis whose limits contain the whole motion, with equal scales and a title."""
     lowest, highest = all_positions.min(axis=0), all_positions.max(axis=0)
     longest = float((highest - lowest).max()) or 1.0
@@ -156,7 +206,7 @@ def _stage(all_positions: Floats, points: Points, mark: str) -> Any:
     left, right = (lowest + highest) / 2 - half, (lowest + highest) / 2 + half
     axis.set(xlim=(left[0], right[0]), ylim=(left[1], right[1]), aspect="equal")
     axis.set(xlabel=_axis_name(points, 0), ylabel=_axis_name(points, 1))
-    axis.set_title(mark or " ", loc="left", fontsize="medium")  # leaves room for the time
+    axis.set_title(title or " ", loc="left", fontsize="medium")  # leaves room for the time
     plain_axis(axis)
     return axis
 
@@ -222,33 +272,3 @@ def _mark(colour: str | None) -> dict[str, Any]:
     if colour is None:
         return {"color": "black", "marker": "s", "markersize": 5}
     return {"color": colour, "marker": "o", "markersize": 8, "markeredgecolor": "white"}
-
-
-def _quantized(frames: list[Image]) -> list[Image]:
-    """Quantize the pictures to one common palette, computed from four of them, to keep files small."""
-    from PIL.Image import Dither, fromarray
-
-    some = [np.asarray(frames[k]) for k in np.linspace(0, len(frames) - 1, 4).astype(int)]
-    palette = fromarray(np.concatenate(some)).quantize(128)
-    colours = np.array(palette.getpalette()).reshape(-1, 3)
-    colours[colours.min(axis=1) > 240] = 255  # keep the background pure white
-    palette.putpalette(colours.ravel().tolist())
-    return [frame.quantize(palette=palette, dither=Dither.NONE) for frame in frames]
-
-
-def _write_gif(frames: list[Image], path: Path, delay: int) -> None:
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=delay, loop=0)
-
-
-def _write_page(frames: list[Image], path: Path, delay: int) -> None:
-    """Write a page with all frames inside."""
-    width, height = frames[0].size
-    stage = IMAGE_ELEMENT.format(title=html.escape(path.stem), width=width, height=height)
-    script = IMAGE_SCRIPT.format(frames=json.dumps([_png(frame) for frame in frames]))
-    path.write_text(player_page(path.stem, stage, script, frames=len(frames), delay=delay), encoding="utf-8")
-
-
-def _png(frame: Image) -> str:
-    packed = io.BytesIO()
-    frame.save(packed, "PNG")
-    return base64.b64encode(packed.getvalue()).decode()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of a trajectory: against time, in the phase plane, in space."""
+"""Figures of a trajectory: against time, and in the phase plane."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dalembert.names import name_of, quoted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dalembert.integration.trajectory import Trajectory
+    from dalembert.integration.motion_data import MotionData
 
 Units = Mapping[Any, str]
 UnitOf = Callable[[str], str | None]
@@ -45,14 +45,14 @@ class Panel:
     logarithmic: bool = False
 
 
-def overview(run: Trajectory, units: Units | None = None) -> Figure:
+def overview(run: MotionData, units: Units | None = None) -> Figure:
     """Plot coordinates, constraint forces, violations, inputs and servo errors against time, with one unit per axis."""
     unit = unit_table(run, units)
     panels = [*_coordinate_panels(run, unit), *(_constraint_panels(run, unit) if run.constraints else ())]
     panels += _control_panels(run, unit) if run.inputs else []
     columns = max(math.ceil(min(len(panel.columns), MOST_LINES) / LEGEND_ROWS) for panel in panels)
     heights = [panel.height if len(panels) <= 4 else 0.85 * panel.height for panel in panels]
-    figure = _figure(run, 6.2 + 0.8 * columns, 0.6 + sum(heights))
+    figure = figure_of(run, 6.2 + 0.8 * columns, 0.6 + sum(heights))
     axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     for axis, panel in zip(axes, panels, strict=True):
         _draw(axis, run.t, panel)
@@ -61,16 +61,16 @@ def overview(run: Trajectory, units: Units | None = None) -> Figure:
     return figure
 
 
-def phase(run: Trajectory, names: Iterable[Any], units: Units | None = None) -> Figure:
+def phase(run: MotionData, names: Iterable[Any], units: Units | None = None) -> Figure:
     """Plot velocity against coordinate, on one axis for each of the named coordinates; a circle marks the start."""
     unit = unit_table(run, units)
     chosen = [_coordinate(run, name) for name in names] or list(run.coordinates)
     columns = min(len(chosen), 2 if len(chosen) <= 4 else 4)
     rows = math.ceil(len(chosen) / columns)
-    figure = _figure(run, max(4.6, 3.2 * columns), max(3.8, 2.7 * rows))
+    figure = figure_of(run, max(4.6, 3.2 * columns), max(3.8, 2.7 * rows))
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     for axis, name in zip(axes, chosen, strict=False):
-        _path(axis, run[name], run.qd[:, run.coordinates.index(name)])
+        draw_path(axis, run[name], run.qd[:, run.coordinates.index(name)])
         axis.set_xlabel(with_unit(pretty(name), unit(name)))
         axis.set_ylabel(with_unit(_rate(name), _rate_unit(unit(name), unit("t"))))
     for axis in axes[len(chosen) :]:
@@ -78,22 +78,39 @@ def phase(run: Trajectory, names: Iterable[Any], units: Units | None = None) -> 
     return figure
 
 
-def path(run: Trajectory, horizontal: Any, vertical: Any, units: Units | None = None) -> Figure:
-    """Plot one time series against another with equal scales; a circle marks the start."""
-    given = {"horizontal": horizontal, "vertical": vertical}
-    values = {role: history(run, value, f"`{role}`") for role, value in given.items()}
-    unit = unit_table(run, units, ("horizontal", "vertical"))
-    figure = _figure(run, 5.2, 5.0)
-    axis: Any = figure.subplots()
-    _path(axis, values["horizontal"], values["vertical"])
-    axis.set_aspect("equal", adjustable="datalim")
-    names = {role: role if is_array(value) else name_of(value) for role, value in given.items()}
-    axis.set_xlabel(with_unit(pretty(names["horizontal"]), unit(names["horizontal"])))
-    axis.set_ylabel(with_unit(pretty(names["vertical"]), unit(names["vertical"])))
-    return figure
+def histories(run: MotionData, of: Any, units: Units | None = None, ax: Any = None) -> Figure:
+    """Plot named histories against time on one axis, which may be one of the user's."""
+    unit = unit_table(run, units)
+    names = [name_of(name) for name in (of if isinstance(of, list | tuple) else (of,))]
+    if not names:
+        raise InputError("`of` must name at least one history of the run; got none.")
+    shared = {_history_unit(run, name, unit) for name in names}
+    columns = np.stack([run[name] for name in names], axis=1)
+    if ax is None:
+        ax = figure_of(run, 6.2, 3.0).subplots()
+    shown = tuple(map(_history_name, names))
+    title = shown[0] if len(names) == 1 else ""
+    kind = shared.pop() if len(shared) == 1 else None
+    _draw(ax, run.t, Panel(with_unit(title, kind) if title else kind or "", columns, shown, tuple(range(len(names)))))
+    ax.set_xlabel(with_unit("time t", unit("t")))
+    return ax.figure
 
 
-def history(run: Trajectory, value: Any, role: str) -> Floats:
+def _history_name(name: str) -> str:
+    """Return the name of a history as it is printed; those of velocities and accelerations keep their primes."""
+    stem = name.rstrip("'")
+    return pretty(stem) + ("", "′", "″")[len(name) - len(stem)]
+
+
+def _history_unit(run: MotionData, name: str, unit: UnitOf) -> str | None:
+    """Return the unit of a history: that of a coordinate, or of its derivatives; a multiplier has none."""
+    stem, time = name.rstrip("'"), unit("t")
+    own = unit(stem) if stem in run.coordinates else None
+    order = len(name) - len(stem)
+    return own if not order else f"{own}/{time}{'²' * (order > 1)}" if own and time else None
+
+
+def history(run: MotionData, value: Any, role: str) -> Floats:
     """Return the time series (T,) of a coordinate or array; ``role`` names the argument in messages."""
     if is_array(value):
         return _array(run, value, role)
@@ -111,7 +128,7 @@ def is_array(value: Any) -> bool:
     return isinstance(value, list | tuple) or np.ndim(value) > 0
 
 
-def _array(run: Trajectory, value: Any, role: str) -> Floats:
+def _array(run: MotionData, value: Any, role: str) -> Floats:
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):
@@ -121,7 +138,7 @@ def _array(run: Trajectory, value: Any, role: str) -> Floats:
     return array
 
 
-def unit_table(run: Trajectory, units: Units | None, more: tuple[str, ...] = ()) -> UnitOf:
+def unit_table(run: MotionData, units: Units | None, more: tuple[str, ...] = ()) -> UnitOf:
     """Return a function from names to units, None for names without one.
 
     Raises
@@ -157,17 +174,17 @@ def _rate_unit(unit: str | None, time: str | None) -> str | None:
     return f"{unit}/{time}" if unit and time else None
 
 
-def _coordinate(run: Trajectory, name: Any) -> str:
+def _coordinate(run: MotionData, name: Any) -> str:
     if (key := name_of(name)) in run.coordinates:
         return key
     raise InputError(f"`names` must name coordinates of the run ({quoted(run.coordinates)}); got `{key}`.")
 
 
-def _coordinate_panels(run: Trajectory, unit: UnitOf) -> list[Panel]:
+def _coordinate_panels(run: MotionData, unit: UnitOf) -> list[Panel]:
     return _by_unit("coordinates", "{}", run.q, run.coordinates, unit)
 
 
-def _constraint_panels(run: Trajectory, unit: UnitOf) -> list[Panel]:
+def _constraint_panels(run: MotionData, unit: UnitOf) -> list[Panel]:
     """Return panels for each part of the constraint force, and a logarithmic one for the violations."""
     parts = {"constraint": run.ideal_force}
     if np.any(run.nonideal_force):
@@ -178,7 +195,7 @@ def _constraint_panels(run: Trajectory, unit: UnitOf) -> list[Panel]:
     return [*panels, _logarithmic("violation", run.violation, run.constraints, unit)]
 
 
-def _control_panels(run: Trajectory, unit: UnitOf) -> list[Panel]:
+def _control_panels(run: MotionData, unit: UnitOf) -> list[Panel]:
     """Return panels for the inputs of actuators, and a logarithmic one for the errors of servo constraints."""
     force = _force_unit(unit)
     inputs = _by_unit(
@@ -249,12 +266,15 @@ def _legend(axis: Any) -> None:
     )
 
 
-def _path(axis: Any, horizontal: Floats, vertical: Floats) -> None:
-    axis.plot(horizontal, vertical, color=COLOURS[0], linewidth=1.2, marker="o", markerfacecolor="white", markevery=[0])
-    plain_axis(axis)
+def draw_path(axis: Any, *columns: Floats) -> None:
+    """Draw a path in a plane or in space, with a circle at its start."""
+    axis.plot(*columns, color=COLOURS[0], linewidth=1.2, marker="o", markerfacecolor="white", markevery=[0])
+    if len(columns) == 2:
+        plain_axis(axis)
 
 
-def _figure(run: Trajectory, width: float, height: float) -> Figure:
+def figure_of(run: MotionData, width: float, height: float) -> Figure:
+    """Return an empty figure, with the name of the theory if it is not d'Alembert's."""
     figure = blank_figure(width, height)
     if run.mark:
         figure.suptitle(run.mark, fontsize="medium")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dalembert.errors import InputError
 from dalembert.model.input_values import column_values, named_values, time_values
 from dalembert.model.ordering import name_of, quoted
+from dalembert.names import listed, summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,10 @@ class Observation:
         parameters = named_values(self.parameters, "parameters")
         for name, value in (("times", times), ("values", values), ("parameters", parameters)):
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        span = f"{len(self.times)} times, {self.times[0]:g} to {self.times[-1]:g}"
+        return summary(f"Observation of {listed(self.values)}", f"{self.count} measured values", span)
 
     @property
     def measured(self) -> dict[str, NDArray[np.bool_]]:

@@ -15,6 +15,7 @@ from dalembert.errors import InputError
 from dalembert.fitting.observation import Observation
 from dalembert.integration.trajectory import Trajectory
 from dalembert.model.ordering import name_of, quoted
+from dalembert.notebook_html import block, figure_or_nothing, paragraph, table
 from dalembert.table import aligned
 from dalembert.tolerances import NAMED_SHARE
 
@@ -128,14 +129,26 @@ class Fit:
         return plot_fit(self, units or {})
 
     def __str__(self) -> str:
+        return "\n".join([*aligned(self._table()), self._summary(), *self.notes])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._table()
+        picture = figure_or_nothing(self.plot, "measurements, fitted motions and residuals")
+        return block(table(head, rows), *map(paragraph, (self._summary(), *self.notes)), picture)
+
+    def _table(self) -> list[tuple[str, ...]]:
         rows = [("", "estimate", "standard error", "95 % interval")]
         for name, value in self.estimates.items():
             low, high = self.interval(name)
             rows.append((name, f"{value:.6g}", f"{self.standard_errors[name]:.2g}", f"{low:.6g} to {high:.6g}"))
-        table = aligned(rows)
+        return rows
+
+    def _summary(self) -> str:
         unknowns = f"{self.unknowns} unknown{'s' * (self.unknowns != 1)}"
-        summary = f"{self.count} measured values, {unknowns}; noise {self.noise:.3g}, AIC {self.aic:.5g}"
-        return "\n".join([*table, summary, *self.notes])
+        return f"{self.count} measured values, {unknowns}; noise {self.noise:.3g}, AIC {self.aic:.5g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +173,16 @@ class Comparison:
         return next(iter(self.fits))
 
     def __str__(self) -> str:
+        return "\n".join(aligned(self._table()))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._table()
+        return block(table(head, rows))
+
+    def _table(self) -> list[tuple[str, ...]]:
         rows = [("", "unknowns", "noise", self.criterion.upper(), "difference", "weight")]
         for name, fit in self.fits.items():
             value = getattr(fit, self.criterion)
@@ -173,7 +196,7 @@ class Comparison:
                     f"{self.weights[name]:.1%}",
                 )
             )
-        return "\n".join(aligned(rows))
+        return rows
 
 
 def compare(fits: Mapping[str, Fit], criterion: str = "aic") -> Comparison:

@@ -144,6 +144,7 @@ def leaning(name: str, title: str) -> Case:
         ),
         source=f"{SOURCE}, the benchmark bicycle",
         system=mechanism.system,
+        mechanism=mechanism,
         q0=q0,
         qd0=qd0,
         times=np.linspace(0, 5, 201),

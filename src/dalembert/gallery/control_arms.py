@@ -86,7 +86,10 @@ def _three_links(name: str, title: str, about: str, *, motors: bool) -> Case:
 def _arm(q: Any, masses: Any) -> tuple[Any, tuple[Any, Any]]:
     """Return the Lagrangian of an arm of uniform rods, and the position of its tip."""
     x = y = angle = kinetic = potential = sp.S.Zero
-    for joint, length, mass in zip(q, LENGTHS, masses, strict=False):
+    for joint, measured, mass in zip(q, LENGTHS, masses, strict=False):
+        # exact, so that the derivation shows mass · length² / 12 without rounding errors
+        length = sp.Rational(str(measured))
+        mass = sp.Rational(str(mass)) if isinstance(mass, float) else mass
         angle += joint
         middle = x + length / 2 * sp.cos(angle), y + length / 2 * sp.sin(angle)
         kinetic += mass * (middle[0].diff(t) ** 2 + middle[1].diff(t) ** 2) / 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -13,10 +14,15 @@ import numpy as np
 from dalembert.control.controller import Controller
 from dalembert.equation.formulation import Formulation
 from dalembert.errors import InputError
+from dalembert.gallery.traced_points import traced_points
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.trajectory import Trajectory
+from dalembert.live.experiment import require_live
+from dalembert.live_page import page
+from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.model.ordering import name_of
 from dalembert.model.system import System
+from dalembert.settings import method_of
 from dalembert.verbs import simulate
 
 Measure = Callable[[Trajectory], Any]
@@ -90,6 +96,7 @@ class Case:
     no_closed_form     the reason why its equations have no closed form, as a sentence; empty if they have one
     readable           whether to print the closed form of its equations; false if it fills pages
     points, links      for animations: positions by name, from a trajectory, and pairs of names to connect
+    mechanism          the mechanism that defines the system, if there is one; live pages draw it
     """
 
     name: str
@@ -115,6 +122,7 @@ class Case:
     readable: bool = True
     points: Callable[[Trajectory], Mapping[str, tuple[Any, Any]]] | None = None
     links: tuple[tuple[str, str], ...] = ()
+    mechanism: Mechanism | None = None
 
     def __post_init__(self) -> None:
         # cases share parameters: a change to one must not affect another
@@ -144,6 +152,35 @@ class Case:
             allow_violation=self.allow_violation,
             control=self.control,
             progress=progress,
+        )
+
+    def page(self, path: str | Path) -> Path:
+        """Write a page that runs the case in the browser, and return its path; see ``da.page``.
+
+        Raises
+        ------
+        InputError    if a page cannot run the case; the message says why
+        """
+        method = method_of(self.formulation, self.drift, None, self.rtol, self.atol, None, 1)
+        require_live(self.system, method, self.control)
+        drawn = self.mechanism is None and self.points is not None
+        points = traced_points(self.system, self.points) if drawn and self.points else None
+        return page(
+            self.mechanism or self.system,
+            self.q0,
+            self.qd0,
+            self.times,
+            path,
+            parameters=self.parameters,
+            points=points,
+            links=self.links if drawn else (),
+            title=self.title,
+            about=self.about,
+            rtol=self.rtol,
+            atol=self.atol,
+            drift=self.drift,
+            allow_violation=self.allow_violation,
+            control=self.control,
         )
 
     def verify(self, run: Trajectory) -> tuple[Outcome, ...]:

@@ -42,6 +42,7 @@ def ellipse(name: str, title: str) -> Case:
         ),
         source="inverse dynamics of the two arms, by hand",
         system=mechanism.system,
+        mechanism=mechanism,
         q0=q0,
         qd0=qd0,
         times=np.linspace(0, 3, 301),

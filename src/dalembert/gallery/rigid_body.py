@@ -153,5 +153,8 @@ def _reaction(k: int) -> Any:
 
 def _centre(run: Trajectory) -> tuple[Any, Any]:
     """Return the path of the centre of mass in the plane of x and z."""
-    places = _numbers_of(run)[0] @ np.array([run.parameters[name] for name in ("c1", "c2", "c3")])
-    return places[:, 0], places[:, 2]
+    angles, offset = coordinates("psi theta phi"), sp.symbols("c1 c2 c3")
+    x, _, z = sp.lambdify((angles, offset), list(_rotation(angles) * sp.Matrix(offset)))(
+        run.q[:, 3:].T, [run.parameters[str(c)] for c in offset]
+    )
+    return x, z

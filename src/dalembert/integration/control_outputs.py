@@ -62,7 +62,7 @@ def with_control(dynamics: Dynamics, run: Trajectory, p: Any) -> Trajectory:
 
     A trajectory that has them already, because they depend on which contacts stick, is returned as it is.
     """
-    if run.inputs:
+    if run.inputs or not dynamics.actuators:
         return run
     return replace(run, **control_along(dynamics, np.concatenate([run.q, run.qd], axis=1), run.t, p))
 

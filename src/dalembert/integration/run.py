@@ -62,10 +62,11 @@ def run(
             dynamics, np.concatenate([found["q"], found["qd"]], axis=1)[1:], reached_times(path, times)[1:], p
         )
     trajectory = _trajectory(dynamics, method, path, reached_times(path, times), found, p)
-    trajectory = _with_saturation(trajectory, dynamics, method, path, p)
+    if dynamics.actuators:
+        trajectory = _with_saturation(trajectory, dynamics, method, path, p)
     if notes:
         trajectory = replace(trajectory, notes=(*notes, *trajectory.notes))
-    invalid = _first_invalid(trajectory, method)
+    invalid = first_invalid(trajectory, method)
     if invalid is not None:
         # all steps are valid, but the state at a requested time between them is not
         path = replace(path, t=trajectory.t[: invalid + 1], y=_states(trajectory)[: invalid + 1], finished=False)
@@ -298,7 +299,7 @@ def hand_over_notes(path: Path) -> list[str]:
     ]
 
 
-def _first_invalid(trajectory: Trajectory, method: Method) -> int | None:
+def first_invalid(trajectory: Trajectory, method: Method) -> int | None:
     """Return the index of the first time with forces that are not finite or constraints that are contradictory."""
     valid = np.isfinite(trajectory.acceleration).all(axis=1)
     if not method.formulation.compromises:

@@ -27,6 +27,13 @@ MOST_WORK = 1e9
 MOST_STEPS = 1000
 """Largest number of doubtful steps that are kept for a closer examination."""
 
+CHEAP_CHECK = 2e4
+"""Multiplications of one comparison of rows, m²n, that cost less than a step. Of larger systems only every so many
+steps are compared, and the steps in between only where the rows have changed their orientation."""
+
+PARTS_OF_STEP = 8
+"""Parts into which a long step is divided to look for changes of orientation inside it."""
+
 
 class DoubtfulStep(NamedTuple):
     """A step between two times, from a state (2n,), with the constraint rows that were independent there."""
@@ -53,6 +60,7 @@ class StepMonitor:
         self.work = 0.0
         m, n = len(dynamics.constraints), len(dynamics.coordinates)
         self.entries = m * m * n
+        self.stride = max(1, round(self.entries / CHEAP_CHECK))
         possible = m > 0 and native is not None
         uncorrected = method.drift.in_machine_code and not method.drift.projections
         self.checks_kinks = possible and method.step is None and uncorrected
@@ -63,7 +71,7 @@ class StepMonitor:
         refuse_changing(self.dynamics, states, times, self.p)
         if not self.checks_rows and not self.checks_kinks:
             return
-        self.work += len(times) * self.entries
+        self.work += len(times) / self.stride * self.entries
         if self.work > MOST_WORK or not len(times):
             return
         times, states = np.concatenate([[t], times]), np.concatenate([y[None], states])
@@ -74,18 +82,38 @@ class StepMonitor:
             self._check_residuals(times, states, rows)
 
     def _check_rows(self, t: Floats, y: Floats, rows: tuple[int, ...]) -> None:
-        """Collect the steps in which the rows change their orientation, and unusually long ones."""
+        """Collect the steps in which the rows change their orientation."""
         if not rows:
             return
-        A = native_of(self.dynamics).rows_of_many(y, t, self.p)
-        doubtful = orientation_changes(A if len(rows) == A.shape[1] else A[:, list(rows)])
+        if self.stride == 1:
+            doubtful = self._turned(t, y, rows)
+        else:
+            doubtful = np.zeros(len(t) - 1, bool)
+            seen = np.append(np.arange(0, len(t) - 1, self.stride), len(t) - 1)
+            for k in np.flatnonzero(self._turned(t[seen], y[seen], rows)):
+                within = slice(seen[k], seen[k + 1] + 1)
+                doubtful[seen[k] : seen[k + 1]] = self._turned(t[within], y[within], rows)
         steps = t[1:] - t[:-1]
         if steps.max() > LONG_STEP * (t[-1] - t[0]) / len(steps):
-            # two changes of orientation within one step cancel at its ends: long steps are always examined
-            doubtful |= steps > LONG_STEP * np.median(steps)
+            # two changes of orientation within one step cancel at its ends
+            long = np.flatnonzero((steps > LONG_STEP * np.median(steps)) & ~doubtful)[:MOST_STEPS]
+            doubtful[long] = self._turned_inside(t, y, long, rows)
         if doubtful.any():
             found = map(int, np.flatnonzero(doubtful)[:MOST_STEPS])
             self.doubtful += [DoubtfulStep(float(t[k]), float(t[k + 1]), y[k].copy(), list(rows)) for k in found]
+
+    def _turned(self, t: Floats, y: Floats, rows: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Return whether the rows change their orientation between successive states (k, 2n): (k − 1,)."""
+        A = native_of(self.dynamics).rows_of_many(y, t, self.p)
+        return orientation_changes(A if len(rows) == A.shape[1] else A[:, list(rows)])
+
+    def _turned_inside(self, t: Floats, y: Floats, steps: NDArray[np.int64], rows: tuple[int, ...]) -> Any:
+        """Return whether the rows seem to change their orientation inside the given steps, by interpolation."""
+        parts = max(PARTS_OF_STEP // self.stride, 2)
+        times, states = interpolated(t, y, steps, parts)
+        turned = self._turned(times.ravel(), states.reshape(times.size, -1), rows)
+        # the last pair of each step would be compared with the first of the next one
+        return np.append(turned, False).reshape(len(steps), parts + 1)[:, :-1].any(axis=1)
 
     def _check_residuals(self, t: Floats, y: Floats, rows: tuple[int, ...]) -> None:
         """Collect abrupt changes of the residuals, which without projection only a jump or a kink can cause.
@@ -107,6 +135,19 @@ class StepMonitor:
         left |= np.abs(np.diff(velocity, axis=0)) > tolerances[1] + 4 * expected
         for k in (k for k in rows if left[:, k].any()):
             self.kinks.setdefault(int(k), []).extend(map(float, t[1:][left[:, k]]))
+
+
+def interpolated(t: Floats, y: Floats, steps: NDArray[np.int64], parts: int) -> tuple[Floats, Floats]:
+    """Return times (k, parts + 1) and states within steps, by the cubics through coordinates and velocities at their
+    ends."""
+    n = y.shape[1] // 2
+    q0, q1, v0, v1 = (x[:, None] for x in (y[steps, :n], y[steps + 1, :n], y[steps, n:], y[steps + 1, n:]))
+    h, s = (t[steps + 1] - t[steps])[:, None, None], np.linspace(0.0, 1.0, parts + 1)[None, :, None]
+    slope = (q1 - q0) / h
+    quadratic, cubic = 3 * slope - 2 * v0 - v1, v0 + v1 - 2 * slope
+    q = q0 + h * s * (v0 + s * (quadratic + s * cubic))
+    v = v0 + s * (2 * quadratic + 3 * s * cubic)
+    return t[steps, None] + (h * s)[:, :, 0], np.concatenate([q, v], axis=2)
 
 
 def orientation_changes(rows: Floats) -> NDArray[np.bool_]:

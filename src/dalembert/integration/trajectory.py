@@ -3,36 +3,29 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
-from dalembert.integration.saturation import Saturation
+from dalembert.integration.motion_figures import MotionFigures
+from dalembert.integration.trajectory_dataset import PER_CONSTRAINT, PER_COORDINATE, PER_TIME, dataset_of, fields_of
 from dalembert.integration.trajectory_files import read, write
-from dalembert.names import name_of
+from dalembert.integration.unwrapping import unwrapped
+from dalembert.names import name_of, quoted
+from dalembert.notebook_html import block, figure_or_nothing, paragraph
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.figure import Figure
 
     from dalembert.analysis.ledger import Ledger
 
-PER_COORDINATE = ("q", "qd", "acceleration", "ideal_force", "nonideal_force")
-PER_CONSTRAINT = ("multipliers", "reactions", "violation", "velocity_violation")
-PER_TIME = ("rank", "inconsistency", "energy")
 
-USUAL_THEORY = "d'Alembert"
-
-
-@dataclass(frozen=True, eq=False)
-class Trajectory:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory(MotionFigures):
     """A simulated motion at T times, for n coordinates and m constraints.
 
     t (T,)
@@ -49,7 +42,8 @@ class Trajectory:
     statistics                            steps, rejected steps, seconds and the method, by name
     notes                                 sentences about events during the run
     events                                (t, contact, "sticks" or "slips"), in order of time
-    ledger_source                         function that computes the ledger; not kept in files
+    source                                the system that it is a motion of, compiled; None for a run from a file or a
+                                          pickle, of which ``da.reproduce`` makes one that has it
     inputs                                u (T,) of each actuator, by its name
     input_force (T, n)                    the generalised force of all actuators, or None; M q̈ = Q + Qᶜ + this force
     servo_error                           error (T,) of each servo constraint, by its name; (T, k) for k requirements
@@ -59,117 +53,120 @@ class Trajectory:
                                           then shown everywhere; there multipliers and forces are that theory's
 
     Accelerations, forces and multipliers are those of the equation that was integrated: with the stabilising terms of
-    ``da.Baumgarte`` where that is the drift cure. ``run["x"]`` is the history of a coordinate, ``run["rod"]`` the
-    multiplier of a constraint.
+    ``da.Baumgarte`` where that is the drift cure.
+
+    ``run["x"]`` is the history of a coordinate, ``run["x'"]`` of its velocity, ``run["x''"]`` of its acceleration, and
+    ``run["rod"]`` that of the multiplier of a constraint. ``run.force("rod")`` is the force of a constraint,
+    ``run.at(t)`` the motion at other times, and ``run.evaluate(expression)`` the value of anything else.
     """
 
-    t: Floats
-    q: Floats
-    qd: Floats
-    acceleration: Floats
-    ideal_force: Floats
-    nonideal_force: Floats
-    multipliers: Floats
-    reactions: Floats
-    violation: Floats
-    velocity_violation: Floats
-    rank: NDArray[np.int64]
-    inconsistency: Floats
-    energy: Floats | None
-    coordinates: tuple[str, ...]
-    constraints: tuple[str, ...]
-    parameters: dict[str, float]
-    statistics: dict[str, Any]
-    notes: tuple[str, ...] = ()
-    theory: str = USUAL_THEORY
-    events: tuple[Any, ...] = ()
-    ledger_source: Callable[[Trajectory], Ledger] | None = None
-    inputs: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
-    input_force: Floats | None = None
-    servo_error: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
-    estimated_bound: Floats | None = None
-    saturation: tuple[Saturation, ...] = ()
-
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "ledger_source": None}  # compiled programs cannot be pickled
+        return {**self.__dict__, "source": None}  # compiled programs cannot be pickled
 
-    def __getitem__(self, name: Any) -> Floats:
-        """Return the history of a coordinate, by name or symbol, or of the multiplier of a constraint, by name."""
+    def force(self, name: Any) -> Floats:
+        """Return the force (T, n) of a constraint: row i of A times its reaction, Aᵢᵀ · ``reactions[:, i]``.
+
+        It is the force that the constraint exerts along its own direction, as it acts: with the change of the reaction
+        by nonideal laws, and without their forces C. The forces of all constraints together are Qᶜ − C, which is the
+        ``ideal_force`` of a system without nonideal laws. The ledger lists the same forces with their work.
+
+        Raises
+        ------
+        InputError    if there is no such constraint, the run was read from a file, or it obeys another mechanics
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> x, y = da.coordinates("x y")
+        >>> rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+        >>> pendulum = da.System((x, y), [[1, 0], [0, 1]], (0, -10), rod)
+        >>> print(da.simulate(pendulum, (0, -1), (2, 0), [0, 1]).force("rod")[0, 1])
+        14.0
+        """
         key = name_of(name)
-        if key in self.coordinates:
-            return self.q[:, self.coordinates.index(key)]
-        if key in self.constraints:
-            return self.multipliers[:, self.constraints.index(key)]
-        known = ", ".join(f"`{k}`" for k in (*self.coordinates, *self.constraints))
-        raise InputError(f"`{key}` must be a coordinate or a constraint of the run; it has {known}.")
+        if key not in self.constraints:
+            raise InputError(f"`{key}` must be a constraint of the run; it has {quoted(self.constraints) or 'none'}.")
+        if self.mark:
+            raise InputError(
+                f"the force of one constraint is defined by d'Alembert's principle; this run is {self.mark}."
+            )
+        i = self.constraints.index(key)
+        _, rows = self.require_source("`run.force`").mass_and_rows(self)
+        return rows[:, i] * self.reactions[:, i, None]
 
-    @property
-    def constraint_force(self) -> Floats:
-        """Qᶜ (T, n), ideal and nonideal part together."""
-        return self.ideal_force + self.nonideal_force
+    def at(self, t: Any) -> Trajectory:
+        """Return the motion at other times: one time, or increasing ones, within those of the run.
 
-    @property
-    def mark(self) -> str:
-        """The name of the theory to show beside the motion; empty for d'Alembert's."""
-        return "" if self.theory == USUAL_THEORY else self.theory
+        Each state is reached by one step from the last step of the integration before it, as those of the run itself
+        are, and is as accurate; nothing is interpolated. The run is integrated once more at the first call, since a
+        trajectory does not keep its steps. Notes, events and statistics are those of the run.
 
-    def __len__(self) -> int:
-        return len(self.t)
+        Raises
+        ------
+        InputError    if a time is not within the run, times do not increase, or the run was read from a file
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> x = da.coordinates("x")
+        >>> run = da.simulate(da.System((x,), [[1]], (-x,)), (1,), (0,), [0, 10])
+        >>> print(run.at([1, 2, 3])["x"].round(6))
+        [ 0.540302 -0.416147 -0.989992]
+        """
+        return self.require_source("`run.at`").at(self, t)
+
+    def evaluate(self, expression: Any, t: Any = None, *, unwrap: bool = False) -> Floats:
+        """Return the values of an expression along the run, at its times or at others.
+
+        Parameters
+        ----------
+        expression    a SymPy expression of coordinates, velocities, accelerations, ``da.t``, parameters,
+                      ``da.multiplier`` and ``da.ideal_force``; or a matrix or nested sequence of expressions, whose
+                      shape follows the axis of time. A column of k expressions, such as ``body.at(1, 0).position``,
+                      has the shape (T, k)
+        t             one time, or increasing ones, within those of the run; by default the times of the run. For one
+                      time, the values have no axis of time
+        unwrap        whether to add whole turns to an angle between −π and π, as that of a hinge in space, so that it
+                      is continuous. Turns are counted along the steps of the integration, whatever the times are
+
+        Raises
+        ------
+        InputError    if the expression has other symbols or is constant, a time is not within the run, an angle
+                      changes too fast to count its turns, or the run was read from a file
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> x = da.coordinates("x")
+        >>> run = da.simulate(da.System((x,), [[1]], (-x,)), (1,), (0,), [0, 10])
+        >>> run.evaluate((x, x**2 + x.diff(da.t)**2), t=[1, 2]).round(6)
+        array([[ 0.540302,  1.      ],
+               [-0.416147,  1.      ]])
+        """
+        source = self.require_source("`run.evaluate`")
+        if t is None:
+            return unwrapped(source, self, expression, self.t) if unwrap else source.values(self, expression)
+        moved = self.at(t)
+        values = unwrapped(source, self, expression, moved.t) if unwrap else source.values(moved, expression)
+        return values if np.ndim(t) else values[0]
 
     def __repr__(self) -> str:
-        span = f"{self.t[0]:g} to {self.t[-1]:g}" if len(self) else "empty"
-        worst = float(np.abs(self.violation).max(initial=0.0))
-        mark = f" ({self.mark})" if self.mark else ""
-        return (
-            f"<Trajectory{mark} of {', '.join(self.coordinates)}: {len(self)} times, {span}; "
-            f"{self.statistics.get('steps', '?')} steps; largest violation {worst:.1e}>"
-        )
+        return "\n".join([f"<{self.summary()}>", *(f"  note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        from dalembert.figures.trajectory_figures import overview
+
+        picture = figure_or_nothing(lambda: overview(self), "the motion against time")
+        return block(paragraph(self.summary()), picture, *(paragraph(f"Note: {note}") for note in self.notes))
 
     def to_xarray(self) -> xr.Dataset:
         """Return the trajectory as a labelled dataset with dimensions time, coordinate and constraint."""
-        import xarray as xr
-
-        variables: dict[str, Any] = {name: (("time", "coordinate"), getattr(self, name)) for name in PER_COORDINATE}
-        if self.constraints:  # a dimension of length zero would become unlimited in a NetCDF file
-            variables |= {name: (("time", "constraint"), getattr(self, name)) for name in PER_CONSTRAINT}
-        variables |= {name: (("time",), getattr(self, name)) for name in PER_TIME if getattr(self, name) is not None}
-        labels = {"time": self.t, "coordinate": list(self.coordinates)}
-        labels |= {"constraint": list(self.constraints)} if self.constraints else {}
-        if self.input_force is not None:
-            variables["input_force"] = (("time", "coordinate"), self.input_force)
-        if self.estimated_bound is not None:
-            variables["estimated_bound"] = (("time",), self.estimated_bound)
-        variables |= {f"input({name})": (("time",), values) for name, values in self.inputs.items()}
-        for name, values in self.servo_error.items():
-            rows = f"requirement of {name}"
-            variables[f"error({name})"] = (("time",) if values.ndim == 1 else ("time", rows), values)
-        texts = ("parameters", "statistics", "notes", "events", "saturation")
-        described = {key: json.dumps(getattr(self, key)) for key in texts}
-        return xr.Dataset(variables, labels, described | {"theory": self.theory})
+        return dataset_of(self)
 
     @classmethod
     def from_xarray(cls, data: xr.Dataset) -> Trajectory:
         """Return the trajectory in a dataset that ``to_xarray`` returned."""
-        names = (*PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME)
-        arrays: dict[str, Any] = {name: data[name].values if name in data else None for name in names}
-        if "constraint" not in data:
-            arrays |= dict.fromkeys(PER_CONSTRAINT, np.zeros((len(data["time"]), 0)))
-        return cls(
-            t=data["time"].values,
-            **arrays,
-            coordinates=tuple(str(name) for name in data["coordinate"].values),
-            constraints=tuple(str(name) for name in data["constraint"].values) if "constraint" in data else (),
-            parameters=json.loads(data.attrs["parameters"]),
-            statistics=json.loads(data.attrs["statistics"]),
-            notes=tuple(json.loads(data.attrs["notes"])),
-            events=tuple(tuple(event) for event in json.loads(data.attrs["events"])),
-            theory=str(data.attrs.get("theory", USUAL_THEORY)),  # files written before there was another have none
-            inputs=_called(data, "input"),
-            input_force=data["input_force"].values if "input_force" in data else None,
-            estimated_bound=data["estimated_bound"].values if "estimated_bound" in data else None,
-            saturation=tuple(Saturation(*one) for one in json.loads(data.attrs.get("saturation", "[]"))),
-            servo_error=_called(data, "error"),
-        )
+        return cls(**fields_of(data))
 
     def save(self, path: str | Path) -> None:
         """Write the trajectory to a file: NetCDF, which ``load`` reads, for ``.nc``, or a table for ``.csv``.
@@ -188,6 +185,9 @@ class Trajectory:
     def load(cls, path: str | Path) -> Trajectory:
         """Read a trajectory that ``save`` wrote as NetCDF.
 
+        The file does not hold the system, which ``ledger``, ``at``, ``evaluate`` and ``force`` need:
+        ``da.reproduce(system, run)`` returns a run that has it.
+
         Raises
         ------
         InputError    if there is no such file, it holds something else, or it is damaged
@@ -196,14 +196,13 @@ class Trajectory:
 
     def until(self, count: int) -> Trajectory:
         """Return the first ``count`` times of the trajectory."""
-        cut = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name in ("t", *PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME):
-            cut[name] = None if cut[name] is None else cut[name][:count]
-        for name in ("input_force", "estimated_bound"):
-            cut[name] = None if cut[name] is None else cut[name][:count]
+        cut: dict[str, Any] = {}
+        for name in ("t", *PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME, "input_force", "estimated_bound"):
+            values = getattr(self, name)
+            cut[name] = None if values is None else values[:count]
         for name in ("inputs", "servo_error"):
-            cut[name] = {key: values[:count] for key, values in cut[name].items()}
-        return Trajectory(**cut)
+            cut[name] = {key: values[:count] for key, values in getattr(self, name).items()}
+        return replace(self, **cut)
 
     def ledger(self) -> Ledger:
         """Work and energy: for every constraint and every nonideal law its force, power and work, and an audit.
@@ -214,7 +213,8 @@ class Trajectory:
 
         Raises
         ------
-        InputError    if the run was read from a file, obeys another mechanics than d'Alembert's, or has one time only
+        InputError    if the run was read from a file, obeys another mechanics than d'Alembert's, has one time only, or
+                      is of a continuous adaptive controller
 
         Examples
         --------
@@ -235,92 +235,7 @@ class Trajectory:
         energy change less all work  audit     ...
         Coulomb of `floor` takes `x`, `y` for the Cartesian coordinates of one particle.
         """
-        if self.ledger_source is None:
-            raise InputError(
-                "a ledger needs a run that `da.simulate` has just returned; this one was read from a file, or obeys "
-                "another mechanics than d'Alembert's. Simulate it again."
-            )
+        source = self.require_source("a ledger")
         if len(self) < 2:
             raise InputError(f"a ledger needs a run of at least two times; this one has {len(self)}.")
-        return self.ledger_source(self)
-
-    def plot(self, units: Mapping[Any, str] | None = None) -> Figure:
-        """Plot the motion against time: coordinates, constraint forces (ideal and nonideal), violations, inputs.
-
-        Inputs of actuators and errors of servo constraints have axes if there are some.
-
-        ``units`` maps names to units for the labels: a coordinate, a constraint (the unit of its violation), an
-        actuator, a servo (the unit of its error), ``"t"``, ``"force"``, or ``"force theta"`` for the force on one
-        coordinate. Each unit has an axis of its own.
-        The figure is not shown; call ``.savefig(path)`` on it or show it with matplotlib.
-
-        Raises
-        ------
-        InputError    if ``units`` names something that the run does not have
-        """
-        from dalembert.figures.trajectory_figures import overview
-
-        return overview(self, units)
-
-    def plot_phase(self, *names: Any, units: Mapping[Any, str] | None = None) -> Figure:
-        """Plot velocity against coordinate, for the named coordinates or all; a circle marks the start.
-
-        Raises
-        ------
-        InputError    if a name is not a coordinate's, or ``units`` names something that the run does not have
-        """
-        from dalembert.figures.trajectory_figures import phase
-
-        return phase(self, names, units)
-
-    def plot_path(self, horizontal: Any, vertical: Any, units: Mapping[Any, str] | None = None) -> Figure:
-        """Plot the path with equal scales; a circle marks the start.
-
-        ``horizontal`` and ``vertical`` are names of coordinates or arrays (T,), so that polar coordinates are drawn by
-        ``run.plot_path(run["r"] * np.cos(run["theta"]), run["r"] * np.sin(run["theta"]))``. The units of arrays
-        are those of ``"horizontal"`` and ``"vertical"`` in ``units``.
-
-        Raises
-        ------
-        InputError    if a name is not a coordinate's, an array has not T values, or ``units`` names something else
-        """
-        from dalembert.figures.trajectory_figures import path
-
-        return path(self, horizontal, vertical, units)
-
-    def animate(
-        self,
-        path: str | Path,
-        points: Mapping[str, tuple[Any, Any]] | None = None,
-        links: Sequence[tuple[str, str]] = (),
-        fps: float = 25,
-        trace: float | None = None,
-    ) -> Path:
-        """Write an animation of moving points: a GIF, or an HTML page that holds all its frames; the path is returned.
-
-        It runs in real time, t in seconds, but has at most 300 frames: a longer motion is shown faster. Frames are at
-        equal times, by linear interpolation between the times of the run.
-
-        Parameters
-        ----------
-        path      ends in ``.gif`` or ``.html``
-        points    name to (horizontal, vertical), each the name of a coordinate, a number for a point that stays, or an
-                  array (T,). Left out: coordinates whose names pair up, as (x, y), (x1, y1), or (x, z) without y
-        links     pairs of names of points, joined by lines
-        fps       frames per second, at most 50; rounded so that each is shown for a multiple of 10 ms, as a GIF needs
-        trace     length of the trace of a moving point, in the unit of t; left out: its whole path
-
-        Raises
-        ------
-        InputError    if the path has another ending or no folder, no points can be guessed, a point or a link is
-                      wrong, a number is not positive, or the run has fewer than two times
-        """
-        from dalembert.figures.animation import write_animation
-
-        return write_animation(self, Path(path), points, links, fps, trace)
-
-
-def _called(data: xr.Dataset, kind: str) -> dict[str, Floats]:
-    """Return the variables ``kind(name)`` of a dataset by name."""
-    prefix = f"{kind}("
-    return {str(key)[len(prefix) : -1]: data[key].values for key in data if str(key).startswith(prefix)}
+        return source.ledger(self)

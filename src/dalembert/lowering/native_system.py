@@ -69,8 +69,7 @@ class NativeSystem:
         run = BatchProgram(program, size)
 
         def values(t: Floats, p: Any) -> Floats:
-            numbers = np.broadcast_to(np.array([float(value) for value in p]), (len(t), len(self.source.parameters)))
-            return run(np.zeros((len(t), size)), t, numbers)
+            return run(np.zeros((len(t), size)), t, np.array([float(value) for value in p]))
 
         return values
 
@@ -94,7 +93,7 @@ class NativeSystem:
         run = BatchProgram(Program(recorded.tape, [recorded.read(e) for e in found.values()]), size)
 
         def values(y: Floats, t: Floats, p: Any) -> Floats:
-            return run(y, t, np.broadcast_to(np.array([float(x) for x in p]), (len(t), len(self.source.parameters))))
+            return run(y, t, np.array([float(value) for value in p]))
 
         return tuple(found), values
 
@@ -178,7 +177,7 @@ class NativeSystem:
     def control(self, y: Floats, t: Floats, p: Any) -> Control:
         """Return inputs and errors of the servo constraints at k states y (k, 2n) and times (k,)."""
         run, lengths = self._control
-        p = np.broadcast_to(np.array([float(value) for value in p]), (len(t), len(self.source.parameters)))
+        p = np.array([float(value) for value in p])
         return Control(*np.split(run(y, t, p), np.cumsum(lengths)[:-1], axis=1))
 
     @cached_property
@@ -247,7 +246,7 @@ class NativeSystem:
         run, known, computed, places = self._rows
         found = np.empty((len(t), known.size))
         found[:] = known
-        found[:, places] = run.computed_at(y, t, np.broadcast_to(p, (len(t), len(p))))[:, computed]
+        found[:, places] = run.computed_at(y, t, p)[:, computed]
         return found.reshape(len(t), len(self.source.levels), -1)
 
     @cached_property
@@ -272,7 +271,7 @@ class NativeSystem:
     def energy_terms(self, rows: tuple[int, ...], rates: Any, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
         """Return the terms of a ledger at k states y (k, 2n), by the names of ``EnergyTerms``: (k, length)."""
         run, lengths = self._energy_terms(rows, rates)
-        p = np.broadcast_to(np.array([float(value) for value in p]), (len(t), len(self.source.parameters)))
+        p = np.array([float(value) for value in p])
         return dict(zip(EnergyTerms._fields, np.split(run(y, t, p), np.cumsum(lengths)[:-1], axis=1), strict=True))
 
     def small_changes(self, rows: Sequence[int], y: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
@@ -323,8 +322,9 @@ class BatchProgram:
         return found
 
     def computed_at(self, y: Floats, t: Floats, p: Floats) -> Floats:
-        """Return only the outputs that are not constant, in their order."""
+        """Return only the outputs that are not constant, in their order; p may be the same (number,) for all states."""
         y, t, p = (np.ascontiguousarray(x, float) for x in (y, t, p))
         computed = np.empty((len(y), len(self.computed)))
-        self._each(len(y), y.ctypes.data, t.ctypes.data, p.ctypes.data, p.shape[1], computed.ctypes.data)
+        apart = p.shape[1] if p.ndim == 2 else 0
+        self._each(len(y), y.ctypes.data, t.ctypes.data, p.ctypes.data, apart, computed.ctypes.data)
         return computed

@@ -14,9 +14,10 @@ from dalembert.mechanisms.joint import Joint, Rows, as_marker
 from dalembert.mechanisms.joints import pair_of_axes
 from dalembert.mechanisms.vectors import dot, number
 from dalembert.model.constraint import Constraint
+from dalembert.model.representation import short
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gear(Joint):
     """Two meshing wheels: ratio × (rate of the first) + (rate of the second) = 0, both relative to a carrier.
 
@@ -54,7 +55,7 @@ class Gear(Joint):
         return [("mesh", self.ratio * rates[0] + rates[1])]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PointOnCurve(Joint):
     """A point of the second body that stays on a curve, or in space on a surface, fixed in the first body.
 
@@ -88,7 +89,7 @@ class PointOnCurve(Joint):
             ) from error
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Drive:
     """A motor: the motion of a revolute or prismatic joint is a given function of time.
 
@@ -110,6 +111,9 @@ class Drive:
         if not isinstance(self.joint, Joint):
             raise ModelError([f"drive `{self.name}` must be given the joint that it drives; got {self.joint!r}."])
         object.__setattr__(self, "motion", number(self.motion, f"motion of drive {self.name}"))
+
+    def __repr__(self) -> str:
+        return f"Drive({self.name!r}, {self.joint.name!r}, {short(self.motion)})"
 
     @property
     def markers(self) -> tuple[Marker, ...]:

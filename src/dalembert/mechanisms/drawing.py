@@ -6,21 +6,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
-from dalembert.figures.animation import check_path, frame_times, write_animation
+from dalembert.figures.animation import Animation, animation_of, frame_times
+from dalembert.figures.animation_files import checked_writer
 from dalembert.figures.style import COLOURS, blank_figure, plain_axis
+from dalembert.figures.view import checked_view, picture_axes
 from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.interactive_page import write_page
-from dalembert.mechanisms.joints import Rod
+from dalembert.mechanisms.layout import layout_of
 from dalembert.mechanisms.reactions import require_trajectory_of
-from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingOnLine
-from dalembert.mechanisms.vectors import across, evaluate
+from dalembert.mechanisms.vectors import evaluate
+from dalembert.notebook_html import embedded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,11 +31,8 @@ if TYPE_CHECKING:
 VISIBLE_MOTION = 1e-6
 """Joints that move by less than this fraction of the figure are drawn as fixed: drift and rounding move them, too."""
 
-RIM_POINTS = 24
-"""Number of points on the rim of a wheel."""
 
-
-@dataclass
+@dataclass(frozen=True)
 class Drawing:
     """Points by name, (T, d) each; lines as lists of names, by the body they belong to; joints as names of points."""
 
@@ -40,53 +40,12 @@ class Drawing:
     lines: list[tuple[str, list[str]]]
     joints: list[str]
 
-    def add(self, name: str, place: Floats) -> str:
-        self.points[name] = place
-        return name
-
 
 def drawing_of(mechanism: Any, run: Trajectory) -> Drawing:
     """Return the points, lines and joints of a mechanism along a trajectory."""
-    drawing = Drawing({}, [], [])
-    markers = [m for part in (*mechanism.joints, *mechanism.forces) for m in part.markers]
-    for body in mechanism.bodies:
-        own = list(dict.fromkeys(m.point for m in markers if m.body == body))
-        ends = own if len(own) == 2 else [body.center_of_mass.point, *own]
-        names = [drawing.add(f"{body.name} {k}", _positions(mechanism, run, body, p)) for k, p in enumerate(ends)]
-        if len(own) == 2:
-            drawing.lines.append((body.name, names))
-        drawing.lines += [(body.name, [names[0], name]) for name in names[1:]] if len(own) != 2 else []
-    for joint in mechanism.joints:
-        places = [_positions(mechanism, run, m.body, m.point) for m in joint.markers[:2]]
-        drawing.joints.append(drawing.add(f"joint {joint.name}", places[1]))
-        if isinstance(joint, Rod):
-            drawing.lines.append(("", [drawing.joints[-1], drawing.add(f"end of {joint.name}", places[0])]))
-        if isinstance(joint, (RollingBall, RollingDisc, RollingOnLine)):
-            _add_rim(drawing, mechanism, run, joint)
-    for k, force in enumerate(mechanism.forces):
-        if len(force.markers) == 2 and not hasattr(force, "joint"):
-            ends = [
-                drawing.add(f"force {k} {j}", _positions(mechanism, run, m.body, m.point))
-                for j, m in enumerate(force.markers)
-            ]
-            drawing.lines.append(("", ends))
-    return drawing
-
-
-def _add_rim(drawing: Drawing, mechanism: Any, run: Trajectory, joint: Any) -> None:
-    """Add a circle about the second point, with a spoke that shows the rotation."""
-    marker = joint.second
-    (radius,), center = evaluate([joint.radius], run.parameters), evaluate(marker.point, run.parameters)
-    angles = np.linspace(0, 2 * np.pi, RIM_POINTS + 1)
-    if joint.dimension == 2:
-        rim = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    else:
-        u, v = across(getattr(joint, "axle", joint.normal))
-        u, v = (evaluate(side, run.parameters) for side in (u, v))
-        rim = np.outer(np.cos(angles), u) + np.outer(np.sin(angles), v)
-    places = [_positions(mechanism, run, marker.body, center + radius * point) for point in rim]
-    names = [drawing.add(f"rim of {joint.name} {k}", place) for k, place in enumerate(places)]
-    drawing.lines.append((marker.body.name, [f"joint {joint.name}", *names]))
+    layout = layout_of(mechanism)
+    points = {name: _positions(mechanism, run, body, point) for name, (body, point) in layout.points.items()}
+    return Drawing(points, layout.lines, layout.joints)
 
 
 def _positions(mechanism: Any, run: Trajectory, body: Any, point: Any) -> Floats:
@@ -109,22 +68,7 @@ def view_axes(mechanism: Any, view: tuple[float, float]) -> Floats:
     """Return the directions (2, 3) of the axes of the figure."""
     if mechanism.dimension == 2:
         return np.eye(2, 3)
-    up = mechanism.upwards
-    level = np.eye(3)[int(np.argmin(np.abs(up)))]
-    level = level - up * (up @ level)
-    level /= np.linalg.norm(level)
-    azimuth, elevation = np.radians(view)
-    ahead = np.cos(azimuth) * level + np.sin(azimuth) * np.cross(up, level)
-    right = np.cross(ahead, up)
-    return np.stack([right, np.cos(elevation) * up + np.sin(elevation) * ahead])
-
-
-def _checked_view(view: Any) -> tuple[float, float]:
-    try:
-        azimuth, elevation = map(float, view)
-    except (TypeError, ValueError):
-        raise InputError(f"`view` must be an azimuth and an elevation in degrees; got {view!r}.") from None
-    return azimuth, elevation
+    return picture_axes(np.asarray(mechanism.upwards, float), view)
 
 
 def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float]) -> Figure:
@@ -133,7 +77,7 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
     if not isinstance(count, int) or count < 1:
         raise InputError(f"`positions` must be a whole number of at least one; got {count!r}.")
     drawing = drawing_of(mechanism, run)
-    places = projected_points(mechanism, drawing, _checked_view(view))
+    places = projected_points(mechanism, drawing, checked_view(view))
     picture = blank_figure(6, 5)
     axis: Any = picture.subplots()
     size = np.ptp(np.concatenate(list(places.values())), axis=0).max()
@@ -160,20 +104,67 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
     return picture
 
 
-def animation(
+@dataclass(frozen=True, eq=False, repr=False)
+class MechanismAnimation:
+    """A mechanism in motion for a notebook, which shows the interactive page."""
+
+    mechanism: Any
+    run: Trajectory
+    fps: float
+    view: tuple[float, float]
+    trace: float | None
+
+    def save(self, path: str | Path) -> Path:
+        """Write an animation that ends in ``.gif`` or ``.mp4``, or the interactive page, ``.html``."""
+        return write_motion(self.mechanism, self.run, Path(path), self.fps, self.view, self.trace)
+
+    def __repr__(self) -> str:
+        bodies = ", ".join(body.name for body in self.mechanism.bodies)
+        return f"<MechanismAnimation of {bodies} from t = {self.run.t[0]:g} to {self.run.t[-1]:g}>"
+
+    def _repr_html_(self) -> str:
+        with TemporaryDirectory() as folder:
+            page = self.save(Path(folder) / "mechanism.html").read_text(encoding="utf-8")
+        return embedded(page, *PAGE_SIZE)
+
+
+PAGE_SIZE = 780, 760
+"""Width and height in pixels of the interactive page."""
+
+
+def write_motion(
     mechanism: Any, run: Trajectory, path: Path, fps: float, view: tuple[float, float], trace: float | None
 ) -> Path:
-    """Write an animation (GIF), or an interactive page (HTML)."""
-    check_path(path)
-    require_trajectory_of(mechanism, run)
-    view = _checked_view(view)
-    if len(run) < 2:
-        raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
-    drawing = drawing_of(mechanism, run)
-    if path.suffix.lower() == ".html":
-        return write_page(mechanism, run, drawing, frame_times(run.t, fps), view_axes(mechanism, view), path)
+    """Write an animation, or an interactive page (HTML)."""
+    checked_writer(path)
+    if path.suffix.lower() != ".html":
+        return picture_animation(mechanism, run, fps, view, trace).save(path)
+    drawing, view = _drawing_of_motion(mechanism, run, view)
+    return write_page(mechanism, run, drawing, frame_times(run.t, fps), view, path)
+
+
+def picture_animation(
+    mechanism: Any,
+    run: Trajectory,
+    fps: float,
+    view: tuple[float, float],
+    trace: float | None,
+    *,
+    speed: float | None = None,
+    title: str = "",
+) -> Animation:
+    """Return an animation of pictures."""
+    drawing, view = _drawing_of_motion(mechanism, run, view)
     places = projected_points(mechanism, drawing, view)
     links = [pair for _, names in drawing.lines for pair in pairwise(names)]
     bare = frozenset(places) - frozenset(drawing.joints)
     columns = {name: (place[:, 0], place[:, 1]) for name, place in places.items()}
-    return write_animation(run, path, columns, links, fps, trace, bare)
+    return animation_of(run, columns, links, fps, trace, bare, speed=speed, title=title)
+
+
+def _drawing_of_motion(mechanism: Any, run: Trajectory, view: Any) -> tuple[Drawing, tuple[float, float]]:
+    require_trajectory_of(mechanism, run)
+    view = checked_view(view)
+    if len(run) < 2:
+        raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
+    return drawing_of(mechanism, run), view

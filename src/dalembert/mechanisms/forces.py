@@ -16,6 +16,7 @@ from dalembert.mechanisms.joint import as_marker
 from dalembert.mechanisms.joints import Revolute
 from dalembert.mechanisms.vectors import dot, number, vector
 from dalembert.model.laws import Coefficient, length, require_nonnegative
+from dalembert.model.representation import representation
 
 
 class Load(NamedTuple):
@@ -28,6 +29,9 @@ class Load(NamedTuple):
 
 class Applied(ABC):
     """A force or torque element that acts on bodies."""
+
+    def __repr__(self) -> str:
+        return representation(self)
 
     @property
     @abstractmethod
@@ -48,7 +52,7 @@ class Applied(ABC):
         """Return its potential energy; zero if it has none."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gravity(Applied):
     """A uniform acceleration of all bodies: ``da.Gravity((0, -9.81))`` in the plane, three components in space."""
 
@@ -68,7 +72,7 @@ class Gravity(Applied):
         return -sp.Add(*(body.mass * dot(self.acceleration, body.center_of_mass.position) for body in bodies))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Force(Applied):
     """A force at a point.
 
@@ -100,7 +104,7 @@ class Force(Applied):
         return sp.S.Zero
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Torque(Applied):
     """A torque on a body, and the opposite torque on another body or on the ground.
 
@@ -139,7 +143,7 @@ class Torque(Applied):
         return sp.S.Zero
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Spring(Applied):
     """A spring between two points, with an optional damper in parallel.
 
@@ -176,6 +180,11 @@ class Spring(Applied):
     def _separation(self) -> Any:
         return self.second.position - self.first.position
 
+    @property
+    def extension(self) -> Any:
+        """The distance of its points less its natural length."""
+        return sp.sqrt(dot(self._separation, self._separation)) - self.length
+
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
         separation = self._separation
         if self.length == 0 and self.damping == 0:
@@ -188,11 +197,10 @@ class Spring(Applied):
 
     def potential(self, bodies: Sequence[MovingBody]) -> Any:
         separation = self._separation
-        extension = sp.sqrt(dot(separation, separation)) - self.length
-        return self.stiffness * (dot(separation, separation) if self.length == 0 else extension**2) / 2
+        return self.stiffness * (dot(separation, separation) if self.length == 0 else self.extension**2) / 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TorsionSpring(Applied):
     """A torsion spring in a revolute joint, with an optional damper in parallel.
 
@@ -240,7 +248,7 @@ class TorsionSpring(Applied):
         return self.stiffness * self._deflection**2 / 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Drag(Applied):
     """The drag −linear v − quadratic |v| v of a medium at rest, at a point.
 

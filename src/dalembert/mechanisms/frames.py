@@ -12,10 +12,11 @@ import sympy as sp
 
 from dalembert.mechanisms.vectors import constant, vector
 from dalembert.model.constraint import Constraint
+from dalembert.model.representation import representation, short
 from dalembert.model.symbols import coordinates, t
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Marker:
     """A point fixed in a body or on the ground, at which joints and forces attach."""
 
@@ -35,6 +36,14 @@ class Marker:
     def velocity(self) -> Any:
         """The velocity in world axes."""
         return self.body.velocity_of(self.point)
+
+    @property
+    def acceleration(self) -> Any:
+        """The acceleration in world axes."""
+        return self.velocity.diff(t)
+
+    def __repr__(self) -> str:
+        return f"{self.body.name}.at({', '.join(map(short, self.point))})"
 
 
 class Frame(ABC):
@@ -63,13 +72,21 @@ class Frame(ABC):
     def turning(self) -> Any:
         """The angular velocity: a vector in world axes, or a number in the plane."""
 
+    @property
+    def angular_velocity(self) -> Any:
+        """The angular velocity: a vector in world axes, or a number in the plane."""
+        return self.turning
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Ground(Frame):
     """The fixed frame: ``da.ground.at(0, 0)`` in the plane, ``da.ground.at(0, 0, 0)`` in space."""
 
     dimension: int | None = None
     name: str = "ground"
+
+    def __repr__(self) -> str:
+        return self.name
 
     def at(self, *point: Any) -> Marker:
         place = constant(vector(point, "point of the ground"), "point of the ground")
@@ -168,6 +185,15 @@ class MovingBody(Frame):
     def lever_along(self, q: Any, point: Any) -> Any:
         """Return the vectors from the reference point to a point of the body, (T, d), in world axes."""
         return self.axes_along(q) @ np.asarray(point, float).ravel()
+
+    @property
+    def rotation(self) -> Any:
+        """The rotation matrix (d, d) from body axes to world axes."""
+        axes = sp.eye(self.dimension)
+        return sp.ImmutableMatrix.hstack(*(self.turn(axes[:, k]) for k in range(self.dimension)))
+
+    def __repr__(self) -> str:
+        return representation(self)
 
     def at(self, *point: Any) -> Marker:
         argument = f"point of {self.name}"

@@ -17,6 +17,7 @@ from dalembert.mechanisms.vectors import rotation
 from dalembert.model.constraint import Constraint
 from dalembert.model.friction import Friction
 from dalembert.model.laws import SlidingLaw, as_laws
+from dalembert.model.representation import representation
 from dalembert.model.symbols import multiplier
 from dalembert.tolerances import EXACT
 
@@ -24,7 +25,7 @@ Rows = list[tuple[str, Any]]
 """Label and residual of each equation of a joint."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Joint(ABC):
     """A named group of constraints between a point of one body and a point of another, or of the ground.
 
@@ -50,6 +51,9 @@ class Joint(ABC):
             raise ModelError(
                 [f"joint `{self.name}` must join points of the plane or points of space, not one of each."]
             )
+
+    def __repr__(self) -> str:
+        return representation(self)
 
     @property
     def dimension(self) -> int:

@@ -25,7 +25,7 @@ from dalembert.mechanisms.vectors import (
 AXES = "xyz"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Revolute(Joint):
     """A hinge: the two points coincide and, in space, an axis is common to both bodies.
 
@@ -76,17 +76,9 @@ class Revolute(Joint):
     def angle(self) -> Any:
         """The angle of the second body relative to the first, counted from the given poses.
 
-        In space it is determined within ± half a turn.
+        In space it is determined within ± half a turn; ``run.evaluate(joint.angle, unwrap=True)`` counts the turns.
         """
-        return relative_angle(self) if self.dimension == 2 else sp.atan2(*reversed(self._side))
-
-    @property
-    def _side(self) -> tuple[Any, Any]:
-        """The cosine and sine of the angle, in space."""
-        one, other = (marker.body for marker in self.markers)
-        u, v = across(self.axis[0])
-        side = other.turn(relative_rotation(*self.markers).T * u)
-        return dot(side, one.turn(u)), dot(side, one.turn(v))
+        return relative_angle(self) if self.dimension == 2 else angle_about_axis(self)
 
     def driven(self, motion: Any) -> Rows:
         if self.dimension == 2:
@@ -106,7 +98,7 @@ class Revolute(Joint):
         return scalar, dot(self.axis[0], along)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prismatic(Joint):
     """A slider: the second body moves along an axis of the first and does not rotate relative to it.
 
@@ -159,7 +151,7 @@ class Prismatic(Joint):
         return [("displacement", self.displacement - motion)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Weld(Joint):
     """A rigid connection of two bodies: the points coincide and there is no relative rotation.
 
@@ -170,7 +162,7 @@ class Weld(Joint):
         return [*together(self), *same_orientation(self)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rod(Joint):
     """A massless rod between two points.
 
@@ -228,6 +220,14 @@ def relative_angle(joint: Any) -> Any:
     angles = [marker.body.heading for marker in joint.markers]
     given = [marker.body.orientation for marker in joint.markers]
     return angles[1] - angles[0] - number(given[1] - given[0], "angle")
+
+
+def angle_about_axis(joint: Any) -> Any:
+    """Return the angle of the second body relative to the first about their common axis, within ± half a turn."""
+    one, other = (marker.body for marker in joint.markers)
+    u, v = across(joint.axis[0])
+    side = other.turn(relative_rotation(*joint.markers).T * u)
+    return sp.atan2(dot(side, one.turn(v)), dot(side, one.turn(u)))
 
 
 def _basis(dimension: int) -> list[Any]:

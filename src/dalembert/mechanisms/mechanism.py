@@ -28,13 +28,14 @@ from dalembert.model.ordering import quoted, unknown_names
 from dalembert.model.servo import Servo
 from dalembert.model.symbols import t as time
 from dalembert.model.system import System
+from dalembert.names import listed, summary
 from dalembert.verbs import consistent_state
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Mechanism:
     """Bodies, joints and forces: an immutable object that defines an ordinary ``da.System``.
 
@@ -90,6 +91,21 @@ class Mechanism:
         problems += _problems(self)
         if problems:
             raise ModelError(problems)
+
+    def __repr__(self) -> str:
+        return summary(
+            f"Mechanism in {'the plane' if self.dimension == 2 else 'space'}",
+            listed((body.name for body in self.bodies), "bodies"),
+            listed((joint.name for joint in self.joints), "joints"),
+            listed((type(force).__name__ for force in self.forces), "forces"),
+            listed((str(constraint.name) for constraint in self.constraints), "constraints"),
+            listed((servo.name for servo in self.servos), "servos"),
+        )
+
+    def _repr_html_(self) -> str:
+        from dalembert.mechanisms.mechanism_table import table_of
+
+        return table_of(self)
 
     @property
     def dimension(self) -> int:
@@ -234,24 +250,34 @@ class Mechanism:
     def animate(
         self,
         run: Trajectory,
-        path: str | Path,
+        path: str | Path | None = None,
         fps: float = 25,
         view: tuple[float, float] = (30, 20),
         trace: float | None = None,
-    ) -> Path:
-        """Write an animation of a trajectory (``.gif``), or an interactive page (``.html``), and return its path.
+        *,
+        speed: float | None = None,
+        title: str = "",
+    ) -> Any:
+        """Write an animation of a trajectory, and return its path; without a path, return it for a notebook.
 
-        ``trace`` is the duration of the path that is drawn behind each joint in a GIF; by default the whole path is
-        drawn.
+        A path that ends in ``.gif`` or ``.mp4`` is written as pictures, one that ends in ``.html`` as an interactive
+        page, which a notebook shows, too. The object that is returned without a path has ``.save(path)``. ``trace`` is
+        the duration of the path that is drawn behind each joint in pictures; by default the whole path is drawn.
+        ``speed`` and ``title`` are those of ``Trajectory.animate``; with one of them the page plays pictures.
 
         Raises
         ------
         InputError    if the path has another extension or no directory, the trajectory has fewer than two times or is
-                      of another system, or ``view`` is not two numbers
+                      of another system, ``view`` is not two numbers, or ``speed`` needs too many frames
         """
-        from dalembert.mechanisms.drawing import animation
+        from dalembert.mechanisms.drawing import MechanismAnimation, picture_animation, write_motion
 
-        return animation(self, run, Path(str(path)), fps, view, trace)
+        if speed is not None or title:
+            found = picture_animation(self, run, fps, view, trace, speed=speed, title=title)
+            return found if path is None else found.save(path)
+        if path is None:
+            return MechanismAnimation(self, run, fps, view, trace)
+        return write_motion(self, run, Path(str(path)), fps, view, trace)
 
     def _given_state(self) -> tuple[list[float], list[float]]:
         starts = [body.start for body in self.bodies]

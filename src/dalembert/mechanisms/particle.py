@@ -16,7 +16,7 @@ from dalembert.mechanisms.vectors import dot, number, numbers
 from dalembert.model.constraint import Constraint
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Particle(MovingBody):
     """A point mass, in the plane or in space.
 

@@ -16,7 +16,7 @@ from dalembert.model.constraint import Constraint
 from dalembert.model.symbols import t
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlanarBody(MovingBody):
     """A rigid body in the plane.
 

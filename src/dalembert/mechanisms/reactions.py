@@ -22,10 +22,12 @@ from dalembert.model.expression_values import expression_values
 from dalembert.model.friction import Friction
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient
+from dalembert.notebook_html import block, figure_or_nothing, paragraph, table
 from dalembert.tolerances import EXACT, TINY
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.figure import Figure
 
 NEGLIGIBLE = 1e-9
 """Singular values of unit rows, and forces, below this fraction of the largest count as zero: a thousand times what
@@ -52,6 +54,10 @@ class Reaction:
     torque: Floats
     unique: NDArray[np.bool_]
 
+    def __repr__(self) -> str:
+        sizes = f"force up to {_longest(self.force):.4g}, torque up to {_longest(self.torque):.4g}"
+        return f"<Reaction at {len(self.force)} times: {sizes}{'' if self.unique.all() else '; not unique'}>"
+
 
 @dataclass(frozen=True, eq=False)
 class Reactions(Mapping[str, Reaction]):
@@ -73,14 +79,44 @@ class Reactions(Mapping[str, Reaction]):
 
     def __repr__(self) -> str:
         width = max(map(len, self.by_name), default=0)
-        largest = {name: (_largest(r.force), _largest(r.torque)) for name, r in self.by_name.items()}
+        lines = [
+            f"  {name:{width}}  force {force:>10}  torque {torque:>10}{shared and f'  ({shared})'}"
+            for name, force, torque, shared in self._largest()
+        ]
+        return "\n".join([self._span, *lines])
+
+    def _repr_html_(self) -> str:
+        rows = table(("joint", "force", "torque", ""), self._largest())
+        picture = figure_or_nothing(self.plot, "the reactions against time")
+        return block(paragraph(self._span, strong=True), rows, picture)
+
+    @property
+    def _span(self) -> str:
+        return f"Largest reactions from t = {self.t[0]:g} to {self.t[-1]:g}"
+
+    def _largest(self) -> list[tuple[str, str, str, str]]:
+        """Return name, largest force, largest torque, and "not unique" where that is so, of every joint."""
+        largest = {name: (_longest(r.force), _longest(r.torque)) for name, r in self.by_name.items()}
         rounding = EXACT * max((size for pair in largest.values() for size in pair), default=0.0)
-        lines = [f"Largest reactions from t = {self.t[0]:g} to {self.t[-1]:g}"]
+        rows: list[tuple[str, str, str, str]] = []
         for name, sizes in largest.items():
-            force, torque = (size if size > rounding else 0.0 for size in sizes)
-            shared = "" if self.by_name[name].unique.all() else "  (not unique)"
-            lines.append(f"  {name:{width}}  force {force:10.4g}  torque {torque:10.4g}{shared}")
-        return "\n".join(lines)
+            force, torque = (f"{size if size > rounding else 0.0:.4g}" for size in sizes)
+            rows.append((name, force, torque, "" if self.by_name[name].unique.all() else "not unique"))
+        return rows
+
+    def plot(self, *names: str, units: Mapping[str, str] | None = None) -> Figure:
+        """Plot the size of the force and of the torque of the named joints, or of all, against time.
+
+        ``units`` maps ``"t"``, ``"force"`` and ``"torque"`` to units for the labels.
+
+        Raises
+        ------
+        InputError    if a name is not a joint's, or ``units`` names something else
+        """
+        from dalembert.figures.reaction_figure import sizes
+
+        chosen = {name: self[name] for name in names or self.by_name}
+        return sizes(self.t, {name: (_sizes(r.force), _sizes(r.torque)) for name, r in chosen.items()}, units)
 
     def to_xarray(self) -> xr.Dataset:
         """Return the reactions as a labelled dataset with dimensions time, joint and axis."""
@@ -100,9 +136,14 @@ class Reactions(Mapping[str, Reaction]):
         )
 
 
-def _largest(vectors: Floats) -> float:
+def _longest(vectors: Floats) -> float:
     """Return the greatest length of vectors (T, d), or the greatest absolute value of numbers (T,)."""
-    return float(np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1).max(initial=0.0))
+    return float(_sizes(vectors).max(initial=0.0))
+
+
+def _sizes(vectors: Floats) -> Floats:
+    """Return the lengths (T,) of vectors (T, d), or the absolute values of numbers (T,)."""
+    return np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1)
 
 
 def require_trajectory_of(mechanism: Any, run: Any) -> None:

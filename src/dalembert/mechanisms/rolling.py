@@ -16,7 +16,7 @@ from dalembert.mechanisms.spatial_joints import SpatialJoint
 from dalembert.mechanisms.vectors import across, dot, positive_number, quarter_turn, unit, vector
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RollingOnLine(Joint):
     """A wheel that rolls on a line, in the plane.
 
@@ -38,6 +38,11 @@ class RollingOnLine(Joint):
             raise ModelError([f"joint `{self.name}` is of the plane; in space use `da.RollingDisc`."])
         object.__setattr__(self, "along", direction(self.along, self))
 
+    @property
+    def contact_point(self) -> Any:
+        """The position of the point of contact, in world axes."""
+        return self.second.position - self.radius * self.first.body.turn(quarter_turn(self.along))
+
     def rows(self) -> Rows:
         line, wheel = self.first.body, self.second
         up = line.turn(quarter_turn(self.along))
@@ -47,7 +52,7 @@ class RollingOnLine(Joint):
         return [("contact", dot(up, away) - self.radius), ("rolling", dot(line.turn(self.along), touching - below))]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KnifeEdge(Joint):
     """A blade, a skate or a wheel: a point of the second body does not move sideways relative to the first.
 
@@ -87,7 +92,7 @@ class KnifeEdge(Joint):
         return self.force_of("sideways")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rolling(SpatialJoint):
     """A round body that rolls on a plane without slipping; the plane may belong to a moving body.
 
@@ -119,6 +124,11 @@ class Rolling(SpatialJoint):
     def height(self, up: Any) -> Any:
         """Return the height of the centre above the plane."""
 
+    @property
+    def contact_point(self) -> Any:
+        """The position of the point of contact, in world axes."""
+        return self.second.position + self.offset(self.first.body.turn(self.normal))
+
     def rows(self) -> Rows:
         plane, ball = self.first.body, self.second
         up = plane.turn(self.normal)
@@ -133,7 +143,7 @@ class Rolling(SpatialJoint):
         ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RollingBall(Rolling):
     """A ball that rolls on a plane; see ``Rolling``. ``radius`` is its radius."""
 
@@ -149,7 +159,7 @@ class RollingBall(Rolling):
         return self.radius
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RollingDisc(Rolling):
     """A thin disc that rolls on a plane on its edge; see ``Rolling``.
 
@@ -177,7 +187,7 @@ class RollingDisc(Rolling):
         return self.radius * self._upright(up)[1]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RollingEllipsoid(Rolling):
     """An ellipsoid that rolls on a plane; see ``Rolling``.
 

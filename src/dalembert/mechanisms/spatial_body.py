@@ -16,7 +16,7 @@ from dalembert.mechanisms.vectors import constant, cross, dot, half_turning, num
 from dalembert.model.constraint import Constraint
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Body(MovingBody):
     """A rigid body in space, whose orientation is a unit quaternion e with its norm as a constraint.
 

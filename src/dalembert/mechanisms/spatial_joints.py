@@ -8,11 +8,11 @@ from typing import Any
 
 from dalembert.errors import ModelError
 from dalembert.mechanisms.joint import Joint, Rows
-from dalembert.mechanisms.joints import aligned, on_axis, pair_of_axes, together
+from dalembert.mechanisms.joints import aligned, angle_about_axis, on_axis, pair_of_axes, together
 from dalembert.mechanisms.vectors import dot
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SpatialJoint(Joint):
     """A joint without a counterpart in the plane."""
 
@@ -22,7 +22,7 @@ class SpatialJoint(Joint):
             raise ModelError([f"joint `{self.name}` must join points of space; in the plane use `da.Revolute`."])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Spherical(SpatialJoint):
     """A ball joint: the two points coincide."""
 
@@ -30,7 +30,7 @@ class Spherical(SpatialJoint):
         return together(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cylindrical(SpatialJoint):
     """A cylindrical joint: the second body moves along an axis and rotates about it.
 
@@ -48,8 +48,18 @@ class Cylindrical(SpatialJoint):
     def rows(self) -> Rows:
         return [*on_axis(self, self.axis[0]), *aligned(self)]
 
+    @property
+    def angle(self) -> Any:
+        """The angle of the second body relative to the first, counted from the given poses, within ± half a turn."""
+        return angle_about_axis(self)
 
-@dataclass(frozen=True)
+    @property
+    def displacement(self) -> Any:
+        """The displacement of the second point from the first along the axis."""
+        return dot(self.first.body.turn(self.axis[0]), self.second.position - self.first.position)
+
+
+@dataclass(frozen=True, repr=False)
 class Universal(SpatialJoint):
     """A universal joint: two points coincide, and an axis of one body stays perpendicular to an axis of the other.
 

@@ -16,6 +16,7 @@ from dalembert.levels import LEVELS, Level
 from dalembert.model import graph
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_matrix
+from dalembert.model.latex import equation
 from dalembert.model.laws import as_laws
 from dalembert.model.representation import representation
 from dalembert.model.symbols import functions_of_time, t
@@ -53,6 +54,9 @@ class Constraint:
 
     def __repr__(self) -> str:
         return representation(self)
+
+    def _repr_latex_(self) -> str | None:
+        return equation(self.expression, self.name)
 
     def __post_init__(self) -> None:
         with_deep_stack(self._convert, self._label)

@@ -75,7 +75,7 @@ class Friction(SlidingLaw):
         return self.friction_coefficient(squared(self.sliding_velocity(coordinates)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Coulomb(Friction):
     """Coulomb's friction: C = −μ |N| (∂v/∂q̇)ᵀ v/|v|.
 
@@ -133,7 +133,7 @@ class Coulomb(Friction):
         return _along(v, self.smoothing)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Stribeck(Friction):
     """Friction that falls from μₛ at rest to μ at high speed: ``da.Coulomb`` with μ + (μₛ − μ) e^(−|v|²/vₛ²).
 
@@ -169,7 +169,7 @@ class Stribeck(Friction):
         return _along(v, self.smoothing)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Continued(Friction):
     """A law of sliding in one direction, continued smoothly through v = 0.
 

@@ -10,6 +10,7 @@ from typing import Any
 from dalembert.errors import ModelError
 from dalembert.model.constraint import LEVELS, Level
 from dalembert.model.ordering import quoted
+from dalembert.names import listed, summary
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,9 @@ class FunctionConstraint:
     function: Callable[..., Any]
     level: Level
     name: str | None = None
+
+    def __repr__(self) -> str:
+        return f"FunctionConstraint({self.level!r}, name={self.name!r})"
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:
@@ -67,6 +71,13 @@ class FunctionSystem:
     lagrangian: Callable[..., Any] | None = None
     coordinates: tuple[str, ...] | None = None
     parameters: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        return summary(
+            f"FunctionSystem of {listed(self.coordinate_names) or 'unnamed coordinates'}",
+            listed((str(constraint.name) for constraint in self.constraints), "constraints"),
+            listed(self.parameter_names, "parameters"),
+        )
 
     def __post_init__(self) -> None:
         given = self.constraints

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from math import inf, isfinite
 from typing import Any
 
@@ -13,6 +14,15 @@ from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.model.ordering import by_name, in_order, name_problems, quoted
 
+LARGEST_FLOAT = sys.float_info.max
+"""The largest number: integers beyond it cannot be converted."""
+
+
+def _are_plain(values: Iterable[Any]) -> bool:
+    """Return whether all values are finite Python numbers, which need no further checks."""
+    # types compared exactly: bool is a subclass of int
+    return all(type(value) in (float, int) and -LARGEST_FLOAT <= value <= LARGEST_FLOAT for value in values)
+
 
 def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
     """Return n finite numbers in coordinate order, from a sequence or a mapping by name."""
@@ -20,6 +30,8 @@ def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
         values: Any = given
         if np.isfinite(values).all():
             return np.array(values, order="C")
+    if type(given) in (tuple, list) and len(given) == len(names) and _are_plain(given):
+        return np.array(given, float)
     values, problems = in_order(names, given, argument, "coordinate")
     if problems:
         raise InputError(" ".join(problems))
@@ -28,7 +40,10 @@ def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
 
 def parameter_values(names: Sequence[str], given: Any) -> tuple[float, ...]:
     """Return a finite number for every parameter, in order, from a mapping by name or symbol."""
-    given = _mapping({} if given is None else given, "parameters")
+    given = {} if given is None else given
+    if type(given) is dict and len(given) == len(names) and given.keys() == {*names} and _are_plain(given.values()):
+        return tuple(float(given[name]) for name in names)
+    given = _mapping(given, "parameters")
     if len(given) != len(names) or not all(name in given for name in names):
         raise InputError(" ".join(name_problems(names, given, "parameters", "parameter")))
     return tuple(map(float, _finite([given[name] for name in names], names, "parameters")))
@@ -113,7 +128,7 @@ def as_numbers(given: Any, argument: str) -> Floats:
 
 def _rejection_reason(given: Any, array: Any) -> str:
     """Return the reason why an array does not hold real numbers; empty if it does."""
-    if np.ma.is_masked(given):
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
         return "must hold a number everywhere; it has masked entries. Leave them out, or fill them by `.filled(...)`."
     kind = array.dtype.kind
     entries = array.ravel() if kind == "O" else ()
@@ -137,10 +152,8 @@ def _cut(given: Any) -> str:
 
 
 def _finite(values: Sequence[Any], names: Sequence[str], argument: str) -> Floats:
-    if all(isinstance(value, (float, int)) and not isinstance(value, bool) for value in values):  # fast path
-        plain = as_numbers(values, argument)
-        if np.isfinite(plain).all():
-            return plain
+    if _are_plain(values):
+        return np.array(values, float)
     numbers = [as_numbers(value, f"{argument}[{name}]") for value, name in zip(values, names, strict=True)]
     for number, name in zip(numbers, names, strict=True):
         if number.ndim:

@@ -15,6 +15,7 @@ from dalembert.model import graph
 from dalembert.model.differentiation import gradient
 from dalembert.model.expressions import as_expression, as_expressions
 from dalembert.model.ordering import in_order, name_of
+from dalembert.model.representation import representation
 from dalembert.model.symbols import ideal_force, t
 
 
@@ -35,6 +36,9 @@ class Law(ABC):
     """
 
     scaled: bool = False
+
+    def __repr__(self) -> str:
+        return representation(self)
 
     @property
     def kind(self) -> str:
@@ -72,7 +76,7 @@ class SlidingLaw(Law):
         return tuple(q.diff(t) for q in coordinates) if self.velocity is None else self.velocity
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Damping(SlidingLaw):
     """C = −f(v) (∂v/∂q̇)ᵀ v with a factor f that contains one coefficient, which must not be negative."""
 
@@ -97,7 +101,7 @@ class Damping(SlidingLaw):
         return self.generalised([-self.factor(v) * component for component in v], coordinates)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Viscous(Damping):
     """C = −a₀ (∂v/∂q̇)ᵀ v: C = −a₀ q̇ for the whole system.
 
@@ -112,7 +116,7 @@ class Viscous(Damping):
         return as_expression(self.coefficient, "`coefficient`")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Quadratic(Damping):
     """C = −a₀ |v| (∂v/∂q̇)ᵀ v, with |v| the Euclidean length: C = −a₀ |q̇| q̇ for the whole system.
 
@@ -123,7 +127,7 @@ class Quadratic(Damping):
         return as_expression(self.coefficient, "`coefficient`") * length(v)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Proportional(Law):
     """C = −a₀ Qᶜᵢ, proportional to the ideal force of the system, or of its constraint.
 
@@ -141,7 +145,7 @@ class Proportional(Law):
         return tuple(-as_expression(self.coefficient, "`coefficient`") * ideal_force(q) for q in coordinates)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prescribed(Law):
     """C as given expressions, one per coordinate (a plain sequence given as ``nonideal`` means this).
 

@@ -16,13 +16,14 @@ from dalembert.model.constraint import Constraint
 from dalembert.model.control_form import distinct_actuators
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_expressions, as_matrix
+from dalembert.model.latex import equations
 from dalembert.model.law_placement import PlacedLaw, placed_laws
 from dalembert.model.laws import Coefficient, as_laws
 from dalembert.model.ordering import in_order, name_of
-from dalembert.model.representation import representation
 from dalembert.model.standard_form import euler_lagrange
 from dalembert.model.symbols import StateSymbols, free_parameters, t
 from dalembert.model.validation import coordinate_problems, problems_of
+from dalembert.names import listed, summary
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,16 @@ class System:
     conserved: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        return representation(self)
+        return summary(
+            f"System of {listed(self.coordinate_names)}",
+            listed(self.constraint_names, "constraints"),
+            listed((placed.kind for placed in self.laws), "laws"),
+            listed((servo.name for servo in self.servos), "servos"),
+            listed(self.parameter_names, "parameters"),
+        )
+
+    def _repr_latex_(self) -> str | None:
+        return equations(self)
 
     def __post_init__(self) -> None:
         coordinates = _coordinates(self.coordinates)

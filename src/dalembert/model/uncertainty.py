@@ -8,9 +8,10 @@ from typing import Any
 
 from dalembert.errors import ModelError
 from dalembert.model.expressions import as_expression
+from dalembert.model.representation import representation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BoundedUncertainty:
     """A robust layer for an uncertainty of known bound.
 
@@ -37,11 +38,14 @@ class BoundedUncertainty:
     rho: Any
     epsilon: Any
 
+    def __repr__(self) -> str:
+        return representation(self)
+
     def __post_init__(self) -> None:
         _convert(self, "rho", "epsilon")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AdaptiveBound:
     """A robust layer whose bound is estimated: like ``da.BoundedUncertainty``, with ρ = α and α̇ = k₁‖z‖ − k₂ α.
 
@@ -68,6 +72,9 @@ class AdaptiveBound:
     leakage: Any
     epsilon: Any
     start: Any = 0
+
+    def __repr__(self) -> str:
+        return representation(self)
 
     def __post_init__(self) -> None:
         _convert(self, "growth", "leakage", "epsilon")

@@ -114,14 +114,19 @@ PASSES, SELECTION = 1, 2
 """Optimisation levels of LLVM's passes and of its code generation: higher ones compile slower and run no faster."""
 
 
+def mark_pure(module: ir.Module) -> None:
+    """Declare that functions of the C library have no side effects; LLVM may then call them together, or once."""
+    for name in LIBRARY.keys() & module.globals.keys():
+        module.globals[name].attributes.add("readnone")
+
+
 class MachineCode:
     """A module compiled for this processor; its functions are looked up by name."""
 
     def __init__(self, module: ir.Module):
         machine = _machine()
         module.triple = machine.triple
-        for name in LIBRARY.keys() & module.globals.keys():
-            module.globals[name].attributes.add("readnone")  # lets LLVM compute sine and cosine of one angle together
+        mark_pure(module)
         parsed = llvm.parse_assembly(str(module))
         parsed.verify()
         # kept as long as its functions are: it owns their memory

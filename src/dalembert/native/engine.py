@@ -15,7 +15,7 @@ from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.fixed_stepper import write_fixed_stepper
 from dalembert.native.initial_step import write_step_batch
-from dalembert.native.integrator_parts import write_parts
+from dalembert.native.integrator_parts import Parts, write_parts
 from dalembert.native.stepper import write_sample, write_stepper
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import OutputLengths, Program
@@ -28,6 +28,25 @@ class TakenSteps(NamedTuple):
     y: Floats
     rejected: int
     ending: int
+
+
+def write_integrator(
+    module: ir.Module,
+    n: int,
+    hot: tuple[Program, Program | None, Program | None],
+    outputs: Program,
+    tableau: Tableau,
+    *,
+    hot_outputs: bool = False,
+) -> Parts:
+    """Add an integrator to a module: its parts, the loop over steps, and the outputs at times between steps."""
+    parts = write_parts(module, n, tableau, *hot)
+    stepper = (write_stepper if tableau.is_adaptive else write_fixed_stepper)(module, parts)
+    written = write_program(module, "outputs", outputs, hot=hot_outputs)
+    write_sample(module, parts, stepper.reached, written, len(outputs.outputs))
+    if tableau.is_adaptive:
+        write_step_batch(module, parts, stepper)
+    return parts
 
 
 class NativeEngine:
@@ -47,18 +66,8 @@ class NativeEngine:
     ):
         module = ir.Module()
         program, self.output_lengths = outputs
-        parts = write_parts(module, n, tableau, accelerate, project, agree)
         adaptive = tableau.is_adaptive
-        stepper = (write_stepper if adaptive else write_fixed_stepper)(module, parts)
-        write_sample(
-            module,
-            parts,
-            stepper.reached,
-            write_program(module, "outputs", program, hot=False),
-            sum(self.output_lengths),
-        )
-        if adaptive:
-            write_step_batch(module, parts, stepper)
+        parts = write_integrator(module, n, (accelerate, project, agree), program, tableau)
         self.n, self.size, self.workspace = n, parts.size, parts.workspace
         # the functions below are addresses within this code, which must be kept as long as they are
         self._code = MachineCode(module)

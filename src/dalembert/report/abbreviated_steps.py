@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import sympy as sp
 
 from dalembert.model import graph
-from dalembert.report.equations import Equation
+from dalembert.report.equations import Equation, changed, entries, sides, with_entries
 from dalembert.report.length import LONG_FORMULA, is_long
 from dalembert.report.name_typesetting import typeset
+from dalembert.report.named_sums import with_named_sums
+from dalembert.report.readable_sums import readable
 from dalembert.report.steps import Step, names_in
 
 WORTH_A_NAME = 8
@@ -21,14 +23,14 @@ WORTH_A_NAME = 8
 DEEPEST_STEP = 12
 """Nesting from which a subexpression is given a name even if it occurs once."""
 
-_STEP_LETTERS = "zswuvrpkh"
+_STEP_LETTERS = "swrpkhzuv"
 
 
 def abbreviated(steps: Sequence[Step]) -> list[Step]:
-    """Return the steps with long expressions in terms of named subexpressions; others are unchanged."""
+    """Return the steps with names for the parts of long expressions and for repeated sums."""
     found = [e for step in steps for e in _expressions(step) if is_long(e)]
     if not found:
-        return list(steps)
+        return with_named_sums([_readable(step) for step in steps])
     names = _Names(found, _free_letter(steps))
     return [_abbreviated(step, names) for step in steps]
 
@@ -51,13 +53,9 @@ class _Names:
         self._shorter = {id(e): self._printable(e, written[end]) for e, end in ends}
         self._defined: set[Any] = set()
 
-    def shorter(self, expression: Any) -> Any:
-        """Return a long expression in terms of names, other expressions unchanged."""
-        if isinstance(expression, sp.MatrixBase):
-            return sp.ImmutableMatrix(expression.rows, expression.cols, [self.shorter(e) for e in expression])
-        if isinstance(expression, sp.MatMul):  # a column with its common factor
-            return sp.MatMul(*map(self.shorter, expression.args))
-        return self._shorter.get(id(expression), expression)
+    def shorter(self, side: Any) -> Any:
+        """Return a side of an equation with its long expressions in terms of names."""
+        return with_entries(side, lambda expression: self._shorter.get(id(expression), expression))
 
     def new_definitions(self, expressions: Sequence[Any]) -> list[Equation]:
         """Return the definitions that some shortened expressions need, each after those on which it depends."""
@@ -101,6 +99,14 @@ class _Names:
         return sp.Symbol(f"{self._letter}_{number}", real=True)
 
 
+def _readable(step: Step) -> Step:
+    blocks = [
+        [changed(equation, readable) for equation in block] if isinstance(block, list) else block
+        for block in step.blocks
+    ]
+    return Step(step.title, tuple(blocks))
+
+
 def _abbreviated(step: Step, names: _Names) -> Step:
     if not any(map(is_long, _expressions(step))):
         return step
@@ -110,7 +116,7 @@ def _abbreviated(step: Step, names: _Names) -> Step:
         else block
         for block in step.blocks
     ]
-    shown = [side for block in blocks for side in _sides(block)]
+    shown = [side for block in blocks for side in sides(block)]
     definitions = names.new_definitions(shown)
     added = [("with the abbreviations",), definitions] if definitions else []
     added += [
@@ -123,21 +129,7 @@ def _abbreviated(step: Step, names: _Names) -> Step:
 
 def _expressions(step: Step) -> list[Any]:
     """Return the scalar expressions in the displays of a step."""
-    return [entry for block in step.blocks for side in _sides(block) for entry in _entries(side)]
-
-
-def _sides(block: Any) -> list[Any]:
-    return [side for equation in block for side in (equation.left, equation.right)] if isinstance(block, list) else []
-
-
-def _entries(side: Any) -> Iterator[Any]:
-    if isinstance(side, sp.MatrixBase):
-        yield from side.flat()
-    elif isinstance(side, sp.MatMul):
-        for factor in side.args:
-            yield from _entries(factor)
-    elif not isinstance(side, sp.MatrixExpr):
-        yield side
+    return [entry for block in step.blocks for side in sides(block) for entry in entries(side)]
 
 
 def _free_letter(steps: Sequence[Step]) -> str:

@@ -28,7 +28,7 @@ class TooLongError(Exception):
 def block_inverse(matrix: Any) -> Any:
     """Return the inverse; raise ``TooLongError`` if that of a block is too long."""
     inverse = sp.zeros(matrix.rows, matrix.cols)
-    for block in _coupled_blocks(matrix):
+    for block in coupled_blocks(matrix):
         _fill(inverse, block, _inverse(matrix.extract(block, block)))
     return inverse
 
@@ -36,7 +36,7 @@ def block_inverse(matrix: Any) -> Any:
 def block_root(matrix: Any, names: Sequence[str]) -> Any:
     """Return the symmetric square root M^(1/2) of a positive definite matrix whose blocks have one or two rows."""
     root = sp.zeros(matrix.rows, matrix.cols)
-    for block in _coupled_blocks(matrix):
+    for block in coupled_blocks(matrix):
         if len(block) > 2:
             raise ModelError(
                 [
@@ -49,7 +49,7 @@ def block_root(matrix: Any, names: Sequence[str]) -> Any:
     return root
 
 
-def _coupled_blocks(matrix: Any) -> list[list[int]]:
+def coupled_blocks(matrix: Any) -> list[list[int]]:
     """Return the index sets of the diagonal blocks, which are the connected components of the nonzero entries."""
     remaining, blocks = set(range(matrix.rows)), []
     while remaining:
@@ -76,22 +76,26 @@ def _inverse(block: Any) -> Any:
     if (
         block.rows > _LARGEST_BLOCK
         or any(map(is_long, block))
-        or _determinant(block.applyfunc(monomials)) > EXPANSION_LIMIT
+        or determinant(block.applyfunc(monomials)) > EXPANSION_LIMIT
     ):
         raise TooLongError
-    determinant = tidy(_determinant(block, signed=True))
-    cofactors = sp.Matrix(
-        block.rows, block.rows, lambda i, j: (-1) ** (i + j) * _determinant(block.minor_submatrix(j, i), signed=True)
+    whole = tidy(determinant(block, signed=True))
+    return cofactors(block).applyfunc(lambda cofactor: tidy(cofactor / whole))
+
+
+def cofactors(block: Any) -> Any:
+    """Return the transposed matrix of cofactors, which is the inverse times the determinant."""
+    return sp.Matrix(
+        block.rows, block.rows, lambda i, j: (-1) ** (i + j) * determinant(block.minor_submatrix(j, i), signed=True)
     )
-    return cofactors.applyfunc(lambda cofactor: tidy(cofactor / determinant))
 
 
-def _determinant(block: Any, *, signed: bool = False) -> Any:
+def determinant(block: Any, *, signed: bool = False) -> Any:
     """Expand the determinant along the first row; without signs it is the permanent, which counts the products."""
     if block.rows == 0:
         return sp.S.One
     terms = [
-        (-1 if signed and j % 2 else 1) * block[0, j] * _determinant(block.minor_submatrix(0, j), signed=signed)
+        (-1 if signed and j % 2 else 1) * block[0, j] * determinant(block.minor_submatrix(0, j), signed=signed)
         for j in range(block.cols)
         if block[0, j] != 0
     ]

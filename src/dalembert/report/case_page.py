@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dalembert import gallery
+from dalembert.errors import InputError
 from dalembert.gallery.definition import Case
 from dalembert.integration.trajectory import Trajectory
 from dalembert.report.case_figures import figures_of
@@ -32,6 +33,7 @@ class Exhibit:
     rows          the outcomes of its checks
     images        figures and animations, the most informative first
     derivation    its equations of motion as HTML
+    live          the file of its live page, or a sentence that says why there is none
     trouble       the error with which the case failed, or None
     """
 
@@ -42,6 +44,7 @@ class Exhibit:
     rows: tuple[Row, ...] = ()
     images: tuple[Image, ...] = ()
     derivation: str = ""
+    live: str = ""
     trouble: str | None = None
 
     @property
@@ -57,9 +60,17 @@ def exhibit(name: str, folder: Path) -> Exhibit:
         run = case.simulate(progress=False)
         rows = tuple(row_of(outcome) for outcome in case.verify(run))
         images = (*_figures(case, run, folder), *_animation(case, run, folder))
-        return Exhibit(name, title, case.about, case.source, rows, images, _derivation(case))
+        return Exhibit(name, title, case.about, case.source, rows, images, _derivation(case), _live(case, folder))
     except Exception as error:  # an error of any kind must not prevent the pages of the other cases
         return Exhibit(name, title, trouble=f"{type(error).__name__}: {error}")
+
+
+def _live(case: Case, folder: Path) -> str:
+    """Write the live page of a case and return its file; if a page cannot run the case, return the reason."""
+    try:
+        return case.page(folder / f"{case.name}-live.html").name
+    except InputError as refusal:
+        return f"There is no live page: {refusal}"
 
 
 def _derivation(case: Case) -> str:

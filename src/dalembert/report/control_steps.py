@@ -15,6 +15,8 @@ from dalembert.report.control_law import ControlLaw, RequirementRow
 from dalembert.report.control_symbols import ControlSymbols, LawKind, control_symbols, effect, missing, printed_formula
 from dalembert.report.equations import Equation, scalar
 from dalembert.report.formula_symbols import MatrixSymbols
+from dalembert.report.staged_control import StagedControl, staged_law
+from dalembert.report.staged_steps import defined, shown
 
 if TYPE_CHECKING:
     from dalembert.report.derivation import Derivation
@@ -60,7 +62,9 @@ def requirements(derivation: Derivation) -> tuple[Any, ...]:
     return ("The inputs must meet the requirement" + "s" * (len(rows) > 1),), shown
 
 
-def requirement_form(derivation: Derivation, law: ControlLaw, sym: MatrixSymbols) -> tuple[Any, ...]:
+def requirement_form(
+    derivation: Derivation, law: ControlLaw, form: StagedControl | None, sym: MatrixSymbols
+) -> tuple[Any, ...]:
     """Return the paragraphs on the requirements in standard form, with their settling terms."""
     own, several = printed_symbols(derivation, law), len(law.rows) > 1
     short = max(law.matrix.shape) <= WIDEST_LAW
@@ -70,13 +74,24 @@ def requirement_form(derivation: Derivation, law: ControlLaw, sym: MatrixSymbols
     blocks: list[Any] = [*higher, (text + "accelerations:",)]
     blocks.append([Equation(sp.MatMul(own.A, sym.qdd), own.b)])
     if short:
-        parts = ((own.A, law.matrix), (own.b, law.rhs))
-        blocks += [("with",), [Equation(name, scalar(_plain(derivation, part))) for name, part in parts]]
+        parts = (law.matrix, law.rhs) if form is None else (form.terms.A, form.terms.b)
+        blocks += [("with",), *_displayed(derivation, form, (own.A, own.b), parts)]
     if not law.kind.settled:
         return *blocks, ("Errors of the start remain: nothing makes them settle.",)
     settled = [Equation(sp.MatMul(own.A, sym.qdd), sp.MatAdd(own.b, sp.MatMul(-1, own.s)))]
     blocks += [*_settling(law), ("so that",), settled]
-    return *blocks, *((("with",), [Equation(own.s, scalar(_plain(derivation, law.settling)))]) if short else ())
+    if not short:
+        return tuple(blocks)
+    settling = law.settling if form is None else form.settling
+    return *blocks, ("with",), *_displayed(derivation, form, (own.s,), (settling,))
+
+
+def _displayed(derivation: Derivation, form: StagedControl | None, letters: Any, matrices: Any) -> list[Any]:
+    """Return the display of some matrices, and the definitions of names in them."""
+    if form is None:
+        return [[Equation(letter, scalar(_plain(derivation, m))) for letter, m in zip(letters, matrices, strict=True)]]
+    display = [Equation(letter, shown(m, form.terms)) for letter, m in zip(letters, matrices, strict=True)]
+    return defined(form.terms, display, *matrices)
 
 
 def _differentiations(derivation: Derivation, law: ControlLaw) -> list[Any]:
@@ -122,7 +137,9 @@ def _settling(law: ControlLaw) -> list[Any]:
     return [("The error ", beta[0], " settles by"), equation, ("with ", omega, " = ", rate, ",")]
 
 
-def law_steps(derivation: Derivation, law: ControlLaw, sym: MatrixSymbols) -> tuple[Any, ...]:
+def law_steps(
+    derivation: Derivation, law: ControlLaw, form: StagedControl | None, sym: MatrixSymbols
+) -> tuple[Any, ...]:
     """Return the paragraphs on the control law."""
     own, kind = printed_symbols(derivation, law), law.kind
     if law.formula is None:
@@ -133,6 +150,8 @@ def law_steps(derivation: Derivation, law: ControlLaw, sym: MatrixSymbols) -> tu
     else:
         blocks += _equations_of_inputs(derivation, law, sym, own)
     blocks.append([Equation(own.u, printed_formula(sym, own, kind))])
+    if form is not None:
+        return *blocks, *staged_law(form, law, sym, own)
     if law.expanded and graph.operations(*law.inputs) <= LONGEST_LAW:
         column = scalar(_plain(derivation, law.inputs))
         shown = with_common_factor(column) if isinstance(column, sp.MatrixBase) else column

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,11 @@ from dalembert.model.control_form import control_form
 from dalembert.model.friction_contacts import leaves_reactions
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
 from dalembert.model.laws import while_moving
-from dalembert.model.representation import representation
 from dalembert.model.standard_form import StandardForm, standard_form
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System, kind_of_object
+from dalembert.names import listed, summary
+from dalembert.paper_letters import PaperLetters, ScaledMatrices
 from dalembert.report.abbreviated_steps import abbreviated
 from dalembert.report.blocks import block_root
 from dalembert.report.closed_form import SymbolicTerms, closed_form
@@ -32,6 +33,7 @@ from dalembert.report.derivation_page import html
 from dalembert.report.evaluation import Evaluation, evaluator, matrix_evaluator
 from dalembert.report.formula_symbols import matrix_symbols
 from dalembert.report.numeric_probes import Probes, independent_rows, probes, refuse_contradiction, require_computable
+from dalembert.report.scaled_symbols import scaled_symbols
 from dalembert.report.steps import Step, seven_steps
 from dalembert.report.tex import latex, markdown
 from dalembert.report.tidy import tidy_matrix
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Derivation:
+class Derivation(PaperLetters):
     """The equations of a system in closed form, in the symbols of the model.
 
     mass_matrix (n, n), applied_force (n, 1), constraint_matrix (m, n), constraint_rhs (m, 1)
@@ -58,6 +60,9 @@ class Derivation:
     gains                  rates α and β of these stabilising terms, or None
     control                the control law of the servo constraints, or None; forces and acceleration are those with its
                            inputs
+
+    The matrices of the papers' proofs are properties, with the rows used: ``B``, ``B_plus``, ``e``, ``a_s``, ``c_s``
+    (``z``), ``T``, ``N``, ``V``, ``D``, ``E`` and ``J``; ``docs/notation.md`` has their descriptive names.
     """
 
     system: System
@@ -79,7 +84,14 @@ class Derivation:
     control: ControlLaw | None = None
 
     def __repr__(self) -> str:
-        return representation(self)
+        return summary(
+            f"Derivation of {listed(self.system.coordinate_names)}",
+            listed(self.independent, "constraints used"),
+            "expanded formulas" if self.expanded else "formulas in matrix symbols",
+        )
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
 
     @property
     def inputs(self) -> Any:
@@ -119,6 +131,20 @@ class Derivation:
         b = self.constraint_rhs.extract(kept, [0])
         given = {sym.M: self.mass_matrix, sym.Q: self.applied_force, sym.A: A, sym.b: b, sym.C: self.nonideal}
         return given if self.control is None else given | self.control.meaning
+
+    @cached_property
+    def scaled_matrices(self) -> ScaledMatrices:
+        """B, B⁺, e, aₛ, cₛ, T, N, V, D, E and J in symbols, with the rows used.
+
+        Raises
+        ------
+        ModelError    if they are too long to be written out, or more than two coordinates are coupled by masses
+        """
+        restore, plain = _restorer(self.system), self.system.symbols.plain
+        given = [exact(plain(matrix)) for matrix in list(self.meaning.values())[:5]]
+        M, Q, A, b, C = (sp.Matrix(matrix) for matrix in given)
+        found = scaled_symbols(M, Q, A, b, C, self.system.coordinate_names)
+        return ScaledMatrices(*(restore(getattr(found, field.name)) for field in fields(found)))
 
     def to_latex(self) -> str:
         """Return a complete LaTeX document; it uses amsmath."""

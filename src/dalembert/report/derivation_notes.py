@@ -12,6 +12,9 @@ from dalembert.model.system import System
 from dalembert.report.closed_form import ClosedForm, SymbolicTerms
 from dalembert.report.numeric_probes import Probes
 
+PRODUCTS = "The expanded formulas are too long to be read; they are given as products of matrices."
+"""Note on results that are not expanded."""
+
 
 def opening(system: System) -> str:
     n, m = len(system.coordinates), len(system.constraints)
@@ -51,5 +54,5 @@ def notes_of(
     if any(placed.law.scaled for placed in system.laws):
         notes.append("A law is given as z = M^(-1/2) C, with the symmetric square root of the mass matrix.")
     if not result.expanded:
-        notes.append("The expanded formulas are too long to be read; they are given as products of matrices.")
+        notes.append(PRODUCTS)
     return tuple(notes)

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 from dalembert.figures.html_page import document
@@ -24,7 +26,7 @@ DERIVATION_STYLE = """
 .derivation .step span { flex: none; min-width: 1ch; color: #9a5b13; font-variant-numeric: lining-nums tabular-nums; }
 .derivation p { margin: 0.35rem 0; }
 .derivation code { font: 0.88em ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
-.derivation math { font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", "STIX Math", math; }
+.derivation math { font-family: "dalembert math", math; }
 .derivation .equations { overflow-x: auto; overflow-y: hidden; margin: 0.5rem 0; padding: 0.35rem 0; }
 .derivation .equations > math { display: block math; width: max-content; min-width: 100%; font-size: 1.08em; }
 .derivation mtd { math-style: normal; }
@@ -54,13 +56,20 @@ body { margin: 0; padding: clamp(1.2rem, 5vw, 3.5rem) clamp(1rem, 4vw, 2rem); co
 """
 
 
+def math_font_style() -> str:
+    """Return the style that embeds the mathematics font, so that pages look the same on every computer."""
+    font = files("dalembert.report").joinpath("fonts/math.woff2").read_bytes()
+    encoded = b64encode(font).decode("ascii")
+    return f'@font-face {{ font-family: "dalembert math"; src: url(data:font/woff2;base64,{encoded}); }}\n'
+
+
 def html(title: str, steps: Sequence[Step], *, fragment: bool = False) -> str:
     """Return the whole page, or only its ``<article>`` with headings one level down."""
     level = 2 if fragment else 1
     literal = ambiguous_names(names_in(steps))
     sections = "\n".join(_section(number, step, level + 1, literal) for number, step in enumerate(steps, 1))
     article = f'<article class="derivation">\n<h{level}>{_text(title)}</h{level}>\n{sections}\n</article>'
-    return article if fragment else document(title, article, PAGE_STYLE, DERIVATION_STYLE)
+    return article if fragment else document(title, article, math_font_style(), PAGE_STYLE, DERIVATION_STYLE)
 
 
 def _section(number: int, step: Step, level: int, literal: frozenset[str]) -> str:

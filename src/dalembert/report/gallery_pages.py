@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The gallery as HTML: an index and one page per case, linked, without scripts or network access."""
+"""The gallery as HTML: an index and one page per case, linked, without network access; only live pages have scripts."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ main h2 { font-size: 1.3rem; margin: 2.2rem 0 0.6rem; }
 main a { color: #0060a0; }
 main .lead { max-width: 44rem; }
 main .source { color: #6b6b6b; }
+main .live { display: inline-block; border: 1px solid currentColor; border-radius: 6px; padding: 0.15rem 0.8rem;
+  font-weight: 600; text-decoration: none; }
 main .scroll { overflow-x: auto; }
 main table { border-collapse: collapse; width: 100%; font-size: 0.92rem; font-variant-numeric: tabular-nums; }
 main th, main td { text-align: left; vertical-align: top; padding: 0.3rem 0.8rem 0.3rem 0; }
@@ -118,6 +120,7 @@ def _case_page(one: Exhibit) -> str:
 <h1>{escape(one.title)}</h1>
 <p class="lead">{escape(one.about)}</p>
 <p class="source">{escape(one.source)}. Run it: <code>dalembert run {one.name}</code></p>
+{_live_link(one)}
 <h2>Checks</h2>
 <div class="scroll"><table>
 <tr><th>check</th><th>expected</th><th>got</th><th>source</th><th>pass</th></tr>
@@ -131,6 +134,16 @@ def _case_page(one: Exhibit) -> str:
 </main>""",
         *ALL_STYLES,
     )
+
+
+def _live_link(one: Exhibit) -> str:
+    """Return the link to the live page of a case, or the reason why there is none."""
+    if one.live.endswith(".html"):
+        return (
+            f'<p class="lead"><a class="live" href="{one.live}">Run it live</a> in the browser: change its numbers and '
+            f"watch.</p>"
+        )
+    return f'<p class="source">{escape(one.live).replace("`", "")}</p>' if one.live else ""
 
 
 def _rows(one: Exhibit) -> Sequence[Row]:

@@ -14,7 +14,9 @@ from sympy.printing.mathml import MathMLPresentationPrinter
 from sympy.printing.precedence import PRECEDENCE, precedence_traditional
 
 from dalembert.report.equations import Equation
+from dalembert.report.length import lines_of
 from dalembert.report.name_typesetting import Name, positive_first, shows_dots_for_zeros, split_symbol, typeset
+from dalembert.report.printed_products import Product, is_plain_function, product_of
 
 _ACCENTS = {1: "\u02d9", 2: "\u00a8"}
 _ENTITIES = {
@@ -24,6 +26,10 @@ _ENTITIES = {
     "<mo>-</mo>": "<mo>\u2212</mo>",
     "<mn>-": "<mn>\u2212",
 }
+
+
+_TALL = ("<mfrac", "<mtable", "<msqrt")
+"""Elements around which brackets grow."""
 
 
 def inline(expression: Any, literal: frozenset[str]) -> str:
@@ -40,23 +46,57 @@ def display(equations: Sequence[Equation], literal: frozenset[str]) -> str:
 
 def mathml(expression: Any, literal: frozenset[str]) -> str:
     """Return one formula, without the enclosing element."""
-    printed = _Printer(literal).doprint(expression)
+    return _finished(_Printer(literal).doprint(expression))
+
+
+def _finished(printed: str) -> str:
     for entity, character in _ENTITIES.items():
         printed = printed.replace(entity, character)
     return printed
 
 
 def _row(equation: Equation, literal: frozenset[str], *, named: bool) -> str:
-    left, right = mathml(equation.left, literal), mathml(equation.right, literal)
-    if not named:
-        return f'<mtr><mtd class="left">{left}</mtd><mtd><mo>=</mo></mtd><mtd class="right">{right}</mtd></mtr>'
+    left, right = _lines(equation.left, literal), _lines(equation.right, literal)
+    if not named and len(left) == 1:
+        aligned = f'<mtd class="left">{left[0]}</mtd><mtd><mo>=</mo></mtd><mtd class="right">{right[0]}</mtd>'
+        return _table_rows(aligned, right[1:], cells=2)
     # not aligned: the left sides of constraints differ so much in length that short ones would scroll out of view
-    label = f'<mtd class="name"><mtext>{html.escape(equation.label)}</mtext></mtd>'
-    return f'<mtr>{label}<mtd class="right"><mrow>{left}<mo>=</mo>{right}</mrow></mtd></mtr>'
+    label = f'<mtd class="name"><mtext>{html.escape(equation.label)}</mtext></mtd>' if named else "<mtd></mtd>" * 2
+    left[-1] += f"<mo>=</mo>{right[0]}"
+    first = f'{label}<mtd class="right"><mrow>{left[0]}</mrow></mtd>'
+    return _table_rows(first, (*left[1:], *right[1:]), cells=1 if named else 2)
+
+
+def _table_rows(first: str, others: Sequence[str], *, cells: int) -> str:
+    """Return a row and its continuations, each after a number of empty cells."""
+    empty = "<mtd></mtd>" * cells
+    rows = (f'{empty}<mtd class="right"><mrow><mspace width="2em"></mspace>{line}</mrow></mtd>' for line in others)
+    return "".join(f"<mtr>{row}</mtr>" for row in (first, *rows))
+
+
+def _lines(expression: Any, literal: frozenset[str]) -> list[str]:
+    """Return a formula in lines; the second and later ones, of a long sum, begin with an operator."""
+    return [
+        mathml(expression, literal) if len(terms) == 1 and i == 0 else _finished(_Printer(literal).sum_line(terms, i))
+        for i, terms in enumerate(lines_of(expression))
+    ]
+
+
+def _base(factor: Any) -> Any:
+    return factor.base if isinstance(factor, sp.Pow) else factor
+
+
+def _bold(letter: str) -> str:
+    """Return a letter as a bold character of mathematics, which fonts have without a bold style."""
+    for first, bold in (("A", 0x1D400), ("a", 0x1D41A), ("α", 0x1D6C2)):
+        if 0 <= ord(letter) - ord(first) < 26:
+            return chr(bold + ord(letter) - ord(first))
+    return letter
 
 
 class _Printer(MathMLPresentationPrinter):
-    """A printer with dots over coordinates, bold matrices, sin²x, and sums of matrices in their given order.
+    """A printer with dots over coordinates, bold matrices, sin²x, factors in physical order, and sums of matrices in
+    their given order.
 
     literal    names to be set as they were typed, because they would otherwise look alike
     """
@@ -65,8 +105,67 @@ class _Printer(MathMLPresentationPrinter):
         MathMLPresentationPrinter.__init__(self)
         self.literal = literal
 
-    def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
-        return positive_first(MathMLPresentationPrinter._as_ordered_terms(self, expr, order))
+    def sum_line(self, terms: Sequence[Any], number: int) -> str:
+        """Return a line of a sum; all but that of number 0 begin with an operator."""
+        return self._sum(terms, leading=number > 0).toxml()
+
+    def _print_Add(self, expr: Any, order: Any = None) -> Any:
+        return self._sum(positive_first(expr.as_ordered_terms()))
+
+    def _sum(self, terms: Sequence[Any], *, leading: bool = False) -> Any:
+        row = self._element("mrow")
+        for i, term in enumerate(terms):
+            product = product_of(term)
+            if product.negative or i > 0 or leading:
+                operator = self._text("mo", "\u2212" if product.negative else "+")
+                if leading and i == 0:  # with the spaces that it has within a line
+                    operator.setAttribute("form", "infix")
+                row.appendChild(operator)
+            row.appendChild(self._unsigned(product))
+        return row
+
+    def _print_Mul(self, expr: Any) -> Any:
+        product = product_of(expr)
+        body = self._unsigned(product)
+        return self._element("mrow", self._text("mo", "-"), body) if product.negative else body
+
+    def _unsigned(self, product: Product) -> Any:
+        """Return a product without its sign."""
+        if not product.below:
+            return self._factors(product.above, bracketed=product.negative)
+        parts = (self._factors(side, bracketed=False) for side in (product.above, product.below))
+        return self._element("mfrac", *parts)
+
+    def _factors(self, factors: Sequence[Any], *, bracketed: bool) -> Any:
+        """Return the factors of a product; ``bracketed`` sets a single sum in brackets."""
+        if not factors:
+            return self._text("mn", "1")
+        if len(factors) == 1 and not bracketed:
+            return self._print(factors[0])
+        row = self._element("mrow")
+        for i, factor in enumerate(factors):
+            if i > 0:
+                row.appendChild(self._text("mo", "&InvisibleTimes;"))
+            if i > 0 and (is_plain_function(factors[i - 1]) or isinstance(_base(factor), sp.Function)):
+                row.appendChild(self._space())  # a function without brackets must not seem to go on
+            # numbers and powers never need brackets, although SymPy ranks a fraction with products
+            row.appendChild(self.parenthesize(factor, PRECEDENCE["Mul"] - 1))
+        return row
+
+    def _print_Function(self, e: Any) -> Any:
+        if not is_plain_function(e):
+            printed = MathMLPresentationPrinter._print_Function(self, e)
+            if not any(tall in printed.toxml() for tall in _TALL):
+                for bracket in printed.getElementsByTagName("mo"):
+                    bracket.setAttribute("stretchy", "false")
+            return printed
+        name = self._text("mi", type(e).__name__)
+        return self._element("mrow", name, self._element("mrow", self._space(), self._print(e.args[0])))
+
+    def _space(self) -> Any:
+        space = self._element("mspace")
+        space.setAttribute("width", "0.17em")
+        return space
 
     def _print_Symbol(self, sym: Any, style: str = "plain") -> Any:
         name, dots, family = split_symbol(sym)
@@ -86,9 +185,7 @@ class _Printer(MathMLPresentationPrinter):
     def _print_MatrixSymbol(self, sym: Any) -> Any:
         name, dots, _ = split_symbol(sym)
         base, *scripts = re.findall(r"[_^]?[A-Za-z]+", name)
-        letter = self._letter(typeset(base).base)
-        letter.setAttribute("mathvariant", "normal")
-        letter.setAttribute("style", "font-weight: bold")
+        letter = self._letter(_bold(typeset(base).base))
         accented = self._dotted(letter, dots) if dots else letter
         # MathML expects the subscript before the superscript
         letters = [self._letter(script[1:]) for script in sorted(scripts, reverse=True)]
@@ -125,7 +222,7 @@ class _Printer(MathMLPresentationPrinter):
             return self._print(item)
         inside: Any = self._print(item)
         brackets = [self._text("mo", bracket) for bracket in "()"]
-        if not any(tall in inside.toxml() for tall in ("<mfrac", "<mtable", "<msqrt")):
+        if not any(tall in inside.toxml() for tall in _TALL):
             for bracket in brackets:
                 bracket.setAttribute("stretchy", "false")
         return self._element("mrow", brackets[0], inside, brackets[1])
@@ -162,6 +259,10 @@ class _Printer(MathMLPresentationPrinter):
             function: Any = self._print(e.base)
             name, argument = function.childNodes
             return self._element("mrow", self._element("msup", name, self._print(e.exp)), argument)
+        if e.base.is_Symbol and e.exp.is_Integer and e.exp > 1:
+            letter: Any = self._print(e.base)
+            if letter.tagName == "msub":  # the exponent above the index, not after it
+                return self._element("msubsup", *letter.childNodes[:], self._print(e.exp))
         return MathMLPresentationPrinter._print_Pow(self, e)
 
     def _dotted(self, letter: Any, dots: int) -> Any:

@@ -37,7 +37,7 @@ _LETTERS = {
 _ANY_GREEK = "[" + "".join((*GREEK, *GREEK_AS_LATIN)) + "]"
 _NAME = re.compile(rf"([A-Za-z]+|{_ANY_GREEK})(\d*)((?:_(?:[A-Za-z0-9]+|{_ANY_GREEK}))*)")
 _LOW_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-_DOTS = {"q": 0, "qd": 1, "qdd": 2, "Qi": 0, "lam": 0}
+_DOTS = {"q": 0, "qd": 1, "qdd": 2, "Qi": 0, "lam": 0, "part": 0}
 
 
 class Name(NamedTuple):

@@ -25,9 +25,22 @@ from dalembert.report.control_steps import (
     requirements,
 )
 from dalembert.report.decimals import decimals_like, exact
+from dalembert.report.derivation_notes import PRODUCTS
 from dalembert.report.equations import Equation, scalar
 from dalembert.report.formula_symbols import MatrixSymbols, formulas, matrix_symbols, misfit, saddle_matrix, schur
 from dalembert.report.name_typesetting import split_symbol
+from dalembert.report.staged_control import StagedControl, staged_control
+from dalembert.report.staged_form import NamedTerms, StagedForm
+from dalembert.report.staged_steps import (
+    WIDEST_MATRIX,
+    defined,
+    inverse_mass,
+    plain_terms,
+    shown,
+    staged,
+    staged_forces,
+    staged_nonideal,
+)
 from dalembert.report.tidy import tidy_matrix
 from dalembert.stabilisation import Gains
 
@@ -35,11 +48,11 @@ if TYPE_CHECKING:
     from dalembert.report.control_law import ControlLaw
     from dalembert.report.derivation import Derivation
 
-_WIDEST = 6
-"""Coordinates or rows up to which M and A are shown as matrices; larger ones are shown as equations, row by row."""
-
 Prose = tuple[Any, ...]
 """Text with formulas in it: strings and SymPy expressions. A name between backticks is set as code."""
+
+NO_FORCE: Prose = ("There is no constraint, hence no ideal constraint force.",)
+IDEAL: Prose = ("The constraints are ideal: the constraint force has no other part.",)
 
 
 @dataclass(frozen=True)
@@ -53,19 +66,25 @@ class Step:
 def seven_steps(derivation: Derivation) -> list[Step]:
     """Return the written derivation of the equation of motion."""
     sym = matrix_symbols(len(derivation.system.coordinates), len(derivation.independent))
+    form = staged(derivation)
+    terms = plain_terms(derivation) if form is None else form.terms
     first = [
         Step("The problem", ((derivation.about,),)),
         Step("Coordinates and parameters", _coordinates(derivation, sym)),
     ]
     if derivation.control is not None:
         return [*first, *_controlled(derivation, derivation.control, sym)]
+    # in reading order, because names are defined where they are first used
     return [
         *first,
-        Step("The unconstrained equation of motion", _unconstrained(derivation, sym)),
+        Step("The unconstrained equation of motion", _unconstrained(derivation, terms, sym)),
         Step("The constraints", _constraints(derivation)),
-        Step("The constraints in standard form", _standard_form(derivation, sym)),
-        Step("The constraint force in closed form", _forces(derivation, sym)),
-        Step("The constrained equation of motion", _motion(derivation, sym)),
+        Step("The constraints in standard form", _standard_form(derivation, terms, sym)),
+        Step(
+            "The constraint force in closed form",
+            _forces(derivation, sym) if form is None else _staged_forces(derivation, form, sym),
+        ),
+        Step("The constrained equation of motion", _motion(derivation, form, sym)),
     ]
 
 
@@ -79,20 +98,23 @@ def _controlled(derivation: Derivation, law: ControlLaw, sym: MatrixSymbols) -> 
     force = "The control law and the constraint force" if constrained else "The control law in closed form"
     forces = _ideal(derivation, total) if constrained else ()
     forces += _nonideal(derivation, total) if constrained or derivation.system.laws else ()
-    natural, standard = _constraints(derivation), _standard_form(derivation, sym)
-    remarks = tuple((note,) for note in derivation.notes)
+    form = staged_control(derivation, law)
+    terms = plain_terms(derivation) if form is None else form.terms
+    natural = _constraints(derivation)
+    standard = _standard_form(derivation, terms, sym) if constrained else ()
+    remarks = tuple((note,) for note in derivation.notes if form is None or note != PRODUCTS)
     return [
         Step(
             "The unconstrained equation of motion",
-            (*_unconstrained(derivation, sym), *actuators(derivation, law, sym)),
+            (*_unconstrained(derivation, terms, sym), *actuators(derivation, law, sym)),
         ),
         Step(names, (*(natural if constrained else ()), *requirements(derivation))),
         Step(
             f"{names} in standard form",
-            (*(standard if constrained else ()), *requirement_form(derivation, law, sym)),
+            (*standard, *requirement_form(derivation, law, form, sym)),
         ),
-        Step(force, (*remarks, *law_steps(derivation, law, sym), *forces)),
-        Step("The controlled equation of motion", _motion(derivation, sym)),
+        Step(force, (*remarks, *law_steps(derivation, law, form, sym), *forces)),
+        Step("The controlled equation of motion", _motion(derivation, form, sym)),
     ]
 
 
@@ -109,20 +131,20 @@ def _coordinates(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
     system = derivation.system
     parameters = [sp.Symbol(name, real=True) for name in system.parameter_names]
     constants = ("The parameters are ", *_listed(parameters), ".") if parameters else ("There are no parameters.",)
-    if len(system.coordinates) > _WIDEST:
+    if len(system.coordinates) > WIDEST_MATRIX:
         return ("The configuration is given by ", *_listed(system.symbols.q), "."), constants
     column = sp.Transpose(sp.ImmutableMatrix([system.symbols.q]))
     return ("The configuration is given by",), [Equation(sym.q, column)], constants
 
 
-def _unconstrained(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
-    M, Q = _plain(derivation, derivation.mass_matrix), _plain(derivation, derivation.applied_force)
+def _unconstrained(derivation: Derivation, terms: NamedTerms, sym: MatrixSymbols) -> tuple[Any, ...]:
+    M, Q = terms.M, terms.Q
     law = [Equation(sp.MatMul(sym.M, sym.qdd), sym.Q)]
-    if M.rows <= _WIDEST:
-        shown = [Equation(sym.M, scalar(M)), Equation(sym.Q, scalar(Q))]
+    if M.rows <= WIDEST_MATRIX:
+        display = [Equation(sym.M, shown(M, terms)), Equation(sym.Q, shown(Q, terms))]
     else:
-        shown = _rows(derivation, M, Q, [""] * M.rows)
-    return ("Left to itself, the system would obey",), law, (_with(M),), shown
+        display = _rows(derivation, M, Q, [""] * M.rows)
+    return ("Left to itself, the system would obey",), law, (_with(M),), *defined(terms, display, M, Q)
 
 
 def _constraints(derivation: Derivation) -> tuple[Any, ...]:
@@ -133,19 +155,19 @@ def _constraints(derivation: Derivation) -> tuple[Any, ...]:
     return ("The motion must satisfy",), shown
 
 
-def _standard_form(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
+def _standard_form(derivation: Derivation, terms: NamedTerms, sym: MatrixSymbols) -> tuple[Any, ...]:
     system = derivation.system
     if not system.constraints:
         return (("There is nothing to differentiate.",),)
-    A, b = _plain(derivation, derivation.constraint_matrix), _plain(derivation, derivation.constraint_rhs)
+    A, b = terms.A, terms.b
     law = [Equation(sp.MatMul(sym.A, sym.qdd), sym.b)]
-    if max(A.shape) <= _WIDEST:
-        shown = [Equation(sym.A, scalar(A)), Equation(sym.b, scalar(b))]
+    if max(A.shape) <= WIDEST_MATRIX:
+        display = [Equation(sym.A, shown(A, terms)), Equation(sym.b, shown(b, terms))]
     else:
-        shown = _rows(derivation, A, b, [_label(derivation, c) for c in system.constraints])
+        display = _rows(derivation, A, b, [_label(derivation, c) for c in system.constraints])
     levels = [c.level for c in system.constraints]
     between = ((_with(A),),) if derivation.gains is None else _stabilisation(derivation.gains, levels)
-    return (_differentiated(levels),), law, *between, shown
+    return (_differentiated(levels),), law, *between, *defined(terms, display, A, b)
 
 
 def _stabilisation(gains: Gains, levels: Sequence[str]) -> tuple[Any, ...]:
@@ -172,16 +194,31 @@ def _constraint(letter: str, dots: int) -> Any:
 def _forces(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
     remarks = tuple((note,) for note in derivation.notes)
     if not derivation.system.constraints:
-        ideal: tuple[Any, ...] = (("There is no constraint, hence no ideal constraint force.",),)
-        return *remarks, *ideal, *(_nonideal(derivation, sym) if derivation.system.laws else ())
+        return *remarks, NO_FORCE, *(_nonideal(derivation, sym) if derivation.system.laws else ())
     return *remarks, *_ideal(derivation, sym), *_nonideal(derivation, sym)
 
 
+def _staged_forces(derivation: Derivation, form: StagedForm, sym: MatrixSymbols) -> tuple[Any, ...]:
+    remarks = tuple((note,) for note in derivation.notes if note != PRODUCTS)
+    constraints, laws = derivation.system.constraints, derivation.system.laws
+    if constraints:
+        ideal = (_ideal_text(derivation, sym), *staged_forces(form, sym))
+    else:
+        ideal = (NO_FORCE, *inverse_mass(form.inverse, form.terms, sym))
+    if not laws:
+        return *remarks, *ideal, *((IDEAL,) if constraints else ())
+    return *remarks, *ideal, *staged_nonideal(form, sym)
+
+
+def _ideal_text(derivation: Derivation, sym: MatrixSymbols) -> Prose:
+    text = "The ideal part of the constraint force does no work in virtual displacements. It is given by"
+    if len(derivation.independent) == len(derivation.system.constraints):
+        return (text,)
+    return text + " (", sym.A, " and ", sym.b, " with the rows of the constraints used)"
+
+
 def _ideal(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
-    A, b, ideal = sym.A, sym.b, sym.ideal
-    text: Prose = ("The ideal part of the constraint force does no work in virtual displacements. It is given by",)
-    if len(derivation.independent) < len(derivation.system.constraints):
-        text = (*text[:-1], text[-1] + " (", A, " and ", b, " with the rows of the constraints used)")
+    ideal, text = sym.ideal, _ideal_text(derivation, sym)
     formula = (
         _saddle_formula(sym) if derivation.saddle else [Equation(ideal, formulas(sym, saddle=False, ideal=True)[0])]
     )
@@ -203,7 +240,7 @@ def _saddle_formula(sym: MatrixSymbols) -> list[Equation]:
 
 def _intermediate_results(derivation: Derivation, sym: MatrixSymbols) -> list[Equation]:
     """Return the values of A M⁻¹ Aᵀ and b − A M⁻¹ Q with the rows that were used."""
-    if max(sym.A.shape) > _WIDEST:
+    if max(sym.A.shape) > WIDEST_MATRIX:
         return []
     given = [_plain(derivation, derivation.meaning[letter]) for letter in (sym.M, sym.Q, sym.A, sym.b)]
     to_decimals = decimals_like(given)
@@ -219,7 +256,7 @@ def _intermediate_results(derivation: Derivation, sym: MatrixSymbols) -> list[Eq
 def _nonideal(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
     C, nonideal = sym.C, sym.nonideal
     if not derivation.system.laws:
-        return (("The constraints are ideal: the constraint force has no other part.",),)
+        return (IDEAL,)
     law = [Equation(C, with_common_factor(_plain(derivation, derivation.nonideal)))]
     shown = _nonideal_formula(derivation, sym)
     if derivation.expanded:
@@ -239,7 +276,7 @@ def _nonideal_formula(derivation: Derivation, sym: MatrixSymbols) -> list[Equati
     ]
 
 
-def _motion(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
+def _motion(derivation: Derivation, form: StagedForm | StagedControl | None, sym: MatrixSymbols) -> tuple[Any, ...]:
     forces = [sym.Q]
     if derivation.control is not None:
         forces.append(input_force(printed_symbols(derivation, derivation.control), derivation.control))
@@ -248,13 +285,18 @@ def _motion(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
     if derivation.system.laws:
         forces.append(sym.nonideal)
     law = [Equation(sp.MatMul(sym.M, sym.qdd), sp.MatAdd(*forces) if len(forces) > 1 else forces[0])]
-    if not derivation.expanded:
+    if form is None and not derivation.expanded:
         return ("With these forces the system moves by",), law
-    if derivation.control is not None and graph.operations(*derivation.acceleration) > LONGEST_LAW:
+    if form is None and derivation.control is not None and graph.operations(*derivation.acceleration) > LONGEST_LAW:
         return ("With these forces the system moves by",), law
-    column = _plain(derivation, derivation.acceleration)
-    shown = [Equation(qdd, entry) for qdd, entry in zip(derivation.system.symbols.qdd, column, strict=True)]
-    return ("With these forces the system moves by",), law, ("that is,",), shown
+    if form is None:
+        column, definitions = _plain(derivation, derivation.acceleration), []
+    else:
+        column = form.terms.to_decimals(form.acceleration)
+        definitions = form.terms.definitions(form.acceleration)
+    display = [Equation(qdd, entry) for qdd, entry in zip(derivation.system.symbols.qdd, column, strict=True)]
+    rest = (("where",), definitions) if definitions else ()
+    return ("With these forces the system moves by",), law, ("that is,",), display, *rest
 
 
 def _plain(derivation: Derivation, expression: Any) -> Any:
@@ -269,7 +311,7 @@ def _rows(derivation: Derivation, matrix: Any, column: Any, labels: Sequence[str
 
 
 def _with(matrix: Any) -> str:
-    return "with" if max(matrix.shape) <= _WIDEST else "that is,"
+    return "with" if max(matrix.shape) <= WIDEST_MATRIX else "that is,"
 
 
 def _label(derivation: Derivation, constraint: Any) -> str:

@@ -12,6 +12,7 @@ import sympy as sp
 from dalembert.analysis.bounded import SymbolicLimitError, bounded
 from dalembert.model import graph
 from dalembert.model.symbols import InternalSymbol
+from dalembert.report.angle_differences import with_angle_differences
 from dalembert.report.fraction import reduced_fraction
 from dalembert.report.length import is_long
 
@@ -39,6 +40,7 @@ def tidy(expression: Any) -> Any:
 def _tidied(expression: Any) -> Any:
     if expression.is_Atom or is_long(expression) or monomials(expression) > TIDY_LIMIT:
         return expression
+    expression = with_angle_differences(expression)
     substitution = _Substitution()
     polynomial = substitution.substitute(expression)
     if len(polynomial.free_symbols) > _MOST_SYMBOLS:

@@ -17,7 +17,8 @@ from dalembert.equation.one_state import answer_of
 from dalembert.integration.control_outputs import control_along
 from dalembert.integration.run import hand_over_notes, outputs_along, statistics
 from dalembert.integration.start_states import terms_at
-from dalembert.integration.trajectory import PER_CONSTRAINT, Trajectory
+from dalembert.integration.trajectory import Trajectory
+from dalembert.integration.trajectory_dataset import PER_CONSTRAINT
 from dalembert.linear_algebra import rank
 from dalembert.lowering.build import build
 from dalembert.model.ordering import quoted

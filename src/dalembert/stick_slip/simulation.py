@@ -165,6 +165,11 @@ class StickSlipSimulation:
         end = self.segments[-1].end
         return self.trajectory(np.unique(np.append(times[times <= end], end)))
 
+    @property
+    def step_times(self) -> Floats:
+        """The times of all integration steps so far; those beyond the end of a segment were discarded."""
+        return np.concatenate([np.append(own.path.t[own.path.t < own.end], own.end) for own in self.segments])
+
     def trajectory(self, times: Floats) -> Trajectory:
         """Return the motion at times, from the segments so far."""
         found = join_segments(self.segments, times, tuple(self.events))

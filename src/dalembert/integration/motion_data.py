@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The arrays of a simulated motion, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.array_types import Floats
+from dalembert.errors import InputError
+from dalembert.integration.run_source import RunSource
+from dalembert.integration.saturation import Saturation
+from dalembert.integration.trajectory_dataset import USUAL_THEORY
+from dalembert.names import listed, name_of, quoted
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MotionData:
+    """The fields of a trajectory, which ``Trajectory`` describes, and access to them by name."""
+
+    t: Floats
+    q: Floats
+    qd: Floats
+    acceleration: Floats
+    ideal_force: Floats
+    nonideal_force: Floats
+    multipliers: Floats
+    reactions: Floats
+    violation: Floats
+    velocity_violation: Floats
+    rank: NDArray[np.int64]
+    inconsistency: Floats
+    energy: Floats | None
+    coordinates: tuple[str, ...]
+    constraints: tuple[str, ...]
+    parameters: dict[str, float]
+    statistics: dict[str, Any]
+    notes: tuple[str, ...] = ()
+    theory: str = USUAL_THEORY
+    events: tuple[Any, ...] = ()
+    source: RunSource | None = None
+    inputs: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
+    input_force: Floats | None = None
+    servo_error: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
+    estimated_bound: Floats | None = None
+    saturation: tuple[Saturation, ...] = ()
+
+    def __getitem__(self, name: Any) -> Floats:
+        """Return the history (T,) of a coordinate, of its velocity or acceleration, or of a multiplier.
+
+        Names are ``"x"``, ``"x'"`` and ``"x''"``, or symbols such as ``x`` and ``x.diff(da.t)``; a multiplier has the
+        name of its constraint.
+        """
+        key = name_of(name)
+        for primes, values in {"": self.q, "'": self.qd, "''": self.acceleration}.items():
+            coordinate = key.removesuffix(primes)
+            if key == coordinate + primes and coordinate in self.coordinates:
+                return values[:, self.coordinates.index(coordinate)]
+        if key in self.constraints:
+            return self.multipliers[:, self.constraints.index(key)]
+        raise InputError(
+            f"`{key}` must be a coordinate or a constraint of the run; it has "
+            f"{quoted((*self.coordinates, *self.constraints))}. Velocities and accelerations are those of a "
+            f"coordinate with one prime and two, as `{self.coordinates[0]}'`."
+        )
+
+    @property
+    def constraint_force(self) -> Floats:
+        """Qᶜ (T, n), ideal and nonideal part together."""
+        return self.ideal_force + self.nonideal_force
+
+    @property
+    def mark(self) -> str:
+        """The name of the theory to show beside the motion; empty for d'Alembert's."""
+        return "" if self.theory == USUAL_THEORY else self.theory
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def summary(self) -> str:
+        """Return one line on the motion: its coordinates, times, steps and largest violation."""
+        span = f"{self.t[0]:g} to {self.t[-1]:g}" if len(self) else "empty"
+        worst = float(np.abs(self.violation).max(initial=0.0))
+        mark = f" ({self.mark})" if self.mark else ""
+        return (
+            f"Trajectory{mark} of {listed(self.coordinates)}: {len(self)} times, {span}; "
+            f"{self.statistics.get('steps', '?')} steps; largest violation {worst:.1e}"
+        )
+
+    def require_source(self, needed_for: str) -> RunSource:
+        """Return the source of the run, or raise an error that says how to get one."""
+        if self.source is None:
+            raise InputError(
+                f"{needed_for} needs the system that the run is a motion of; a run that was read from a file or a "
+                f"pickle does not have it. Use the run that `da.reproduce(system, run)` returns."
+            )
+        return self.source

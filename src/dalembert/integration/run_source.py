@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The interface between a trajectory and the system that it is a motion of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dalembert.array_types import Floats
+
+if TYPE_CHECKING:
+    from dalembert.analysis.ledger import Ledger
+    from dalembert.integration.motion_data import MotionData
+    from dalembert.integration.trajectory import Trajectory
+
+
+class RunSource(Protocol):
+    """What can be computed for a run from its system, beyond the arrays that a run holds.
+
+    It holds compiled code, so it is kept neither in files nor in pickles.
+    """
+
+    @property
+    def write_page(self) -> Callable[..., Path]:
+        """The function behind ``Trajectory.page``."""
+        ...
+
+    def ledger(self, run: Trajectory) -> Ledger:
+        """Return the work and energy of all forces."""
+        ...
+
+    def at(self, run: Trajectory, times: Any) -> Trajectory:
+        """Return the motion at increasing times within the run."""
+        ...
+
+    def steps(self, run: Trajectory) -> Floats:
+        """Return the times of the integration steps, from the first time of the run to its last."""
+        ...
+
+    def mass_and_rows(self, run: MotionData) -> tuple[Floats, Floats]:
+        """Return M (T, n, n) and A (T, m, n) along the run."""
+        ...
+
+    def values(self, run: Trajectory, expression: Any) -> Floats:
+        """Return the values (T, …) of an expression, or of nested sequences of expressions, along the run."""
+        ...

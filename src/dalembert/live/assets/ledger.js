@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ledger: the work of the forces and the change of the energies, as bars and numbers.
+
+class LedgerTable {
+  // `rows`: {label, kind}; kinds are the numbers of powers, "kinetic", "potential" and "audit".
+  constructor(rows) {
+    this.rows = rows.map(row => ({...row, bar: make("i"), number: make("td", {className: "number"})}));
+    for (const {label, bar, number} of this.rows) {
+      const heading = make("th", {textContent: label, scope: "row"});
+      const cell = make("td", {ariaHidden: "true"}, make("div", {className: "bar"}, bar));
+      document.getElementById("ledger").append(make("tr", {}, heading, cell, number));
+    }
+  }
+
+  // `values`: one number for each row. The audit has no bar: it is rounding, and would be invisible.
+  show(values) {
+    const largest = Math.max(...values.map(Math.abs), 1e-300);
+    this.rows.forEach(({kind, bar, number}, k) => {
+      const part = kind === "audit" ? 0 : values[k] / largest * 50;
+      bar.style.left = `${part < 0 ? 50 + part : 50}%`;
+      bar.style.width = `${Math.abs(part)}%`;
+      bar.className = part < 0 ? "loss" : "";
+      number.textContent = shown(values[k]);
+    });
+  }
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A motion that is computed while the page is in use: steps, outputs at any time, work, and why it ends.
+
+const MOST_STEPS = 1000000;
+const MOST_NUMBERS = 6e6;  // numbers that the steps may take: 48 MB
+const MOST_PROJECTIONS = 50;
+const SETTLED = 1e-14;  // a projection that moves the state by less than this part of its size has converged
+const AT_REST = 0.5;  // a flag of the compiled code below this is zero
+const UNRELIABLE = 0.25;  // the validity of an output whose error estimate exceeds the tolerance
+
+const LOOKED_AHEAD = [1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];  // parts of the span that are searched for it
+
+const NOT_SOLVABLE = "the equations are no longer well conditioned: constraints become dependent there (a singular " +
+  "position), or a mass or a force is not defined.";
+const GOES_ON = "The integrator of this page stops here; da.simulate goes on with its general integrator, or says why " +
+  "no motion follows.";
+
+// Nodes and weights of Gauss's quadrature of order 8 over the interval from 0 to 1, the order of the steps.
+const [INNER, OUTER] = [-1, 1].map(sign => Math.sqrt(3 / 7 + sign * 2 / 7 * Math.sqrt(6 / 5)) / 2);
+const GAUSS_NODES = [0.5 - OUTER, 0.5 - INNER, 0.5 + INNER, 0.5 + OUTER];
+const GAUSS_WEIGHTS = [-1, 1, 1, -1].map(sign => (18 + sign * Math.sqrt(30)) / 72);
+
+// Rows of numbers to which more can be added.
+class Rows {
+  constructor(width) {
+    this.width = width;
+    this.count = 0;
+    this.numbers = new Float64Array(64 * width);
+  }
+
+  add(row) {
+    const end = (this.count + 1) * this.width;
+    if (end > this.numbers.length) {
+      const larger = new Float64Array(2 * end);
+      larger.set(this.numbers);
+      this.numbers = larger;
+    }
+    this.numbers.set(row, this.count++ * this.width);
+  }
+
+  at(k) { return this.numbers.subarray(k * this.width, (k + 1) * this.width); }
+  get last() { return this.at(this.count - 1); }
+}
+
+// The number of the last of some increasing times that is not later than t; -1 if there is none.
+function lastBefore(rows, t) {
+  let low = -1, high = rows.count;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (rows.numbers[middle] <= t) low = middle; else high = middle;
+  }
+  return low;
+}
+
+class Motion {
+  // `numbers`: the values of the parameters p, the start y, the first and the last time.
+  constructor(machine, numbers) {
+    Object.assign(this, {machine, model: machine.model, ...numbers});
+    this.times = new Rows(1);
+    this.states = new Rows(machine.size);
+    this.works = new Rows(this.model.powers);
+    this.given = Float64Array.from(this.y);
+    this.rejected = this.h = this.place = 0;
+    this.ended = false;
+    this.refusal = "";
+    this.notes = [];
+    machine.p.set(this.p);
+    this.begin();
+  }
+
+  begin() {
+    this.refusal = this.startRefusal();
+    if (this.refusal) { this.ended = true; return; }
+    const found = this.machine.program("start", this.y, this.t0);
+    const {atol, n} = this.model;
+    this.atol = found.slice(2, 2 + 2 * n).map(scale => atol === null ? this.model.usualAtol * scale : atol);
+    this.segments = segmentsOf(this.timeFunctions(), this.t0, this.t1);
+    this.keep(this.t0, this.y, new Float64Array(this.model.powers));
+  }
+
+  timeFunctions() {
+    if (!this.model.timeFunctions) return null;
+    const {machine, model, y} = this;
+    return t => machine.program("time_functions", y, t).subarray(0, model.timeFunctions);
+  }
+
+  // Puts the start on the constraints, and returns a sentence if there is no such start nearby.
+  startRefusal() {
+    const {model} = this;
+    if (!this.given.every(Number.isFinite) || !Array.from(this.p).every(Number.isFinite)) {
+      return "All numbers must be finite.";
+    }
+    const [fine, exact] = this.startFlags();
+    if (!(fine && (exact || !model.projected)) && !(model.allowViolation && !model.projected)) {
+      const converged = this.project();
+      if (!converged) return "No start on the constraints was found near these values. Choose others, nearer to them.";
+      if (!this.startFlags()[0]) {
+        return "The start violates a constraint that the selected ones do not imply, or a term is not finite there.";
+      }
+    }
+    return "";
+  }
+
+  startFlags() {
+    const found = this.machine.program("start", this.y, this.t0);
+    return [found[0] === 1, found[1] === 1];
+  }
+
+  // Projects the start onto the constraints until it no longer moves; returns whether it converges.
+  project() {
+    const {machine} = this;
+    for (let k = 0; k < MOST_PROJECTIONS; k++) {
+      const next = Float64Array.from(machine.program("restore", this.y, this.t0).subarray(0, machine.size));
+      if (!next.every(Number.isFinite)) return false;
+      const size = Math.max(...next.map(Math.abs), 1e-300);
+      const moved = Math.max(...next.map((x, i) => Math.abs(x - this.y[i])));
+      this.y = next;
+      if (moved <= SETTLED * size) return true;
+    }
+    return false;
+  }
+
+  // By how much the start was moved onto the constraints: the largest change and its place in the state.
+  get moved() {
+    const changes = Array.from(this.y, (x, i) => Math.abs(x - this.given[i]));
+    const most = Math.max(...changes, 0);
+    return {most, place: changes.indexOf(most)};
+  }
+
+  keep(t, y, work) {
+    this.times.add([t]);
+    this.states.add(y);
+    this.works.add(work);
+  }
+
+  get reached() { return this.times.count ? this.times.last[0] : this.t0; }
+  get steps() { return Math.max(this.times.count - 1, 0); }
+
+  // Takes steps for some milliseconds, or until the motion ends.
+  advance(milliseconds) {
+    const stop = performance.now() + milliseconds;
+    while (!this.ended && performance.now() < stop) this.batch();
+  }
+
+  batch() {
+    const segment = this.segments[this.place], {machine, model} = this;
+    let t = this.reached;
+    if (t < segment.start && !this.cross(segment.start)) return;
+    t = this.reached;
+    const longest = Math.min(segment.longest, model.longest ?? Infinity);
+    machine.prepare(t, segment.end, model.rtol, this.atol, longest);
+    machine.p.set(this.p);
+    const {taken, ending, h, rejected} = machine.stepBatch(this.states.last, t, segment.end, this.h);
+    const times = machine.stepTimes.slice(0, taken), states = machine.stepStates.slice(0, taken * machine.size);
+    this.h = taken ? h : 0;
+    this.rejected += rejected;
+    this.keepSteps(times, states);
+    if (this.ended) return;
+    if (ending === FINISHED) this.finishSegment();
+    else if (ending === HAND_OVER && !taken) this.end(this.handOver());
+    else if (this.steps >= MOST_STEPS || this.states.numbers.length > MOST_NUMBERS) {
+      this.end(`The page keeps at most ${this.steps} steps; it stops at t = ${shown(this.reached)}.`);
+    }
+  }
+
+  // Continues just after a jump of a function of time, unless a constraint jumps with it.
+  cross(start) {
+    const y = this.states.last, found = this.machine.program("start", y, start);
+    if (found[0] !== 1) {
+      this.end(`At t = ${shown(start)} a constraint jumps in time. The page cannot follow it; da.simulate can.`);
+      return false;
+    }
+    this.keep(start, y, this.works.last);
+    return true;
+  }
+
+  finishSegment() {
+    this.place++;
+    this.h = 0;
+    if (this.place === this.segments.length) this.ended = true;
+  }
+
+  keepSteps(times, states) {
+    const {size} = this.machine;
+    times.forEach((t, k) => {
+      if (this.ended) return;
+      const y = states.subarray(k * size, (k + 1) * size);
+      const work = this.workUntil(t);
+      if (!y.every(Number.isFinite)) { this.end(`At t = ${shown(t)} the motion is no longer finite.`); return; }
+      const stopped = this.stoppedContact(t);
+      if (stopped) { this.end(stopped); return; }
+      this.keep(t, y, work);
+    });
+  }
+
+  end(sentence) {
+    this.ended = true;
+    this.notes.push(sentence);
+  }
+
+  // Returns a sentence if a contact under dry friction comes to rest within a step.
+  stoppedContact(t) {
+    if (!this.model.contacts.length) return "";
+    const [first, last] = this.model.outputs.sliding;
+    const [before, after] = [this.reached, t].map(time => this.outputsAt([time]).outputs.slice(first, last));
+    for (const {name, places} of this.model.contacts) {
+      const product = places.reduce((sum, i) => sum + before[i] * after[i], 0);
+      if (!(product > 0)) {
+        return `Near t = ${shown(t)} the contact ${name} comes to rest. The page computes sliding only; ` +
+          "da.simulate decides whether it sticks, and goes on.";
+      }
+    }
+    return "";
+  }
+
+  // The work of each force from the last step to a later time, added to that up to the last step.
+  workUntil(t) {
+    const k = lastBefore(this.times, t), begin = this.times.numbers[k], {model} = this;
+    const total = Float64Array.from(this.works.at(k));
+    if (t <= begin) return total;
+    const found = this.outputsAt(GAUSS_NODES.map(node => begin + node * (t - begin)));
+    const [first] = model.outputs.powers;
+    GAUSS_WEIGHTS.forEach((weight, j) => {
+      for (let i = 0; i < model.powers; i++) {
+        total[i] += (t - begin) * weight * found.outputs[j * model.outputLength + first + i];
+      }
+    });
+    return total;
+  }
+
+  // States and outputs at some times; valid until the next call. The motion must have reached the step before them.
+  outputsAt(times) {
+    const {machine, model} = this, {size} = machine;
+    machine.p.set(this.p);
+    machine.settings[RTOL] = model.rtol;
+    machine.settings.set(this.atol, ATOL);
+    times.forEach((t, k) => {
+      const before = lastBefore(this.times, t);
+      machine.before[k] = this.times.numbers[before];
+      machine.statesBefore.set(this.states.at(before), k * size);
+      machine.times[k] = t;
+    });
+    machine.sample(times.length);
+    return machine;
+  }
+
+  // The reason why no step can be taken, from what the compiled code says about the last state.
+  handOver() {
+    const {machine, model} = this, y = this.states.last, t = this.reached, begin = `At t = ${shown(t)}`;
+    if (!this.isWellConditioned(y, t)) return `${begin} ${NOT_SOLVABLE} ${GOES_ON}`;
+    if (model.leftOut.length && !(machine.program("agree", y, t)[0] > AT_REST)) {
+      const names = model.leftOut.join(", ");
+      return `${begin} the constraints that were selected at the start no longer imply ${names}. ${GOES_ON}`;
+    }
+    if (this.isSingularAhead(y, t)) return `Just after t = ${shown(t)} ${NOT_SOLVABLE} ${GOES_ON}`;
+    return `${begin} no step is short enough: a force or a constraint jumps or has a kink there. ${GOES_ON}`;
+  }
+
+  isWellConditioned(y, t) {
+    return this.machine.program("accelerate", y, t)[this.model.n] > AT_REST;
+  }
+
+  // Whether the equations are not well conditioned a little ahead, along the present velocities.
+  isSingularAhead(y, t) {
+    const {n} = this.model, qdd = this.machine.program("accelerate", y, t).slice(0, n);
+    return LOOKED_AHEAD.some(part => {
+      const h = part * (this.t1 - this.t0);
+      const ahead = Float64Array.from(y, (x, i) => x + h * (i < n ? y[n + i] : qdd[i - n]));
+      return !this.isWellConditioned(ahead, t + h);
+    });
+  }
+}
+
+// A number for the reader, with the minus sign of print.
+function shown(x, digits = 4) {
+  if (x === 0) return "0";
+  const size = Math.abs(x);
+  const isExtreme = size >= 1e6 || size < 1e-3;
+  const text = isExtreme ? x.toExponential(Math.max(digits - 2, 0)) : String(Number(x.toPrecision(digits)));
+  return text.replace(/-/g, "−").replace("e+", "e");
+}

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`da.page`: an HTML file that runs a system or a mechanism in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dalembert.control.controlled_plant import controlled
+from dalembert.control.controller import Controller
+from dalembert.errors import InputError
+from dalembert.integration.drift import Drift, Projection
+from dalembert.integration.start_states import require_start
+from dalembert.live.experiment import Experiment, require_live, require_sliding
+from dalembert.live.html import checked_target, write_live_page
+from dalembert.live.scene import USUAL_VIEW, Scene, scene_of_points
+from dalembert.mechanisms.layout import scene_of_mechanism
+from dalembert.mechanisms.mechanism import Mechanism
+from dalembert.model.input_values import time_values
+from dalembert.settings import method_of
+from dalembert.verbs import AnySystem, prepared
+
+
+def page(
+    system: AnySystem | Mechanism,
+    q0: Any,
+    qd0: Any,
+    times: Any,
+    path: str | Path,
+    *,
+    parameters: Any = None,
+    points: Mapping[str, Sequence[Any]] | None = None,
+    links: Sequence[tuple[str, str]] = (),
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    title: str | None = None,
+    about: str = "",
+    view: tuple[float, float] = USUAL_VIEW,
+    rtol: float = 1e-9,
+    atol: float | None = None,
+    drift: Drift | None = Projection(),
+    max_step: float | None = None,
+    allow_violation: bool = False,
+    control: Controller | None = None,
+) -> Path:
+    """Write a page that runs a system in the browser, with sliders for all its numbers, and return its path.
+
+    The page is one file that works offline. It computes the motion with the machine code of ``da.simulate``, compiled
+    to WebAssembly: the numbers agree with those of ``da.simulate`` to rounding. It shows the motion, plots of
+    coordinates, constraint forces, energy and violations, and the work of the forces. Where the compiled integrator
+    would hand over to the general one, at a singular position or where a contact comes to rest, the page stops and
+    says why.
+
+    Parameters
+    ----------
+    system             a ``da.System``, or a ``da.Mechanism``, which is then drawn with its bodies and joints
+    q0, qd0            the start that the page begins with; after a change the page moves the start onto the constraints
+    times              first and last time of the motion; times in between are not used
+    path               ends in ``.html``
+    parameters         a value for every constant of the model
+    points             name to two or three numbers, names of coordinates, or expressions of coordinates and
+                       parameters. Left out: coordinates whose names pair up, as (x, y) or (x1, y1, z1)
+    links              pairs of names of points, joined by lines
+    ranges             name of a parameter or coordinate, ``"x'"`` for a velocity or ``"t"`` for the last time, to the
+                       ends of its slider. Left out: half to twice the value, or −1 to 1 about zero
+    title, about       heading of the page and a sentence below it
+    view               azimuth and elevation in degrees from which a motion in space is seen at first
+    rtol, atol, drift, max_step, allow_violation, control    as for ``da.simulate``
+
+    Raises
+    ------
+    InputError    missing, unknown, misshapen or non-finite numbers; a system that the compiled integrator cannot run,
+                  such as a ``da.FunctionSystem``, a sampled controller, or a function that cannot be compiled; a page
+                  of more than 1.5 MB
+    StateError    a start that does not satisfy the constraints
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> l = da.parameters("l")
+    >>> rod = da.Constraint(x**2 + y**2 - l**2, name="rod")
+    >>> pendulum = da.System((x, y), [[1, 0], [0, 1]], (0, -9.81), rod)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = da.page(
+    ...         pendulum, (1, 0), (0, 0), (0, 10), f"{folder}/pendulum.html", parameters={"l": 1},
+    ...         points={"pivot": (0, 0), "bob": (x, y)}, links=[("pivot", "bob")], ranges={"l": (0.1, 3)},
+    ...     )
+    ...     print(path.name)
+    pendulum.html
+    """
+    checked_target(path)
+    scene = _scene(system, points, links, view)
+    plain: Any = system.system if isinstance(system, Mechanism) else system
+    experiment = _experiment(
+        plain,
+        (q0, qd0, times),
+        parameters,
+        method=method_of(None, drift, None, rtol, atol, None, 1, max_step),
+        allow_violation=allow_violation,
+        control=control,
+    )
+    drawn = scene_of_points(experiment.system, points, links, view) if scene is None else scene
+    return write_live_page(experiment, drawn, path, title=title, about=about, ranges=ranges)
+
+
+def _scene(system: Any, points: Any, links: Any, view: Any) -> Scene | None:
+    """Return the drawing of a mechanism; None for a system, which is drawn by its points."""
+    if not isinstance(system, Mechanism):
+        return None
+    if points is not None or links:
+        raise InputError(
+            "`points` and `links` must be left out for a `da.Mechanism`, which is drawn with its bodies and joints. "
+            "Pass its `.system` to draw points."
+        )
+    return scene_of_mechanism(system, view)
+
+
+def _experiment(
+    system: Any,
+    motion: tuple[Any, Any, Any],
+    parameters: Any,
+    *,
+    method: Any,
+    allow_violation: bool,
+    control: Controller | None,
+) -> Experiment:
+    """Return what the page runs, from the arguments of the user."""
+    require_live(system, method, control)
+    q0, qd0, times = motion
+    if control is not None:
+        plant = controlled(system, control, q0, qd0, parameters)
+        system, q0, qd0, parameters = plant.system, plant.q0, plant.qd0, plant.parameters
+    dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
+    span = time_values(times, "times", increasing=True)
+    if len(span) < 2:
+        raise InputError(f"`times` must hold the first and the last time of the motion; got {len(span)}.")
+    projected = method.drift.projections > 0
+    require_start(dynamics, q0, qd0, span[0], p, allow_violation=allow_violation, projected=projected)
+    numbers = tuple(float(value) for value in p)
+    experiment = Experiment(system, method, q0, qd0, float(span[0]), float(span[-1]), numbers, allow_violation)
+    require_sliding(experiment)
+    return experiment

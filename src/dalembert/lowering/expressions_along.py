@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Values of any expressions along a trajectory, in machine code if their functions can be compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dalembert.array_types import Floats
+from dalembert.errors import InputError, ModelError
+from dalembert.integration.trajectory import Trajectory
+from dalembert.lowering.native_system import BatchProgram
+from dalembert.lowering.recording import NoMachineCodeError, Recorder
+from dalembert.model import graph
+from dalembert.model.deep_stack import with_deep_stack
+from dalembert.model.expressions import as_expression
+from dalembert.model.numeric_function import numeric_function
+from dalembert.model.ordering import quoted
+from dalembert.model.symbols import StateSymbols, plain_multiplier
+from dalembert.native.tape import Program, Tape
+
+Evaluate = Callable[[Floats, Floats, Floats], Floats]
+"""A function of states (T, k), times (T,) and parameters (p,) that returns values (T, number of expressions)."""
+
+
+def values_along(run: Trajectory, symbols: StateSymbols, given: Any) -> Floats:
+    """Return the values of an expression, or of nested sequences of expressions, with a leading axis of times.
+
+    ``symbols`` are those of the system. The states of the run, its accelerations, ideal forces and multipliers are the
+    values of these symbols.
+    """
+    nested, shape = _nested(given)
+    expressions = with_deep_stack(lambda: [_plain(symbols, e) for e in nested], "`expression`")
+    places = [symbols.names.index(name) for name in run.coordinates]
+    families = (symbols.q, symbols.qd, symbols.qdd, symbols.ideal_force)
+    state = (*(family[k] for family in families for k in places), *map(plain_multiplier, run.constraints))
+    parameters = tuple(sp.Symbol(name, real=True) for name in run.parameters)
+    _refuse_unknown(run, symbols, expressions, {*state, *parameters, symbols.time})
+    evaluate = _compiled(tuple(map(graph.IdentityKey, expressions)), state, symbols.time, parameters)
+    parts = (run.q, run.qd, run.acceleration, run.ideal_force, run.multipliers)
+    values = evaluate(np.concatenate(parts, axis=1), run.t, np.array([*run.parameters.values()], float))
+    return values.reshape(len(run), *shape)
+
+
+def _nested(given: Any) -> tuple[list[Any], tuple[int, ...]]:
+    """Return all expressions of nested sequences and matrices, and their shape; a column counts as a sequence."""
+    if isinstance(given, sp.MatrixBase):
+        given = given.flat() if given.cols == 1 else given.tolist()
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if not isinstance(given, (tuple, list, sp.Tuple, sp.NDimArray)):
+        return [given], ()
+    parts = [_nested(part) for part in given]  # pyright: ignore[reportGeneralTypeIssues]
+    shapes = {shape for _, shape in parts}
+    if len(shapes) != 1:
+        raise InputError("`expression` must have rows of one length, to become an array; got different ones.")
+    return [e for expressions, _ in parts for e in expressions], (len(parts), *shapes.pop())
+
+
+def _plain(symbols: StateSymbols, given: Any) -> Any:
+    """Return an expression in plain symbols."""
+    try:
+        return symbols.plain(graph.evaluated(as_expression(given, "`expression`")))
+    except ModelError as error:
+        raise InputError(str(error)) from None
+
+
+def _refuse_unknown(run: Trajectory, symbols: StateSymbols, expressions: list[Any], known: set[Any]) -> None:
+    """Raise an error for symbols that have no value along a run, and for expressions without any."""
+    found = set().union(*(graph.free_symbols(e) for e in expressions))
+    undefined = sp.core.function.AppliedUndef, sp.Derivative
+    unknown = {s.name for s in found - known}
+    unknown |= {str(symbols.restore(f)) for e in expressions for f in graph.atoms(e, *undefined)}
+    if unknown:
+        raise InputError(
+            f"`expression` must consist of coordinates of the run ({quoted(run.coordinates)}), their first and second "
+            f"derivatives, `da.t`, and its parameters ({quoted(run.parameters) or 'none'}); unknown: "
+            f"{quoted(sorted(unknown))}."
+        )
+    if not found:
+        raise InputError(
+            "`expression` must depend on the motion; got numbers only. The `position` and `velocity` of a body are "
+            "those at the start; those of its points, as `body.at(0, 0).velocity`, are expressions."
+        )
+
+
+@lru_cache(maxsize=64)
+def _compiled(
+    keys: tuple[graph.IdentityKey, ...], state: tuple[Any, ...], time: Any, parameters: tuple[Any, ...]
+) -> Evaluate:
+    expressions = [key.expression for key in keys]
+    tape = Tape()
+    inputs = {symbol: tape.input("y", i) for i, symbol in enumerate(state)}
+    inputs |= {symbol: tape.input("p", i) for i, symbol in enumerate(parameters)}
+    read = Recorder(tape, inputs | {time: tape.input("t", 0)})
+    try:
+        program = BatchProgram(Program(tape, [read(e) for e in expressions]), len(state))
+    except NoMachineCodeError:
+        return _by_scipy(expressions, state, time, parameters)
+    return lambda y, t, p: program(y, t, np.broadcast_to(p, (len(t), len(p))))
+
+
+def _by_scipy(expressions: list[Any], state: tuple[Any, ...], time: Any, parameters: tuple[Any, ...]) -> Evaluate:
+    compute = numeric_function([*state, time, *parameters], expressions, "scipy")
+
+    def evaluate(y: Floats, t: Floats, p: Floats) -> Floats:
+        try:
+            found = compute(*y.T, t, *p)
+        except NameError as unknown:
+            raise InputError(f"`expression` must have functions with numerical values: {unknown}.") from None
+        return np.stack([np.broadcast_to(np.asarray(value, float), t.shape) for value in found], axis=1)
+
+    return evaluate

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`da.reproduce`: a run from a file, simulated again and compared with what the file holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.array_types import Floats
+from dalembert.errors import InputError
+from dalembert.integration.drift import Drift, Projection
+from dalembert.integration.trajectory import Trajectory
+from dalembert.names import quoted
+from dalembert.verbs import AnySystem, simulate
+
+AGREEMENT = 1e3
+"""Tolerances by which a reproduced motion may differ: another processor rounds differently, and errors of steps add up.
+On the same processor there is no difference."""
+
+
+def reproduce(system: AnySystem, run: Trajectory, *, drift: Drift | None = Projection(), **options: Any) -> Trajectory:
+    """Simulate a saved run again, check that the motion is the same, and return it together with its system.
+
+    A run from a file or a pickle holds arrays only. The run that is returned also has its ledger, its motion at other
+    times, and values of expressions.
+
+    Parameters
+    ----------
+    system     the system of the run
+    run        a trajectory from ``da.Trajectory.load``; its start, times, parameters and tolerances are used
+    drift      the drift cure of the run
+    options    ``solver``, ``formulation``, ``step``, ``max_step`` and ``control``, as they were passed to
+               ``da.simulate``
+
+    Raises
+    ------
+    InputError    if the run is not a motion of this system with these options: names, method or states differ
+
+    Examples
+    --------
+    >>> import pickle
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> system = da.System((x,), [[1]], (-x,))
+    >>> saved = pickle.loads(pickle.dumps(da.simulate(system, (1,), (0,), [0, 10])))
+    >>> print(da.reproduce(system, saved).at(1.0)["x"].round(6))
+    [0.540302]
+    """
+    _require_reproducible(run)
+    given: dict[str, Any] = {"parameters": run.parameters, "drift": drift, "allow_violation": True, **options}
+    start = run.q[0], run.qd[0], run.t
+    found = simulate(system, *start, rtol=run.statistics["rtol"], **given)
+    if found.statistics["atol"] != run.statistics["atol"]:  # it was given, and did not follow the scales of the start
+        found = simulate(system, *start, rtol=run.statistics["rtol"], atol=run.statistics["atol"], **given)
+    _require_same(run, found)
+    return found
+
+
+def _require_reproducible(run: Any) -> None:
+    if not isinstance(run, Trajectory):
+        raise InputError(f"`run` must be a trajectory; got {run!r}.")
+    if run.mark:
+        raise InputError(
+            f"`run` must be a motion by d'Alembert's principle to be simulated again; it is {run.mark}. Call the "
+            f"`simulate` of its own equations."
+        )
+    if len(run) < 2:
+        raise InputError(f"`run` must have at least two times to be simulated again; it has {len(run)}.")
+
+
+def _require_same(run: Trajectory, found: Trajectory) -> None:
+    """Raise an error unless two runs have the same names, the same method and the same states."""
+    if (run.coordinates, run.constraints) != (found.coordinates, found.constraints):
+        raise InputError(
+            f"`system` must be that of the run, with the coordinates {quoted(run.coordinates)} and the constraints "
+            f"{quoted(run.constraints) or 'none'}; it has {quoted(found.coordinates)} and "
+            f"{quoted(found.constraints) or 'none'}."
+        )
+    for option in ("drift", "solver", "formulation"):
+        was, now = run.statistics[option], found.statistics[option]
+        if was != now:
+            raise InputError(
+                f"`{option}` must be that of the run, {was}; got {now}. Pass the one it was simulated with."
+            )
+    for name, was, now in (("coordinates", run.q, found.q), ("velocities", run.qd, found.qd)):
+        allowed = AGREEMENT * (run.statistics["atol"] + run.statistics["rtol"] * np.abs(was).max(axis=0))
+        _require_close(run, name, was, now, allowed)
+
+
+def _require_close(run: Trajectory, name: str, was: Floats, now: Floats, allowed: Floats) -> None:
+    off = ~(np.abs(now - was) <= allowed)
+    if off.any():
+        k, i = map(int, np.argwhere(off)[0])
+        raise InputError(
+            f"`run` must be a motion of `system` with these options; simulated again, the {name} of "
+            f"`{run.coordinates[i]}` differ by {abs(now[k, i] - was[k, i]):.1e} at t = {run.t[k]:.6g}. Pass `step`, "
+            f"`max_step` and `control` as the run had them. A chaotic motion can be reproduced only on the same kind "
+            f"of processor."
+        )

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What can be computed for a simulated run from its system: its ledger, its motion at other times, expressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.analysis.quadrature import Leg, integrated_again
+from dalembert.array_types import Floats
+from dalembert.control.controlled_plant import with_controlled
+from dalembert.control.controller import Controller
+from dalembert.control.held_plants import SmoothPlant
+from dalembert.control.sampled import SampledSimulation
+from dalembert.equation.dynamics import Dynamics
+from dalembert.errors import InputError, SimulationError
+from dalembert.extras import require
+from dalembert.integration.control_outputs import with_control
+from dalembert.integration.method import Method
+from dalembert.integration.motion_data import MotionData
+from dalembert.integration.path import Path
+from dalembert.integration.run import first_invalid, outputs_along, suited_to
+from dalembert.integration.start_states import terms_at
+from dalembert.integration.trajectory import Trajectory
+from dalembert.integration.trajectory_dataset import PER_CONSTRAINT, PER_COORDINATE, PER_TIME
+from dalembert.live.run_page import PageSource
+from dalembert.lowering.expressions_along import values_along
+from dalembert.model.input_values import scalar_value, time_values
+from dalembert.model.symbols import StateSymbols, coordinates
+from dalembert.model.system import System
+from dalembert.stick_slip.joined_trajectory import ledger_entries
+from dalembert.stick_slip.simulation import StickSlipSimulation
+
+if TYPE_CHECKING:
+    from dalembert.analysis.ledger import Ledger
+
+ALONG_TIME = ("t", *PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME)
+CONTROL = ("inputs", "input_force", "servo_error", "estimated_bound")
+"""The fields of a trajectory that differ from time to time."""
+
+
+def symbols_of(system: Any, dynamics: Dynamics) -> StateSymbols:
+    """Return the symbols of a system; those of a system of functions are made from its names."""
+    return system.symbols if isinstance(system, System) else StateSymbols(coordinates(list(dynamics.coordinates)))
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedRun:
+    """What a run was made from: it implements ``RunSource``.
+
+    p             values of the parameters of the dynamics
+    symbols       those of the system, for expressions
+    control       the controller of the plant, or None
+    stick_slip    segments of a motion with contacts that can stick, or None
+    sampled       intervals of a motion under a sampled controller, or None
+    write_page    the function behind ``Trajectory.page``
+    paths         the steps of runs that were integrated once more, by start and times; the last one is kept
+    """
+
+    dynamics: Dynamics
+    method: Method
+    p: Any
+    symbols: StateSymbols
+    control: Controller | None
+    stick_slip: StickSlipSimulation | None
+    sampled: SampledSimulation | None
+    write_page: PageSource
+    paths: dict[bytes, Path] = field(default_factory=dict[bytes, Path])
+
+    @property
+    def _estimates_bound(self) -> bool:
+        """Whether the last coordinate of the dynamics is the integral of an adaptive bound."""
+        return self.control is not None and self.control.adaptive is not None and self.control.period is None
+
+    def with_control(self, run: Trajectory) -> Trajectory:
+        """Return a trajectory with inputs and errors: those of the system's servos, or of a controller."""
+        if self.control is None:
+            return with_control(self.dynamics, run, self.p)
+        return with_controlled(self.dynamics, run, self.p, self.control)
+
+    def at(self, run: Trajectory, times: Any) -> Trajectory:
+        """Return the motion at one time, or at increasing ones, within those of the run."""
+        wanted = _times_within(run, times)
+        if self.sampled is not None:
+            found = self.sampled.at(wanted)
+        elif self.stick_slip is not None:
+            found = self.stick_slip.trajectory(wanted)
+        else:
+            found = self._smooth(run, wanted)
+        found = self.with_control(found)
+        return replace(run, **{name: getattr(found, name) for name in (*ALONG_TIME, *CONTROL)})
+
+    def _smooth(self, run: Trajectory, times: Floats) -> Trajectory:
+        """Return the motion without inputs and errors, by one step each from the steps of the run."""
+        suited = suited_to(self.dynamics, self.method.formulation)
+        found = outputs_along(suited, self.method, self._path(run, run.t), times, self.p)
+        if not found["accurate"].all():
+            # the step around such a time has missed a change of the forces: see ``followed``
+            path = self._path(run, np.union1d(run.t, times))
+            found = outputs_along(suited, self.method, path, times, self.p)
+        del found["accurate"]
+        nothing: dict[str, Any] = {"inputs": {}, "input_force": None, "servo_error": {}, "estimated_bound": None}
+        moved = replace(run, t=times, coordinates=self.dynamics.coordinates, **found, **nothing)
+        invalid = first_invalid(moved, self.method)
+        if invalid is not None:
+            raise SimulationError(
+                f"the forces must be finite and the constraints compatible at all requested times; at t = "
+                f"{times[invalid]:.6g} they are not. Choose other times, or end the motion before.",
+                float(times[invalid]),
+                run,
+            )
+        return moved
+
+    def _path(self, run: Trajectory, times: Floats) -> Path:
+        start = self._states(run)[0]
+        key = start.tobytes() + times.tobytes()
+        if key not in self.paths:
+            self.paths.clear()
+            self.paths[key] = integrated_again(self.dynamics, self.method, self.p, start, times)
+        return self.paths[key]
+
+    def _states(self, run: MotionData) -> Floats:
+        """Return the states (T, 2n) of the dynamics, with the bound that an adaptive controller estimates."""
+        if not self._estimates_bound:
+            return np.concatenate([run.q, run.qd], axis=1)
+        assert run.estimated_bound is not None
+        return np.concatenate([run.q, np.zeros((len(run), 1)), run.qd, run.estimated_bound[:, None]], axis=1)
+
+    def steps(self, run: Trajectory) -> Floats:
+        """Return the times of the integration steps, from the first time of the run to its last."""
+        if self.sampled is not None:
+            times = self.sampled.step_times
+        elif self.stick_slip is not None:
+            times = self.stick_slip.step_times
+        else:
+            times = self._path(run, run.t).t
+        return times[(times >= run.t[0]) & (times <= run.t[-1])]
+
+    def mass_and_rows(self, run: MotionData) -> tuple[Floats, Floats]:
+        """Return M (T, n, n) and A (T, m, n) along the run."""
+        states, n = self._states(run), len(run.coordinates)
+        native = self.dynamics.machine_code
+        if native is not None:
+            p = np.broadcast_to(np.array([float(value) for value in self.p]), (len(run), len(self.p)))
+            M, _, A, *_ = native.terms_of_many(states, run.t, p)
+        else:
+            halves = zip(*np.split(states, 2, axis=1), run.t, strict=True)
+            terms = [terms_at(self.dynamics, q, qd, t, self.p) for q, qd, t in halves]
+            M, A = (np.stack([np.asarray(getattr(one, name)) for one in terms]) for name in ("M", "A"))
+        return M[:, :n, :n], A[:, :, :n]
+
+    def values(self, run: Trajectory, expression: Any) -> Floats:
+        """Return the values (T, …) of an expression, or of nested sequences of expressions, along the run."""
+        return values_along(run, self.symbols, expression)
+
+    def ledger(self, run: Trajectory) -> Ledger:
+        """Return the work and energy of all forces."""
+        if self._estimates_bound:
+            raise InputError(
+                "a ledger must be of a run under a controller without an adaptive bound, or under a sampled one; this "
+                "run has a continuous adaptive controller. Pass a `period`."
+            )
+        require("jax")
+        from dalembert.analysis.energy_terms import ledger_of
+
+        return ledger_of(self.dynamics, self.method, self.p, run, self._legs(run))
+
+    def _legs(self, run: Trajectory) -> list[Leg]:
+        """Return the parts of a run that were integrated one by one; none if it was integrated as a whole."""
+        from dalembert.analysis.energy_terms import entry_count
+
+        legs: list[Leg] = []
+        start, last = float(run.t[0]), float(run.t[-1])
+        plant = None if self.sampled is None else self.sampled.plant
+        for path, values in plant.legs if isinstance(plant, SmoothPlant) else []:
+            end = min(float(path.t[-1]), last)
+            if end > start:
+                legs.append(Leg(self.dynamics, values, path, start, end, np.arange(entry_count(self.dynamics))))
+                start = end
+        for segment in [] if self.stick_slip is None else self.stick_slip.segments:
+            phase, end = segment.phase, min(segment.end, last)
+            if end > start:
+                entries = ledger_entries(phase.mode)
+                legs.append(Leg(phase.mode.dynamics, phase.values, segment.path, start, end, entries))
+                start = end
+        return legs
+
+
+def _times_within(run: Trajectory, times: Any) -> Floats:
+    """Return increasing times, or raise an error if one is not within a run."""
+    single = np.size(times) == 1
+    wanted = np.ravel(scalar_value(np.ravel(times)[0], "t")) if single else time_values(times, "t", increasing=True)
+    if not len(run) or wanted[0] < run.t[0] or wanted[-1] > run.t[-1]:
+        span = f"from {run.t[0]:.6g} to {run.t[-1]:.6g}" if len(run) else "empty"
+        outside = wanted[-1] if len(run) and wanted[0] >= run.t[0] else wanted[0]
+        raise InputError(f"`t` must be within the run, which is {span}; got {outside:.6g}. Simulate a longer motion.")
+    return wanted
