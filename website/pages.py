@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-import numpy as np
 import sympy as sp
 
 import dalembert as da
@@ -19,9 +18,6 @@ PENDULUM = "<!-- pendulum -->"
 ROW = re.compile(r"^\| `(?P<name>[\w-]+)` \| (?P<title>[^|]*) \| (?P<source>[^|]*) \|$", re.MULTILINE)
 TABLE = re.compile(r"^\| case \| description \| source \|\n\|---.*\n(\| `.*\n?)+", re.MULTILINE)
 
-
-LIVE = "page" in dir(da)
-"""Whether the library can write pages that run in the browser; otherwise the home page shows an animation."""
 
 POINTS = {"pivot": (0, 0), "first": ("x1", "y1"), "second": ("x2", "y2")}
 LINKS = (("pivot", "first"), ("first", "second"))
@@ -41,19 +37,18 @@ def double_pendulum() -> da.System:
 
 
 def write_pendulum(folder: Path) -> Path:
-    """Write the pendulum of the home page into a folder, and return its path."""
-    if LIVE:
-        options = {"parameters": NUMBERS, "points": POINTS, "links": LINKS, "title": "A double pendulum"}
-        return da.page(double_pendulum(), *START, (0, 20), folder / "pendulum.html", **options)
-    run = da.simulate(double_pendulum(), *START, np.linspace(0, 10, 1001), parameters=NUMBERS)
-    return run.animate(folder / "pendulum.gif", POINTS, LINKS, fps=25, trace=1.5)
+    """Write the live page of the pendulum into a folder, and return its path."""
+    options = {"parameters": NUMBERS, "points": POINTS, "links": LINKS, "title": "A double pendulum"}
+    return da.page(double_pendulum(), *START, (0, 20), folder / "pendulum.html", **options)
 
 
 def pendulum_element() -> str:
     """Return the HTML that shows the pendulum."""
-    if LIVE:
-        return '<iframe class="pendulum" src="assets/pendulum.html" title="A double pendulum to play with"></iframe>'
-    return '<img class="pendulum" src="assets/pendulum.gif" alt="A double pendulum that swings" width="320">'
+    return """<figure class="pendulum">
+<iframe src="assets/pendulum.html" title="A double pendulum to play with"></iframe>
+<figcaption>Scroll down in the frame to change masses, lengths and the start. The motion is computed in this page, by the
+code that <code>da.simulate</code> runs, and the page needs no network.</figcaption>
+</figure>"""
 
 
 def gallery_cards(markdown: str, names: Sequence[str]) -> str:
