@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A motion that is computed while the page is in use: steps, outputs at any time, work, and why it ends.
 
-const MOST_STEPS = 1000000;
-const MOST_NUMBERS = 6e6;  // numbers that the steps may take: 48 MB
 const MOST_PROJECTIONS = 50;
 const SETTLED = 1e-14;  // a projection that moves the state by less than this part of its size has converged
 const AT_REST = 0.5;  // a flag of the compiled code below this is zero
@@ -53,6 +51,8 @@ function lastBefore(rows, t) {
 }
 
 class Motion {
+  static MOST_NUMBERS = 6e6;  // numbers that the steps may take: 48 MB
+
   // `numbers`: the values of the parameters p, the start y, the first and the last time.
   constructor(machine, numbers) {
     Object.assign(this, {machine, model: machine.model, ...numbers});
@@ -87,9 +87,6 @@ class Motion {
   // Puts the start on the constraints, and returns a sentence if there is no such start nearby.
   startRefusal() {
     const {model} = this;
-    if (!this.given.every(Number.isFinite) || !Array.from(this.p).every(Number.isFinite)) {
-      return "All numbers must be finite.";
-    }
     const [fine, exact] = this.startFlags();
     if (!(fine && (exact || !model.projected)) && !(model.allowViolation && !model.projected)) {
       const converged = this.project();
@@ -158,8 +155,8 @@ class Motion {
     if (this.ended) return;
     if (ending === FINISHED) this.finishSegment();
     else if (ending === HAND_OVER && !taken) this.end(this.handOver());
-    else if (this.steps >= MOST_STEPS || this.states.numbers.length > MOST_NUMBERS) {
-      this.end(`The page keeps at most ${this.steps} steps; it stops at t = ${shown(this.reached)}.`);
+    else if (this.steps * machine.size > Motion.MOST_NUMBERS) {
+      this.end(`The page stops at t = ${shown(this.reached)}: its memory is full after ${this.steps} steps.`);
     }
   }
 
@@ -186,7 +183,6 @@ class Motion {
       if (this.ended) return;
       const y = states.subarray(k * size, (k + 1) * size);
       const work = this.workUntil(t);
-      if (!y.every(Number.isFinite)) { this.end(`At t = ${shown(t)} the motion is no longer finite.`); return; }
       const stopped = this.stoppedContact(t);
       if (stopped) { this.end(stopped); return; }
       this.keep(t, y, work);
