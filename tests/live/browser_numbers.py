@@ -12,6 +12,9 @@ from dalembert.figures.html_page import asset
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 
+COMPUTING = ("library", "rows", "machine", "segments", "motion", "work")
+"""The scripts of a page that need no document."""
+
 ENDED = """new Promise(done => {
   const look = () => ["ended", "refused"].includes(document.body.dataset.state) ? done(true) : setTimeout(look, 10);
   look();
@@ -31,8 +34,10 @@ async function motionOf({model, times, numbers, most}) {
     const {states, outputs} = motion.outputsAt([t]);
     return {t, y: [...states.slice(0, machine.size)], outputs: [...outputs.slice(0, model.outputLength)]};
   });
-  const work = refusal ? [] : [...motion.workUntil(reached)];
-  return {refusal, notes, steps, rejected, reached, moved, samples, work, y: [...motion.y]};
+  const work = new Work(motion);
+  while (!refusal && !work.isComplete) work.extend();
+  return {refusal, notes, steps, rejected, reached, moved, samples, y: [...motion.y],
+    work: refusal ? [] : [...work.until(reached)]};
 }
 (async () => {
   const found = [];
@@ -59,7 +64,7 @@ def node(script: str, *arguments: str) -> Any:
 
 def motions(jobs: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
     """The motions of models at times, each a job ``{"model": …, "times": …, "numbers": …}``."""
-    scripts = [asset("dalembert.live", f"{name}.js") for name in ("library", "machine", "segments", "motion")]
+    scripts = [asset("dalembert.live", f"{name}.js") for name in COMPUTING]
     (folder / "motions.cjs").write_text("\n".join([*scripts, PROGRAM]), encoding="utf-8")
     (folder / "jobs.json").write_text(json.dumps([{"times": [], **job} for job in jobs]), encoding="utf-8")
     return node(str(folder / "motions.cjs"), str(folder / "jobs.json"))

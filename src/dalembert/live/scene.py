@@ -69,7 +69,7 @@ def scene_of_points(system: System, points: Any, links: Any, view: Any = USUAL_V
     places = _guessed(system) if points is None else _checked_points(system, points)
     checked = _checked_links(links, places)
     moving = tuple(name for name, place in places.items() if not all(e.is_number for e in place))
-    lines = tuple((str(k), link) for k, link in enumerate(checked))
+    lines = tuple(("links", link) for link in checked)
     return Scene(places, lines, tuple(places), moving, view=checked_view(view))
 
 
