@@ -2,7 +2,7 @@
 // The page: a motion is computed again after every change of a number, a part of it in every frame.
 
 const PLOT_SAMPLES = 600;
-const RESOLVED = 2;  // steps for each sample up to which samples show the path of a point
+const RESOLVED = 5;  // steps for each sample up to which samples show the path of a point
 const FARTHEST = 0.5;  // seconds of playing between two positions that are joined by a line
 const FRAME_BUDGET = 7;  // milliseconds of computing in one frame
 const LONGEST_PLAY = 20, SHORTEST_PLAY = 4;  // seconds in which a motion is played at first
