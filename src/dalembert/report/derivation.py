@@ -24,6 +24,7 @@ from dalembert.model.system import System, kind_of_object
 from dalembert.paper_letters import PaperLetters, ScaledMatrices
 from dalembert.report.abbreviated_steps import abbreviated
 from dalembert.report.blocks import block_root
+from dalembert.report.chart import NAMESPACE, chart
 from dalembert.report.closed_form import SymbolicTerms, closed_form
 from dalembert.report.closed_form_checks import needs_saddle, require_determined, require_independent, require_positive
 from dalembert.report.control_law import ControlLaw, control_law, controlled_form
@@ -153,7 +154,19 @@ class Derivation(PaperLetters):
         With ``fragment``, return only its ``<article>``, for a page that includes
         ``dalembert.report.derivation_page.DERIVATION_STYLE``.
         """
-        return html(self.title, self._steps, fragment=fragment)
+        return html(self.title, self._steps, fragment=fragment, opening=chart(self).replace(NAMESPACE, ""))
+
+    def chart(self) -> str:
+        """Return the seven steps of this derivation as a flow chart, in SVG; it is part of the HTML page.
+
+        Reference: Zhao et al. 2018, figure 1.
+
+        >>> import dalembert as da
+        >>> chart = da.derive(da.gallery.case("bead").system).chart()
+        >>> chart.startswith("<svg"), "M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ" in chart
+        (True, True)
+        """
+        return chart(self)
 
     @cached_property
     def _steps(self) -> list[Step]:

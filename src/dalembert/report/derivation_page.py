@@ -25,6 +25,8 @@ DERIVATION_STYLE = """
   font-weight: 600; margin: 0 0 0.35rem; }
 .derivation .step span { flex: none; min-width: 1ch; color: #9a5b13; font-variant-numeric: lining-nums tabular-nums; }
 .derivation p { margin: 0.35rem 0; }
+.derivation .chart { display: block; width: 100%; min-width: 34rem; max-width: 42rem; height: auto; margin: 0 auto; }
+.derivation .frame { overflow-x: auto; margin: 0 0 1.8rem; }
 .derivation code { font: 0.88em ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 .derivation math { font-family: "dalembert math", math; }
 .derivation .equations { overflow-x: auto; overflow-y: hidden; margin: 0.5rem 0; padding: 0.35rem 0; }
@@ -63,12 +65,13 @@ def math_font_style() -> str:
     return f'@font-face {{ font-family: "dalembert math"; src: url(data:font/woff2;base64,{encoded}); }}\n'
 
 
-def html(title: str, steps: Sequence[Step], *, fragment: bool = False) -> str:
-    """Return the whole page, or only its ``<article>`` with headings one level down."""
+def html(title: str, steps: Sequence[Step], *, fragment: bool = False, opening: str = "") -> str:
+    """Return the whole page, or only its ``<article>`` with headings one level down; ``opening`` is HTML before it."""
     level = 2 if fragment else 1
     literal = ambiguous_names(names_in(steps))
     sections = "\n".join(_section(number, step, level + 1, literal) for number, step in enumerate(steps, 1))
-    article = f'<article class="derivation">\n<h{level}>{_text(title)}</h{level}>\n{sections}\n</article>'
+    framed = f'<div class="frame" tabindex="0">{opening}</div>' if opening else ""
+    article = f'<article class="derivation">\n<h{level}>{_text(title)}</h{level}>\n{framed}\n{sections}\n</article>'
     return article if fragment else document(title, article, math_font_style(), PAGE_STYLE, DERIVATION_STYLE)
 
 

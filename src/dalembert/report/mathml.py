@@ -184,7 +184,7 @@ class _Printer(MathMLPresentationPrinter):
 
     def _print_MatrixSymbol(self, sym: Any) -> Any:
         name, dots, _ = split_symbol(sym)
-        base, *scripts = re.findall(r"[_^]?[A-Za-z]+", name)
+        base, *scripts = re.findall(r"[_^]?[A-Za-z0-9]+", name)
         letter = self._letter(_bold(typeset(base).base))
         accented = self._dotted(letter, dots) if dots else letter
         # MathML expects the subscript before the superscript
