@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dalembert import gallery
+from dalembert.figures.style import save_svg
 from dalembert.gallery.definition import Case
 from dalembert.integration.trajectory import Trajectory
 from dalembert.report.case_figures import figures_of
@@ -74,8 +75,8 @@ def _derivation(case: Case) -> str:
 def _figures(case: Case, run: Trajectory, folder: Path) -> list[Image]:
     images: list[Image] = []
     for drawn in figures_of(case, run):
-        file = f"{case.name}-{drawn.name}.png"
-        drawn.figure.savefig(folder / file, dpi=130)
+        file = f"{case.name}-{drawn.name}.svg"
+        save_svg(drawn.figure, folder / file)
         images.append(Image(file, drawn.caption))
     return images
 

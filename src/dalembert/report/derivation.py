@@ -126,7 +126,7 @@ class Derivation(PaperLetters):
         given = {sym.M: self.mass_matrix, sym.Q: self.applied_force, sym.A: A, sym.b: b, sym.C: self.nonideal}
         return given if self.control is None else given | self.control.meaning
 
-    @cached_property
+    @property
     def scaled_matrices(self) -> ScaledMatrices:
         """B, B⁺, e, aₛ, cₛ, T, N, V, D, E and J in symbols, with the rows used.
 
@@ -134,6 +134,10 @@ class Derivation(PaperLetters):
         ------
         ModelError    if they are too long to be written out, or more than two coordinates are coupled by masses
         """
+        return self._scaled
+
+    @cached_property
+    def _scaled(self) -> ScaledMatrices:
         restore, plain = _restorer(self.system), self.system.symbols.plain
         given = [exact(plain(matrix)) for matrix in list(self.meaning.values())[:5]]
         M, Q, A, b, C = (sp.Matrix(matrix) for matrix in given)

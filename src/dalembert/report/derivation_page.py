@@ -43,9 +43,11 @@ DERIVATION_STYLE = """
   .derivation mtable.aligned > mtr > .name { color: #9c9c9c; }
 }
 @media print {
-  .derivation { max-width: none; font-size: 10.5pt; }
+  .derivation { max-width: none; font-size: 10.5pt; orphans: 3; widows: 3; }
   .derivation .equations { overflow: visible; break-inside: avoid; }
-  .derivation .step { break-after: avoid; }
+  .derivation > h1, .derivation > h2, .derivation .step, .derivation p:has(+ .equations) { break-after: avoid; }
+  .derivation .frame { overflow: visible; break-inside: avoid; }
+  .derivation .chart { min-width: 0; max-width: 125mm; }
 }
 """
 """Style of a derivation; every rule is confined to ``.derivation``, so that a page may hold several."""
@@ -54,6 +56,7 @@ PAGE_STYLE = """
 :root { color-scheme: light dark; }
 body { margin: 0; padding: clamp(1.2rem, 5vw, 3.5rem) clamp(1rem, 4vw, 2rem); color: #1c1c1c; background: #fdfdfb; }
 @media (prefers-color-scheme: dark) { body { color: #e4e2dd; background: #191a1c; } }
+@page { margin: 16mm 15mm; }
 @media print { body { padding: 0; color: #000; background: none; } }
 """
 
