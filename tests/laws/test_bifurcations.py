@@ -50,6 +50,13 @@ def test_large_systems_are_compared_every_few_steps(monkeypatch: pytest.MonkeyPa
     assert noted(run) == pytest.approx(np.pi * np.array([0.5, 1.5, 2.5]), abs=1e-5)
 
 
+def test_a_change_of_orientation_in_the_only_long_step() -> None:
+    """The long steps are those that are doubtful already: there are no others to examine."""
+    coupler = (2 + sp.cos(b) - sp.cos(a)) ** 2 + (sp.sin(b) - sp.sin(a)) ** 2 - 4
+    bars = da.System((a, b), sp.eye(2), (0, 0), da.Constraint(coupler, name="coupler"))
+    assert noted(da.simulate(bars, (0.3, 0.3), (1, 1), [0, 5])) == pytest.approx([np.pi - 0.3], abs=1e-5)
+
+
 def test_states_within_a_long_step_are_interpolated() -> None:
     """Two changes of orientation in one step cancel at its ends: x crosses zero twice in this one."""
     t, y = np.array([0.0, 1.0]), np.array([[1.0, 0.0, -8.0, 0.0], [1.0, 0.0, 8.0, 0.0]])

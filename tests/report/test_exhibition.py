@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import dalembert as da
+from dalembert.gallery.themes import THEMES, by_theme
 from dalembert.report.case_page import Exhibit, exhibit
 from dalembert.report.gallery_pages import write_pages
 from dalembert.report.outcomes import Row
@@ -65,10 +66,42 @@ def page_of(folder: Path, name: str) -> str:
 def test_pages_hold_checks_figures_and_equations(folder: Path) -> None:
     page = (folder / "pendulum-rod-twice.html").read_text(encoding="utf-8")
     assert "difference from the angle" in page and "✓" in page and "FAILED" not in page
-    assert page.count("<figure>") == 4 and "pendulum-rod-twice.gif" in page
+    assert page.count("<figure>") == 5 and "pendulum-rod-twice.gif" in page
     assert page.count("<math") > 8
     assert "have no closed form" in (folder / "measured.html").read_text(encoding="utf-8")
     assert "11 of 11 checks passed" in re.sub(r"\s+", " ", (folder / "index.html").read_text(encoding="utf-8"))
+
+
+def test_figures_are_drawings_that_scale(folder: Path) -> None:
+    drawings = sorted(folder.glob("*.svg"))
+    assert drawings and not list(folder.glob("*.png"))
+    for drawing in drawings:
+        assert drawing.stat().st_size < 200_000, drawing
+        assert "<dc:date>" not in drawing.read_text(encoding="utf-8")
+
+
+def test_the_index_is_grouped_and_searchable(folder: Path) -> None:
+    index = (folder / "index.html").read_text(encoding="utf-8")
+    themes = re.findall(r'<section class="theme"><h2>([^<]*)</h2>', index)
+    assert themes == ["Systems of the review", "Is the question well posed?"]
+    assert index.count('class="card"') == len(NAMES) and '<input id="filter" type="search"' in index
+
+
+def test_pages_lead_to_their_neighbours(folder: Path) -> None:
+    order = ["projectile", "manipulator", "measured", "pendulum-rod-twice"]
+    for before, name, after in zip([None, *order], order, [*order[1:], None], strict=False):
+        nav = re.search(r"<nav>.*?</nav>", (folder / f"{name}.html").read_text(encoding="utf-8"))
+        assert nav is not None
+        expected = [f"{other}.html" for other in (before, "index", after) if other]
+        assert re.findall(r'href="([^"]*)"', nav[0]) == expected
+
+
+def test_every_case_has_a_theme_and_every_theme_has_cases() -> None:
+    groups = by_theme(da.gallery.names())
+    listed = [name for group in groups.values() for name in group]
+    assert sorted(listed) == sorted(da.gallery.names())
+    known = [name for text in THEMES.values() for name in text.split()]
+    assert len(known) == len(set(known)) and set(known) <= set(da.gallery.names())
 
 
 def test_failures_are_shown(tmp_path: Path) -> None:
@@ -87,6 +120,19 @@ def test_a_case_that_cannot_run_is_reported(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(da.gallery, "case", refuse)
     assert exhibit("bead", tmp_path).trouble == "InputError: `name` is out of order."
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_the_search_field_hides_what_does_not_match(folder: Path) -> None:
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    action = """<script>filter.value = "Rod TWICE"; filter.oninput();
+      document.body.dataset.seen = [...document.querySelectorAll(".card:not([hidden])")].map(a => a.pathname).join();
+      document.body.dataset.themes = document.querySelectorAll(".theme:not([hidden])").length;</script>"""
+    page = folder / "search.htm"
+    page.write_text(text.replace("</body>", f"{action}</body>"), encoding="utf-8")
+    dom = dumped(page)
+    assert re.findall(r'data-seen="[^"]*/([^"/]*)"', dom) == ["pendulum-rod-twice.html"]
+    assert 'data-themes="1"' in dom
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
@@ -118,11 +164,17 @@ def look(page: Path, width: int) -> dict:
         <iframe src="{inner.name}" style="width: {width}px; height: 900px; border: 0"></iframe></body>""",
         encoding="utf-8",
     )
+    shown = dumped(outer)
+    found = re.search(r'data-seen="([^"]*)"', shown)
+    assert found, shown[:500]
+    return json.loads(found.group(1).replace("&quot;", '"'))
+
+
+def dumped(page: Path) -> str:
+    """The document that Chromium makes of a page, after its scripts have run."""
     command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,1000"]
     patient = "--virtual-time-budget=10000"
-    shown = subprocess.run(
-        [*command, patient, "--dump-dom", outer.as_uri()], capture_output=True, text=True, timeout=120, check=True
+    run = subprocess.run(
+        [*command, patient, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=120, check=True
     )
-    found = re.search(r'data-seen="([^"]*)"', shown.stdout)
-    assert found, shown.stdout[:500]
-    return json.loads(found.group(1).replace("&quot;", '"'))
+    return run.stdout

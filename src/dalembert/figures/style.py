@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dalembert.extras import require
 
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 # The numbers of styles and colours are coprime, so that 28 pairs differ before one repeats.
 LINE_STYLES = ("-", "--", "-.", ":")
+
+MOST_VECTOR_POINTS = 4_000
+"""Points of a curve above which it is stored as pixels in an SVG file, which would grow by some bytes for each."""
 
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
@@ -37,6 +43,20 @@ def canvas_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), dpi=100, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def save_svg(figure: Figure, path: Path) -> None:
+    """Save a figure as SVG with a transparent background; curves of very many points are stored as pixels."""
+    require("matplotlib")
+    from matplotlib import rc_context
+
+    for axis in figure.axes:
+        for line in axis.lines:
+            if np.size(line.get_xdata()) > MOST_VECTOR_POINTS:
+                line.set_rasterized(True)
+    # reproducible: no date, and names that do not depend on chance
+    with rc_context({"svg.hashsalt": "dalembert"}):
+        figure.savefig(path, dpi=150, transparent=True, metadata={"Date": None})
 
 
 def plain_axis(axis: Any) -> None:

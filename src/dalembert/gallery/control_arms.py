@@ -79,7 +79,6 @@ def _three_links(name: str, title: str, about: str, *, motors: bool) -> Case:
         ),
         points=_joints,
         links=(("base", "elbow"), ("elbow", "wrist"), ("wrist", "tip")),
-        readable=False,
     )
 
 
@@ -176,7 +175,6 @@ def wrong_masses(name: str, title: str) -> Case:
         ),
         points=_joints,
         links=(("base", "elbow"), ("elbow", "tip")),
-        readable=False,
     )
 
 

@@ -102,8 +102,20 @@ def _third_order(run: Trajectory) -> Any:
     return (rest - rest[k] * (run.t / run.t[k]) ** 2) * np.exp(-omega * run.t)
 
 
+def review_terms(q: tuple[Any, Any]) -> tuple[System, Any, Any, Any, Any]:
+    """Return the links as a system, and D, C, G and the requirement in the review's letters [equations 67 to 69]."""
+    D, C, G, _ = _review(q)
+    return System(q, D, -G), D, C, G, _requirement(q)
+
+
 def _links(q: tuple[Any, Any]) -> tuple[Any, Any, Any]:
-    """Return D, −(C q̇ + G) and K of the links [equations 67 and 68, with m₂ in c₁₁]."""
+    """Return D, −(C q̇ + G) and K of the links."""
+    D, C, G, k = _review(q)
+    return D, -(C * sp.Matrix(q).diff(t)) - G, k
+
+
+def _review(q: tuple[Any, Any]) -> tuple[Any, Any, Any, Any]:
+    """Return D, C, G and K of the links [equations 67 and 68, with m₂ in c₁₁]."""
     q2, q4 = q
     v2, v4 = q2.diff(t), q4.diff(t)
     m1, m2, l1, lc1, lc2, i1, i2, k, g = parameters("m1 m2 l1 lc1 lc2 I1 I2 K g")
@@ -111,10 +123,10 @@ def _links(q: tuple[Any, Any]) -> tuple[Any, Any, Any]:
     d12 = d22 + m2 * l1 * lc2 * sp.cos(q4)
     D = sp.Matrix([[m2 * (l1**2 + lc2**2 + 2 * l1 * lc2 * sp.cos(q4)) + m1 * lc1**2 + i1 + i2, d12], [d12, d22]])
     h = m2 * l1 * lc2 * sp.sin(q4)
-    coriolis = sp.Matrix([-h * v4 * v2 - h * (v4 + v2) * v4, h * v2**2])
+    C = sp.Matrix([[-h * v4, -h * (v4 + v2)], [h * v2, 0]])
     outer = m2 * lc2 * g * sp.sin(q2 + q4)
     weight = sp.Matrix([(m1 * lc1 + m2 * l1) * g * sp.sin(q2) + outer, outer])
-    return D, -coriolis - weight, k
+    return D, C, weight, k
 
 
 def _error(run: Trajectory) -> Any:

@@ -97,7 +97,8 @@ class StepMonitor:
         if steps.max() > LONG_STEP * (t[-1] - t[0]) / len(steps):
             # two changes of orientation within one step cancel at its ends
             long = np.flatnonzero((steps > LONG_STEP * np.median(steps)) & ~doubtful)[:MOST_STEPS]
-            doubtful[long] = self._turned_inside(t, y, long, rows)
+            if len(long):
+                doubtful[long] = self._turned_inside(t, y, long, rows)
         if doubtful.any():
             found = map(int, np.flatnonzero(doubtful)[:MOST_STEPS])
             self.doubtful += [DoubtfulStep(float(t[k]), float(t[k + 1]), y[k].copy(), list(rows)) for k in found]

@@ -73,8 +73,10 @@ def _rims(joint: Any) -> list[tuple[Any, Any]]:
         return list(combinations(sides, 2))
     if not isinstance(joint, (RollingBall, RollingDisc, RollingOnLine)):
         return []
-    plane = joint.dimension == 2
-    u, v = (sp.Matrix([1, 0]), sp.Matrix([0, 1])) if plane else across(getattr(joint, "axle", joint.normal))
+    if isinstance(joint, RollingOnLine):
+        u, v = sp.Matrix([1, 0]), sp.Matrix([0, 1])
+    else:
+        u, v = across(joint.axle if isinstance(joint, RollingDisc) else joint.normal)
     return [(joint.radius * u, joint.radius * v)]
 
 

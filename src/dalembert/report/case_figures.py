@@ -141,7 +141,7 @@ def _vakonomic(case: Case, run: Trajectory) -> Drawn:
 
 _SPECIAL_FIGURES: dict[str, Callable[[Case, Trajectory], Drawn]] = {
     "pendulum": _drift,
-    "bead": _geometry,
     "skate": _vakonomic,
+    **dict.fromkeys(("bead", "hoop", "circular-wire", "pendulum-rod-twice"), _geometry),
 }
 """Figures that need more than curves of one run."""

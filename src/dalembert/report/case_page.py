@@ -8,9 +8,11 @@ from pathlib import Path
 
 from dalembert import gallery
 from dalembert.errors import InputError
+from dalembert.figures.style import save_svg
 from dalembert.gallery.definition import Case
 from dalembert.integration.trajectory import Trajectory
 from dalembert.report.case_figures import figures_of
+from dalembert.report.case_sections import sections_of
 from dalembert.report.derivation import derive
 from dalembert.report.outcomes import Row, row_of
 
@@ -79,14 +81,14 @@ def _derivation(case: Case) -> str:
         text = case.no_closed_form or f"Too long to be read; <code>dalembert derive {case.name}</code> writes them."
         return f"<h2>Equations of motion</h2><p>{text}</p>"
     derivation = derive(case.system, drift=case.drift, title="Equations of motion", about=case.about)
-    return derivation.to_html(fragment=True)
+    return f"{derivation.to_html(fragment=True)}\n{sections_of(case)}"
 
 
 def _figures(case: Case, run: Trajectory, folder: Path) -> list[Image]:
     images: list[Image] = []
     for drawn in figures_of(case, run):
-        file = f"{case.name}-{drawn.name}.png"
-        drawn.figure.savefig(folder / file, dpi=130)
+        file = f"{case.name}-{drawn.name}.svg"
+        save_svg(drawn.figure, folder / file)
         images.append(Image(file, drawn.caption))
     return images
 

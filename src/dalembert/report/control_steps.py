@@ -13,6 +13,7 @@ from dalembert.model.symbols import InternalSymbol
 from dalembert.report.common_factor import with_common_factor
 from dalembert.report.control_law import ControlLaw, RequirementRow
 from dalembert.report.control_symbols import ControlSymbols, LawKind, control_symbols, effect, missing, printed_formula
+from dalembert.report.decimals import decimals_like
 from dalembert.report.equations import Equation, scalar
 from dalembert.report.formula_symbols import MatrixSymbols
 from dalembert.report.staged_control import StagedControl, staged_law
@@ -58,7 +59,9 @@ def actuators(derivation: Derivation, law: ControlLaw, sym: MatrixSymbols) -> tu
 def requirements(derivation: Derivation) -> tuple[Any, ...]:
     """Return the paragraphs on the requirements of the servo constraints."""
     rows = [row for servo in derivation.system.servos for row in servo.requirement]
-    shown = [Equation(_plain(derivation, row.expression), sp.S.Zero, str(row.name)) for row in rows]
+    to_decimals = decimals_like(row.expression for row in rows)
+    given = [to_decimals(sp.Matrix([_plain(derivation, row.expression)]))[0] for row in rows]
+    shown = [Equation(e, sp.S.Zero, str(row.name)) for e, row in zip(given, rows, strict=True)]
     return ("The inputs must meet the requirement" + "s" * (len(rows) > 1),), shown
 
 

@@ -24,6 +24,7 @@ from dalembert.names import listed, summary
 from dalembert.paper_letters import PaperLetters, ScaledMatrices
 from dalembert.report.abbreviated_steps import abbreviated
 from dalembert.report.blocks import block_root
+from dalembert.report.chart import NAMESPACE, chart
 from dalembert.report.closed_form import SymbolicTerms, closed_form
 from dalembert.report.closed_form_checks import needs_saddle, require_determined, require_independent, require_positive
 from dalembert.report.control_law import ControlLaw, control_law, controlled_form
@@ -132,7 +133,7 @@ class Derivation(PaperLetters):
         given = {sym.M: self.mass_matrix, sym.Q: self.applied_force, sym.A: A, sym.b: b, sym.C: self.nonideal}
         return given if self.control is None else given | self.control.meaning
 
-    @cached_property
+    @property
     def scaled_matrices(self) -> ScaledMatrices:
         """B, B⁺, e, aₛ, cₛ, T, N, V, D, E and J in symbols, with the rows used.
 
@@ -140,6 +141,10 @@ class Derivation(PaperLetters):
         ------
         ModelError    if they are too long to be written out, or more than two coordinates are coupled by masses
         """
+        return self._scaled
+
+    @cached_property
+    def _scaled(self) -> ScaledMatrices:
         restore, plain = _restorer(self.system), self.system.symbols.plain
         given = [exact(plain(matrix)) for matrix in list(self.meaning.values())[:5]]
         M, Q, A, b, C = (sp.Matrix(matrix) for matrix in given)
@@ -160,7 +165,19 @@ class Derivation(PaperLetters):
         With ``fragment``, return only its ``<article>``, for a page that includes
         ``dalembert.report.derivation_page.DERIVATION_STYLE``.
         """
-        return html(self.title, self._steps, fragment=fragment)
+        return html(self.title, self._steps, fragment=fragment, opening=chart(self).replace(NAMESPACE, ""))
+
+    def chart(self) -> str:
+        """Return the seven steps of this derivation as a flow chart, in SVG; it is part of the HTML page.
+
+        Reference: Zhao et al. 2018, figure 1.
+
+        >>> import dalembert as da
+        >>> chart = da.derive(da.gallery.case("bead").system).chart()
+        >>> chart.startswith("<svg"), "M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ" in chart
+        (True, True)
+        """
+        return chart(self)
 
     @cached_property
     def _steps(self) -> list[Step]:

@@ -25,6 +25,8 @@ DERIVATION_STYLE = """
   font-weight: 600; margin: 0 0 0.35rem; }
 .derivation .step span { flex: none; min-width: 1ch; color: #9a5b13; font-variant-numeric: lining-nums tabular-nums; }
 .derivation p { margin: 0.35rem 0; }
+.derivation .chart { display: block; width: 100%; min-width: 34rem; max-width: 42rem; height: auto; margin: 0 auto; }
+.derivation .frame { overflow-x: auto; margin: 0 0 1.8rem; }
 .derivation code { font: 0.88em ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 .derivation math { font-family: "dalembert math", math; }
 .derivation .equations { overflow-x: auto; overflow-y: hidden; margin: 0.5rem 0; padding: 0.35rem 0; }
@@ -41,9 +43,11 @@ DERIVATION_STYLE = """
   .derivation mtable.aligned > mtr > .name { color: #9c9c9c; }
 }
 @media print {
-  .derivation { max-width: none; font-size: 10.5pt; }
+  .derivation { max-width: none; font-size: 10.5pt; orphans: 3; widows: 3; }
   .derivation .equations { overflow: visible; break-inside: avoid; }
-  .derivation .step { break-after: avoid; }
+  .derivation > h1, .derivation > h2, .derivation .step, .derivation p:has(+ .equations) { break-after: avoid; }
+  .derivation .frame { overflow: visible; break-inside: avoid; }
+  .derivation .chart { min-width: 0; max-width: 125mm; }
 }
 """
 """Style of a derivation; every rule is confined to ``.derivation``, so that a page may hold several."""
@@ -52,6 +56,7 @@ PAGE_STYLE = """
 :root { color-scheme: light dark; }
 body { margin: 0; padding: clamp(1.2rem, 5vw, 3.5rem) clamp(1rem, 4vw, 2rem); color: #1c1c1c; background: #fdfdfb; }
 @media (prefers-color-scheme: dark) { body { color: #e4e2dd; background: #191a1c; } }
+@page { margin: 16mm 15mm; }
 @media print { body { padding: 0; color: #000; background: none; } }
 """
 
@@ -63,12 +68,13 @@ def math_font_style() -> str:
     return f'@font-face {{ font-family: "dalembert math"; src: url(data:font/woff2;base64,{encoded}); }}\n'
 
 
-def html(title: str, steps: Sequence[Step], *, fragment: bool = False) -> str:
-    """Return the whole page, or only its ``<article>`` with headings one level down."""
+def html(title: str, steps: Sequence[Step], *, fragment: bool = False, opening: str = "") -> str:
+    """Return the whole page, or only its ``<article>`` with headings one level down; ``opening`` is HTML before it."""
     level = 2 if fragment else 1
     literal = ambiguous_names(names_in(steps))
     sections = "\n".join(_section(number, step, level + 1, literal) for number, step in enumerate(steps, 1))
-    article = f'<article class="derivation">\n<h{level}>{_text(title)}</h{level}>\n{sections}\n</article>'
+    framed = f'<div class="frame" tabindex="0">{opening}</div>' if opening else ""
+    article = f'<article class="derivation">\n<h{level}>{_text(title)}</h{level}>\n{framed}\n{sections}\n</article>'
     return article if fragment else document(title, article, math_font_style(), PAGE_STYLE, DERIVATION_STYLE)
 
 

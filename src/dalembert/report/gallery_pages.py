@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The gallery as HTML: an index and one page per case, linked, without network access; only live pages have scripts."""
+"""The gallery as HTML: an index by theme and one page per case, linked, without network access."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from html import escape
 from pathlib import Path
 
 from dalembert.figures.html_page import document
+from dalembert.gallery.themes import by_theme
 from dalembert.report.case_page import Exhibit, Image, exhibit
-from dalembert.report.derivation_page import DERIVATION_STYLE, PAGE_STYLE
+from dalembert.report.derivation_page import DERIVATION_STYLE, PAGE_STYLE, math_font_style
 from dalembert.report.outcomes import Row
 
 EQUATION = """<math display="block"><mrow><mi>M</mi><mover><mi>q</mi><mo style="font-size: 120%">¨</mo></mover>
@@ -43,11 +44,12 @@ main .yes { color: #1a7a46; } main .no { color: #b3261e; font-weight: 700; }
 main .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(17rem, 100%), 1fr)); gap: 1.1rem; }
 main .card { border: 1px solid #d8d5cd; border-radius: 6px; overflow: hidden; text-decoration: none; color: inherit;
   display: block; }
-main .card img { display: block; width: 100%; height: 11rem; object-fit: contain; background: #fff; }
+main .card img { display: block; width: 100%; height: 11rem; object-fit: contain;
+  padding: 0.5rem 0.5rem 0; box-sizing: border-box; }
 main .card p { margin: 0; padding: 0.6rem 0.8rem; border-top: 1px solid #d8d5cd; }
 main .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1.2rem; }
 main figure { margin: 0; }
-main figure img { max-width: 100%; height: auto; background: #fff; }
+main figure img { max-width: 100%; height: auto; }
 main figcaption { font-size: 0.94rem; color: #6b6b6b; }
 main .derivation { margin: 2.2rem 0 0; max-width: none; }
 main .derivation p { max-width: 46rem; }
@@ -55,11 +57,38 @@ main .derivation p { max-width: 46rem; }
   main a { color: #7cb8ee; } main .source, main figcaption { color: #9c9c9c; }
   main td, main .card, main .card p { border-color: #3a3b3e; }
   main .yes { color: #6fcf97; } main .no { color: #ff8a80; }
+  /* figures are drawn for white paper: lightness inverted, hues kept */
+  main img { filter: invert(0.92) hue-rotate(180deg); }
+}
+main math { font-family: "dalembert math", math; }
+main nav { display: flex; flex-wrap: wrap; gap: 0.3rem 1.5rem; justify-content: space-between; margin: 0 0 1.2rem; }
+main input { font: inherit; width: 100%; max-width: 24rem; padding: 0.35rem 0.6rem; color: inherit;
+  background: transparent; border: 1px solid #8a8a8a; border-radius: 6px; }
+main [hidden] { display: none; }
+@media print {
+  main nav, main input { display: none; }
+  main { max-width: none; font-size: 10pt; orphans: 3; widows: 3; }
+  main h1, main h2, main h3 { break-after: avoid; }
+  main .figures { grid-template-columns: 1fr 1fr; }
+  main figure img { max-height: 72mm; }
+  main figure, main tr, main .card { break-inside: avoid; }
+  main .scroll { overflow: visible; }
 }
 """
 
+FILTER = """<script>
+const filter = document.getElementById("filter");
+filter.oninput = () => {
+  const words = filter.value.toLowerCase().split(/\\s+/);
+  const has = element => words.every(word => element.textContent.toLowerCase().includes(word));
+  document.querySelectorAll(".card, tr[data-case]").forEach(one => one.hidden = !has(one));
+  document.querySelectorAll(".theme").forEach(one => one.hidden = !one.querySelector(".card:not([hidden])"));
+};
+</script>"""
+"""Shows the cards and rows of the index that contain all words of the search field."""
 
-ALL_STYLES = (PAGE_STYLE, DERIVATION_STYLE, GALLERY_STYLE)
+
+ALL_STYLES = (math_font_style(), PAGE_STYLE, DERIVATION_STYLE, GALLERY_STYLE)
 
 
 def exhibits(names: Sequence[str], folder: Path) -> Iterator[Exhibit]:
@@ -74,8 +103,11 @@ def exhibits(names: Sequence[str], folder: Path) -> Iterator[Exhibit]:
 
 def write_pages(found: Sequence[Exhibit], folder: Path) -> Path:
     """Write one page per case and the index, and return the path of the index."""
-    for one in found:
-        (folder / f"{one.name}.html").write_text(_case_page(one), encoding="utf-8")
+    ordered = {one.name: one for one in found}
+    names = [name for group in by_theme(ordered).values() for name in group]
+    for before, name, after in zip([None, *names], names, [*names[1:], None], strict=False):
+        page = _case_page(ordered[name], *(ordered[other] if other else None for other in (before, after)))
+        (folder / f"{name}.html").write_text(page, encoding="utf-8")
     index = folder / "index.html"
     index.write_text(_index(found), encoding="utf-8")
     return index
@@ -84,7 +116,7 @@ def write_pages(found: Sequence[Exhibit], folder: Path) -> Path:
 def _index(found: Sequence[Exhibit]) -> str:
     passed = sum(row.passed for one in found for row in one.rows)
     total = sum(max(len(one.rows), 1) for one in found)
-    cards = "\n".join(_card(one) for one in found)
+    cards = "\n".join(_theme(theme, names, found) for theme, names in by_theme(one.name for one in found).items())
     rows = "\n".join(_table_row(row, one) for one in found for row in _rows(one))
     return document(
         "dalembert: the systems of the papers",
@@ -96,27 +128,31 @@ compared. {passed} of {total} checks passed. The equation behind all of them:</p
 <p class="lead">M is the mass matrix, Q the applied force, A q̈ = b the constraints differentiated until accelerations
 appear, B = A M<sup>−1/2</sup> with its Moore–Penrose inverse B<sup>+</sup>, and C describes nonideal constraints:
 under a virtual displacement v, the constraint force does the work v<sup>T</sup>C.</p>
-<h2>Cases</h2>
-<div class="cards">
+<p><input id="filter" type="search" placeholder="Search the cases" aria-label="Search the cases"></p>
 {cards}
-</div>
 <h2>Checks</h2>
 <div class="scroll"><table>
 <tr><th>case</th><th>check</th><th>expected</th><th>got</th><th>pass</th></tr>
 {rows}
 </table></div>
-</main>""",
+</main>
+{FILTER}""",
         *ALL_STYLES,
     )
 
 
-def _case_page(one: Exhibit) -> str:
+def _theme(theme: str, names: Sequence[str], found: Sequence[Exhibit]) -> str:
+    cards = "\n".join(_card(one) for name in names for one in found if one.name == name)
+    return f'<section class="theme"><h2>{escape(theme)}</h2>\n<div class="cards">\n{cards}\n</div></section>'
+
+
+def _case_page(one: Exhibit, before: Exhibit | None, after: Exhibit | None) -> str:
     figures = "\n".join(_figure(image) for image in one.images)
     rows = "\n".join(_table_row(row, None) for row in _rows(one))
     return document(
         f"{one.title} · dalembert",
         f"""<main>
-<p><a href="index.html">← all cases</a></p>
+<nav>{_neighbour(before, "← ")}<a href="index.html">all cases</a>{_neighbour(after, "", " →")}</nav>
 <h1>{escape(one.title)}</h1>
 <p class="lead">{escape(one.about)}</p>
 <p class="source">{escape(one.source)}. Run it: <code>dalembert run {one.name}</code></p>
@@ -146,6 +182,10 @@ def _live_link(one: Exhibit) -> str:
     return f'<p class="source">{escape(one.live).replace("`", "")}</p>' if one.live else ""
 
 
+def _neighbour(one: Exhibit | None, before: str, after: str = "") -> str:
+    return "<span></span>" if one is None else f'<a href="{one.name}.html">{before}{escape(one.title)}{after}</a>'
+
+
 def _rows(one: Exhibit) -> Sequence[Row]:
     return one.rows if one.trouble is None else [Row("could not be run", "", one.trouble, "", False)]
 
@@ -165,7 +205,8 @@ def _table_row(row: Row, one: Exhibit | None) -> str:
     texts = (row.what, row.expected, row.got)
     cells = "".join(f"<td>{escape(text)}</td>" for text in (texts if one else (*texts, row.source)))
     first = f'<td><a href="{one.name}.html">{one.name}</a></td>' if one else ""
-    return f"<tr>{first}{cells}<td>{_mark(row.passed)}</td></tr>"
+    mark = f' data-case="{one.name}"' if one else ""
+    return f"<tr{mark}>{first}{cells}<td>{_mark(row.passed)}</td></tr>"
 
 
 def _mark(passed: bool) -> str:

@@ -184,7 +184,7 @@ class _Printer(MathMLPresentationPrinter):
 
     def _print_MatrixSymbol(self, sym: Any) -> Any:
         name, dots, _ = split_symbol(sym)
-        base, *scripts = re.findall(r"[_^]?[A-Za-z]+", name)
+        base, *scripts = re.findall(r"[_^]?[A-Za-z0-9]+", name)
         letter = self._letter(_bold(typeset(base).base))
         accented = self._dotted(letter, dots) if dots else letter
         # MathML expects the subscript before the superscript
@@ -202,15 +202,15 @@ class _Printer(MathMLPresentationPrinter):
     def _print_MatAdd(self, expr: Any) -> Any:
         row = self._element("mrow")
         for i, term in enumerate(expr.args):
-            negative = i > 0 and term.could_extract_minus_sign()
+            negative = i > 0 and product_of(term.args[0]).negative if isinstance(term, sp.MatMul) else False
             if i > 0:
                 row.appendChild(self._text("mo", "-" if negative else "+"))
-            row.appendChild(self._print(sp.MatMul(*term.args[1:]) if negative else term))
+            row.appendChild(self._print(sp.MatMul(-term.args[0], *term.args[1:]) if negative else term))
         return row
 
     def _print_MatMul(self, expr: Any) -> Any:
-        factors = [f for f in expr.args if f != -1]
-        sign = [self._text("mo", "-")] if len(factors) < len(expr.args) else []
+        factors = [f for f in expr.args if f not in (1, -1)]
+        sign = [self._text("mo", "-")] if -1 in expr.args else []
         level = PRECEDENCE["Mul"]
         parts = [self._print(f) if isinstance(f, sp.Mul) else self.parenthesize(f, level) for f in factors]
         return self._element("mrow", *sign, *parts)
@@ -239,6 +239,9 @@ class _Printer(MathMLPresentationPrinter):
 
     def _print_BlockMatrix(self, expr: Any) -> Any:
         return self._print(expr.blocks)
+
+    def _print_Identity(self, I: Any) -> Any:  # noqa: E741
+        return self._letter(_bold("I"))
 
     def _print_ZeroMatrix(self, Z: Any) -> Any:
         return self._text("mn", "0")

@@ -46,14 +46,14 @@ class PartNames:
         """Return a matrix with names for its entries if some are wider than ``width``; fractions are named, too."""
         named = sp.Matrix(matrix)
         if max(map(printed_width, matrix), default=0.0) <= width:
-            return named
+            return sp.ImmutableMatrix(named)
         for i in range(matrix.rows):
             for j in range(matrix.cols):
                 entry = matrix[i, j]
                 if not entry.is_Integer and (entry.is_Rational or printed_width(entry) > min(SHORT_ENTRY, width)):
                     indices = () if matrix.shape == (1, 1) else (i + 1,) if matrix.cols == 1 else (i + 1, j + 1)
                     named[i, j] = self.name(entry, letters, *indices)
-        return named
+        return sp.ImmutableMatrix(named)
 
     def new_definitions(self, *matrices: Any) -> list[tuple[Any, Any]]:
         """Return names and parts for the names in some matrices, and for those in these parts, the first time only."""

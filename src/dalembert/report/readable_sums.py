@@ -68,13 +68,17 @@ def _square_members(first: Any, number: Any, roots: dict[Any, Any], terms: dict[
     """Return parts of a square, with their signs: the first one, and all that go with it and with one another."""
     members: dict[Any, Any] = {first: sp.S.One}
     for root, own in roots.items():
-        if root == first or own != number:
+        if root == first or not _equal(own, number):
             continue
-        sign = terms.get(first * root, sp.S.Zero) / (2 * number)
-        fits = (terms.get(root * m, 0) == 2 * number * sign * other for m, other in members.items())
-        if sign in (1, -1) and all(fits):
+        sign = 1 if _equal(terms.get(first * root, sp.S.Zero), 2 * number) else -1
+        if all(_equal(terms.get(root * m, 0), 2 * number * sign * other) for m, other in members.items()):
             members[root] = sign
     return members
+
+
+def _equal(one: Any, other: Any) -> bool:
+    # SymPy's equality distinguishes decimal numbers from fractions
+    return bool((one - other).is_zero)
 
 
 def _coefficients(total: Any) -> list[tuple[Any, Any]]:

@@ -36,7 +36,8 @@ def scaled_symbols(M: Any, Q: Any, A: Any, b: Any, C: Any, names: Sequence[str])
 
 
 def _null_basis(B: Any) -> Any:
-    vectors = B.nullspace()
+    # multiplied by their denominators: any basis serves, and this one is the shortest
+    vectors = [v * sp.lcm_list([sp.fraction(sp.together(e))[1] for e in v]) for v in B.nullspace()]
     return sp.Matrix.hstack(*vectors) if vectors else sp.zeros(B.cols, 0)
 
 

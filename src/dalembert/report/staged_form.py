@@ -12,7 +12,7 @@ import sympy as sp
 from dalembert.report.blocks import TooLongError, cofactors, coupled_blocks, determinant
 from dalembert.report.equations import Equation
 from dalembert.report.length import LINE, printed_width
-from dalembert.report.part_names import PartNames
+from dalembert.report.part_names import WIDE_ENTRY, PartNames
 from dalembert.report.tidy import tidy, tidy_matrix
 
 LARGEST_BLOCK = 3
@@ -130,4 +130,6 @@ def named_inverse(matrix: Any, names: PartNames, letters: str, determinants: str
         for i, row in enumerate(block):
             for j, column in enumerate(block):
                 inverse[row, column] = found[i, j]
-    return names.entries(inverse, letters)
+    # products of cofactors would be long in later stages
+    coupled = max(map(len, blocks), default=0) > 2
+    return names.entries(inverse, letters, width=0 if coupled else WIDE_ENTRY)

@@ -6,7 +6,7 @@ All output formats are written from the same list of steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,59 +63,55 @@ class Step:
     blocks: tuple[Prose | list[Equation], ...]
 
 
+def seven_titles(derivation: Derivation) -> tuple[str, ...]:
+    """Return the titles of the steps."""
+    first = ("The problem", "Coordinates and parameters", "The unconstrained equation of motion")
+    if derivation.control is None:
+        rest = ("The constraints", "The constraints in standard form", "The constraint force in closed form")
+        return *first, *rest, "The constrained equation of motion"
+    constrained = bool(derivation.system.constraints)
+    names = "The constraints and the requirements" if constrained else "The requirements"
+    force = "The control law and the constraint force" if constrained else "The control law in closed form"
+    return *first, names, f"{names} in standard form", force, "The controlled equation of motion"
+
+
 def seven_steps(derivation: Derivation) -> list[Step]:
     """Return the written derivation of the equation of motion."""
     sym = matrix_symbols(len(derivation.system.coordinates), len(derivation.independent))
+    law = derivation.control
+    # a generator, because names are defined where they are first used
+    contents = _contents(derivation, sym) if law is None else _controlled(derivation, law, sym)
+    blocks = ((derivation.about,),), _coordinates(derivation, sym), *contents
+    return [Step(*step) for step in zip(seven_titles(derivation), blocks, strict=True)]
+
+
+def _contents(derivation: Derivation, sym: MatrixSymbols) -> Iterator[tuple[Any, ...]]:
+    """Yield the blocks of the steps from the third on."""
     form = staged(derivation)
     terms = plain_terms(derivation) if form is None else form.terms
-    first = [
-        Step("The problem", ((derivation.about,),)),
-        Step("Coordinates and parameters", _coordinates(derivation, sym)),
-    ]
-    if derivation.control is not None:
-        return [*first, *_controlled(derivation, derivation.control, sym)]
-    # in reading order, because names are defined where they are first used
-    return [
-        *first,
-        Step("The unconstrained equation of motion", _unconstrained(derivation, terms, sym)),
-        Step("The constraints", _constraints(derivation)),
-        Step("The constraints in standard form", _standard_form(derivation, terms, sym)),
-        Step(
-            "The constraint force in closed form",
-            _forces(derivation, sym) if form is None else _staged_forces(derivation, form, sym),
-        ),
-        Step("The constrained equation of motion", _motion(derivation, form, sym)),
-    ]
+    yield _unconstrained(derivation, terms, sym)
+    yield _constraints(derivation)
+    yield _standard_form(derivation, terms, sym)
+    yield _forces(derivation, sym) if form is None else _staged_forces(derivation, form, sym)
+    yield _motion(derivation, form, sym)
 
 
-def _controlled(derivation: Derivation, law: ControlLaw, sym: MatrixSymbols) -> list[Step]:
-    """Return the steps from the third on for a system with servo constraints."""
+def _controlled(derivation: Derivation, law: ControlLaw, sym: MatrixSymbols) -> Iterator[tuple[Any, ...]]:
+    """Yield the blocks of the steps from the third on for a system with servo constraints."""
     constrained = bool(derivation.system.constraints)
-    own = printed_symbols(derivation, law)
-    # the constraints see the force of the actuators as part of the applied force
-    total = sym._replace(Q=sp.MatAdd(sym.Q, input_force(own, law)))
-    names = "The constraints and the requirements" if constrained else "The requirements"
-    force = "The control law and the constraint force" if constrained else "The control law in closed form"
-    forces = _ideal(derivation, total) if constrained else ()
-    forces += _nonideal(derivation, total) if constrained or derivation.system.laws else ()
     form = staged_control(derivation, law)
     terms = plain_terms(derivation) if form is None else form.terms
-    natural = _constraints(derivation)
+    # the constraints see the force of the actuators as part of the applied force
+    total = sym._replace(Q=sp.MatAdd(sym.Q, input_force(printed_symbols(derivation, law), law)))
+    yield *_unconstrained(derivation, terms, sym), *actuators(derivation, law, sym)
+    yield *(_constraints(derivation) if constrained else ()), *requirements(derivation)
     standard = _standard_form(derivation, terms, sym) if constrained else ()
+    yield *standard, *requirement_form(derivation, law, form, sym)
     remarks = tuple((note,) for note in derivation.notes if form is None or note != PRODUCTS)
-    return [
-        Step(
-            "The unconstrained equation of motion",
-            (*_unconstrained(derivation, terms, sym), *actuators(derivation, law, sym)),
-        ),
-        Step(names, (*(natural if constrained else ()), *requirements(derivation))),
-        Step(
-            f"{names} in standard form",
-            (*standard, *requirement_form(derivation, law, form, sym)),
-        ),
-        Step(force, (*remarks, *law_steps(derivation, law, form, sym), *forces)),
-        Step("The controlled equation of motion", _motion(derivation, form, sym)),
-    ]
+    forces = _ideal(derivation, total) if constrained else ()
+    forces += _nonideal(derivation, total) if constrained or derivation.system.laws else ()
+    yield *remarks, *law_steps(derivation, law, form, sym), *forces
+    yield _motion(derivation, form, sym)
 
 
 def names_in(steps: Sequence[Step]) -> set[str]:

@@ -84,7 +84,7 @@ class TexPrinter(LatexPrinter):
 
     def _print_MatrixSymbol(self, expr: Any) -> str:
         name, dots, _ = split_symbol(expr)
-        base, *scripts = re.findall(r"[_^]?[A-Za-z]+", name)
+        base, *scripts = re.findall(r"[_^]?[A-Za-z0-9]+", name)
         letter = rf"\mathbf{{{base}}}" if len(base) == 1 else rf"\boldsymbol{{\{base}}}"
         return _dotted(letter, dots) + "".join(f"{script[0]}{{{script[1:]}}}" for script in scripts)
 
