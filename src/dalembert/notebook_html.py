@@ -47,7 +47,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) ->
 
 def preformatted(text: str) -> str:
     """Return text in a fixed-width font with its own line breaks."""
-    return f'<pre style="margin: 0.3em 0; line-height: 1.3">{escape(text)}</pre>'
+    return f'<pre style="margin: 0.3em 0; line-height: 1.3; font-family: monospace">{escape(text)}</pre>'
 
 
 def figure_or_nothing(draw: Callable[[], Figure], description: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy as sp
 
 from dalembert.analysis.quadrature import Leg, integrated_again
 from dalembert.array_types import Floats
@@ -28,7 +29,7 @@ from dalembert.integration.trajectory_dataset import PER_CONSTRAINT, PER_COORDIN
 from dalembert.live.run_page import PageSource
 from dalembert.lowering.expressions_along import values_along
 from dalembert.model.input_values import scalar_value, time_values
-from dalembert.model.symbols import StateSymbols, coordinates
+from dalembert.model.symbols import StateSymbols, t
 from dalembert.model.system import System
 from dalembert.stick_slip.joined_trajectory import ledger_entries
 from dalembert.stick_slip.simulation import StickSlipSimulation
@@ -43,7 +44,10 @@ CONTROL = ("inputs", "input_force", "servo_error", "estimated_bound")
 
 def symbols_of(system: Any, dynamics: Dynamics) -> StateSymbols:
     """Return the symbols of a system; those of a system of functions are made from its names."""
-    return system.symbols if isinstance(system, System) else StateSymbols(coordinates(list(dynamics.coordinates)))
+    if isinstance(system, System):
+        return system.symbols
+    functions: list[Any] = [sp.Function(name) for name in dynamics.coordinates]
+    return StateSymbols(tuple(function(t) for function in functions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +87,8 @@ class SimulatedRun:
     def at(self, run: Trajectory, times: Any) -> Trajectory:
         """Return the motion at one time, or at increasing ones, within those of the run."""
         wanted = _times_within(run, times)
+        if np.isin(wanted, run.t).all():
+            return run.taken(np.searchsorted(run.t, wanted))
         if self.sampled is not None:
             found = self.sampled.at(wanted)
         elif self.stick_slip is not None:

@@ -7,28 +7,21 @@ d'Alembert's principle, and experiments agree with d'Alembert (Lemos et al., app
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 import sympy as sp
 from jax import Array
 
 from dalembert.array_types import Floats
-from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.multipliers import Multipliers
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, ModelError, SimulationError
-from dalembert.integration.motion_data import MotionData
 from dalembert.integration.start_states import require_start, terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lazy_jax import refuse_forked_process
-from dalembert.levels import rows_at
 from dalembert.linear_algebra import dependence_shares, rank, unit_rows
 from dalembert.lowering.build import build
-from dalembert.lowering.expressions_along import values_along
 from dalembert.model.input_values import parameter_values, scalar_value, state_values, time_values
 from dalembert.model.ordering import in_order, quoted
 from dalembert.model.standard_form import euler_lagrange, standard_form
@@ -36,6 +29,7 @@ from dalembert.model.symbols import coordinates, t
 from dalembert.model.system import System, kind_of_object
 from dalembert.names import listed, summary
 from dalembert.tolerances import NAMED_SHARE, RANK_TOLERANCE, SAME_VALUE, TINY
+from dalembert.vakonomic_run import arrays_of, original_motion
 from dalembert.verbs import simulate
 
 
@@ -151,11 +145,11 @@ class Vakonomic:
         chosen = _multiplier_values(system.constraint_names, multipliers0)
         values = dict(zip(system.parameter_names, parameter_values(system.parameter_names, parameters), strict=True))
         times = time_values(times, "times", increasing=True)
-        require_start(build(system), q0, qd0, times[0], _arrays(values), allow_violation=allow_violation)
+        require_start(build(system), q0, qd0, times[0], arrays_of(values), allow_violation=allow_violation)
         # some parameters drop out: the length of a rod is not in the time derivative of its constraint
         own = {name: values[name] for name in self.equations.parameter_names}
         start = (np.append(q0, np.zeros_like(chosen)), np.append(qd0, chosen))
-        _require_regular(self, *start, times[0], _arrays(own))
+        _require_regular(self, *start, times[0], arrays_of(own))
         options: dict[str, Any] = {"rtol": rtol, "atol": atol, "solver": solver, "step": step, "progress": progress}
         options |= {"max_steps": max_steps, "formulation": Multipliers(), "drift": None}
         try:
@@ -164,9 +158,9 @@ class Vakonomic:
             raise SimulationError(
                 f"{error} Of the vakonomic equations, [[M + Σ λ ∂²g/∂q̇², Aᵀ], [A, 0]] may also have become singular.",
                 error.time,
-                _original_motion(system, error.trajectory, chosen, values),
+                original_motion(system, error.trajectory, chosen, values),
             ) from None
-        return _original_motion(system, run, chosen, values)
+        return original_motion(system, run, chosen, values)
 
 
 def _problems(system: System) -> list[str]:
@@ -254,11 +248,6 @@ def _multiplier_values(names: tuple[str, ...], given: Any) -> Floats:
     return np.array([scalar_value(value, f"multipliers0[{name}]") for name, value in zip(names, values, strict=True)])
 
 
-def _arrays(values: dict[str, float]) -> tuple[Array, ...]:
-    # arrays, not Python numbers: those would be compiled as constants, and every new value would recompile
-    return tuple(jnp.asarray(value) for value in values.values())
-
-
 def _require_regular(vakonomic: Vakonomic, q: Floats, qd: Floats, t0: Any, p: tuple[Array, ...]) -> None:
     """Raise an error unless q̈ and λ̇ are determined at the start."""
     names, n = vakonomic.system.constraint_names, len(vakonomic.system.coordinates)
@@ -279,80 +268,3 @@ def _require_regular(vakonomic: Vakonomic, q: Floats, qd: Floats, t0: Any, p: tu
             f"[[M + Σ λ ∂²g/∂q̇², Aᵀ], [A, 0]] must be regular for the acceleration to be unique; with these "
             f"`multipliers0` its smallest singular value is {values[-1]:.1e} (scaled). Choose others."
         )
-
-
-def _original_motion(system: System, run: Trajectory, chosen: Floats, parameters: dict[str, float]) -> Trajectory:
-    """Return a run of the extended system as a motion of the original one."""
-    dynamics, n = build(system), len(system.coordinates)
-    q, qd, acceleration = run.q[:, :n], run.qd[:, :n], run.acceleration[:, :n]
-    terms, energy = _terms_and_energy(dynamics, q, qd, run.t, _arrays(parameters))
-    M, Q, A, _, position, velocity = (np.asarray(term) for term in terms)
-    at_position = rows_at(dynamics.levels, "position")
-    start = ", ".join(f"`{name}` = {value:g}" for name, value in zip(dynamics.constraints, chosen, strict=True))
-    note = f"By vakonomic mechanics, not d'Alembert's principle, with the chosen multipliers {start} at the start."
-    return replace(
-        run,
-        q=q,
-        qd=qd,
-        acceleration=acceleration,
-        ideal_force=np.einsum("tij,tj->ti", M, acceleration) - Q,
-        nonideal_force=np.zeros_like(q),
-        multipliers=run.qd[:, n:],
-        reactions=run.qd[:, n:],
-        violation=np.where(at_position, position, velocity),
-        velocity_violation=velocity,
-        rank=rank(unit_rows(A)[0]),
-        energy=np.asarray(energy),
-        coordinates=dynamics.coordinates,
-        constraints=dynamics.constraints,
-        parameters=parameters,
-        notes=(note, *run.notes),
-        theory="vakonomic",
-        source=_VakonomicRun(system, run, chosen, parameters),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _VakonomicRun:
-    """What can be computed for a vakonomic run from the run of the extended system; it implements ``RunSource``."""
-
-    system: System
-    extended: Trajectory
-    chosen: Floats
-    parameters: dict[str, float]
-
-    def ledger(self, run: Trajectory) -> Any:
-        raise InputError(
-            "a ledger is of constraint forces by d'Alembert's principle; this run is vakonomic. Use `da.simulate`."
-        )
-
-    def at(self, run: Trajectory, times: Any) -> Trajectory:
-        """Return the motion at increasing times within the run."""
-        moved = _original_motion(self.system, self.extended.at(times), self.chosen, self.parameters)
-        return replace(moved, notes=run.notes)
-
-    def steps(self, run: Trajectory) -> Floats:
-        """Return the times of the integration steps."""
-        return self.extended.require_source("a vakonomic run").steps(self.extended)
-
-    def mass_and_rows(self, run: MotionData) -> tuple[Floats, Floats]:
-        """Return M (T, n, n) and A (T, m, n) along the run."""
-        dynamics = build(self.system)
-        terms, _ = _terms_and_energy(dynamics, run.q, run.qd, run.t, _arrays(self.parameters))
-        return np.asarray(terms.M), np.asarray(terms.A)
-
-    def values(self, run: Trajectory, expression: Any) -> Floats:
-        """Return the values (T, …) of an expression along the run."""
-        return values_along(run, self.system.symbols, expression)
-
-
-@eqx.filter_jit
-def _terms_and_energy(dynamics: Dynamics, q: Any, qd: Any, times: Any, p: Any) -> tuple[Terms, Array]:
-    """Return the terms and the energy of the original system along a motion."""
-    energy = dynamics.energy
-    assert energy is not None  # a vakonomic system has a Lagrangian
-
-    def at(q: Array, qd: Array, now: Array) -> tuple[Terms, Array]:
-        return dynamics.terms(q, qd, now, p), jnp.asarray(energy(q, qd, now, p), float)
-
-    return jax.vmap(at)(q, qd, times)

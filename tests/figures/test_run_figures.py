@@ -46,6 +46,11 @@ def test_named_histories_on_an_axis_of_the_user():
     assert [*lines(both)] == ["x", "y″"]
 
 
+def test_a_notebook_shows_figures():
+    picture, size = pendulum().plot()._repr_png_()
+    assert picture.startswith(b"\x89PNG") and size["width"] > size["height"] > 100
+
+
 def test_energies():
     run = pendulum()
     (axis,) = run.plot_energy({"energy": "J"}).axes

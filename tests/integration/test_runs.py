@@ -43,6 +43,10 @@ def cart(times, **how):
 KINDS = {
     "smooth": swing,
     "baumgarte": lambda times: swing(times, drift=da.Baumgarte(5, 5)),
+    "off the constraints": lambda times: da.simulate(
+        pendulum(), (1 + 1e-6, 0), (0, 0), times, parameters={"g": 9.81}, allow_violation=True
+    ),
+    "conserved energy": lambda times: swing(times, drift=da.Projection(conserve="energy")),
     "fixed steps": lambda times: swing(times, step=0.01),
     "general integrator": lambda times: swing(times, formulation=da.PseudoInverse()),
     "dry friction": block,
@@ -106,6 +110,31 @@ def test_other_times_of_other_times():
     assert run.at(1.2).q.shape == (1, 2) and run.at(1.2).notes == run.notes
 
 
+def test_a_run_that_failed_has_a_motion_up_to_its_end():
+    with pytest.raises(da.SimulationError) as caught:
+        da.simulate(da.System((x,), [[1]], (2 * x**3,)), (1,), (1,), [0, 0.5, 3])  # x = 1/(1 − t)
+    run = caught.value.trajectory
+    assert run.t[-1] == pytest.approx(1, abs=1e-3)
+    assert np.allclose(run.at([0.2, 0.8])["x"], [1.25, 5], rtol=1e-7)
+
+
+CASES = (
+    *("spiral", "swarm-control", "rotating-rod", "incline", "belt", "hidden-constraint", "four-bar", "four-bars"),
+    *("rolling-disc", "tumbling-coin", "crane", "wrong-masses", "five-bar", "measured", "indefinite-mass"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_other_times_of_published_cases(name):
+    case = da.gallery.case(name)
+    run = case.simulate()
+    others = np.arange(1, len(run), max(1, len(run) // 7))
+    found = case.simulate(times=run.t[[0, len(run) // 3, -1]]).at(run.t[others])
+    for got, expected in ((found.q, run.q), (found.qd, run.qd), (found.reactions, run.reactions)):
+        assert np.allclose(got, expected[others], rtol=1e-8, atol=1e-8)
+
+
 def test_a_jump_between_two_outputs_is_found():
     """A force so short that the steps of the run miss it: the time inside shows that, and the motion is repeated."""
     push = sp.Piecewise((100.0, (da.t > 1.0) & (da.t < 1.0 + 1e-3)), (0.0, True))
@@ -113,7 +142,9 @@ def test_a_jump_between_two_outputs_is_found():
     assert np.allclose(run.at([1.0, 2.0])["x'"], [0, 0.1], atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["smooth", "baumgarte", "general integrator", "dry friction"])
+@pytest.mark.parametrize(
+    "kind", ["smooth", "baumgarte", "dry friction", pytest.param("general integrator", marks=pytest.mark.slow)]
+)
 def test_forces_of_constraints_are_those_of_the_ledger(kind):
     run = KINDS[kind](T)
     ledger = run.ledger()

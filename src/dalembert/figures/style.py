@@ -23,9 +23,9 @@ SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 def blank_figure(width: float, height: float) -> Figure:
     """Return an empty figure, made without pyplot, so that no window is opened and no global state changed."""
     require("matplotlib")
-    from matplotlib.figure import Figure
+    from dalembert.figures.notebook_figure import NotebookFigure
 
-    return Figure(figsize=(width, height), layout="constrained")
+    return NotebookFigure(figsize=(width, height), layout="constrained")
 
 
 def canvas_figure(width: float, height: float) -> Figure:

@@ -196,12 +196,16 @@ class Trajectory(MotionFigures):
 
     def until(self, count: int) -> Trajectory:
         """Return the first ``count`` times of the trajectory."""
+        return self.taken(slice(count))
+
+    def taken(self, places: Any) -> Trajectory:
+        """Return the trajectory at some of its times, given by a slice or by indices in increasing order."""
         cut: dict[str, Any] = {}
         for name in ("t", *PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME, "input_force", "estimated_bound"):
             values = getattr(self, name)
-            cut[name] = None if values is None else values[:count]
+            cut[name] = None if values is None else values[places]
         for name in ("inputs", "servo_error"):
-            cut[name] = {key: values[:count] for key, values in getattr(self, name).items()}
+            cut[name] = {key: values[places] for key, values in getattr(self, name).items()}
         return replace(self, **cut)
 
     def ledger(self) -> Ledger:

@@ -24,7 +24,7 @@ def unwrapped(source: RunSource, run: Any, expression: Any, times: Floats) -> Fl
     steps = np.unique(np.concatenate([source.steps(run), run.t[[0, -1]]]))
     fine = np.unique(np.concatenate([steps, (steps[1:] + steps[:-1]) / 2, times]))
     angles = np.unwrap(source.values(source.at(run, fine), expression), axis=0)
-    changes = np.abs(np.diff(angles, axis=0)).reshape(len(fine) - 1, -1).max(axis=1, initial=0.0)
+    changes = np.abs(np.diff(angles, axis=0)).max(axis=tuple(range(1, angles.ndim)))
     if (changes > LARGEST_CHANGE).any():
         k = int(np.argmax(changes > LARGEST_CHANGE))
         raise InputError(
