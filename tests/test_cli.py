@@ -50,6 +50,14 @@ def test_derive_writes_each_format(form: str, ending: str, mark: str, tmp_path: 
     assert mark in invoke("derive", "bead", "--format", form)
 
 
+def test_page_writes_a_live_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "live.html"
+    assert invoke("page", "bead", "-o", str(file)) == f"wrote {file}\n"
+    assert "runPage();" in file.read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert invoke("page", "bead") == "wrote bead.html\n"
+
+
 def test_run_checks_its_own_numbers_and_writes_files(tmp_path: Path) -> None:
     plot, film, data = tmp_path / "a.png", tmp_path / "a.gif", tmp_path / "a.nc"
     printed = invoke("run", "bead", "--plot", str(plot), "--animate", str(film), "--save", str(data))
@@ -85,6 +93,8 @@ def test_run_with_other_numbers_is_not_checked() -> None:
         (("derive", "bead", "-o", "x.txt"), "`--output` must end in .md, .tex, .html; got `x.txt`."),
         (("derive", "bead", "--format", "latex", "-o", "x.html"), "`--format` must agree with the ending of the file"),
         (("run", "bead", "--plot", "/no/such/x.png"), "there is no `/no/such`."),
+        (("page", "bead", "-o", "x.pdf"), "`--output` must end in .html; got `x.pdf`."),
+        (("page", "cart-pole", "-o", "x.html"), "a live page runs continuous controllers with a known bound"),
         (("derive", "bead", "-o", "/no/such/folder/x.md"), "there is no `/no/such/folder`."),
     ],
 )
@@ -113,7 +123,7 @@ def test_check_prints_the_report_and_exits_by_the_verdict() -> None:
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    for command in ("list", "show", "check", "derive", "run", "demo"):
+    for command in ("list", "show", "check", "derive", "run", "page", "demo"):
         helped = invoke(command, "--help")
         assert f"dalembert {command}" in helped
         assert not any(ord(character) > 0xFFFF for character in helped)  # `:end:` would become a picture

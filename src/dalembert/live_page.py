@@ -134,8 +134,6 @@ def _experiment(
         system, q0, qd0, parameters = plant.system, plant.q0, plant.qd0, plant.parameters
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     span = time_values(times, "times", increasing=True)
-    if len(span) < 2:
-        raise InputError(f"`times` must hold the first and the last time of the motion; got {len(span)}.")
     projected = method.drift.projections > 0
     require_start(dynamics, q0, qd0, span[0], p, allow_violation=allow_violation, projected=projected)
     numbers = tuple(float(value) for value in p)

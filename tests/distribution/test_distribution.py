@@ -66,10 +66,16 @@ def modules() -> set[str]:
     return {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src/dalembert").rglob("*.py")}
 
 
+def assets() -> set[str]:
+    folders = (ROOT / "src/dalembert").glob("*/assets")
+    return {path.relative_to(ROOT / "src").as_posix() for folder in folders for path in folder.iterdir()}
+
+
 @pytest.mark.slow
 def test_wheel_holds_all_modules_their_types_and_the_licence(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {name for name in names if name.endswith(".py")} == modules()
+    assert assets() <= names and len(assets()) > 10  # the scripts and style sheets of pages
     assert "dalembert/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
 

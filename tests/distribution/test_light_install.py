@@ -34,6 +34,7 @@ features = {
     "check": lambda: da.check(pendulum),
     "classify": lambda: da.classify(pendulum),
     "derive": lambda: da.derive(pendulum).to_html(),
+    "page": lambda: run.page("motion.html"),
     "progress": lambda: da.simulate(pendulum, *start, [0, 1], progress=True),
     "flow": lambda: da.flow(pendulum, [0, 1]),
     "linearize": lambda: da.linearize(pendulum, (0, -1), (0, 0)),
@@ -71,7 +72,7 @@ def message(package: str, extra: str) -> str:
 WORKING = ("simulate", "motion", "sticking", "simulate_ensemble", "constrained_motion", "check", "classify", "derive")
 
 
-@pytest.mark.parametrize("feature", [*WORKING, "progress"])
+@pytest.mark.parametrize("feature", [*WORKING, "page", "progress"])
 def test_machine_code_and_symbols_need_no_extra(found: dict[str, str], feature: str) -> None:
     assert found[feature] == "works"
 

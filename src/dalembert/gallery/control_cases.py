@@ -49,6 +49,8 @@ def two_masses(name: str, title: str) -> Case:
         ),
         units=si(metres="x1 x2"),
         pictures=(_forces(("push",)),),
+        points=lambda run: {"first": (run["x1"], 0 * run.t), "second": (2 + run["x2"], 0 * run.t)},
+        links=(("first", "second"),),
     )
 
 
@@ -212,6 +214,14 @@ def pendulums(name: str, title: str) -> Case:
                 histories({f"pendulum {k}": coordinate(f"a{k}") for k in range(1, count + 1)}),
             ),
         ),
+        points=lambda run: {
+            **{f"pivot {k}": (k, 0) for k in range(count)},
+            **{
+                f"bob {k}": (k + lengths[k] * np.sin(run[f"a{k + 1}"]), -lengths[k] * np.cos(run[f"a{k + 1}"]))
+                for k in range(count)
+            },
+        },
+        links=tuple((f"pivot {k}", f"bob {k}") for k in range(count)),
     )
 
 

@@ -72,6 +72,7 @@ ANDREWS_COMPUTED = (
         "2.26424947863943695e+01 1.16173923526114407e+01"
     ),
 )
+SQUEEZER_LINKS = ("O crank", "crank F", "B F", "F E", "E A", "F H", "H A", "B D", "D C")
 CAR_NUMBERS = {"eps": 1e-2, "M": 10.0, "L": 1.0, "L0": 0.5, "r": 0.1, "w": 10.0, "g": 1.0}
 # positions, velocities and multipliers at t = 3; about 12 of the 21 published digits are correct
 CAR_PUBLISHED = (
@@ -133,8 +134,29 @@ def andrews(name: str, title: str) -> Case:
                 histories({n: coordinate(n) for n in ("gamma", "Phi", "delta", "Omega", "epsilon")}),
             ),
         ),
+        points=_squeezer_points,
+        links=tuple((a, b) for a, b in map(str.split, SQUEEZER_LINKS)),
         rtol=1e-12,
     )
+
+
+def _squeezer_points(run: Trajectory) -> dict[str, tuple[Any, Any]]:
+    """Return the joints: ground at O, A, B and C, and F, where three links meet; a spring joins C and D."""
+    beta, theta, gamma, _, delta, _, epsilon = (run[name] for name in run.coordinates)
+    n = run.parameters
+    x, y = n["rr"] * np.cos(beta), n["rr"] * np.sin(beta)
+    lever = n["sc"] * np.sin(gamma) + n["sd"] * np.cos(gamma), n["sd"] * np.sin(gamma) - n["sc"] * np.cos(gamma)
+    return {
+        "O": (0, 0),
+        "crank": (x, y),
+        "F": (x - n["d"] * np.cos(beta + theta), y - n["d"] * np.sin(beta + theta)),
+        "A": (n["xa"], n["ya"]),
+        "E": (n["zt"] * np.cos(delta) + n["xa"], n["zt"] * np.sin(delta) + n["ya"]),
+        "H": (n["u"] * np.sin(epsilon) + n["xa"], n["ya"] - n["u"] * np.cos(epsilon)),
+        "B": (n["xb"], n["yb"]),
+        "C": (n["xc"], n["yc"]),
+        "D": (n["xb"] + lever[0], n["yb"] + lever[1]),
+    }
 
 
 def _apart(what: str, measure: Measure, values: Any, tolerance: float, source: str) -> Check:

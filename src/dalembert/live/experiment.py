@@ -88,8 +88,8 @@ def _require_compiled_integrator(method: Method) -> None:
     parts = {
         "formulation": method.formulation.uses_engine,
         "drift": method.drift.in_machine_code,
-        "solver": method.tableau is DORMAND_PRINCE,
         "step": method.step is None,
+        "solver": method.tableau is DORMAND_PRINCE,
     }
     others = [name for name, usual in parts.items() if not usual]
     if others:

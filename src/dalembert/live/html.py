@@ -15,7 +15,7 @@ from dalembert.live.experiment import Experiment
 from dalembert.live.scene import Scene, plain_points
 from dalembert.live.wasm_system import wasm_system
 
-SCRIPTS = ("library", "machine", "segments", "motion", "controls", "plots", "ledger", "live")
+SCRIPTS = ("library", "rows", "machine", "segments", "motion", "work", "controls", "plots", "ledger", "live")
 """The scripts of a live page, in the order in which they are read; those of all pages come first."""
 
 MOST_BYTES = 1_500_000

@@ -15,6 +15,7 @@ from dalembert.errors import InputError, ModelError
 from dalembert.figures.animation import guessed_points
 from dalembert.figures.view import checked_view, picture_axes
 from dalembert.model.expressions import as_expression
+from dalembert.model.symbols import t as time
 from dalembert.model.system import System
 from dalembert.names import name_of, quoted
 
@@ -54,11 +55,16 @@ class Scene:
             "dimension": self.dimension,
             "lines": [[owners.get(owner), [number[name] for name in line]] for owner, line in self.lines],
             "marks": [number[name] for name in self.marked],
-            "fixed": [number[name] for name, place in self.points.items() if all(e.is_number for e in place)],
+            "fixed": [number[name] for name, place in self.points.items() if _is_fixed(place)],
             "traced": [number[name] for name in self.traced],
             "up": list(self.upwards),
             "view": picture_axes(np.array(self.upwards), self.view).tolist(),
         }
+
+
+def _is_fixed(place: tuple[Any, ...]) -> bool:
+    """Return whether a position consists of numbers and parameters, so that it does not change in time."""
+    return not any(e.has(AppliedUndef, time) for e in place)
 
 
 def scene_of_points(system: System, points: Any, links: Any, view: Any = USUAL_VIEW) -> Scene:
@@ -68,8 +74,8 @@ def scene_of_points(system: System, points: Any, links: Any, view: Any = USUAL_V
     """
     places = _guessed(system) if points is None else _checked_points(system, points)
     checked = _checked_links(links, places)
-    moving = tuple(name for name, place in places.items() if not all(e.is_number for e in place))
-    lines = tuple((str(k), link) for k, link in enumerate(checked))
+    moving = tuple(name for name, place in places.items() if not _is_fixed(place))
+    lines = tuple(("links", link) for link in checked)
     return Scene(places, lines, tuple(places), moving, view=checked_view(view))
 
 

@@ -13,6 +13,7 @@ from dalembert.integration.native_steps import cure_of, is_refined, rows_for
 from dalembert.live.experiment import Experiment
 from dalembert.lowering.page_programs import PageOutputs, page_outputs
 from dalembert.lowering.programs import Programs
+from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.native.tape import LIBRARY, Program
 from dalembert.native.wasm_integrator import WasmIntegrator, wasm_integrator
 
@@ -48,7 +49,12 @@ def wasm_system(experiment: Experiment, points: Sequence[Any]) -> WasmSystem:
     iterations, rates = cure_of(experiment.method.drift, dynamics.levels)
     programs = Programs(source, rows, rates, refined=is_refined(dynamics, rows, *numbers))
     everything = Programs.of_all_rows(source)
-    outputs, lengths = page_outputs(programs, points)
+    try:
+        outputs, lengths = page_outputs(programs, points)
+    except NoMachineCodeError as missing:  # the equations have been compiled before, so that a point contains it
+        raise InputError(
+            f"the points must consist of functions that can be compiled; `{missing}` cannot. Leave it out."
+        ) from None
     others = {"start": everything.start(), "restore": programs.projection(START_ITERATIONS)}
     in_time = everything.time_functions()
     if in_time is not None:

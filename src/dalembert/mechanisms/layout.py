@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import sympy as sp
 from dalembert.figures.view import checked_view
 from dalembert.live.scene import Scene
 from dalembert.mechanisms.joints import Rod
-from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingOnLine
+from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingEllipsoid, RollingOnLine
 from dalembert.mechanisms.vectors import across
 
 RIM_POINTS = 24
@@ -56,8 +57,8 @@ def layout_of(mechanism: Any) -> Layout:
         if isinstance(joint, Rod):
             end = layout.add(f"end of {joint.name}", first.body, first.point)
             layout.lines.append(("", [layout.joints[-1], end]))
-        if isinstance(joint, (RollingBall, RollingDisc, RollingOnLine)):
-            _add_rim(layout, joint)
+        for rim, (u, v) in enumerate(_rims(joint)):
+            _add_rim(layout, joint, rim, u, v)
     for k, force in enumerate(mechanism.forces):
         if len(force.markers) == 2 and not hasattr(force, "joint"):
             ends = [layout.add(f"force {k} {j}", m.body, m.point) for j, m in enumerate(force.markers)]
@@ -65,17 +66,25 @@ def layout_of(mechanism: Any) -> Layout:
     return layout
 
 
-def _add_rim(layout: Layout, joint: Any) -> None:
-    """Add a circle about the second point, with a spoke that shows the rotation."""
+def _rims(joint: Any) -> list[tuple[Any, Any]]:
+    """Return the half axes, in body axes, of the ellipses that show a rolling body: a rim, or three of an ellipsoid."""
+    if isinstance(joint, RollingEllipsoid):
+        sides = [axis * sp.eye(3)[:, k] for k, axis in enumerate(joint.axes)]
+        return list(combinations(sides, 2))
+    if not isinstance(joint, (RollingBall, RollingDisc, RollingOnLine)):
+        return []
+    plane = joint.dimension == 2
+    u, v = (sp.Matrix([1, 0]), sp.Matrix([0, 1])) if plane else across(getattr(joint, "axle", joint.normal))
+    return [(joint.radius * u, joint.radius * v)]
+
+
+def _add_rim(layout: Layout, joint: Any, rim: int, u: Any, v: Any) -> None:
+    """Add an ellipse about the second point, with a spoke that shows the rotation."""
     marker = joint.second
-    if joint.dimension == 2:
-        u, v = sp.ImmutableMatrix([1, 0]), sp.ImmutableMatrix([0, 1])
-    else:
-        u, v = across(getattr(joint, "axle", joint.normal))
     names: list[str] = []
     for k, angle in enumerate(np.linspace(0, 2 * np.pi, RIM_POINTS + 1)):
         away = float(np.cos(angle)) * u + float(np.sin(angle)) * v
-        names.append(layout.add(f"rim of {joint.name} {k}", marker.body, marker.point + joint.radius * away))
+        names.append(layout.add(f"rim {rim} of {joint.name} {k}", marker.body, sp.Matrix(marker.point) + away))
     layout.lines.append((marker.body.name, [f"joint {joint.name}", *names]))
 
 

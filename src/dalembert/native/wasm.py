@@ -16,9 +16,13 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from dalembert.native.assembly import PASSES, SELECTION, mark_pure, optimised
+from dalembert.native.assembly import mark_pure, optimised
 
 TRIPLE = "wasm32-unknown-unknown"
+WASM_PASSES, WASM_SELECTION = 1, 2
+"""Optimisation levels as in ``assembly``, but never lower: unoptimised functions have more local variables than the
+50 000 that browsers allow."""
+
 HEADER = b"\0asm\1\0\0\0"
 """The first bytes of every module: a magic number and the version of the format."""
 
@@ -28,7 +32,7 @@ CUSTOM, IMPORTS, EXPORTS = 0, 2, 7
 ORDER = (1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11)
 """The order of the sections in a module, by their numbers."""
 
-SYMBOLS, FUNCTION, UNDEFINED, EXPLICIT_NAME = 8, 0, 0x10, 0x40
+SYMBOLS, FUNCTION, DEFINED_ELSEWHERE, EXPLICIT_NAME = 8, 0, 0x10, 0x40
 """The table of symbols in the section for the linker; a kind of symbol and two of their flags."""
 
 FINAL_RELOCATIONS = frozenset({0, 3, 4, 6, 7, 20})
@@ -57,7 +61,7 @@ def _object_file(module: ir.Module) -> bytes:
     mark_pure(module)
     parsed = llvm.parse_assembly(str(module))
     parsed.verify()
-    return machine.emit_object(optimised(parsed, machine, speed=PASSES))
+    return machine.emit_object(optimised(parsed, machine, speed=WASM_PASSES))
 
 
 @lru_cache
@@ -65,7 +69,7 @@ def _machine() -> Any:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     # with instructions to copy memory: otherwise loops that copy become calls of `memcpy`
-    return llvm.Target.from_triple(TRIPLE).create_target_machine(features="+bulk-memory", opt=SELECTION)
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(features="+bulk-memory", opt=WASM_SELECTION)
 
 
 def linked(object_file: bytes, exports: Sequence[str]) -> WasmModule:
@@ -177,12 +181,12 @@ def _function_numbers(reader: Reader) -> dict[str, int]:
             symbol, flags = content.byte(), content.number()
             if symbol == 1:  # data: a name and, if defined, its segment, offset and size
                 content.text()
-                _ = [content.number() for _ in range(0 if flags & UNDEFINED else 3)]
+                _ = [content.number() for _ in range(0 if flags & DEFINED_ELSEWHERE else 3)]
                 continue
             number = content.number()
-            named = symbol != 3 and (not flags & UNDEFINED or flags & EXPLICIT_NAME)  # 3 is a section
+            named = symbol != 3 and (not flags & DEFINED_ELSEWHERE or flags & EXPLICIT_NAME)  # 3 is a section
             name = content.text() if named else ""
-            if symbol == FUNCTION and not flags & UNDEFINED:
+            if symbol == FUNCTION and not flags & DEFINED_ELSEWHERE:
                 found[name] = number
     return found
 

@@ -14,8 +14,9 @@ from dalembert.report.case_figures import figures_of
 from dalembert.report.derivation import derive
 from dalembert.report.outcomes import Row, row_of
 
-LONGEST_ANIMATION = 20.0
-"""Longest motion, in units of its time, that is animated, to limit the size of the file."""
+SHORTEST_ANIMATION, LONGEST_ANIMATION = 0.2, 20.0
+"""Durations of the motions that are animated, in units of their time: shorter ones have no more than a few frames, and
+longer ones need large files."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def _figures(case: Case, run: Trajectory, folder: Path) -> list[Image]:
 
 def _animation(case: Case, run: Trajectory, folder: Path) -> list[Image]:
     """Write an animation if the case has links; the motion of a single point is shown by its path."""
-    if case.points is None or not case.links or run.t[-1] - run.t[0] > LONGEST_ANIMATION:
+    lasts = float(run.t[-1] - run.t[0])
+    if case.points is None or not case.links or not SHORTEST_ANIMATION <= lasts <= LONGEST_ANIMATION:
         return []
     file = f"{case.name}.gif"
     run.animate(folder / file, points=case.points(run), links=case.links)

@@ -2,9 +2,9 @@
 // The page: a motion is computed again after every change of a number, a part of it in every frame.
 
 const PLOT_SAMPLES = 600;
-const RESOLVED = 2;  // steps for each sample up to which samples show the path of a point
+const RESOLVED = 5;  // steps for each sample up to which samples show the path of a point
 const FARTHEST = 0.5;  // seconds of playing between two positions that are joined by a line
-const FRAME_BUDGET = 9;  // milliseconds of computing in one frame
+const FRAME_BUDGET = 7;  // milliseconds of computing in one frame
 const LONGEST_PLAY = 20, SHORTEST_PLAY = 4;  // seconds in which a motion is played at first
 const SPEEDS = Array.from({length: 17}, (_, k) => 2 ** (k - 10));
 
@@ -13,7 +13,7 @@ class LivePage {
     this.machine = machine;
     this.model = machine.model;
     const {scene} = this.model;
-    this.controls = new Controls(this.model, () => this.restart());
+    this.controls = new Controls(this.model, () => this.requestRestart());
     if (scene.count) this.prepareStage(scene);
     this.plots = this.model.plots.map(plot => new Plot(plot, document.getElementById("plots")));
     this.ledger = new LedgerTable(this.model.ledger);
@@ -50,14 +50,24 @@ class LivePage {
     select.onchange = () => { this.player.rate = Number(select.value); };
   }
 
+  // Begins a new motion in the next frame: a slider may change several times before that.
+  requestRestart() {
+    document.body.dataset.state = "computing";
+    if (this.restarting) return;
+    this.restarting = true;
+    requestAnimationFrame(() => { this.restarting = false; this.restart(); });
+  }
+
   // Begins a motion with the numbers of the controls.
   restart() {
     const {p, y, t1} = this.controls, {t0, n, outputLength} = this.model;
     if (!(t1 > t0)) {
       this.say(`The motion must end after it begins, at t = ${shown(t0)}.`);
+      document.body.dataset.state = "refused";
       return;
     }
     this.motion = new Motion(this.machine, {p: p.slice(), y: y.slice(), t0, t1});
+    this.work = new Work(this.motion);
     this.samples = new Rows(1 + 2 * n + outputLength);
     Object.assign(this, {positions: [], visited: []});
     Object.assign(this.player, {to: t1, value: Math.min(this.player.value, t1)});
@@ -66,17 +76,25 @@ class LivePage {
     this.compute();
   }
 
-  // Computes for a part of a frame, draws what there is, and goes on in the next frame unless the motion has ended.
+  // Computes for a part of a frame, draws what there is, and goes on in the next frame if anything is left.
   compute() {
-    const {motion} = this;
-    motion.advance(FRAME_BUDGET);
-    this.takeSamples();
-    this.drawAll();
+    const stop = performance.now() + FRAME_BUDGET, known = this.samples.count;
+    while (!this.isComplete && performance.now() < stop) this.computeMore();
+    if (this.samples.count > known || this.motion.refusal) this.drawPlots();
+    this.player.show();
     this.report();
-    if (!motion.ended && !this.pending) {
-      this.pending = true;
-      requestAnimationFrame(() => { this.pending = false; if (!this.motion.ended) this.compute(); });
-    }
+    if (this.isComplete || this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => { this.pending = false; this.compute(); });
+  }
+
+  get isComplete() { return this.motion.ended && (this.work.isComplete || Boolean(this.motion.refusal)); }
+
+  // Takes some steps, with the samples that they reach, or, once the motion has ended, finds the work within a step.
+  computeMore() {
+    if (this.motion.ended) { this.work.extend(); return; }
+    this.motion.batch();
+    this.takeSamples();
   }
 
   // Adds the samples up to the time that the motion has reached.
@@ -116,7 +134,10 @@ class LivePage {
   // Draws the motion at a time, or at the last one that is known; returns the text of the clock.
   draw(time) {
     const {motion, model} = this, t = Math.min(time, motion.reached);
-    if (motion.refusal) return "";
+    if (motion.refusal) {
+      this.stage?.clear();
+      return "";
+    }
     const {outputs, states} = motion.outputsAt([t]), now = outputs.slice(0, model.outputLength);
     this.now = {t, y: states.slice(0, 2 * model.n), outputs: now};
     if (this.stage) {
@@ -125,7 +146,7 @@ class LivePage {
       this.visited.push({t, points});
     }
     for (const plot of this.plots) plot.mark(t);
-    this.ledger.show(this.ledgerValues(t, now));
+    this.showLedger(t, now);
     const digits = Math.max(0, 2 - Math.floor(Math.log10(motion.t1 - motion.t0)));
     return `t = ${t.toFixed(digits)}`.replace("-", "−");
   }
@@ -142,31 +163,36 @@ class LivePage {
     return this.visited.map(({points}) => points);
   }
 
-  // The numbers of the ledger from the start to a time.
-  ledgerValues(t, now) {
-    const {motion, model} = this, work = motion.workUntil(t), first = this.samples.at(0);
+  // Shows the ledger from the start to a time, if the work has been computed as far.
+  showLedger(t, now) {
+    const {model} = this, work = this.work.until(t), first = this.samples.at(0);
+    if (work === null) return;
     const gained = name => now[model.outputs[name][0]] - first[1 + 2 * model.n + model.outputs[name][0]];
     const [energy, kinetic] = [gained("energy"), gained("kinetic")];
     const further = {kinetic, potential: energy - kinetic, audit: energy - work.reduce((a, b) => a + b)};
-    return model.ledger.map(({kind}) => typeof kind === "number" ? work[kind] : further[kind]);
+    this.ledger.show(model.ledger.map(({kind}) => typeof kind === "number" ? work[kind] : further[kind]));
   }
 
   // Says how far the motion has come, by how much the start was moved, and why the motion ends early.
   report() {
-    const {motion, model} = this, sentences = [];
-    const {most, place} = motion.moved;
-    if (most > 0 && !motion.refusal) {
-      const where = `${shown(most, 3)} in ${model.stateLabels[place]}, to ${shown(motion.y[place])}`;
-      sentences.push(`The start was moved onto the constraints, by up to ${where}.`);
-    }
-    if (!motion.refusal) {
-      const steps = `${motion.steps} steps, ${motion.rejected} rejected`;
-      const took = motion.ended ? `, in ${shown(performance.now() - this.began, 2)} ms` : "";
-      sentences.push(`Computed to t = ${shown(motion.reached)}: ${steps}${took}.`);
-    }
-    document.getElementById("status").textContent = sentences.join(" ");
+    const {motion} = this;
+    const state = motion.refusal ? "refused" : this.isComplete ? "ended" : "computing";
+    document.body.dataset.state = state;
+    const texts = {refused: "", computing: "Computing …", ended: `${this.movedText()} ${this.stepsText()}`};
+    document.getElementById("status").textContent = texts[state];
     this.say([motion.refusal, ...motion.notes].filter(Boolean).join(" "));
-    document.body.dataset.state = motion.refusal ? "refused" : motion.ended ? "ended" : "computing";
+  }
+
+  movedText() {
+    const {motion, model} = this, {most, place} = motion.moved;
+    if (!(most > 0)) return "";
+    const where = `${shown(most, 3)} in ${model.stateLabels[place]}, to ${shown(motion.y[place])}`;
+    return `The start was moved onto the constraints, by up to ${where}.`;
+  }
+
+  stepsText() {
+    const {steps, rejected, reached} = this.motion, took = shown(performance.now() - this.began, 2);
+    return `Computed to t = ${shown(reached)}: ${steps} steps, ${rejected} rejected, in ${took} ms.`;
   }
 
   say(text) {

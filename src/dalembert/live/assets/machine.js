@@ -73,13 +73,13 @@ class Machine {
     this.settings.set(atol, ATOL);
   }
 
-  // Takes up to ROOM steps; returns their number, the ending, the step to try next and the number of rejected steps.
-  stepBatch(y, t, end, h) {
+  // Takes up to `room` steps; returns their number, the ending, the step to try next and the number of rejected steps.
+  stepBatch(y, t, end, h, room) {
     this.y.set(y);
     this.clock.set([t, h, 0]);
     const at = array => array.byteOffset, clock = at(this.clock);
     const code = Number(this.functions.step_batch(
-      at(this.y), clock, end, clock + 8, at(this.p), at(this.settings), BigInt(ROOM),
+      at(this.y), clock, end, clock + 8, at(this.p), at(this.settings), BigInt(room),
       at(this.stepTimes), at(this.stepStates), clock + 16, at(this.work)));
     return {taken: Math.floor(code / 3), ending: code % 3, h: this.clock[1], rejected: this.clock[2]};
   }

@@ -1,66 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A motion that is computed while the page is in use: steps, outputs at any time, work, and why it ends.
+// A motion that is computed while the page is in use: steps, outputs at any time, and why it ends.
 
-const MOST_STEPS = 1000000;
-const MOST_NUMBERS = 6e6;  // numbers that the steps may take: 48 MB
+const FIRST_ROOM = 16;  // steps of the first batch
+const BATCH_TIME = 2;  // milliseconds that a batch should take: a page must stay responsive
 const MOST_PROJECTIONS = 50;
 const SETTLED = 1e-14;  // a projection that moves the state by less than this part of its size has converged
 const AT_REST = 0.5;  // a flag of the compiled code below this is zero
 const UNRELIABLE = 0.25;  // the validity of an output whose error estimate exceeds the tolerance
 
-const LOOKED_AHEAD = [1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];  // parts of the span that are searched for it
+const LOOKED_AHEAD = [1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];  // parts of the span, searched for the reason
 
 const NOT_SOLVABLE = "the equations are no longer well conditioned: constraints become dependent there (a singular " +
   "position), or a mass or a force is not defined.";
 const GOES_ON = "The integrator of this page stops here; da.simulate goes on with its general integrator, or says why " +
   "no motion follows.";
 
-// Nodes and weights of Gauss's quadrature of order 8 over the interval from 0 to 1, the order of the steps.
-const [INNER, OUTER] = [-1, 1].map(sign => Math.sqrt(3 / 7 + sign * 2 / 7 * Math.sqrt(6 / 5)) / 2);
-const GAUSS_NODES = [0.5 - OUTER, 0.5 - INNER, 0.5 + INNER, 0.5 + OUTER];
-const GAUSS_WEIGHTS = [-1, 1, 1, -1].map(sign => (18 + sign * Math.sqrt(30)) / 72);
-
-// Rows of numbers to which more can be added.
-class Rows {
-  constructor(width) {
-    this.width = width;
-    this.count = 0;
-    this.numbers = new Float64Array(64 * width);
-  }
-
-  add(row) {
-    const end = (this.count + 1) * this.width;
-    if (end > this.numbers.length) {
-      const larger = new Float64Array(2 * end);
-      larger.set(this.numbers);
-      this.numbers = larger;
-    }
-    this.numbers.set(row, this.count++ * this.width);
-  }
-
-  at(k) { return this.numbers.subarray(k * this.width, (k + 1) * this.width); }
-  get last() { return this.at(this.count - 1); }
-}
-
-// The number of the last of some increasing times that is not later than t; -1 if there is none.
-function lastBefore(rows, t) {
-  let low = -1, high = rows.count;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (rows.numbers[middle] <= t) low = middle; else high = middle;
-  }
-  return low;
-}
-
 class Motion {
+  static MOST_NUMBERS = 6e6;  // numbers that the steps may take: 48 MB
+
   // `numbers`: the values of the parameters p, the start y, the first and the last time.
   constructor(machine, numbers) {
     Object.assign(this, {machine, model: machine.model, ...numbers});
     this.times = new Rows(1);
     this.states = new Rows(machine.size);
-    this.works = new Rows(this.model.powers);
     this.given = Float64Array.from(this.y);
     this.rejected = this.h = this.place = 0;
+    this.room = FIRST_ROOM;  // the number of steps in the next batch
     this.ended = false;
     this.refusal = "";
     this.notes = [];
@@ -75,7 +40,7 @@ class Motion {
     const {atol, n} = this.model;
     this.atol = found.slice(2, 2 + 2 * n).map(scale => atol === null ? this.model.usualAtol * scale : atol);
     this.segments = segmentsOf(this.timeFunctions(), this.t0, this.t1);
-    this.keep(this.t0, this.y, new Float64Array(this.model.powers));
+    this.keep(this.t0, this.y);
   }
 
   timeFunctions() {
@@ -87,9 +52,6 @@ class Motion {
   // Puts the start on the constraints, and returns a sentence if there is no such start nearby.
   startRefusal() {
     const {model} = this;
-    if (!this.given.every(Number.isFinite) || !Array.from(this.p).every(Number.isFinite)) {
-      return "All numbers must be finite.";
-    }
     const [fine, exact] = this.startFlags();
     if (!(fine && (exact || !model.projected)) && !(model.allowViolation && !model.projected)) {
       const converged = this.project();
@@ -127,21 +89,15 @@ class Motion {
     return {most, place: changes.indexOf(most)};
   }
 
-  keep(t, y, work) {
+  keep(t, y) {
     this.times.add([t]);
     this.states.add(y);
-    this.works.add(work);
   }
 
   get reached() { return this.times.count ? this.times.last[0] : this.t0; }
   get steps() { return Math.max(this.times.count - 1, 0); }
 
-  // Takes steps for some milliseconds, or until the motion ends.
-  advance(milliseconds) {
-    const stop = performance.now() + milliseconds;
-    while (!this.ended && performance.now() < stop) this.batch();
-  }
-
+  // Takes some steps, for a few milliseconds.
   batch() {
     const segment = this.segments[this.place], {machine, model} = this;
     let t = this.reached;
@@ -150,7 +106,9 @@ class Motion {
     const longest = Math.min(segment.longest, model.longest ?? Infinity);
     machine.prepare(t, segment.end, model.rtol, this.atol, longest);
     machine.p.set(this.p);
-    const {taken, ending, h, rejected} = machine.stepBatch(this.states.last, t, segment.end, this.h);
+    const began = performance.now();
+    const {taken, ending, h, rejected} = machine.stepBatch(this.states.last, t, segment.end, this.h, this.room);
+    this.room = performance.now() - began < BATCH_TIME ? Math.min(2 * this.room, ROOM) : Math.ceil(this.room / 2);
     const times = machine.stepTimes.slice(0, taken), states = machine.stepStates.slice(0, taken * machine.size);
     this.h = taken ? h : 0;
     this.rejected += rejected;
@@ -158,8 +116,8 @@ class Motion {
     if (this.ended) return;
     if (ending === FINISHED) this.finishSegment();
     else if (ending === HAND_OVER && !taken) this.end(this.handOver());
-    else if (this.steps >= MOST_STEPS || this.states.numbers.length > MOST_NUMBERS) {
-      this.end(`The page keeps at most ${this.steps} steps; it stops at t = ${shown(this.reached)}.`);
+    else if (this.steps * machine.size > Motion.MOST_NUMBERS) {
+      this.end(`The page stops at t = ${shown(this.reached)}: its memory is full after ${this.steps} steps.`);
     }
   }
 
@@ -170,7 +128,7 @@ class Motion {
       this.end(`At t = ${shown(start)} a constraint jumps in time. The page cannot follow it; da.simulate can.`);
       return false;
     }
-    this.keep(start, y, this.works.last);
+    this.keep(start, y);
     return true;
   }
 
@@ -185,11 +143,9 @@ class Motion {
     times.forEach((t, k) => {
       if (this.ended) return;
       const y = states.subarray(k * size, (k + 1) * size);
-      const work = this.workUntil(t);
-      if (!y.every(Number.isFinite)) { this.end(`At t = ${shown(t)} the motion is no longer finite.`); return; }
       const stopped = this.stoppedContact(t);
       if (stopped) { this.end(stopped); return; }
-      this.keep(t, y, work);
+      this.keep(t, y);
     });
   }
 
@@ -211,21 +167,6 @@ class Motion {
       }
     }
     return "";
-  }
-
-  // The work of each force from the last step to a later time, added to that up to the last step.
-  workUntil(t) {
-    const k = lastBefore(this.times, t), begin = this.times.numbers[k], {model} = this;
-    const total = Float64Array.from(this.works.at(k));
-    if (t <= begin) return total;
-    const found = this.outputsAt(GAUSS_NODES.map(node => begin + node * (t - begin)));
-    const [first] = model.outputs.powers;
-    GAUSS_WEIGHTS.forEach((weight, j) => {
-      for (let i = 0; i < model.powers; i++) {
-        total[i] += (t - begin) * weight * found.outputs[j * model.outputLength + first + i];
-      }
-    });
-    return total;
   }
 
   // States and outputs at some times; valid until the next call. The motion must have reached the step before them.
@@ -269,13 +210,4 @@ class Motion {
       return !this.isWellConditioned(ahead, t + h);
     });
   }
-}
-
-// A number for the reader, with the minus sign of print.
-function shown(x, digits = 4) {
-  if (x === 0) return "0";
-  const size = Math.abs(x);
-  const isExtreme = size >= 1e6 || size < 1e-3;
-  const text = isExtreme ? x.toExponential(Math.max(digits - 2, 0)) : String(Number(x.toPrecision(digits)));
-  return text.replace(/-/g, "−").replace("e+", "e");
 }

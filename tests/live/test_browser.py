@@ -1,0 +1,146 @@
+"""Live pages in headless Chromium, used as a reader uses them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+from live.browser_numbers import CHROMIUM, ENDED, visits
+from live.test_numbers import LARGEST_DIFFERENCE, LIVE
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+
+X, Y, Z = da.coordinates("x y z")
+L = da.parameters("l")
+
+SLIDE = """(() => {
+  const slider = document.getElementById("%s-slider");
+  slider.value = %s;
+  slider.dispatchEvent(new Event("input", {bubbles: true}));
+})()"""
+
+TYPE = """(() => {
+  const box = document.getElementById("%s-box");
+  box.value = "%s";
+  box.dispatchEvent(new Event("input", {bubbles: true}));
+})()"""
+
+SEEK = "livePage.player.stop(); livePage.player.seek(%s)"
+STATE = "[...livePage.now.y]"
+PICTURE = "document.getElementById('stage').toDataURL()"
+STATUS = "document.getElementById('status').textContent"
+MESSAGE = "document.getElementById('message').textContent"
+
+NAMELESS = """[...document.querySelectorAll("button, input, select, canvas")].filter(element => {
+  const labelled = element.labels?.length || element.getAttribute("aria-label") || element.textContent.trim();
+  return !labelled || element.tabIndex < 0 && !["CANVAS"].includes(element.tagName);
+}).map(element => element.outerHTML)"""
+
+
+@pytest.fixture
+def pendulum(tmp_path: Path) -> Path:
+    rod = da.Constraint(X**2 + Y**2 - L**2, name="rod", nonideal=(-X.diff(da.t), -Y.diff(da.t)))
+    system = da.System.from_lagrangian((X.diff(da.t) ** 2 + Y.diff(da.t) ** 2) / 2 - 10 * Y, (X, Y), constraints=rod)
+    options = {"points": {"pivot": (0, 0), "bob": (X, Y)}, "links": [("pivot", "bob")], "parameters": {"l": 1}}
+    return da.page(system, (1, 0), (0, 0), (0, 4), tmp_path / "pendulum.html", **options)
+
+
+def test_a_slider_moves_the_motion(pendulum: Path, tmp_path: Path) -> None:
+    look = [SEEK % 3, STATE, PICTURE, STATUS]
+    changes = [SLIDE % ("p0", 1.5), ENDED, *look, TYPE % ("p0", "-0.25"), ENDED, *look]
+    reset = ["document.getElementById('reset').click()", ENDED, *look]
+    (seen,) = visits([{"page": pendulum, "expressions": [ENDED, *look, *changes, *reset]}], tmp_path)
+    assert seen["errors"] == [] and seen["requests"] == []
+    values = seen["values"]
+    first, longer, shorter, again = (values[k + 1 : k + 4] for k in (1, 7, 13, 19))
+    assert np.hypot(*first[0][:2]) == pytest.approx(1) and np.hypot(*longer[0][:2]) == pytest.approx(1.5)
+    assert np.hypot(*shorter[0][:2]) == pytest.approx(0.25)  # only l² is in the equations
+    assert again[:2] == first[:2]
+    assert len({first[1], longer[1], shorter[1]}) == 3
+    assert "moved" not in first[2] and "steps" in first[2]
+    assert "The start was moved onto the constraints, by up to 0.5 in x, to 1.5" in longer[2]
+
+
+def test_play_pause_speed_and_plots(pendulum: Path, tmp_path: Path) -> None:
+    wait = "new Promise(done => setTimeout(() => done(livePage.player.value), 300))"
+    button = "document.getElementById('play')"
+    expressions = [
+        *(ENDED, f"{button}.textContent", wait, f"{button}.click(); {button}.textContent", wait, wait),
+        "document.getElementById('speed').value",
+        "[...document.querySelectorAll('figcaption')].map(one => one.textContent)",
+        "[...document.querySelectorAll('#ledger tr')].map(row => [...row.children].map(cell => cell.textContent))",
+        "livePage.plots[0].keys[0].box.click(); livePage.plots[0].low > -1.2 && livePage.plots[0].high < 0.2",
+    ]
+    (seen,) = visits([{"page": pendulum, "expressions": expressions}], tmp_path)
+    assert seen["errors"] == []
+    _, playing, moved, paused, before, after, speed, plots, ledger, narrowed = seen["values"]
+    assert (playing, paused, speed) == ("Pause", "Play", "1")
+    assert 0 < moved < before == after
+    forces = ["Ideal constraint force", "Nonideal constraint force"]
+    assert plots == ["Coordinates", *forces, "Energy", "Violation of the constraints"]
+    works = ["applied forces", "ideal constraint force", "nonideal constraint force"]
+    energies = ["change of kinetic energy", "change of potential energy", "energy change less all work"]
+    assert [row[0] for row in ledger] == [*(f"work of {one}" for one in works), *energies]
+    assert narrowed is True  # without x, the plot has the range of y
+
+
+def test_a_narrow_page_does_not_scroll_sideways_and_all_controls_have_names(pendulum: Path, tmp_path: Path) -> None:
+    expressions = [
+        *(ENDED, "document.documentElement.scrollWidth", NAMELESS),
+        "getComputedStyle(document.body).backgroundColor",
+        "document.querySelectorAll('button, input, select').length",
+    ]
+    jobs = [{"page": pendulum, "width": 400, "dark": dark, "expressions": expressions} for dark in (False, True)]
+    papers = []
+    for seen in visits(jobs, tmp_path):
+        _, width, nameless, paper, controls = seen["values"]
+        assert width == 400 and nameless == [] and controls > 15
+        papers.append(paper)
+    assert papers == ["rgb(251, 250, 247)", "rgb(23, 24, 26)"]
+
+
+def test_a_picture_in_space_is_turned_by_dragging_and_by_keys(tmp_path: Path) -> None:
+    system = da.System((X, Y, Z), sp.eye(3), (-X, -2 * Y, -3 * Z))
+    page = da.page(system, (1, 1, 1), (0, 1, 0), (0, 5), tmp_path / "space.html")
+    drag = """(() => {
+      const event = new PointerEvent("pointermove", {buttons: 1, movementX: 80, movementY: 30, bubbles: true});
+      document.getElementById("stage").dispatchEvent(event);
+    })()"""
+    key = """document.getElementById("stage").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft"}))"""
+    expressions = [ENDED, SEEK % 2, PICTURE, drag, PICTURE, key, PICTURE, "livePage.stage.view"]
+    (seen,) = visits([{"page": page, "expressions": expressions}], tmp_path)
+    assert seen["errors"] == []
+    assert len({seen["values"][k] for k in (2, 4, 6)}) == 3
+    view = np.array(seen["values"][-1])
+    assert view @ view.T == pytest.approx(np.eye(2))
+
+
+def test_a_page_says_what_it_cannot_compute(pendulum: Path, tmp_path: Path) -> None:
+    spike = da.System((X,), [[1]], (-1e4 * sp.exp(-(((X - 0.5) / da.parameters("w")) ** 2)),))
+    missed = da.page(spike, (0,), (1,), (0, 1), tmp_path / "spike.html", parameters={"w": 1e-5})
+    wrong = [TYPE % ("y0", "0"), ENDED, MESSAGE, TYPE % ("t1", "-1"), ENDED, MESSAGE]
+    jobs = [
+        {"page": pendulum, "expressions": [ENDED, *wrong]},
+        {"page": missed, "expressions": [ENDED, MESSAGE]},
+    ]
+    refused, inaccurate = visits(jobs, tmp_path)
+    assert "No start on the constraints was found near these values" in refused["values"][3]
+    assert "The motion must end after it begins, at t = 0" in refused["values"][6]
+    assert "a step has missed an abrupt change of the forces" in inaccurate["values"][1]
+    assert refused["errors"] == inaccurate["errors"] == []
+
+
+@pytest.mark.slow
+def test_every_page_of_the_gallery_runs_in_chromium(tmp_path: Path) -> None:
+    last = "livePage.player.stop(); livePage.player.seek(livePage.motion.reached); [livePage.now.t, ...livePage.now.y]"
+    pages = {name: da.gallery.case(name).page(tmp_path / f"{name}.html") for name in LIVE}
+    found = visits([{"page": page, "expressions": [ENDED, last]} for page in pages.values()], tmp_path)
+    for name, seen in zip(pages, found, strict=True):
+        assert seen["errors"] == [] and seen["requests"] == [], name
+        case = da.gallery.case(name)
+        t, *state = seen["values"][1]
+        run = case.simulate(times=[case.times[0], t], progress=False)
+        scale = np.maximum(np.abs(case.simulate(progress=False).q).max(), 1e-3)
+        assert np.abs(np.array(state[: run.q.shape[1]]) - run.q[-1]).max() < LARGEST_DIFFERENCE * scale, name

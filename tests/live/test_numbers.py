@@ -1,0 +1,173 @@
+"""Live pages compute what `da.simulate` computes: by their own scripts, in Node.js."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+from dalembert.gallery.definition import Case
+from dalembert.mechanisms.drawing import drawing_of
+from helpers import quick_first
+from live.browser_numbers import model_of, motions
+
+NOT_LIVE = {
+    "belt": "contacts under dry friction must slide at the start of a live page, .* at rest: `belt`",
+    "hidden-constraint": r"the default formulation and adaptive steps; got `formulation` Multipliers\(\)",
+    "indefinite-mass": r"got `formulation` Multipliers\(\)",
+    "measured": r"got `formulation` StackedLeastSquares",
+    "cart-pole": "runs continuous controllers with a known bound; got a sampled controller",
+}
+"""The cases that a page cannot run, and why."""
+
+ENDS_EARLY = {"incline": "the contact plane comes to rest", "four-bars": "no longer well conditioned"}
+"""The cases whose page stops before the last time, and why."""
+
+LIVE = [name for name in da.gallery.names() if name not in NOT_LIVE]
+QUICK = ("particle", "pendulum-rod-twice", "four-bar", "car-axis", "wrong-masses", "incline")
+
+LARGEST_DIFFERENCE = 1e-9
+"""Of states and forces from those of `da.simulate`, relative to the largest: rounding that a motion amplifies. The
+pendulum over 1000 s has 1e-10, all others less than 3e-11."""
+
+
+@pytest.mark.parametrize("name", quick_first(LIVE, QUICK))
+def test_a_page_has_the_numbers_of_simulate(name: str, tmp_path: Path) -> None:
+    case = da.gallery.case(name)
+    page = case.page(tmp_path / f"{name}.html")
+    assert page.stat().st_size < 1_500_000
+    model, run = model_of(page), case.simulate(progress=False)
+    few = np.unique(np.linspace(0, len(run) - 1, 40).astype(int))
+    (found,) = motions([{"model": model, "times": run.t[few].tolist()}], tmp_path)
+    if name in ENDS_EARLY:
+        assert ENDS_EARLY[name] in found["notes"][0]
+    else:
+        assert found["notes"] == [] and found["reached"] == run.t[-1]
+        assert abs(found["steps"] - run.statistics["steps"]) <= 1e-4 * run.statistics["steps"] + 1
+    at = few[: len(found["samples"])]
+    assert len(at) > 2
+    states, n = np.array([sample["y"] for sample in found["samples"]]), run.q.shape[1]
+    outputs = np.array([sample["outputs"] for sample in found["samples"]])
+    computed = {"q": states[:, :n], "qd": states[:, n:]}
+    for part, own in (("idealForce", "ideal_force"), ("nonidealForce", "nonideal_force"), ("energy", "energy")):
+        if getattr(run, own) is not None:
+            computed[own] = outputs[:, slice(*model["outputs"][part])]
+    for own, values in computed.items():
+        expected = getattr(run, own).reshape(len(run), -1)
+        scale = np.maximum(np.abs(expected).max(axis=0), 1e-3 * np.abs(expected).max() + 1e-6)
+        assert (np.abs(values - expected[at]) / scale).max() < LARGEST_DIFFERENCE, own
+    drawn = expected_points(case, run)
+    if drawn is not None:
+        points = outputs[:, slice(*model["outputs"]["points"])]
+        assert np.abs(points - drawn[at]).max() < LARGEST_DIFFERENCE * np.abs(drawn).max()
+    violation = outputs[:, slice(*model["outputs"]["violation"])]
+    assert np.abs(violation).max(initial=0.0) <= np.abs(run.violation).max(initial=0.0) + 1e-9
+
+
+def expected_points(case: Case, run: da.Trajectory) -> np.ndarray | None:
+    """Positions (T, d · points) along a run, by NumPy; None if a case has no points of its own."""
+    if case.mechanism is not None:
+        return np.concatenate([*drawing_of(case.mechanism, run).points.values()], axis=1)
+    if case.points is None:
+        return None
+    return np.stack([np.broadcast_to(part, len(run)) for place in case.points(run).values() for part in place], axis=1)
+
+
+@pytest.mark.parametrize("name", NOT_LIVE)
+def test_cases_that_a_page_cannot_run_say_why(name: str, tmp_path: Path) -> None:
+    with pytest.raises(da.InputError, match=NOT_LIVE[name]):
+        da.gallery.case(name).page(tmp_path / "page.html")
+
+
+def test_the_ledger_of_a_page_is_that_of_the_run(tmp_path: Path) -> None:
+    for name in ("particle", "two-masses", "hoop"):
+        case = da.gallery.case(name)
+        (found,) = motions([{"model": model_of(case.page(tmp_path / "page.html"))}], tmp_path)
+        ledger = case.simulate(progress=False).ledger()
+        kinds = [entry.kind for entry in ledger.entries]
+        split = {
+            kind: sum(ledger.split_work[-1, k] for k, own in enumerate(kinds) if own == kind) for kind in set(kinds)
+        }
+        expected = [split.get(kind, 0.0) for kind in ("applied", "input", "reaction", "law")]
+        assert found["work"] == pytest.approx(expected, rel=1e-7, abs=1e-8 * np.abs(expected).max())
+
+
+X, Y = da.coordinates("x y")
+
+
+def page_of(folder: Path, system: da.System, q0: object, qd0: object, end: float, **options: object) -> Path:
+    return da.page(system, q0, qd0, (0, end), folder / "page.html", **options)
+
+
+def pendulum(folder: Path) -> Path:
+    rod = da.Constraint(X**2 + Y**2 - da.parameters("l") ** 2, name="rod")
+    system = da.System((X, Y), sp.eye(2), (0, -10), rod)
+    return page_of(folder, system, (1, 0), (0, 0), 2, parameters={"l": 1})
+
+
+def test_other_numbers_give_other_motions_as_in_simulate(tmp_path: Path) -> None:
+    x0, mu, g = da.parameters("x0 mu g")
+    system = da.System((X,), [[1]], (-g * sp.sin(X - x0) - mu * X.diff(da.t),))
+    numbers = {"g": 9.0, "mu": 0.1, "x0": 0.0}
+    model = model_of(page_of(tmp_path, system, (1,), (0,), 3, parameters=numbers))
+    assert [one["value"] for one in model["parameters"]] == [9.0, 0.1, 0.0]
+    other = {"p": [4.0, 0.3, 0.5], "y": [2.0, 1.0], "t1": 5.0}
+    (found,) = motions([{"model": model, "times": [2.5, 5.0], "numbers": other}], tmp_path)
+    run = da.simulate(system, (2,), (1,), [0, 2.5, 5], parameters={"g": 4.0, "mu": 0.3, "x0": 0.5})
+    assert found["steps"] == run.statistics["steps"]
+    states = np.array([sample["y"] for sample in found["samples"]])
+    assert np.abs(states - np.concatenate([run.q, run.qd], axis=1)[1:]).max() < 1e-12
+
+
+def test_a_start_off_the_constraints_is_moved_onto_them(tmp_path: Path) -> None:
+    model = model_of(pendulum(tmp_path))
+    starts = [{"p": [2.0]}, {"y": [3.0, 4.0, 0.0, 5.0]}, {"y": [0.0, 0.0, 0.0, 0.0]}]
+    longer, farther, lost = motions([{"model": model, "numbers": numbers} for numbers in starts], tmp_path)
+    assert longer["y"] == pytest.approx([2, 0, 0, 0]) and longer["moved"] == {"most": pytest.approx(1), "place": 0}
+    # the nearest point of the circle, and the part of the velocity along it
+    assert farther["y"] == pytest.approx([0.6, 0.8, -2.4, 1.8])
+    assert "No start on the constraints was found near these values" in lost["refusal"]
+
+
+def test_a_page_of_redundant_constraints_says_when_its_selection_no_longer_holds(tmp_path: Path) -> None:
+    c = da.parameters("c")
+    floors = (da.Constraint(Y, name="floor"), da.Constraint(Y - c * X**2, name="bowl"))
+    system = da.System((X, Y), sp.eye(2), (0, -10), floors)
+    model = model_of(page_of(tmp_path, system, (0, 0), (1, 0), 1, parameters={"c": 0}))
+    assert model["leftOut"] == ["bowl"]
+    flat, bent, off = motions(
+        [{"model": model, "numbers": numbers} for numbers in ({}, {"p": [1.0]}, {"p": [1.0], "y": [1.0, 0, 0, 0]})],
+        tmp_path,
+    )
+    assert flat["notes"] == [] and flat["reached"] == 1
+    assert "the constraints that were selected at the start no longer imply bowl" in bent["notes"][0]
+    assert "violates a constraint that the selected ones do not imply" in off["refusal"]
+
+
+def test_functions_of_time_are_followed_across_jumps_and_pulses(tmp_path: Path) -> None:
+    late, width = da.parameters("late width")
+    push = 5 * sp.Heaviside(da.t - late) + 40 * sp.exp(-(((da.t - 7) / width) ** 2))
+    system, numbers = da.System((X,), [[1]], (push - X,)), {"late": 1 / 3, "width": 0.01}
+    model = model_of(page_of(tmp_path, system, (0,), (0,), 10, parameters=numbers))
+    times = np.linspace(0, 10, 30)
+    (found,) = motions([{"model": model, "times": times.tolist()}], tmp_path)
+    run = da.simulate(system, (0,), (0,), times, parameters=numbers)
+    assert found["notes"] == [] and len(found["samples"]) == 30
+    assert np.abs(np.array([sample["y"][0] for sample in found["samples"]]) - run["x"]).max() < 1e-9
+
+
+def test_reasons_for_which_a_page_stops(tmp_path: Path) -> None:
+    jump = da.System((X,), [[1]], (0,), da.Constraint(X.diff(da.t) - sp.Heaviside(da.t - 1), name="belt"))
+    kink = da.System((X, Y), sp.eye(2), (0, 0), da.Constraint(Y - sp.Abs(X), name="roof"))
+    jobs = [
+        {"model": model_of(page_of(tmp_path, jump, (0,), (0,), 2))},
+        {"model": model_of(page_of(tmp_path, kink, (-1, 1), (1, -1), 2))},
+        {"model": model_of(pendulum(tmp_path)), "numbers": {"t1": 100.0}, "most": 1000},
+    ]
+    jumped, kinked, full = motions(jobs, tmp_path)
+    assert "At t = 1 a constraint jumps in time. The page cannot follow it" in jumped["notes"][0]
+    assert "no step is short enough: a force or a constraint jumps or has a kink there" in kinked["notes"][0]
+    assert kinked["reached"] == pytest.approx(1, abs=1e-6)
+    assert re.search(r"The page stops at t = \d+.*: its memory is full after \d+ steps", full["notes"][0])
