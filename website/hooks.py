@@ -16,7 +16,7 @@ from latex2mathml.converter import convert
 from mkdocs.structure.files import File
 
 import dalembert as da
-from website.pages import PENDULUM, gallery_cards, pendulum_element, write_pendulum
+from website.pages import PENDULUM, gallery_cards, live_pages, pendulum_element, write_pendulum
 
 ROOT = Path(__file__).parents[1]
 BORROWED = {
@@ -35,12 +35,14 @@ DISPLAY = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DO
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages that are not in ``docs``, and the pendulum."""
+    """Add the pages that are not in ``docs``, the pendulum, and the live pages of the gallery."""
     for target, source in BORROWED.items():
         files.append(File.generated(config, target, abs_src_path=str(ROOT / source)))
     with tempfile.TemporaryDirectory() as folder:
         written = write_pendulum(Path(folder))
         files.append(File.generated(config, f"assets/{written.name}", content=written.read_bytes()))
+    for name, content in live_pages().items():
+        files.append(File.generated(config, f"live/{name}.html", content=content))
     return files
 
 
@@ -54,7 +56,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if source == "index.md":
         markdown = markdown.replace(PENDULUM, pendulum_element())
     if source == "gallery.md":
-        markdown = gallery_cards(markdown, da.gallery.names())
+        markdown = gallery_cards(markdown, da.gallery.names(), live_pages())
     markdown = ENTRY.sub(_entry, markdown)
     return CONSOLE.sub(lambda block: f"```pycon\n{block[1]}\n```", markdown)
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Generated parts of the site: the pendulum of the home page, the cards of the gallery."""
+"""Generated parts of the site: the pendulum of the home page, live pages and cards of the gallery."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Collection, Sequence
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -51,9 +53,27 @@ the code that <code>da.simulate</code> runs, and the page needs no network.</fig
 </figure>"""
 
 
-def gallery_cards(markdown: str, names: Sequence[str]) -> str:
-    """Return the page of the gallery with cards, one for each row of its table, in the place of the table."""
-    rows = {row["name"]: _card(**row.groupdict()) for row in ROW.finditer(markdown)}
+@cache
+def live_pages() -> dict[str, str]:
+    """Return a page that runs in the browser for every case of the gallery that allows one, by the name of the case."""
+    with tempfile.TemporaryDirectory() as folder:
+        written = {name: _live_page(name, Path(folder)) for name in da.gallery.names()}
+    return {name: page for name, page in written.items() if page is not None}
+
+
+def _live_page(name: str, folder: Path) -> str | None:
+    try:
+        return da.gallery.case(name).page(folder / f"{name}.html").read_text(encoding="utf-8")
+    except da.InputError:  # such as a formulation or a controller that pages do not support
+        return None
+
+
+def gallery_cards(markdown: str, names: Sequence[str], live: Collection[str]) -> str:
+    """Return the page of the gallery with cards, one for each row of its table, in the place of the table.
+
+    The cards of the cases in ``live`` link to their live pages.
+    """
+    rows = {row["name"]: _card(**row.groupdict(), live=row["name"] in live) for row in ROW.finditer(markdown)}
     missing = set(names) - rows.keys()
     if missing:
         raise ValueError(f"docs/gallery.md must list every case; it does not list {', '.join(sorted(missing))}.")
@@ -61,9 +81,10 @@ def gallery_cards(markdown: str, names: Sequence[str]) -> str:
     return TABLE.sub(lambda _: f'<div class="cards">\n{cards}\n</div>\n', markdown)
 
 
-def _card(name: str, title: str, source: str) -> str:
+def _card(name: str, title: str, source: str, *, live: bool) -> str:
+    link = f'<p><a href="live/{name}.html">Run it in the browser</a></p>' if live else ""
     return (
         f'<div class="card" id="{name}"><img src="figures/gallery/{name}.png" alt="" loading="lazy">'
         f"<p><strong>{escape(title)}</strong></p><p>{escape(source)}</p>"
-        f"<p><code>dalembert run {name}</code></p></div>"
+        f"<p><code>dalembert run {name}</code></p>{link}</div>"
     )

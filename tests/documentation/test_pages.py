@@ -13,20 +13,25 @@ TABLE = "| case | description | source |\n|---|---|---|\n| `bead` | Bead & wire 
 
 
 def test_rows_of_the_table_become_cards() -> None:
-    page = gallery_cards(f"before\n\n{TABLE}\nafter", ["bead"])
+    page = gallery_cards(f"before\n\n{TABLE}\nafter", ["bead"], live=())
     assert page.startswith('before\n\n<div class="cards">\n<div class="card" id="bead">')
     assert "<strong>Bead &amp; wire</strong>" in page
     assert "<code>dalembert run bead</code>" in page
+    assert "live/" not in page
     assert page.endswith("</div>\n\nafter")
+
+
+def test_cards_of_cases_with_a_live_page_link_to_it() -> None:
+    assert '<a href="live/bead.html">' in gallery_cards(TABLE, ["bead"], live={"bead"})
 
 
 def test_a_case_that_is_not_listed_is_named() -> None:
     with pytest.raises(ValueError, match=r"must list every case; it does not list belt"):
-        gallery_cards(TABLE, ["bead", "belt"])
+        gallery_cards(TABLE, ["bead", "belt"], live=())
 
 
 def test_all_cases_of_the_page_become_cards() -> None:
-    page = gallery_cards((DOCS / "gallery.md").read_text(encoding="utf-8"), da.gallery.names())
+    page = gallery_cards((DOCS / "gallery.md").read_text(encoding="utf-8"), da.gallery.names(), live=())
     assert page.count('class="card"') == len(da.gallery.names())
     assert "| `" not in page
 

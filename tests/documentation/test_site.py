@@ -118,3 +118,6 @@ def test_the_site_builds_strictly_and_loads_nothing_from_the_network(tmp_path: P
     assert "<math" in (tmp_path / "explanation/equation.html").read_text(encoding="utf-8")
     gallery = (tmp_path / "gallery.html").read_text(encoding="utf-8")
     assert all(f'src="figures/gallery/{name}.png"' in gallery for name in da.gallery.names())
+    live = re.findall(r'href="(live/[\w-]+\.html)"', gallery)
+    assert len(live) > 50
+    assert all((tmp_path / page).exists() for page in live)
