@@ -71,10 +71,12 @@ def _rims(joint: Any) -> list[tuple[Any, Any]]:
     if isinstance(joint, RollingEllipsoid):
         sides = [axis * sp.eye(3)[:, k] for k, axis in enumerate(joint.axes)]
         return list(combinations(sides, 2))
-    if not isinstance(joint, (RollingBall, RollingDisc, RollingOnLine)):
+    if isinstance(joint, RollingOnLine):
+        u, v = sp.Matrix([1, 0]), sp.Matrix([0, 1])
+    elif isinstance(joint, (RollingBall, RollingDisc)):
+        u, v = across(joint.axle if isinstance(joint, RollingDisc) else joint.normal)
+    else:
         return []
-    plane = joint.dimension == 2
-    u, v = (sp.Matrix([1, 0]), sp.Matrix([0, 1])) if plane else across(getattr(joint, "axle", joint.normal))
     return [(joint.radius * u, joint.radius * v)]
 
 
