@@ -15,9 +15,9 @@ from live.browser_numbers import model_of, motions
 
 NOT_LIVE = {
     "belt": "contacts under dry friction must slide at the start of a live page, .* at rest: `belt`",
-    "hidden-constraint": r"the default formulation and adaptive steps; got `formulation` Multipliers\(\)",
-    "indefinite-mass": r"got `formulation` Multipliers\(\)",
-    "measured": r"got `formulation` StackedLeastSquares",
+    "hidden-constraint": "the default formulation and adaptive steps; got `formulation` Multipliers",
+    "indefinite-mass": "got `formulation` Multipliers",
+    "measured": r"got `formulation` StackedLeastSquares\. ",
     "cart-pole": "runs continuous controllers with a known bound; got a sampled controller",
 }
 """The cases that a page cannot run, and why."""

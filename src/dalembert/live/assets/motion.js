@@ -13,12 +13,12 @@ const SIGNS = {
   "other than zero": x => x !== 0,
 };
 
-const LOOKED_AHEAD = [1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];  // parts of the span, in search of a reason
+const LOOKED_AHEAD = [1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];  // parts of the span
 
 const NOT_SOLVABLE = "the equations are no longer well conditioned: constraints become dependent there (a singular " +
   "position), or a mass or a force is not defined.";
-const GOES_ON = "The integrator of this page stops here; da.simulate goes on with its general integrator, or says why " +
-  "no motion follows.";
+const GOES_ON = "The integrator of this page stops here; da.simulate goes on with its general integrator, or says " +
+  "why no motion follows.";
 
 class Motion {
   static MOST_NUMBERS = 6e6;  // numbers that the steps may take: 48 MB
