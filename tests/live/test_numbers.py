@@ -15,9 +15,9 @@ from live.browser_numbers import model_of, motions
 
 NOT_LIVE = {
     "belt": "contacts under dry friction must slide at the start of a live page, .* at rest: `belt`",
-    "hidden-constraint": r"the default formulation and adaptive steps; got `formulation` Multipliers\(\)",
-    "indefinite-mass": r"got `formulation` Multipliers\(\)",
-    "measured": r"got `formulation` StackedLeastSquares",
+    "hidden-constraint": "the default formulation and adaptive steps; got `formulation` Multipliers",
+    "indefinite-mass": "got `formulation` Multipliers",
+    "measured": r"got `formulation` StackedLeastSquares\. ",
     "cart-pole": "runs continuous controllers with a known bound; got a sampled controller",
 }
 """The cases that a page cannot run, and why."""
@@ -129,6 +129,20 @@ def test_a_start_off_the_constraints_is_moved_onto_them(tmp_path: Path) -> None:
     # the nearest point of the circle, and the part of the velocity along it
     assert farther["y"] == pytest.approx([0.6, 0.8, -2.4, 1.8])
     assert "No start on the constraints was found near these values" in lost["refusal"]
+
+
+def test_signs_that_simulate_refuses_are_refused_by_the_page(tmp_path: Path) -> None:
+    mu, m = da.parameters("mu"), sp.Symbol("m", positive=True)
+    floor = da.Constraint(Y, name="floor", nonideal=da.Coulomb(mu))
+    system = da.System((X, Y), m * sp.eye(2), (0, -10 * m), floor)
+    model = model_of(page_of(tmp_path, system, (0, 0), (9, 0), 0.5, parameters={"m": 1, "mu": 0.2}))
+    jobs = [{"model": model, "numbers": {"p": p}} for p in ([1.0, 0.2], [1.0, -0.1], [-1.0, 0.2])]
+    fine, pushing, light = motions(jobs, tmp_path)
+    assert fine["refusal"] == "" and fine["reached"] == 0.5
+    for found, p in ((pushing, {"m": 1.0, "mu": -0.1}), (light, {"m": -1.0, "mu": 0.2})):
+        with pytest.raises(da.InputError) as refused:
+            da.simulate(system, (0, 0), (9, 0), [0, 0.5], parameters=p)
+        assert found["refusal"].split(";")[0] == str(refused.value).split(";")[0].replace("`", "")
 
 
 def test_a_page_of_redundant_constraints_says_when_its_selection_no_longer_holds(tmp_path: Path) -> None:

@@ -64,6 +64,12 @@ def _python(tape: Tape, line: int, state: tuple[float, float]) -> float:
         return math.nan
 
 
+def test_a_page_has_all_functions_that_are_promised(tmp_path: Path) -> None:
+    script = asset("dalembert.live", "library.js") + "console.log(JSON.stringify(Object.keys(LIBRARY)));"
+    (tmp_path / "names.cjs").write_text(script, encoding="utf-8")
+    assert set(node(str(tmp_path / "names.cjs"))) == SERVED
+
+
 @pytest.mark.parametrize(("number", "code"), [(0, b"\0"), (127, b"\x7f"), (128, b"\x80\1"), (624485, b"\xe5\x8e\x26")])
 def test_numbers_in_the_binary_format(number: int, code: bytes) -> None:
     assert leb(number) == code

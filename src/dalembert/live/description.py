@@ -16,6 +16,7 @@ from dalembert.live.experiment import Experiment
 from dalembert.live.labels import name_label, word_label
 from dalembert.live.scene import Scene
 from dalembert.live.wasm_system import WasmSystem
+from dalembert.model.coefficients import parameter_conditions
 from dalembert.model.friction_contacts import contacts
 from dalembert.names import name_of, quoted
 
@@ -39,6 +40,10 @@ def description(experiment: Experiment, scene: Scene, compiled: WasmSystem, rang
         "powers": lengths.powers,
         "timeFunctions": compiled.time_functions,
         "parameters": [{"value": value} for value in experiment.p],
+        "conditions": [
+            {"sign": condition.sign, "sentence": condition.sentence.replace("`", "")}
+            for condition in parameter_conditions(experiment.system)
+        ],
         "start": experiment.start.tolist(),
         "stateLabels": [label["text"] for label in labels],
         "t0": experiment.t0,

@@ -94,9 +94,10 @@ def _require_compiled_integrator(method: Method) -> None:
     others = [name for name, usual in parts.items() if not usual]
     if others:
         given = getattr(method, others[0])
+        shown = given if isinstance(given, float) else type(given).__name__
         raise InputError(
             f"a live page integrates with the compiled integrator, the default formulation and adaptive steps; got "
-            f"`{others[0]}` {given}. {USE_SIMULATE}"
+            f"`{others[0]}` {shown}. {USE_SIMULATE}"
         )
 
 

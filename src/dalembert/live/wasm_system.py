@@ -11,9 +11,10 @@ import numpy as np
 from dalembert.errors import InputError
 from dalembert.integration.native_steps import cure_of, is_refined, rows_for
 from dalembert.live.experiment import Experiment
-from dalembert.lowering.page_programs import PageOutputs, page_outputs
+from dalembert.lowering.page_programs import PageOutputs, page_outputs, recorded_expressions
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
+from dalembert.model.coefficients import parameter_conditions
 from dalembert.native.tape import LIBRARY, Program
 from dalembert.native.wasm_integrator import WasmIntegrator, wasm_integrator
 
@@ -59,6 +60,9 @@ def wasm_system(experiment: Experiment, points: Sequence[Any]) -> WasmSystem:
     in_time = everything.time_functions()
     if in_time is not None:
         others["time_functions"] = in_time
+    conditions = parameter_conditions(experiment.system)
+    if conditions:
+        others["conditions"] = recorded_expressions(everything, [condition.expression for condition in conditions])
     hot = programs.hot(iterations)
     integrator = wasm_integrator(programs.n, hot, outputs, others)
     _require_served(integrator)

@@ -30,6 +30,12 @@ class PageOutputs(NamedTuple):
     points: int
 
 
+def recorded_expressions(programs: Programs, expressions: Sequence[Any]) -> Program:
+    """Record expressions in plain symbols."""
+    recorded = RecordedTerms(programs)
+    return Program(recorded.tape, [recorded.read(e) for e in expressions])
+
+
 def page_outputs(programs: Programs, points: Sequence[Any]) -> tuple[Program, PageOutputs]:
     """Record the outputs of a live page; ``points`` are expressions in plain symbols.
 

@@ -71,12 +71,12 @@ def _rims(joint: Any) -> list[tuple[Any, Any]]:
     if isinstance(joint, RollingEllipsoid):
         sides = [axis * sp.eye(3)[:, k] for k, axis in enumerate(joint.axes)]
         return list(combinations(sides, 2))
-    if not isinstance(joint, (RollingBall, RollingDisc, RollingOnLine)):
-        return []
     if isinstance(joint, RollingOnLine):
         u, v = sp.Matrix([1, 0]), sp.Matrix([0, 1])
-    else:
+    elif isinstance(joint, (RollingBall, RollingDisc)):
         u, v = across(joint.axle if isinstance(joint, RollingDisc) else joint.normal)
+    else:
+        return []
     return [(joint.radius * u, joint.radius * v)]
 
 

@@ -28,12 +28,14 @@ class _CheckedCoefficients(NamedTuple):
     what        for each its name and its owner
     names       for each the parameters on which it depends
     otherwise   for each what happens if it is negative; empty if it must be positive
+    plain       the coefficients as expressions of real symbols
     values      function of all parameters, numbers or arrays
     """
 
     what: tuple[str, ...]
     names: tuple[tuple[str, ...], ...]
     otherwise: tuple[str, ...]
+    plain: tuple[Any, ...]
     values: Callable[..., Sequence[Any]]
 
 
@@ -70,8 +72,35 @@ def _violations(checked: _CheckedCoefficients, p: Sequence[Any]) -> list[tuple[s
     found: list[tuple[str, tuple[str, ...], Any, Any]] = []
     values = (np.asarray(value, float) for value in checked.values(*p))
     for what, names, otherwise, value in zip(*checked[:3], values, strict=True):
-        condition = f"{what} must not be negative, or {otherwise}" if otherwise else f"{what} must be positive"
-        found.append((condition, names, value < 0 if otherwise else value <= 0, value))
+        found.append((_condition(what, otherwise), names, value < 0 if otherwise else value <= 0, value))
+    return found
+
+
+def _condition(what: str, otherwise: str) -> str:
+    return f"{what} must not be negative, or {otherwise}" if otherwise else f"{what} must be positive"
+
+
+class ParameterCondition(NamedTuple):
+    """A condition on the parameters: an expression of real symbols, the sign that it must have, as in ``DECLARED``,
+    and the sentence to show where it does not."""
+
+    expression: Any
+    sign: str
+    sentence: str
+
+
+def parameter_conditions(system: System) -> list[ParameterCondition]:
+    """Return the conditions that ``refuse_negative_coefficients`` checks."""
+    found: list[ParameterCondition] = []
+    for k, sign, _ in _declared(system):
+        name = system.parameter_names[k]
+        sentence = f"`{name}` must be {sign}, as its symbol was declared"
+        found.append(ParameterCondition(sp.Symbol(name, real=True), sign, sentence))
+    checked = _checked_coefficients(system)
+    if checked is not None:
+        for what, otherwise, expression in zip(checked.what, checked.otherwise, checked.plain, strict=True):
+            sign = "positive or zero" if otherwise else "positive"
+            found.append(ParameterCondition(expression, sign, _condition(what, otherwise)))
     return found
 
 
@@ -111,6 +140,7 @@ def _checked_coefficients(system: System) -> _CheckedCoefficients | None:
         tuple(what for what, _, _ in entries),
         tuple(tuple(sorted(symbol.name for symbol in symbols)) for _, _, symbols in entries),
         tuple("" if c.positive else c.otherwise for _, c, _ in entries),
+        tuple(plain),
         numeric_function(parameters, plain, "numpy"),
     )
 

@@ -117,13 +117,15 @@ def _index(found: Sequence[Exhibit]) -> str:
     passed = sum(row.passed for one in found for row in one.rows)
     total = sum(max(len(one.rows), 1) for one in found)
     cards = "\n".join(_theme(theme, names, found) for theme, names in by_theme(one.name for one in found).items())
+    live = sum(one.live.endswith(".html") for one in found)
     rows = "\n".join(_table_row(row, one) for one in found for row in _rows(one))
     return document(
         "dalembert: the systems of the papers",
         f"""<main>
 <h1>The systems of the papers, solved and checked</h1>
 <p class="lead">Each system is stated, its equation of motion derived, its motion simulated, and every known answer
-compared. {passed} of {total} checks passed. The equation behind all of them:</p>
+compared. {passed} of {total} checks passed. {live} of the {len(found)} cases can be run live: their pages link to one
+that computes the motion in the browser, with sliders for all numbers. The equation behind all of them:</p>
 <div class="scroll">{EQUATION}</div>
 <p class="lead">M is the mass matrix, Q the applied force, A q̈ = b the constraints differentiated until accelerations
 appear, B = A M<sup>−1/2</sup> with its Moore–Penrose inverse B<sup>+</sup>, and C describes nonideal constraints:

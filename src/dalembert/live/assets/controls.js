@@ -24,7 +24,6 @@ class Controls {
     for (const {title, controls} of model.groups) {
       if (controls.length) place.append(this.group(title, controls));
     }
-    document.getElementById("reset").onclick = () => this.reset();
   }
 
   given() {

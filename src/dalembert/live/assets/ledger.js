@@ -12,6 +12,13 @@ class LedgerTable {
     }
   }
 
+  clear() {
+    for (const {bar, number} of this.rows) {
+      bar.style.width = "0";
+      number.textContent = "";
+    }
+  }
+
   // `values`: one number for each row. The audit has no bar: it is rounding, and would be invisible.
   show(values) {
     const largest = Math.max(...values.map(Math.abs), 1e-300);

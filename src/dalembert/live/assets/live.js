@@ -19,6 +19,7 @@ class LivePage {
     this.ledger = new LedgerTable(this.model.ledger);
     this.player = new Player(t => this.draw(t), {from: this.model.t0, to: this.model.t1, step: "any", rate: 1});
     this.chooseSpeed();
+    document.getElementById("reset").onclick = () => this.reset();
     addEventListener("resize", () => this.drawAll());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.drawAll());
     this.restart();
@@ -31,6 +32,11 @@ class LivePage {
     canvas.hidden = false;
     follow.parentElement.hidden = scene.count < 2;
     follow.onchange = () => { this.stage.follows = follow.checked; this.player.show(); };
+  }
+
+  reset() {
+    this.player.value = this.model.t0;
+    this.controls.reset();
   }
 
   drawAll() {
@@ -136,6 +142,7 @@ class LivePage {
     const {motion, model} = this, t = Math.min(time, motion.reached);
     if (motion.refusal) {
       this.stage?.clear();
+      this.ledger.clear();
       return "";
     }
     const {outputs, states} = motion.outputsAt([t]), now = outputs.slice(0, model.outputLength);

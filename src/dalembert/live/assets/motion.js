@@ -8,12 +8,17 @@ const SETTLED = 1e-14;  // a projection that moves the state by less than this p
 const AT_REST = 0.5;  // a flag of the compiled code below this is zero
 const UNRELIABLE = 0.25;  // the validity of an output whose error estimate exceeds the tolerance
 
-const LOOKED_AHEAD = [1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];  // parts of the span, searched for the reason
+const SIGNS = {
+  "positive": x => x > 0, "negative": x => x < 0, "positive or zero": x => x >= 0, "negative or zero": x => x <= 0,
+  "other than zero": x => x !== 0,
+};
+
+const LOOKED_AHEAD = [1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];  // parts of the span
 
 const NOT_SOLVABLE = "the equations are no longer well conditioned: constraints become dependent there (a singular " +
   "position), or a mass or a force is not defined.";
-const GOES_ON = "The integrator of this page stops here; da.simulate goes on with its general integrator, or says why " +
-  "no motion follows.";
+const GOES_ON = "The integrator of this page stops here; da.simulate goes on with its general integrator, or says " +
+  "why no motion follows.";
 
 class Motion {
   static MOST_NUMBERS = 6e6;  // numbers that the steps may take: 48 MB
@@ -34,7 +39,7 @@ class Motion {
   }
 
   begin() {
-    this.refusal = this.startRefusal();
+    this.refusal = this.parameterRefusal() || this.startRefusal();
     if (this.refusal) { this.ended = true; return; }
     const found = this.machine.program("start", this.y, this.t0);
     const {atol, n} = this.model;
@@ -47,6 +52,15 @@ class Motion {
     if (!this.model.timeFunctions) return null;
     const {machine, model, y} = this;
     return t => machine.program("time_functions", y, t).subarray(0, model.timeFunctions);
+  }
+
+  // Returns a sentence if a coefficient or a parameter has a sign that it must not have.
+  parameterRefusal() {
+    const {machine, model} = this;
+    if (!model.conditions.length) return "";
+    const values = machine.program("conditions", this.y, this.t0);
+    const broken = model.conditions.findIndex(({sign}, k) => !SIGNS[sign](values[k]));
+    return broken < 0 ? "" : `${model.conditions[broken].sentence}; it is ${shown(values[broken])}.`;
   }
 
   // Puts the start on the constraints, and returns a sentence if there is no such start nearby.
