@@ -87,7 +87,7 @@ def test_run_with_other_numbers_is_not_checked() -> None:
         (("run", "bead", "--times", "0:1"), "`--times` must look like 0:10:101 or 0,1,2; got `0:1`."),
         (("run", "bead", "--times", "1,0"), "`times` must increase"),
         (("run", "bead", "--plot", "x.doc"), "`--plot` must end in .png, .pdf, .svg; got `x.doc`."),
-        (("run", "bead", "--animate", "x.avi"), "`--animate` must end in .gif, .html; got `x.avi`."),
+        (("run", "bead", "--animate", "x.avi"), "`--animate` must end in .gif, .html, .mp4; got `x.avi`."),
         (("run", "hidden-constraint", "--animate", "x.gif"), "`hidden-constraint` has none."),
         (("run", "bead", "--save", "x.txt"), "`--save` must end in .nc, .csv; got `x.txt`."),
         (("derive", "bead", "-o", "x.txt"), "`--output` must end in .md, .tex, .html; got `x.txt`."),

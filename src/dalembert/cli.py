@@ -15,6 +15,7 @@ from rich.table import Table
 
 import dalembert
 from dalembert import gallery
+from dalembert.figures.animation_files import WRITERS
 from dalembert.integration.trajectory_files import FORMATS
 from dalembert.terminal import add_checks, assignments, checks_table, end_table, print_text, transliterate_output
 
@@ -163,7 +164,7 @@ def run(
     ] = None,
     times: Annotated[str | None, typer.Option(help="As 0:10:101 (start, end, count), or as 0,1,2.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure of the motion: png, pdf or svg.")] = None,
-    animate: Annotated[Path | None, typer.Option(help="Write an animation of the motion: gif or html.")] = None,
+    animate: Annotated[Path | None, typer.Option(help="Write an animation of the motion: gif, html or mp4.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the trajectory: nc (NetCDF) or csv (a table).")] = None,
     ledger: Annotated[bool, typer.Option("--ledger", help="Print the work of every force.")] = False,
 ) -> None:
@@ -175,7 +176,7 @@ def run(
     """
     # checked before the simulation, which may take long
     _require_target(plot, "--plot", (".png", ".pdf", ".svg"))
-    _require_target(animate, "--animate", (".gif", ".html"))
+    _require_target(animate, "--animate", tuple(WRITERS))
     _require_target(save, "--save", tuple(FORMATS))
     case = gallery.case(name)
     if animate is not None and case.points is None:

@@ -36,5 +36,7 @@ def path(run: MotionData, given: tuple[Any, ...], units: Units | None, ax: Any) 
     ax.set_aspect("equal", **({} if in_space else {"adjustable": "datalim"}))
     for axis, role, value in zip("xyz", roles, given, strict=False):
         name = role if is_array(value) else name_of(value)
-        getattr(ax, f"set_{axis}label")(with_unit(pretty(name), unit(name)))
+        getattr(ax, f"set_{axis}label")(with_unit(pretty(name), unit(name)), labelpad=8 if in_space else None)
+        if in_space:  # numbers along slanted axes overlap sooner
+            ax.locator_params(axis=axis, nbins=5)
     return ax.figure

@@ -116,7 +116,7 @@ class Trajectory(MotionFigures):
         return self.require_source("`run.at`").at(self, t)
 
     def evaluate(self, expression: Any, t: Any = None, *, unwrap: bool = False) -> Floats:
-        """Return the values of an expression along the run, at its times or at others.
+        """Return the values of an expression along the run, at its times or at others; NaN where it is not defined.
 
         Parameters
         ----------

@@ -55,6 +55,8 @@ def _nested(given: Any) -> tuple[list[Any], tuple[int, ...]]:
     if not isinstance(given, (tuple, list, sp.Tuple, sp.NDimArray)):
         return [given], ()
     parts = [_nested(part) for part in given]  # pyright: ignore[reportGeneralTypeIssues]
+    if not parts:
+        raise InputError("`expression` must hold at least one expression; got an empty sequence.")
     shapes = {shape for _, shape in parts}
     if len(shapes) != 1:
         raise InputError("`expression` must have rows of one length, to become an array; got different ones.")
@@ -73,8 +75,8 @@ def _refuse_unknown(run: Trajectory, symbols: StateSymbols, expressions: list[An
     """Raise an error for symbols that have no value along a run, and for expressions without any."""
     found = set().union(*(graph.free_symbols(e) for e in expressions))
     undefined = sp.core.function.AppliedUndef, sp.Derivative
-    unknown = {s.name for s in found - known}
-    unknown |= {str(symbols.restore(f)) for e in expressions for f in graph.atoms(e, *undefined)}
+    functions = {function for e in expressions for function in graph.atoms(e, *undefined)}
+    unknown = {str(symbols.restore(part)) for part in (found - known) | functions}
     if unknown:
         raise InputError(
             f"`expression` must consist of coordinates of the run ({quoted(run.coordinates)}), their first and second "

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,11 +19,12 @@ from dalembert.mechanisms.couplings import Drive
 from dalembert.mechanisms.forces import Applied, Gravity
 from dalembert.mechanisms.frames import Ground, MovingBody
 from dalembert.mechanisms.joint import Joint
-from dalembert.mechanisms.motors import motor_problems, with_directions
+from dalembert.mechanisms.mechanism_problems import mechanism_problems
+from dalembert.mechanisms.motors import with_directions
 from dalembert.mechanisms.reactions import Reactions, reactions_of
 from dalembert.model.constraint import Constraint
 from dalembert.model.input_values import parameter_values
-from dalembert.model.ordering import quoted, unknown_names
+from dalembert.model.ordering import unknown_names
 from dalembert.model.servo import Servo
 from dalembert.model.symbols import t as time
 from dalembert.model.system import System
@@ -88,7 +88,7 @@ class Mechanism:
             invalid = [part for part in parts if not isinstance(part, kind)]
             problems += [f"`{field}` must hold {_EXPECTED[field]}; got {part!r}." for part in invalid]
             object.__setattr__(self, field, tuple(part for part in parts if part not in invalid))
-        problems += _problems(self)
+        problems += mechanism_problems(self)
         if problems:
             raise ModelError(problems)
 
@@ -291,36 +291,3 @@ _EXPECTED = {
     "constraints": "`da.Constraint` objects",
     "servos": "`da.Servo` objects",
 }
-
-
-def _problems(mechanism: Mechanism) -> list[str]:
-    if not mechanism.bodies:
-        return ["`bodies` must hold at least one body."]
-    problems: list[str] = []
-    for noun, parts in (("body", mechanism.bodies), ("joint", mechanism.joints)):
-        duplicates = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
-        plural = {"body": "bodies", "joint": "joints"}[noun]
-        problems += [f"{plural} must differ in name; given twice: {quoted(duplicates)}."] if duplicates else []
-    if len({body.dimension for body in mechanism.bodies}) > 1:
-        problems.append("bodies must be all in the plane or all in space; got some of each.")
-    attached = [(f"joint `{joint.name}`", joint.markers) for joint in mechanism.joints]
-    attached += [(f"a {type(force).__name__}", force.markers) for force in mechanism.forces]
-    for what, markers in attached:
-        invalid = [m.body.name for m in markers if not isinstance(m.body, Ground) and m.body not in mechanism.bodies]
-        if invalid:
-            problems.append(f"{what} must be of bodies of the mechanism; {quoted(invalid)} is not among its `bodies`.")
-    for force in mechanism.forces:
-        given = {len(force.acceleration)} if isinstance(force, Gravity) else {m.dimension for m in force.markers}
-        if given != {mechanism.dimension}:
-            problems.append(f"a {type(force).__name__} must have {mechanism.dimension} components, as the bodies have.")
-    for joint in mechanism.joints:
-        if joint.dimension != mechanism.dimension:
-            problems.append(
-                f"joint `{joint.name}` must have points of {mechanism.dimension} coordinates, as the bodies have."
-            )
-        driven = getattr(joint, "joint", None)
-        if driven is not None and driven not in mechanism.joints:
-            problems.append(
-                f"drive `{joint.name}` must drive a joint of the mechanism; `{driven.name}` is not among its `joints`."
-            )
-    return problems + motor_problems(mechanism.servos, mechanism.joints)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks of the parts of a mechanism against one another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from dalembert.mechanisms.forces import Gravity
+from dalembert.mechanisms.frames import Ground
+from dalembert.mechanisms.motors import motor_problems
+from dalembert.model.ordering import quoted
+
+
+def mechanism_problems(mechanism: Any) -> list[str]:
+    """Return the problems of a mechanism as sentences."""
+    if not mechanism.bodies:
+        return ["`bodies` must hold at least one body."]
+    problems: list[str] = []
+    for noun, parts in (("body", mechanism.bodies), ("joint", mechanism.joints)):
+        duplicates = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
+        plural = {"body": "bodies", "joint": "joints"}[noun]
+        problems += [f"{plural} must differ in name; given twice: {quoted(duplicates)}."] if duplicates else []
+    if len({body.dimension for body in mechanism.bodies}) > 1:
+        problems.append("bodies must be all in the plane or all in space; got some of each.")
+    attached = [(f"joint `{joint.name}`", joint.markers) for joint in mechanism.joints]
+    attached += [(f"a {type(force).__name__}", force.markers) for force in mechanism.forces]
+    for what, markers in attached:
+        invalid = [m.body.name for m in markers if not isinstance(m.body, Ground) and m.body not in mechanism.bodies]
+        if invalid:
+            problems.append(f"{what} must be of bodies of the mechanism; {quoted(invalid)} is not among its `bodies`.")
+    for force in mechanism.forces:
+        given = {len(force.acceleration)} if isinstance(force, Gravity) else {m.dimension for m in force.markers}
+        if given != {mechanism.dimension}:
+            problems.append(f"a {type(force).__name__} must have {mechanism.dimension} components, as the bodies have.")
+    for joint in mechanism.joints:
+        if joint.dimension != mechanism.dimension:
+            problems.append(
+                f"joint `{joint.name}` must have points of {mechanism.dimension} coordinates, as the bodies have."
+            )
+        driven = getattr(joint, "joint", None)
+        if driven is not None and driven not in mechanism.joints:
+            problems.append(
+                f"drive `{joint.name}` must drive a joint of the mechanism; `{driven.name}` is not among its `joints`."
+            )
+    return problems + motor_problems(mechanism.servos, mechanism.joints)
