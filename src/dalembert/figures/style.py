@@ -50,7 +50,7 @@ def save_svg(figure: Figure, path: Path) -> None:
 
     for axis in figure.axes:
         for line in axis.lines:
-            if len(line.get_xdata()) > MOST_VECTOR_POINTS:
+            if len(line.get_path().vertices) > MOST_VECTOR_POINTS:
                 line.set_rasterized(True)
     # reproducible: no date, and names that do not depend on chance
     with rc_context({"svg.hashsalt": "dalembert"}):

@@ -20,7 +20,7 @@ NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 """Attribute that a file needs and an HTML page does not."""
 
 LETTERS_PER_LINE, TITLE_LETTERS = 58, 27
-MOST_LINES = 3
+LINES_IN_A_BOX = 3
 """Lines of text in a box; longer lists are cut."""
 
 
@@ -121,7 +121,7 @@ def _freedom(derivation: Derivation) -> str:
 
 def _wrapped(text: str, width: int) -> list[str]:
     lines = textwrap.wrap(text, width) or [""]
-    return lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], f"{lines[MOST_LINES - 1][: width - 2]} …"]
+    return lines if len(lines) <= LINES_IN_A_BOX else [*lines[: LINES_IN_A_BOX - 1], f"{lines[LINES_IN_A_BOX - 1][: width - 2]} …"]
 
 
 def _box(number: int, heading: list[str], lines: list[str], top: float, height: float) -> str:
