@@ -8,6 +8,8 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dalembert.extras import require
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ def save_svg(figure: Figure, path: Path) -> None:
 
     for axis in figure.axes:
         for line in axis.lines:
-            if len(line.get_path().vertices) > MOST_VECTOR_POINTS:
+            if np.size(line.get_xdata()) > MOST_VECTOR_POINTS:
                 line.set_rasterized(True)
     # reproducible: no date, and names that do not depend on chance
     with rc_context({"svg.hashsalt": "dalembert"}):
