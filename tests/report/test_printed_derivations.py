@@ -11,11 +11,7 @@ from dalembert.model.symbols import plain_multiplier
 from dalembert.report.equations import Equation, entries
 from helpers import CHAIN_NUMBERS, chain, chain_state, quick_first
 
-LARGE = {"arm-circle", "arm-circle-inertia", "wrong-masses", "satellites", "swarm-control", "swarm", "swarm-as-printed"}
-UNREAD = [
-    name for name in da.gallery.names() if not da.gallery.case(name).readable or da.gallery.case(name).no_closed_form
-]
-READ = [name for name in da.gallery.names() if name not in UNREAD]
+QUICK = {"bead", "hoop", "manipulator", "pendulum-rod-twice", "projectile-polar", "rolling-coin", "skate", "weber"}
 
 
 def without_limits(system: da.System) -> da.System:
@@ -65,9 +61,11 @@ def compare(system: da.System, q, qd, t, parameters, drift=None, formulation=Non
     return True
 
 
-@pytest.mark.parametrize("name", quick_first(READ, set(READ) - LARGE))
+@pytest.mark.parametrize("name", quick_first(da.gallery.names(), QUICK))
 def test_pages_give_the_accelerations(name: str) -> None:
     case = da.gallery.case(name)
+    if case.no_closed_form or not case.readable:
+        return
     rng = np.random.default_rng(5)
     n = len(case.system.coordinates)
     q, qd = case.q0 + 0.1 * rng.normal(size=n), case.qd0 + 0.1 * rng.normal(size=n)
@@ -82,7 +80,7 @@ def test_the_double_pendulum_in_stages() -> None:
 def test_no_formula_is_wider_than_a_page() -> None:
     from dalembert.report.length import lines_of, printed_width
 
-    for system in (chain(2), da.gallery.case("manipulator").system, da.gallery.case("arm-circle").system):
+    for system in (chain(2), da.gallery.case("manipulator").system, da.gallery.case("four-bar").system):
         for equation in printed(da.derive(system)):
             for side in equation[:2]:
                 widths = (

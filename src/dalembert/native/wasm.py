@@ -32,7 +32,7 @@ CUSTOM, IMPORTS, EXPORTS = 0, 2, 7
 ORDER = (1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11)
 """The order of the sections in a module, by their numbers."""
 
-SYMBOLS, FUNCTION, DEFINED_ELSEWHERE, EXPLICIT_NAME = 8, 0, 0x10, 0x40
+SYMBOL_TABLE, FUNCTION, DEFINED_ELSEWHERE, EXPLICIT_NAME = 8, 0, 0x10, 0x40
 """The table of symbols in the section for the linker; a kind of symbol and two of their flags."""
 
 FINAL_RELOCATIONS = frozenset({0, 3, 4, 6, 7, 20})
@@ -177,7 +177,7 @@ def _function_numbers(reader: Reader) -> dict[str, int]:
     while not reader.finished:
         kind, length = reader.byte(), reader.number()
         content = Reader(reader.bytes(length))
-        for _ in range(content.number() if kind == SYMBOLS else 0):
+        for _ in range(content.number() if kind == SYMBOL_TABLE else 0):
             symbol, flags = content.byte(), content.number()
             if symbol == 1:  # data: a name and, if defined, its segment, offset and size
                 content.text()

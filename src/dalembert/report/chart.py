@@ -7,7 +7,8 @@ import textwrap
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from dalembert.figures.style import pretty
+from dalembert.figures.style import SUBSCRIPTS
+from dalembert.report.name_typesetting import typeset
 from dalembert.report.steps import seven_titles
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 """Attribute that a file needs and an HTML page does not."""
 
 LETTERS_PER_LINE, TITLE_LETTERS = 58, 27
-MOST_LINES = 3
+LINES_IN_A_BOX = 3
 """Lines of text in a box; longer lists are cut."""
 
 
@@ -50,8 +51,8 @@ def chart(derivation: Derivation) -> str:
 def _contents(derivation: Derivation) -> list[list[str]]:
     """Return the lines of text of each box."""
     system = derivation.system
-    parameters = ", ".join(map(pretty, system.parameter_names))
-    coordinates = ", ".join(map(pretty, system.coordinate_names))
+    parameters = ", ".join(map(_unicode, system.parameter_names))
+    coordinates = ", ".join(map(_unicode, system.coordinate_names))
     stated = [*_named("constraint", system.constraint_names), *_named("requirement", [s.name for s in system.servos])]
     return [
         [derivation.about],
@@ -62,6 +63,12 @@ def _contents(derivation: Derivation) -> list[list[str]]:
         _forces(derivation),
         [_motion(derivation), _freedom(derivation)],
     ]
+
+
+def _unicode(name: str) -> str:
+    """Return a name as a letter with its indices, as far as Unicode has them."""
+    base, indices, _ = typeset(name)
+    return base + "".join(i.translate(SUBSCRIPTS) if i.isdigit() else f"_{i}" for i in indices)
 
 
 def _named(word: str, names: Any) -> list[str]:
@@ -121,7 +128,11 @@ def _freedom(derivation: Derivation) -> str:
 
 def _wrapped(text: str, width: int) -> list[str]:
     lines = textwrap.wrap(text, width) or [""]
-    return lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], f"{lines[MOST_LINES - 1][: width - 2]} …"]
+    return (
+        lines
+        if len(lines) <= LINES_IN_A_BOX
+        else [*lines[: LINES_IN_A_BOX - 1], f"{lines[LINES_IN_A_BOX - 1][: width - 2]} …"]
+    )
 
 
 def _box(number: int, heading: list[str], lines: list[str], top: float, height: float) -> str:

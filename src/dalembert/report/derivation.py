@@ -12,33 +12,34 @@ import sympy as sp
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError, ModelError
-from dalembert.model import graph
-from dalembert.model.control_form import control_form
-from dalembert.model.friction_contacts import leaves_reactions
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
-from dalembert.model.laws import while_moving
-from dalembert.model.standard_form import StandardForm, standard_form
-from dalembert.model.symbols import free_parameters
+from dalembert.model.standard_form import standard_form
 from dalembert.model.system import System, kind_of_object
 from dalembert.names import listed, summary
 from dalembert.paper_letters import PaperLetters, ScaledMatrices
 from dalembert.report.abbreviated_steps import abbreviated
-from dalembert.report.blocks import block_root
 from dalembert.report.chart import NAMESPACE, chart
 from dalembert.report.closed_form import SymbolicTerms, closed_form
-from dalembert.report.closed_form_checks import needs_saddle, require_determined, require_independent, require_positive
-from dalembert.report.control_law import ControlLaw, control_law, controlled_form
-from dalembert.report.decimals import decimals_like, exact
+from dalembert.report.closed_form_checks import needs_saddle, require_determined, require_independent
+from dalembert.report.control_law import ControlLaw, controlled_form
+from dalembert.report.decimals import exact
 from dalembert.report.derivation_notes import notes_of, opening
 from dalembert.report.derivation_page import html
+from dalembert.report.derivation_terms import (
+    control_of,
+    gains_of,
+    nonideal_term,
+    restorer,
+    stabilised_rhs,
+    tidied_matrix,
+)
 from dalembert.report.evaluation import Evaluation, evaluator, matrix_evaluator
 from dalembert.report.formula_symbols import matrix_symbols
-from dalembert.report.numeric_probes import Probes, independent_rows, probes, refuse_contradiction, require_computable
+from dalembert.report.numeric_probes import independent_rows, probes, refuse_contradiction
 from dalembert.report.scaled_symbols import scaled_symbols
 from dalembert.report.steps import Step, seven_steps
 from dalembert.report.tex import latex, markdown
-from dalembert.report.tidy import tidy_matrix
-from dalembert.stabilisation import Gains, damping
+from dalembert.stabilisation import Gains
 
 if TYPE_CHECKING:
     from dalembert.integration.drift import Drift
@@ -145,7 +146,7 @@ class Derivation(PaperLetters):
 
     @cached_property
     def _scaled(self) -> ScaledMatrices:
-        restore, plain = _restorer(self.system), self.system.symbols.plain
+        restore, plain = restorer(self.system), self.system.symbols.plain
         given = [exact(plain(matrix)) for matrix in list(self.meaning.values())[:5]]
         M, Q, A, b, C = (sp.Matrix(matrix) for matrix in given)
         found = scaled_symbols(M, Q, A, b, C, self.system.coordinate_names)
@@ -258,22 +259,22 @@ def derive(
     for argument, text in (("title", title), ("about", about)):
         if not (text is None or isinstance(text, str)):
             raise InputError(f"`{argument}` must be a string; got {text!r}.")
-    gains = _gains(drift)
+    gains = gains_of(drift)
     form = standard_form(system)
     probed = probes(form, system)
     kept = independent_rows(probed, len(system.constraints))
     refuse_contradiction(probed, kept, system.constraint_names)
     saddle = needs_saddle(probed, kept, system.constraint_names)
     n = len(system.coordinates)
-    M, Q = _matrix(form.mass_matrix, n), _matrix(form.applied_force, 1)
-    A, b = _matrix(form.constraint_matrix, n), _matrix(_stabilised(form, system, gains), 1)
-    C = _nonideal_term(system, M, probed)
+    M, Q = tidied_matrix(form.mass_matrix, n), tidied_matrix(form.applied_force, 1)
+    A, b = tidied_matrix(form.constraint_matrix, n), tidied_matrix(stabilised_rhs(form, system, gains), 1)
+    C = nonideal_term(system, M, probed)
     lam = require_determined(C, system.constraint_names, kept, probed)
     used = A.extract(kept, range(A.cols)), b.extract(kept, [0])
     terms = SymbolicTerms(M, Q, *used, C, form.symbols.ideal_force, lam, saddle)
-    control = _control(system, terms, gains)
+    control = control_of(system, terms, gains)
     result = closed_form(terms) if control is None else controlled_form(control, terms)
-    restore = _restorer(system)
+    restore = restorer(system)
     return Derivation(
         system=system,
         mass_matrix=restore(M),
@@ -293,76 +294,3 @@ def derive(
         gains=gains,
         control=None if control is None else control.restored(restore),
     )
-
-
-def _control(system: System, terms: SymbolicTerms, gains: Gains | None) -> ControlLaw | None:
-    """Return the control law of a system with servo constraints, in plain symbols."""
-    form = control_form(system)
-    if form is None:
-        return None
-    unknown = {*terms.ideal_symbols, *terms.multiplier_symbols} & graph.free_symbols(*terms.C)
-    if terms.saddle or unknown:
-        kind = "a regular mass matrix" if terms.saddle else "laws that do not depend on constraint forces"
-        raise ModelError([f"a control law in closed form needs {kind}. Use `da.motion` for numbers."])
-    if gains is not None and system.constraints:
-        raise ModelError(
-            ["a control law in closed form knows no stabilising terms of constraints. Leave out `drift=da.Baumgarte`."]
-        )
-    return control_law(form, terms, system.symbols, [sp.Symbol(name, real=True) for name in system.parameter_names])
-
-
-def _gains(drift: Any) -> Gains | None:
-    """Return the stabilising rates of a drift cure as exact numbers."""
-    try:  # duck typing: the classes of drift cures belong to the integration, which is not imported here
-        gains = None if drift is None else drift.gains()
-    except AttributeError:
-        raise InputError(f"`drift` must be a drift cure such as `da.Projection()`, or None; got {drift!r}.") from None
-    return None if gains is None else Gains(*(exact(sp.Float(rate)) for rate in gains))
-
-
-def _stabilised(form: StandardForm, system: System, gains: Gains | None) -> list[Any]:
-    """Return b less the stabilising terms."""
-    if gains is None:
-        return list(form.constraint_rhs)
-    rows = zip(system.constraints, form.constraint_rhs, form.velocity, form.position, strict=True)
-    factors = [(damping(constraint.level, gains), b, v, x) for constraint, b, v, x in rows]
-    return [b - of_velocity * v - of_position * x for (of_velocity, of_position), b, v, x in factors]
-
-
-def _matrix(entries: Sequence[Any], columns: int) -> Any:
-    """Return nested tuples as a simplified exact matrix; its shape is right even without rows."""
-    return tidy_matrix(exact(sp.Matrix(len(entries), columns, list(sp.flatten(entries)))))
-
-
-def _nonideal_term(system: System, M: Any, probed: Probes) -> Any:
-    """Return C, the sum of all laws; those given as z are multiplied by the symmetric root of M."""
-    C = sp.zeros(M.rows, 1)
-    for placed in system.laws:
-        if placed.actual and not leaves_reactions(placed, system):
-            raise ModelError(
-                [
-                    f"the nonideal law {placed.described} must depend on the ideal normal force to have a closed form; "
-                    f'it has `normal="actual"`, and its friction changes the reactions. Use `da.motion` for numbers.'
-                ]
-            )
-        entries = [system.symbols.plain(c) for c in placed.law.components(system.coordinates)]
-        require_computable({"a nonideal law": entries}, system)
-        components = exact(sp.Matrix([while_moving(entry) for entry in entries]))
-        if placed.law.scaled:
-            require_positive(probed)
-            components = block_root(M, system.coordinate_names) * components
-        C += components
-    return C
-
-
-def _restorer(system: System) -> Callable[[Any], Any]:
-    """Return a function that restores the user's symbols and their assumptions, and decimal numbers if any."""
-    own = {sp.Symbol(symbol.name): symbol for symbol in free_parameters(system.expressions())}
-    to_decimals = decimals_like(system.expressions())
-
-    def restore(expression: Any) -> Any:
-        if not isinstance(expression, sp.MatrixBase):
-            return expression  # a formula in matrix symbols
-        return graph.replace(system.symbols.restore(sp.ImmutableMatrix(to_decimals(expression))), own)
-
-    return restore

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import sympy as sp
@@ -66,6 +67,16 @@ def lines_of(expression: Any, width: float = LINE) -> list[list[Any]]:
         lines[-1].append(term)
         used += needed
     return lines
+
+
+def room_beside(labels: Iterable[str]) -> float:
+    """Return the width of a line that is left beside the longest of some labels."""
+    return LINE - 0.75 * max(map(len, labels), default=0)
+
+
+def fits_on_one_line(left: Any, right: Any, width: float) -> bool:
+    """Return whether both sides of an equation fit on one line."""
+    return printed_width(left) + _SIGN + printed_width(right) <= width
 
 
 def _product_width(expression: Any) -> float:

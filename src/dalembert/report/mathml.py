@@ -14,7 +14,7 @@ from sympy.printing.mathml import MathMLPresentationPrinter
 from sympy.printing.precedence import PRECEDENCE, precedence_traditional
 
 from dalembert.report.equations import Equation
-from dalembert.report.length import lines_of
+from dalembert.report.length import fits_on_one_line, lines_of, room_beside
 from dalembert.report.name_typesetting import Name, positive_first, shows_dots_for_zeros, split_symbol, typeset
 from dalembert.report.printed_products import Product, is_plain_function, product_of
 
@@ -39,8 +39,8 @@ def inline(expression: Any, literal: frozenset[str]) -> str:
 
 def display(equations: Sequence[Equation], literal: frozenset[str]) -> str:
     """Return equations in rows, aligned at their equals signs, or after their labels if there are any."""
-    named = any(equation.label for equation in equations)
-    rows = "".join(_row(equation, literal, named=named) for equation in equations)
+    named, room = any(e.label for e in equations), room_beside(e.label for e in equations)
+    rows = "".join(_row(equation, literal, room, named=named) for equation in equations)
     return f'<math display="block"><mtable class="aligned">{rows}</mtable></math>'
 
 
@@ -55,14 +55,17 @@ def _finished(printed: str) -> str:
     return printed
 
 
-def _row(equation: Equation, literal: frozenset[str], *, named: bool) -> str:
-    left, right = _lines(equation.left, literal), _lines(equation.right, literal)
+def _row(equation: Equation, literal: frozenset[str], room: float, *, named: bool) -> str:
+    left, right = (_lines(side, literal, room) for side in (equation.left, equation.right))
     if not named and len(left) == 1:
         aligned = f'<mtd class="left">{left[0]}</mtd><mtd><mo>=</mo></mtd><mtd class="right">{right[0]}</mtd>'
         return _table_rows(aligned, right[1:], cells=2)
     # not aligned: the left sides of constraints differ so much in length that short ones would scroll out of view
     label = f'<mtd class="name"><mtext>{html.escape(equation.label)}</mtext></mtd>' if named else "<mtd></mtd>" * 2
-    left[-1] += f"<mo>=</mo>{right[0]}"
+    if equation.right == 0 or fits_on_one_line(equation.left, equation.right, room):
+        left[-1] += f"<mo>=</mo>{right[0]}"
+    else:
+        left.append(f"<mo>=</mo>{right[0]}")
     first = f'{label}<mtd class="right"><mrow>{left[0]}</mrow></mtd>'
     return _table_rows(first, (*left[1:], *right[1:]), cells=1 if named else 2)
 
@@ -74,11 +77,11 @@ def _table_rows(first: str, others: Sequence[str], *, cells: int) -> str:
     return "".join(f"<mtr>{row}</mtr>" for row in (first, *rows))
 
 
-def _lines(expression: Any, literal: frozenset[str]) -> list[str]:
+def _lines(expression: Any, literal: frozenset[str], room: float) -> list[str]:
     """Return a formula in lines; the second and later ones, of a long sum, begin with an operator."""
     return [
         mathml(expression, literal) if len(terms) == 1 and i == 0 else _finished(_Printer(literal).sum_line(terms, i))
-        for i, terms in enumerate(lines_of(expression))
+        for i, terms in enumerate(lines_of(expression, room))
     ]
 
 

@@ -36,6 +36,7 @@ _LETTERS = {
 
 _ANY_GREEK = "[" + "".join((*GREEK, *GREEK_AS_LATIN)) + "]"
 _NAME = re.compile(rf"([A-Za-z]+|{_ANY_GREEK})(\d*)((?:_(?:[A-Za-z0-9]+|{_ANY_GREEK}))*)")
+_POINT = re.compile(r"[a-z][A-Z]\d?")  # the coordinate of a point, such as xB
 _LOW_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _DOTS = {"q": 0, "qd": 1, "qdd": 2, "Qi": 0, "lam": 0, "part": 0}
 
@@ -53,9 +54,13 @@ def typeset(name: str) -> Name:
 
     >>> typeset("theta_max1")
     Name(base='θ', indices=('max1',), literal=False)
+    >>> typeset("xB")
+    Name(base='x', indices=('B',), literal=False)
     >>> typeset("mass_of_boom").literal
     True
     """
+    if _POINT.fullmatch(name):
+        return Name(name[0], (name[1:],))
     match = _NAME.fullmatch(name.translate(_LOW_DIGITS))
     if match is None:
         return Name(name, literal=True)

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dalembert.model import graph
-from dalembert.report.blocks import block_inverse
-from dalembert.report.common_factor import with_common_factor
 from dalembert.report.control_steps import (
     LONGEST_LAW,
     actuators,
@@ -24,24 +22,20 @@ from dalembert.report.control_steps import (
     requirement_form,
     requirements,
 )
-from dalembert.report.decimals import decimals_like, exact
 from dalembert.report.derivation_notes import PRODUCTS
-from dalembert.report.equations import Equation, scalar
-from dalembert.report.formula_symbols import MatrixSymbols, formulas, matrix_symbols, misfit, saddle_matrix, schur
+from dalembert.report.equations import Equation
+from dalembert.report.force_steps import force_blocks, ideal_blocks, nonideal_blocks, staged_force_blocks
+from dalembert.report.formula_symbols import MatrixSymbols, matrix_symbols
 from dalembert.report.name_typesetting import split_symbol
 from dalembert.report.staged_control import StagedControl, staged_control
 from dalembert.report.staged_form import NamedTerms, StagedForm
 from dalembert.report.staged_steps import (
     WIDEST_MATRIX,
     defined,
-    inverse_mass,
     plain_terms,
     shown,
     staged,
-    staged_forces,
-    staged_nonideal,
 )
-from dalembert.report.tidy import tidy_matrix
 from dalembert.stabilisation import Gains
 
 if TYPE_CHECKING:
@@ -50,9 +44,6 @@ if TYPE_CHECKING:
 
 Prose = tuple[Any, ...]
 """Text with formulas in it: strings and SymPy expressions. A name between backticks is set as code."""
-
-NO_FORCE: Prose = ("There is no constraint, hence no ideal constraint force.",)
-IDEAL: Prose = ("The constraints are ideal: the constraint force has no other part.",)
 
 
 @dataclass(frozen=True)
@@ -92,7 +83,7 @@ def _contents(derivation: Derivation, sym: MatrixSymbols) -> Iterator[tuple[Any,
     yield _unconstrained(derivation, terms, sym)
     yield _constraints(derivation)
     yield _standard_form(derivation, terms, sym)
-    yield _forces(derivation, sym) if form is None else _staged_forces(derivation, form, sym)
+    yield force_blocks(derivation, sym) if form is None else staged_force_blocks(derivation, form, sym)
     yield _motion(derivation, form, sym)
 
 
@@ -108,8 +99,8 @@ def _controlled(derivation: Derivation, law: ControlLaw, sym: MatrixSymbols) -> 
     standard = _standard_form(derivation, terms, sym) if constrained else ()
     yield *standard, *requirement_form(derivation, law, form, sym)
     remarks = tuple((note,) for note in derivation.notes if form is None or note != PRODUCTS)
-    forces = _ideal(derivation, total) if constrained else ()
-    forces += _nonideal(derivation, total) if constrained or derivation.system.laws else ()
+    forces = ideal_blocks(derivation, total) if constrained else ()
+    forces += nonideal_blocks(derivation, total) if constrained or derivation.system.laws else ()
     yield *remarks, *law_steps(derivation, law, form, sym), *forces
     yield _motion(derivation, form, sym)
 
@@ -185,91 +176,6 @@ def _stabilisation(gains: Gains, levels: Sequence[str]) -> tuple[Any, ...]:
 def _constraint(letter: str, dots: int) -> Any:
     """Return a symbol for the left side of a constraint, or for a time derivative of it."""
     return sp.Symbol(f"{('q', 'qd', 'qdd')[dots]}.{letter}")
-
-
-def _forces(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
-    remarks = tuple((note,) for note in derivation.notes)
-    if not derivation.system.constraints:
-        return *remarks, NO_FORCE, *(_nonideal(derivation, sym) if derivation.system.laws else ())
-    return *remarks, *_ideal(derivation, sym), *_nonideal(derivation, sym)
-
-
-def _staged_forces(derivation: Derivation, form: StagedForm, sym: MatrixSymbols) -> tuple[Any, ...]:
-    remarks = tuple((note,) for note in derivation.notes if note != PRODUCTS)
-    constraints, laws = derivation.system.constraints, derivation.system.laws
-    if constraints:
-        ideal = (_ideal_text(derivation, sym), *staged_forces(form, sym))
-    else:
-        ideal = (NO_FORCE, *inverse_mass(form.inverse, form.terms, sym))
-    if not laws:
-        return *remarks, *ideal, *((IDEAL,) if constraints else ())
-    return *remarks, *ideal, *staged_nonideal(form, sym)
-
-
-def _ideal_text(derivation: Derivation, sym: MatrixSymbols) -> Prose:
-    text = "The ideal part of the constraint force does no work in virtual displacements. It is given by"
-    if len(derivation.independent) == len(derivation.system.constraints):
-        return (text,)
-    return text + " (", sym.A, " and ", sym.b, " with the rows of the constraints used)"
-
-
-def _ideal(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
-    ideal, text = sym.ideal, _ideal_text(derivation, sym)
-    formula = (
-        _saddle_formula(sym) if derivation.saddle else [Equation(ideal, formulas(sym, saddle=False, ideal=True)[0])]
-    )
-    if not derivation.expanded:
-        return text, formula
-    direct = derivation.saddle or derivation.control is not None
-    steps = [] if direct else _intermediate_results(derivation, sym)
-    column = with_common_factor(_plain(derivation, derivation.ideal_force))
-    return text, formula, ("which comes to",), [*steps, Equation(ideal, column)]
-
-
-def _saddle_formula(sym: MatrixSymbols) -> list[Equation]:
-    unknowns = sp.BlockMatrix([[sym.qdd], [sym.multipliers]])
-    return [
-        Equation(sp.MatMul(saddle_matrix(sym.M, sym.A), unknowns), sp.BlockMatrix([[sym.Q], [sym.b]])),
-        Equation(sym.ideal, sp.MatMul(sym.A.T, sym.multipliers)),
-    ]
-
-
-def _intermediate_results(derivation: Derivation, sym: MatrixSymbols) -> list[Equation]:
-    """Return the values of A M⁻¹ Aᵀ and b − A M⁻¹ Q with the rows that were used."""
-    if max(sym.A.shape) > WIDEST_MATRIX:
-        return []
-    given = [_plain(derivation, derivation.meaning[letter]) for letter in (sym.M, sym.Q, sym.A, sym.b)]
-    to_decimals = decimals_like(given)
-    # exact arithmetic, so that terms cancel; decimals are restored afterwards
-    M, Q, A, b = map(exact, given)
-    W = A * block_inverse(M)
-    return [
-        Equation(schur(sym), scalar(to_decimals(tidy_matrix(W * A.T)))),
-        Equation(misfit(sym), scalar(to_decimals(tidy_matrix(b - W * Q)))),
-    ]
-
-
-def _nonideal(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:
-    C, nonideal = sym.C, sym.nonideal
-    if not derivation.system.laws:
-        return (IDEAL,)
-    law = [Equation(C, with_common_factor(_plain(derivation, derivation.nonideal)))]
-    shown = _nonideal_formula(derivation, sym)
-    if derivation.expanded:
-        shown.append(Equation(nonideal, with_common_factor(_plain(derivation, derivation.nonideal_force))))
-    work: Prose = ("The constraint force also does, in every virtual displacement, the work of",)
-    return work, law, ("Hence the nonideal part, from",) if len(shown) > 2 else ("Hence the nonideal part",), shown
-
-
-def _nonideal_formula(derivation: Derivation, sym: MatrixSymbols) -> list[Equation]:
-    if not (derivation.saddle and derivation.independent):
-        return [Equation(sym.nonideal, formulas(sym, saddle=False, ideal=False)[1])]
-    unknowns = sp.BlockMatrix([[sym.nonideal_qdd], [sym.nonideal_multipliers]])
-    right = sp.BlockMatrix([[sym.C], [sp.ZeroMatrix(sym.A.rows, 1)]])
-    return [
-        Equation(sp.MatMul(saddle_matrix(sym.M, sym.A), unknowns), right),
-        Equation(sym.nonideal, sp.MatAdd(sym.C, sp.MatMul(sym.A.T, sym.nonideal_multipliers))),
-    ]
 
 
 def _motion(derivation: Derivation, form: StagedForm | StagedControl | None, sym: MatrixSymbols) -> tuple[Any, ...]:

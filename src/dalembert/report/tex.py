@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dalembert.report.equations import Equation
+from dalembert.report.length import fits_on_one_line, room_beside
 from dalembert.report.name_typesetting import ambiguous_names
 from dalembert.report.steps import Step, names_in
 from dalembert.report.tex_formulas import TexPrinter
@@ -85,20 +86,22 @@ def _escaped_markdown(text: str) -> str:
 
 
 def _rows(equations: Sequence[Equation], printer: TexPrinter, label: Callable[[str], str]) -> str:
-    named = any(equation.label for equation in equations)
+    named, room = any(e.label for e in equations), room_beside(e.label for e in equations)
     rows: list[str] = []
     for equation in equations:
         name = rf"\text{{{label(' '.join(equation.label.split()))}:}}" if equation.label else ""
-        first, *others = _equation_lines(equation, printer)
+        first, *others = _equation_lines(equation, printer, room, aligned=not named)
         rows.append((f"{name} \\quad && " if named else "") + first)
         rows += [("&& " if named else "") + line for line in others]
     return " \\\\\n".join(rows)
 
 
-def _equation_lines(equation: Equation, printer: TexPrinter) -> list[str]:
-    """Return an equation in lines, aligned at its equals sign unless its left side is longer than a line."""
-    left, right = printer.lines(equation.left), printer.lines(equation.right)
-    if len(left) == 1:
+def _equation_lines(equation: Equation, printer: TexPrinter, room: float, *, aligned: bool) -> list[str]:
+    """Return an equation in lines, at its equals sign if ``aligned``; one with a label may be broken there."""
+    left, right = printer.lines(equation.left, room), printer.lines(equation.right, room)
+    if len(left) == 1 and (aligned or fits_on_one_line(equation.left, equation.right, room)):
         return [f"{left[0]} &= {right[0]}", *(f"&\\quad {line}" for line in right[1:])]
-    left[-1] += f" = {right[0]}"
-    return [f"& {left[0]}", *(f"&\\quad {line}" for line in (*left[1:], *right[1:]))]
+    if equation.right == 0:
+        left[-1] += " = 0"
+        return [f"& {left[0]}", *(f"&\\quad {line}" for line in left[1:])]
+    return [f"& {left[0]}", *(f"&\\quad {line}" for line in (*left[1:], f"= {right[0]}", *right[1:]))]

@@ -27,9 +27,9 @@ class TexPrinter(LatexPrinter):
         LatexPrinter.__init__(self, {"mat_symbol_style": "bold"})
         self.literal = literal
 
-    def lines(self, expression: Any) -> list[str]:
+    def lines(self, expression: Any, width: float) -> list[str]:
         """Return a formula in lines; the second and later ones, of a long sum, begin with an operator."""
-        first, *others = (self._sum(terms) for terms in lines_of(expression))
+        first, *others = (self._sum(terms) for terms in lines_of(expression, width))
         return [first, *(line if line.startswith("-") else f"+ {line}" for line in others)]
 
     def _print_Add(self, expr: Any, order: Any = None) -> str:
