@@ -80,7 +80,7 @@ def test_a_run_writes_its_page(tmp_path: Path) -> None:
     (found,) = motions([{"model": model, "times": [3.0]}], tmp_path)
     assert found["samples"][0]["y"][0] == pytest.approx(run["x"][-1], abs=1e-13)
     run.save(tmp_path / "run.nc")
-    with pytest.raises(da.InputError, match=r"a live page needs a run that `da\.simulate` has just returned"):
+    with pytest.raises(da.InputError, match="a live page needs the system that the run is a motion of"):
         da.Trajectory.load(tmp_path / "run.nc").page(tmp_path / "again.html")
 
 
