@@ -11,6 +11,7 @@ import sympy as sp
 from llvmlite import ir
 
 import dalembert as da
+from dalembert.integration import compiled
 from dalembert.lowering.build import build
 from dalembert.native.assembly import STRAIGHT_LINE, MachineCode
 from many_systems import memory
@@ -31,8 +32,12 @@ WAYS: dict[str, tuple[Callable[[da.System], object], int]] = {
     "ensemble": (lambda s: da.simulate_ensemble(s, np.ones((3, 1)) * START[0], START[1], [0, 0.1]), 10),
     "ledger": (lambda s: da.simulate(s, *START, [0, 0.1]).ledger(), 10),
     "motion": (lambda s: da.motion(s, *START), 10),
-    "diffrax": (lambda s: da.simulate(s, *START, [0, 0.1], solver=diffrax.Tsit5()), 3),
+    "diffrax": (lambda s: compute_by_diffrax(s), 3),
 }
+
+
+def compute_by_diffrax(system: da.System) -> np.ndarray:
+    return da.simulate(system, *START, [0, 0.1], solver=diffrax.Tsit5()).q
 
 
 def maps() -> int:
@@ -55,20 +60,32 @@ def test_memory_maps_do_not_grow(way: str) -> None:
     assert maps() - before <= count  # less than one for each system
 
 
+@pytest.mark.skipif(not MAPS.exists(), reason="memory maps are counted as Linux shows them")
+def test_programs_of_other_systems_are_dropped_at_many_memory_maps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty systems by two solvers of diffrax would take all maps of a process, though only 64 systems are kept."""
+    monkeypatch.setattr(compiled, "MOST_MAPS", 0)
+    first, second = pendulum(1), pendulum(2)
+    before = compute_by_diffrax(first)
+    assert build(first).programs
+    compute_by_diffrax(second)
+    assert build(second).programs and not build(first).programs
+    assert np.array_equal(compute_by_diffrax(first), before)  # compiled again
+
+
 @pytest.mark.skipif(not MAPS.exists(), reason="resident memory is read as Linux shows it")
 def test_compiling_leaves_nothing_behind() -> None:
     """llvmlite keeps LLVM's passes, 60 kB for every module, unless they are freed."""
     rounds = 150
 
-    def compiled() -> None:
+    def compile_nothing() -> None:
         module = ir.Module()
         function = ir.Function(module, STRAIGHT_LINE, "nothing")
         ir.IRBuilder(function.append_basic_block()).ret_void()
         MachineCode(module)
 
     for _ in range(30):
-        compiled()
+        compile_nothing()
     before = memory(0).megabytes
     for _ in range(rounds):
-        compiled()
+        compile_nothing()
     assert memory(rounds).megabytes - before < 0.02 * rounds

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -18,6 +20,25 @@ from dalembert.stabilisation import Gains
 
 SOON_READY = {"xla_backend_optimization_level": 0}
 """Compiler options for programs that run only a few times: without optimisation they compile in half the time."""
+
+MAPS = Path("/proc/self/maps")
+MOST_MAPS = 20_000
+"""Memory maps of the process above which programs of other systems are dropped before another one is compiled. Linux
+ends a process that has more than 65 530, and a system with two of diffrax's solvers takes up to 4000 of them."""
+
+_compiled_for: weakref.WeakSet[Dynamics] = weakref.WeakSet()
+"""Systems that may have programs, also those that a trajectory or a user still holds."""
+
+
+def _drop_programs_of_others(dynamics: Dynamics) -> None:
+    """Drop the programs of all other systems if the process has many memory maps; they are compiled again on demand."""
+    _compiled_for.add(dynamics)
+    # other operating systems neither have this file nor this limit
+    if not MAPS.exists() or MAPS.read_bytes().count(b"\n") < MOST_MAPS:
+        return
+    for other in [one for one in _compiled_for if one is not dynamics]:
+        other.programs.clear()
+    gc.collect()
 
 
 def kept_by_dynamics(options: dict[str, Any] | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -36,6 +57,7 @@ def kept_by_dynamics(options: dict[str, Any] | None = None) -> Callable[[Callabl
             # all that a trace depends on except the shapes, which JAX itself distinguishes
             key = (function, tree, traced, fixed)
             if key not in dynamics.programs:
+                _drop_programs_of_others(dynamics)
                 program = _for_one_system(function, dynamics, tree, traced, fixed)
                 dynamics.programs[key] = jax.jit(program, compiler_options=options)
             return dynamics.programs[key](*(leaf for leaf, is_traced in zip(leaves, traced, strict=True) if is_traced))
