@@ -1,5 +1,6 @@
 """Sections of gallery pages in the papers' letters, and the flow chart of a derivation."""
 
+import html
 import re
 import xml.etree.ElementTree as ET
 
@@ -27,6 +28,10 @@ def test_the_review_in_its_letters() -> None:
     assert r"c_{11} &= - m_{2} l_{1} \mathrm{lc}_{2} \sin q_{4} \, \dot{q}_{4}" in text
     assert r"\left(\mathbf{b} + \mathbf{A} \mathbf{D}^{-1} \left(\mathbf{C} \dot{\mathbf{q}}_{1} + \mathbf{G}" in text
     assert r"- \mathbf{D} \mathbf{A}^{T} \left(\mathbf{A} \mathbf{A}^{T}\right)^{-1} \mathbf{P}^{-1}" in text
+
+
+def test_an_upper_index_alone() -> None:
+    assert "<msup><mi>𝐅</mi><mi>c</mi></msup>" in html.unescape(sections_of(da.gallery.case("manipulator")))
 
 
 def test_classification_of_the_review() -> None:

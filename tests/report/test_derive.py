@@ -9,6 +9,7 @@ import subprocess
 import sys
 from functools import cache
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -16,11 +17,13 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.figures.html_page import document
+from dalembert.report.angle_differences import with_angle_differences
 from dalembert.report.blocks import block_root
 from dalembert.report.common_factor import with_common_factor
 from dalembert.report.decimals import exact
 from dalembert.report.derivation_page import DERIVATION_STYLE, PAGE_STYLE
 from dalembert.report.name_typesetting import ambiguous_names, typeset
+from dalembert.report.readable_sums import readable
 from dalembert.report.steps import Step
 from dalembert.report.tex import latex
 from dalembert.report.tex_prose import READABLE, prose
@@ -366,6 +369,41 @@ def test_html_is_well_formed_and_stands_alone(case):
     assert "math" in checker.seen and "script" not in checker.seen
     assert "mfenced" not in page and "http" not in page and "@import" not in page
     assert re.search(r"&(?!#|amp;|lt;|gt;|quot;)", page) is None
+
+
+def test_html_brings_its_own_small_font():
+    fonts = files("dalembert.report").joinpath("fonts")
+    assert fonts.joinpath("math.woff2").read_bytes()[:4] == b"wOF2"
+    assert "SIL OPEN FONT LICENSE" in fonts.joinpath("OFL.txt").read_text(encoding="utf-8")
+    page = da.derive(pendulum()).to_html()
+    assert len(page) < 150_000 and "@font-face" in page and "url(data:font/woff2;base64,d09GMg" in page
+
+
+def test_factors_are_in_the_order_of_physics_texts():
+    theta, x = da.coordinates("theta x")
+    m, g, l = da.parameters("m g l")  # noqa: E741
+    forces = (-m * g * l * sp.sin(theta), 2 * m * l**2 * x * theta.diff(t) ** 2 * sp.cos(theta) * (m + g))
+    text = da.derive(da.System((theta, x), sp.eye(2), forces)).to_latex()
+    assert r"- m g l \sin \theta" in text
+    assert r"2 m l^{2} x \left(g + m\right) \cos \theta \, \dot{\theta}^{2}" in text
+
+
+def test_sums_are_written_as_by_a_person():
+    x, y, q = sp.symbols("x y q", real=True)
+    assert readable(x**2 + y**2 + q**2 - 2 * x * y + 2 * x * q - 2 * y * q) == (x - y + q) ** 2
+    assert readable(0.5 * x**2 + 1.0 * x * y + 0.5 * y**2 + q) == 0.5 * (x + y) ** 2 + q
+    assert with_angle_differences(sp.sin(q + x) * sp.cos(q) - sp.cos(q + x) * sp.sin(q) + y) == sp.sin(x) + y
+    left = sp.cos(x) * sp.cos(q) + 2 * sp.sin(x) * sp.sin(q)
+    assert with_angle_differences(left) is left
+
+
+def test_a_sum_that_occurs_often_is_named_once():
+    x, y = da.coordinates("x y")
+    m, k, c = da.parameters("m k c")
+    total = (m * x + k * y.diff(t) + c * x.diff(t)) ** 2 + 1
+    system = da.System((x, y), sp.eye(2), (sp.sqrt(total) / x, sp.sin(total) / total))
+    text = da.derive(system).to_markdown()
+    assert text.count(r"k \dot{y}") == 1 and "where" in text
 
 
 def test_html_fragment_can_be_embedded():

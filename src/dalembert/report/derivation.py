@@ -232,7 +232,7 @@ def derive(
     combinations of requirements, ``inputs`` is None.
     Independent rows are selected numerically, at random states that satisfy the constraints; the earliest are kept.
     Results too long to be read are given as products of matrices (``expanded`` is then False).
-    Long expressions of the model are printed with abbreviations for their repeated parts.
+    If results do not fit on lines, they are printed in stages, with names for long entries and for repeated sums.
 
     Examples
     --------

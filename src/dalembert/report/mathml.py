@@ -192,7 +192,10 @@ class _Printer(MathMLPresentationPrinter):
         accented = self._dotted(letter, dots) if dots else letter
         # MathML expects the subscript before the superscript
         letters = [self._letter(script[1:]) for script in sorted(scripts, reverse=True)]
-        return self._element(("msub", "msubsup")[len(letters) - 1], accented, *letters) if letters else accented
+        if not letters:
+            return accented
+        tag = "msubsup" if len(letters) > 1 else "msub" if scripts[0].startswith("_") else "msup"
+        return self._element(tag, accented, *letters)
 
     def _indices(self, indices: Sequence[str]) -> Any:
         row = self._element("mrow")

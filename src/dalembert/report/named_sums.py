@@ -24,7 +24,7 @@ WIDEST_INSIDE = 0.8 * LINE
 MOST_SUM_NAMES = 16
 """Names in one derivation; more would not be easier to read."""
 
-MOST_PARTS = 20_000
+MOST_PARTS = 25_000
 """Subexpressions, copies included, above which sums are not searched for."""
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import sympy as sp
@@ -50,59 +50,72 @@ def particle_steps() -> list[Step]:
     ]
 
 
+class _ReviewSymbols:
+    """The matrix symbols of the review's section 8.3."""
+
+    D, C, K = (sp.MatrixSymbol(name, 2, 2) for name in "DCK")
+    G, u, Fc = (sp.MatrixSymbol(name, 2, 1) for name in ("G", "u", "F^c"))
+    q, qd, qdd = (sp.MatrixSymbol(name, 2, 1) for name in ("q_1", "qd.q_1", "qdd.q_1"))
+    A, b, c = sp.MatrixSymbol("A", 1, 2), sp.MatrixSymbol("b", 1, 1), sp.MatrixSymbol("c", 1, 1)
+    beta, P = sp.MatrixSymbol("beta", 1, 1), sp.MatrixSymbol("P", 1, 1)
+
+
 def review_steps() -> list[Step]:
     """Return equations 66 to 72 of the review in its letters: D for the mass matrix, and C, G and K."""
-    q = coordinates("q2 q4")
-    system, *matrices, requirement = review_terms(q)
-    plain, names = system.symbols.plain, PartNames((*system.coordinate_names, *system.parameter_names))
+    system, *matrices, requirement = review_terms(coordinates("q2 q4"))
+    return [_review_links(system, matrices), _review_constraint(system, requirement), _review_control()]
+
+
+def _review_links(system: System, matrices: Sequence[Any]) -> Step:
+    sym, names = _ReviewSymbols, PartNames((*system.coordinate_names, *system.parameter_names))
     # the review names the entries d₁₁, c₁₁ and so on
     D, C, G = (
-        names.entries(plain(sp.ImmutableMatrix(matrix)), letter) for matrix, letter in zip(matrices, "dcG", strict=True)
+        names.entries(system.symbols.plain(sp.ImmutableMatrix(matrix)), letter)
+        for matrix, letter in zip(matrices, "dcG", strict=True)
     )
-    letters = {name: sp.MatrixSymbol(name, 2, 2) for name in "DCK"}
-    G_symbol, q1, qd1, qdd1 = (sp.MatrixSymbol(name, 2, 1) for name in ("G", "q_1", "qd.q_1", "qdd.q_1"))
-    A, b, beta = sp.MatrixSymbol("A", 1, 2), sp.MatrixSymbol("b", 1, 1), sp.MatrixSymbol("beta", 1, 1)
-    Fc, u, P = sp.MatrixSymbol("F^c", 2, 1), sp.MatrixSymbol("u", 2, 1), sp.MatrixSymbol("P", 1, 1)
-    D_, C_, K_ = (letters[name] for name in "DCK")
-    rest = sp.MatAdd(sp.MatMul(C_, qd1), G_symbol, sp.MatMul(K_, q1))
-    force = sp.MatMul(
-        sp.MatPow(D_, sp.S.Half),
-        PrintedPseudoInverse(sp.MatMul(A, sp.MatPow(D_, -sp.S.Half))),
-        sp.MatAdd(b, sp.MatMul(A, sp.Inverse(D_), rest)),
-    )
-    settled = sp.MatMul(-1, D_, A.T, sp.Inverse(sp.MatMul(A, A.T)), sp.Inverse(P), beta)
-    motion = sp.MatAdd(sp.MatMul(D_, qdd1), sp.MatMul(C_, qd1), G_symbol, sp.MatMul(K_, q1))
+    motion = sp.MatAdd(sp.MatMul(sym.D, sym.qdd), sp.MatMul(sym.C, sym.qd), sym.G, sp.MatMul(sym.K, sym.q))
     defined = names.new_definitions(D, C, G)
-    return [
-        Step(
-            "The links",
-            (
-                ("With the link angles q₁ = (q₂, q₄), and the torque u of the springs as the control,",),
-                [Equation(motion, u, "(66)")],
-                ("with",),
-                [Equation(D_, D, "(67)"), Equation(C_, C), Equation(G_symbol, G)],
-                ("where",),
-                [Equation(*definition, "(68)" if i == 0 else "") for i, definition in enumerate(defined)],
-            ),
-        ),
-        Step(
-            "The servo constraint",
-            (
-                ("The speeds of the links must satisfy",),
-                [Equation(plain(requirement), sp.S.Zero, "(69)")],
-                ("so that",),
-                [Equation(A, sp.ImmutableMatrix([[1, 1]]), "(70)"), Equation(b, sp.S.Zero)],
-            ),
-        ),
-        Step(
-            "The control",
-            (
-                ("The constraint force, and the control that also makes the error β decay:",),
-                [Equation(Fc, force, "(71)"), Equation(u, sp.MatAdd(Fc, settled), "(72)")],
-                ("The review prints q₁ for K q₁, and c₁₁ with m₁; skew symmetry of Ḋ − 2C needs m₂.",),
-            ),
-        ),
-    ]
+    blocks = (
+        ("With the link angles q₁ = (q₂, q₄), and the torque u of the springs as the control,",),
+        [Equation(motion, sym.u, "(66)")],
+        ("with",),
+        [Equation(sym.D, D, "(67)"), Equation(sym.C, C), Equation(sym.G, G)],
+        ("where",),
+        [Equation(*definition, "(68)" if i == 0 else "") for i, definition in enumerate(defined)],
+    )
+    return Step("The links", blocks)
+
+
+def _review_constraint(system: System, requirement: Any) -> Step:
+    sym, symbols = _ReviewSymbols, system.symbols
+    speed = symbols.plain(requirement)
+    A = sp.ImmutableMatrix([[speed.diff(v) for v in symbols.qd]])
+    c = -speed.xreplace(dict.fromkeys(symbols.qd, sp.S.Zero))
+    b = -sp.Add(*(speed.diff(x) * v for x, v in zip(symbols.q, symbols.qd, strict=True)))
+    blocks = (
+        ("The speeds of the links must satisfy",),
+        [Equation(speed, sp.S.Zero, "(69)")],
+        ("so that",),
+        [Equation(sym.A, A, "(70)"), Equation(sym.c, c), Equation(sym.b, b)],
+    )
+    return Step("The servo constraint", blocks)
+
+
+def _review_control() -> Step:
+    sym = _ReviewSymbols
+    rest = sp.MatAdd(sp.MatMul(sym.C, sym.qd), sym.G, sp.MatMul(sym.K, sym.q))
+    force = sp.MatMul(
+        sp.MatPow(sym.D, sp.S.Half),
+        PrintedPseudoInverse(sp.MatMul(sym.A, sp.MatPow(sym.D, -sp.S.Half))),
+        sp.MatAdd(sym.b, sp.MatMul(sym.A, sp.Inverse(sym.D), rest)),
+    )
+    settled = sp.MatMul(-1, sym.D, sym.A.T, sp.Inverse(sp.MatMul(sym.A, sym.A.T)), sp.Inverse(sym.P), sym.beta)
+    blocks = (
+        ("The constraint force, and the control that also makes the error β decay:",),
+        [Equation(sym.Fc, force, "(71)"), Equation(sym.u, sp.MatAdd(sym.Fc, settled), "(72)")],
+        ("The review prints q₁ for K q₁, and c₁₁ with m₁; skew symmetry of Ḋ − 2C needs m₂.",),
+    )
+    return Step("The control", blocks)
 
 
 def classification_steps() -> list[Step]:
