@@ -69,16 +69,12 @@ def _require_valid(system: System, model: ExportedModel, start: Start) -> None:
         if np.isfinite(found).all() and found[-1] == 1.0:
             continue
         # raises an error that names the cause, if the equations cannot be solved at all
-        motion(
-            system,
-            *np.split(start.y, 2),
-            start.t,
-            parameters=dict(zip(model.parameters, start.p.tolist(), strict=True)),
-        )
+        values = dict(zip(model.parameters, start.p.tolist(), strict=True))
+        motion(system, start.y[: model.n], start.y[model.n :], start.t, parameters=values)
         raise InputError(
             "`q0` and `qd0` must be a state where the exported equations are valid; the constraints are nearly "
-            "dependent there, or the position is nearly singular. Start elsewhere, or leave out constraints that follow "
-            "from others."
+            "dependent there, or the position is nearly singular. Start elsewhere, or leave out constraints that "
+            "follow from others."
         )
 
 
@@ -96,8 +92,8 @@ def _exportable(system: Any) -> System:
     require_system(system)
     if isinstance(system, FunctionSystem):
         raise InputError(
-            "`system` must be a `da.System` to be exported; got a `da.FunctionSystem`, whose Python functions cannot be "
-            "written in another language. State the model with SymPy expressions."
+            "`system` must be a `da.System` to be exported; got a `da.FunctionSystem`, whose Python functions cannot "
+            "be written in another language. State the model with SymPy expressions."
         )
     return system
 

@@ -71,7 +71,8 @@ def export_fmu(
 
     Raises
     ------
-    InputError, StateError    as for ``da.export_c``; unknown inputs, or inputs in constraints on positions or velocities
+    InputError, StateError    as for ``da.export_c``; unknown inputs, or inputs in constraints on positions or
+                              velocities
     DeviceError               no C compiler was found
 
     Examples
@@ -82,8 +83,9 @@ def export_fmu(
     >>> k, F = da.parameters("k F")
     >>> mass = da.System((x,), [[1]], (F - k * x,))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = da.export_fmu(mass, f"{folder}/mass.fmu", q0=(0,), qd0=(0,), parameters={"k": 2, "F": 1}, inputs=["F"])
-    ...     print(path.name)
+    ...     unit = da.export_fmu(
+    ...         mass, f"{folder}/mass.fmu", q0=(0,), qd0=(0,), parameters={"k": 2, "F": 1}, inputs=["F"])
+    ...     print(unit.name)
     mass.fmu
     """
     if kind not in KINDS_OF_FMU:

@@ -62,9 +62,8 @@ def description(model: ExportedModel, start: Start, kind: str, guid: str) -> str
     )
     for element in KINDS_OF_FMU[kind]:
         own = _ABILITIES[element] | {"canGetAndSetFMUstate": "true", "canSerializeFMUstate": "true"}
-        sources = ElementTree.SubElement(
-            ElementTree.SubElement(root, element, modelIdentifier=model.name, **own), "SourceFiles"
-        )
+        unit = ElementTree.SubElement(root, element, {"modelIdentifier": model.name} | own)
+        sources = ElementTree.SubElement(unit, "SourceFiles")
         ElementTree.SubElement(sources, "File", name=f"{model.name}.c")
     experiment = {"startTime": decimal(start.t).text, "tolerance": repr(USUAL_RTOL)}
     ElementTree.SubElement(root, "DefaultExperiment", experiment)

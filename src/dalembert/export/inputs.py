@@ -54,7 +54,7 @@ def _values(system: System, plant: System, parameters: Any, own: tuple[str, ...]
 def _refuse_prescribed(system: System, names: list[str]) -> None:
     """Raise an error if an input occurs in a constraint that would have to be differentiated."""
     for constraint in system.constraints:
-        symbols = {symbol.name for symbol in graph.free_symbols(constraint.expression) if hasattr(symbol, "name")}
+        symbols = {symbol.name for symbol in graph.free_symbols(constraint.expression)}
         found = [name for name in names if name in symbols]
         if found and constraint.level in STATE_LEVELS:
             raise InputError(
