@@ -113,8 +113,8 @@ def interface(model: ExportedModel) -> str:
         ),
         (
             "integrates from *t to end by adaptive steps of the Dormand-Prince method of order 8, at most so many; h\n"
-            "   is the step to try, zero if unknown; atol[] has one entry per component of y. If it returns 0, y and t\n"
-            "   are the last state that was reached",
+            "   is the step to try, zero if unknown; atol[] has one entry per component of y. If it returns 0, y and\n"
+            "   t are the last state that was reached",
             f"int {name}_integrate(double y[], double *t, double end, double *h, const double p[], double rtol,\n"
             f"    const double atol[], int most)",
         ),

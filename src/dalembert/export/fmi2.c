@@ -56,7 +56,7 @@ enum {
 
 /* One instance. The last element of p is not used; without parameters there would be none. */
 typedef struct {
-    const fmi2CallbackFunctions *callbacks;
+    fmi2CallbackFunctions callbacks;
     char name[64];
     double t, y[@NAME@_STATES], p[@NAME@_PARAMETERS + 1], out[@NAME@_OUTPUTS];
     double atol[@NAME@_STATES], rtol, step;
@@ -65,8 +65,8 @@ typedef struct {
 
 static fmi2Status report(const Instance *self, fmi2Status status, const char *message)
 {
-    if (self->callbacks->logger) {
-        self->callbacks->logger(self->callbacks->componentEnvironment, self->name, status,
+    if (self->callbacks.logger) {
+        self->callbacks.logger(self->callbacks.componentEnvironment, self->name, status,
             status == fmi2Discard ? "logStatusDiscard" : "logStatusError", message);
     }
     return status;
@@ -129,7 +129,7 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2St
         return NULL;
     }
     memset(self, 0, sizeof(Instance));
-    self->callbacks = callbacks;
+    self->callbacks = *callbacks;
     strncpy(self->name, name ? name : "", sizeof(self->name) - 1);
     reset(self);
     return self;
@@ -138,7 +138,7 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2St
 FMI2_EXPORT void fmi2FreeInstance(fmi2Component c)
 {
     if (c) {
-        ((Instance *)c)->callbacks->freeMemory(c);
+        ((Instance *)c)->callbacks.freeMemory(c);
     }
 }
 
@@ -273,7 +273,7 @@ FMI2_EXPORT fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state)
 {
     Instance *self = c;
     if (!*state) {
-        *state = self->callbacks->allocateMemory(1, sizeof(Instance));
+        *state = self->callbacks.allocateMemory(1, sizeof(Instance));
     }
     if (!*state) {
         return report(self, fmi2Error, "memory for a state must be available; it is not");
@@ -285,7 +285,7 @@ FMI2_EXPORT fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state)
 FMI2_EXPORT fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state)
 {
     Instance *self = c;
-    const fmi2CallbackFunctions *callbacks = self->callbacks;
+    const fmi2CallbackFunctions callbacks = self->callbacks;
     memcpy(self, state, sizeof(Instance));
     self->callbacks = callbacks;
     return fmi2OK;
@@ -294,7 +294,7 @@ FMI2_EXPORT fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state)
 FMI2_EXPORT fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *state)
 {
     if (*state) {
-        ((Instance *)c)->callbacks->freeMemory(*state);
+        ((Instance *)c)->callbacks.freeMemory(*state);
         *state = NULL;
     }
     return fmi2OK;
