@@ -132,7 +132,8 @@ def _write_parquet(run: Trajectory, path: Path) -> None:
 
 def _write_zarr(run: Trajectory, path: Path) -> None:
     require("zarr")
-    run.to_xarray().to_zarr(path)
+    # format 2: names of coordinates are text, for which format 3 has no stable specification yet
+    run.to_xarray().to_zarr(path, zarr_format=2)
 
 
 class FileFormat(NamedTuple):
