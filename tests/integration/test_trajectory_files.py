@@ -40,7 +40,9 @@ def test_a_zarr_folder_is_read_back(run: da.Trajectory, tmp_path: Path) -> None:
 def test_a_folder_of_something_else_is_not_replaced(run: da.Trajectory, tmp_path: Path) -> None:
     (tmp_path / "mine.zarr").mkdir()
     (tmp_path / "mine.zarr" / "thesis.tex").write_text("important")
-    with pytest.raises(da.InputError, match=r"`path` must name a file to write; `.*mine.zarr` is a folder of something"):
+    with pytest.raises(
+        da.InputError, match=r"`path` must name a file to write; `.*mine.zarr` is a folder of something"
+    ):
         run.save(tmp_path / "mine.zarr")
     assert (tmp_path / "mine.zarr" / "thesis.tex").read_text() == "important"
 

@@ -9,7 +9,7 @@ from textwrap import fill
 from typing import Any
 
 from dalembert.export.arguments import model_of, target_of
-from dalembert.export.c_header import enumerations, header, interface
+from dalembert.export.c_header import STATE_ARGUMENTS, enumerations, header, interface
 from dalembert.export.identifiers import identifiers
 from dalembert.export.model import ExportedModel
 from dalembert.export.templates import template
@@ -31,8 +31,6 @@ FIRST_FRACTION = 1e-4
 
 WIDTH = 100
 """Characters in a line of coefficients."""
-
-ARGUMENTS = "const double y[], double t, const double p[]"
 
 
 def export_c(
@@ -140,7 +138,7 @@ def _function(model: ExportedModel, verb: str, program: Program, target: str, co
     """Return a function whose last output is its validity."""
     values = Program(program.tape, program.outputs[:-1])
     return c_function(
-        f"int {model.name}_{verb}({ARGUMENTS}, double {target}[])",
+        f"int {model.name}_{verb}({STATE_ARGUMENTS}, double {target}[])",
         values,
         _inputs(model),
         [f"{target}[{i}]" for i in range(len(values.outputs))],
@@ -151,7 +149,7 @@ def _function(model: ExportedModel, verb: str, program: Program, target: str, co
 
 def _projection(model: ExportedModel) -> str:
     """Return the projection; the state itself if the drift cure has none."""
-    head = f"int {model.name}_project({ARGUMENTS}, double projected[])"
+    head = f"int {model.name}_project({STATE_ARGUMENTS}, double projected[])"
     targets = [f"projected[{i}]" for i in range(2 * model.n)]
     finite = f"{model.name}_finite(projected, {model.name}_STATES)"
     if model.project is not None:
@@ -162,7 +160,7 @@ def _projection(model: ExportedModel) -> str:
 
 def _condition(model: ExportedModel, verb: str, program: Program) -> str:
     """Return a function that only tests a state."""
-    head = f"static int {model.name}_{verb}({ARGUMENTS})"
+    head = f"static int {model.name}_{verb}({STATE_ARGUMENTS})"
     return c_function(head, Program(program.tape, []), _inputs(model), [], condition_of(program), "1")
 
 
@@ -170,7 +168,7 @@ def checking_function(model: ExportedModel) -> str:
     """Return a function that tests whether a motion may start at a state, and computes the scales of the state."""
     values = Program(model.check.tape, model.check.outputs[:-1])
     return c_function(
-        f"static int {model.name}_check({ARGUMENTS}, double scales[])",
+        f"static int {model.name}_check({STATE_ARGUMENTS}, double scales[])",
         values,
         _inputs(model),
         [f"scales[{i}]" for i in range(2 * model.n)],

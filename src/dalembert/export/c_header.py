@@ -22,6 +22,9 @@ KINDS = {
 }
 """Kinds of outputs, in words."""
 
+STATE_ARGUMENTS = "const double y[], double t, const double p[]"
+"""The arguments of functions at a state."""
+
 
 def header(model: ExportedModel) -> str:
     """Return the comment at the top of the file."""
@@ -101,7 +104,7 @@ def _offsets(prefix: str, about: str, kind: str, total: str, groups: Sequence[Ou
 
 def interface(model: ExportedModel) -> str:
     """Return the declarations of the functions, each with a comment."""
-    name, state = model.name, "const double y[], double t, const double p[]"
+    name, state = model.name, STATE_ARGUMENTS
     entries = [
         ("accelerations at a state", f"int {name}_acceleration({state}, double qdd[])"),
         ("all outputs at a state", f"int {name}_outputs({state}, double out[])"),

@@ -51,7 +51,7 @@ enum {
     FIRST_OUTPUT = FIRST_STATE + @NAME@_STATES,
     FIRST_PARAMETER = FIRST_OUTPUT + @NAME@_OUTPUTS,
     VARIABLES = FIRST_PARAMETER + @NAME@_PARAMETERS,
-    MOST_STEPS = @MOST_STEPS@
+    MOST_STEPS = @MOST_INTERNAL_STEPS@
 };
 
 /* One instance. The last element of p is not used; without parameters there would be none. */

@@ -23,7 +23,7 @@ from dalembert.integration.drift import Drift, Projection
 from dalembert.names import quoted
 from dalembert.settings import LEAST_RTOL
 
-MOST_STEPS = 1_000_000
+MOST_INTERNAL_STEPS = 1_000_000
 """Largest number of internal steps in one communication step."""
 
 MOST_DRIFT = 100.0
@@ -148,7 +148,7 @@ def fmu_source(model: ExportedModel, guid: str, allow_violation: bool) -> str:
     values = {
         "NAME": model.name,
         "GUID": guid,
-        "MOST_STEPS": MOST_STEPS,
+        "MOST_INTERNAL_STEPS": MOST_INTERNAL_STEPS,
         "MOST_DRIFT": MOST_DRIFT,
         "RTOL": USUAL_RTOL,
         "LEAST_RTOL": LEAST_RTOL,

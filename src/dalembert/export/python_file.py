@@ -58,7 +58,7 @@ def export_python(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     module = runpy.run_path(str(da.export_python(pendulum, f"{folder}/pendulum.py")))
     >>> qdd, valid = module["acceleration"]([0, -1, 2, 0], 0.0, ())
-    >>> print(qdd, valid)
+    >>> print(qdd + 0.0, valid)
     [0. 4.] True
     """
     target = target_of(path, ".py")
