@@ -14,7 +14,7 @@ from helpers import quick_first
 
 pytestmark = needs_compiler
 
-QUICK = ("pendulum", "pendulum-rod-twice", "particle", "car-axis", "two-masses", "snakeboard", "swarm", "wrong-masses")
+QUICK = ("pendulum", "pendulum-rod-twice", "particle", "car-axis", "two-masses", "snakeboard", "wrong-masses")
 
 STICKING = {"bead", "circular-wire", "hoop", "pin-friction", "rotating-rod", "incline", "belt", "painleve-rod"}
 OTHER_FORMULATION = {"hidden-constraint", "indefinite-mass", "measured"}

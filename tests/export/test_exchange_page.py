@@ -54,7 +54,7 @@ def test_the_commands_write_their_files(tmp_path: Path) -> None:
         command = [sys.executable, "-c", "from dalembert.cli import main; main()", *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["crane.py", "pendulum_case.c", "two_masses.fmu"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["car_axis.py", "pendulum_case.c", "two_masses.fmu"]
 
 
 def test_the_scripts_for_fmpy_run(

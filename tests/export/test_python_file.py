@@ -17,7 +17,9 @@ def module_of(system, folder: Path, **given):
     return runpy.run_path(str(da.export_python(system, folder / "model.py", **given)))
 
 
-@pytest.mark.parametrize("name", ["pendulum-rod-twice", "car-axis", "two-masses", "sleigh", "swarm"])
+@pytest.mark.parametrize(
+    "name", ["pendulum-rod-twice", "car-axis", "two-masses", "sleigh", pytest.param("swarm", marks=pytest.mark.slow)]
+)
 def test_steps_and_forces_are_those_of_the_library(name: str, tmp_path: Path) -> None:
     case = da.gallery.case(name)
     module = module_of(case.system, tmp_path, **arguments(case))

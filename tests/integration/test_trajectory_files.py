@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import dalembert as da
+from dalembert.integration.trajectory_files import OLDEST_XARRAY_FOR_ZARR
 from helpers import pendulum
 
 
@@ -29,12 +31,22 @@ def test_a_parquet_file_holds_the_table(run: da.Trajectory, tmp_path: Path) -> N
 
 def test_a_zarr_folder_is_read_back(run: da.Trajectory, tmp_path: Path) -> None:
     pytest.importorskip("zarr", reason="zarr is not installed")
+    if tuple(map(int, xr.__version__.split(".")[:2])) < OLDEST_XARRAY_FOR_ZARR:
+        pytest.skip(f"xarray {xr.__version__} does not write with Zarr 3")
     for _ in range(2):  # a folder that exists is replaced
         run.save(tmp_path / "run.zarr")
     back = da.Trajectory.load(tmp_path / "run.zarr")
     assert (back.q == run.q).all() and (back.energy == run.energy).all()
     assert back.parameters == run.parameters and back.coordinates == run.coordinates
     assert [file.name for file in tmp_path.iterdir()] == ["run.zarr"]
+
+
+def test_an_old_xarray_is_refused_by_name(run: da.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("zarr", reason="zarr is not installed")
+    monkeypatch.setattr(xr, "__version__", "2024.6.0")
+    with pytest.raises(da.InputError, match=r"needs xarray 2025\.1 or newer; got 2024\.6\.0\. Upgrade it, or save as"):
+        run.save(tmp_path / "run.zarr")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_of_something_else_is_not_replaced(run: da.Trajectory, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import os
 import shutil
 from collections.abc import Callable
@@ -123,15 +124,24 @@ def _write_table(run: Trajectory, path: Path) -> None:
 
 def _write_parquet(run: Trajectory, path: Path) -> None:
     require("pyarrow")
-    import pyarrow
-    import pyarrow.parquet
-
+    # by name: type checkers need not find a package that is optional
+    arrow, parquet = (importlib.import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
     names, rows = table(run)
-    pyarrow.parquet.write_table(pyarrow.table(dict(zip(names, rows.T, strict=True))), path)
+    parquet.write_table(arrow.table(dict(zip(names, rows.T, strict=True))), path)
+
+
+OLDEST_XARRAY_FOR_ZARR = (2025, 1)
+"""Year and month of the first version of xarray that writes with Zarr 3."""
 
 
 def _write_zarr(run: Trajectory, path: Path) -> None:
     require("zarr")
+    import xarray as xr
+
+    if tuple(map(int, xr.__version__.split(".")[:2])) < OLDEST_XARRAY_FOR_ZARR:
+        raise InputError(
+            f"a path that ends in .zarr needs xarray 2025.1 or newer; got {xr.__version__}. Upgrade it, or save as .nc."
+        )
     # format 2: names of coordinates are text, for which format 3 has no stable specification yet
     run.to_xarray().to_zarr(path, zarr_format=2)
 
