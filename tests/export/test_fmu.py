@@ -2,15 +2,17 @@
 
 import importlib.util
 import shutil
+import subprocess
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import dalembert as da
 from dalembert.export.compiler import host
-from export.c_library import needs_compiler
+from export.c_library import STRICT, needs_compiler
 from export.test_c_file import arguments
 
 fmpy = pytest.importorskip("fmpy", reason="fmpy, which runs FMUs, is not installed")
@@ -96,6 +98,21 @@ def test_the_archive_holds_description_binary_and_source(unit: Path) -> None:
     assert names[2].startswith(f"binaries/{host()}/pendulum.")
     assert "fmi2DoStep" in source and "pendulum_integrate" in source
     assert [path.name for path in unit.parent.iterdir()] == ["pendulum.fmu"]
+
+
+def test_the_source_compiles_without_warnings_also_without_parameters(unit: Path, tmp_path: Path) -> None:
+    x = da.coordinates("x")
+    free = da.System((x,), [[1]], (sp.sin(da.t),))
+    path = da.export_fmu(free, tmp_path / "free.fmu", q0=(1,), qd0=(0,), t0=2.0)
+    assert validate_fmu(str(path)) == []
+    for own in (unit, path):
+        source = tmp_path / f"{own.stem}.c"
+        source.write_bytes(zipfile.ZipFile(own).read(f"sources/{source.name}"))
+        command = ["cc", *STRICT, "-fPIC", "-c", "-o", str(tmp_path / "unit.o"), str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[:2000]
+    found = fmpy.simulate_fmu(str(path), start_time=2.0, stop_time=3.0, relative_tolerance=1e-10)
+    assert found["x"][-1] == pytest.approx(1 + np.cos(2) + np.sin(2) - np.sin(3), abs=1e-9)
 
 
 @pytest.mark.slow
