@@ -1,6 +1,7 @@
 """The command line as a user types it: what it prints, writes, and how it exits."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -89,7 +90,11 @@ def test_run_with_other_numbers_is_not_checked() -> None:
         (("run", "bead", "--plot", "x.doc"), "`--plot` must end in .png, .pdf, .svg; got `x.doc`."),
         (("run", "bead", "--animate", "x.avi"), "`--animate` must end in .gif, .html, .mp4; got `x.avi`."),
         (("run", "hidden-constraint", "--animate", "x.gif"), "`hidden-constraint` has none."),
-        (("run", "bead", "--save", "x.txt"), "`--save` must end in .nc, .csv; got `x.txt`."),
+        (("run", "bead", "--save", "x.txt"), "`--save` must end in .nc, .csv, .parquet, .zarr; got `x.txt`."),
+        (("export", "pendulum", "-o", "x.h"), "`--output` must end in .c, .py, .fmu; got `x.h`."),
+        (("export", "pendulum", "-o", "/no/such/x.c"), "there is no `/no/such`."),
+        (("export", "bead", "-o", "x.c"), "got dry friction at `wire`."),
+        (("export", "pendulum", "--input", "gg", "-o", "x.c"), "`gg` is unknown. Did you mean `g`?"),
         (("derive", "bead", "-o", "x.txt"), "`--output` must end in .md, .tex, .html; got `x.txt`."),
         (("derive", "bead", "--format", "latex", "-o", "x.html"), "`--format` must agree with the ending of the file"),
         (("run", "bead", "--plot", "/no/such/x.png"), "there is no `/no/such`."),
@@ -106,6 +111,17 @@ def test_mistakes_get_a_message_and_exit_code_2(
         main()
     assert exit.value.code == 2
     assert message in re.sub(r"\s+", " ", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("ending", "mark"), [("c", b"int model_step("), ("py", b"def step("), ("fmu", b"modelDescription.xml")]
+)
+def test_export_writes_each_format(ending: str, mark: bytes, tmp_path: Path) -> None:
+    if ending == "fmu" and shutil.which("cc") is None:
+        pytest.skip("no C compiler `cc` was found")
+    file = tmp_path / f"model.{ending}"
+    assert f"wrote {file}\n" in invoke("export", "pendulum", "-o", str(file), "--input", "g")
+    assert mark in file.read_bytes()
 
 
 def test_a_mistake_prints_no_traceback() -> None:

@@ -68,6 +68,9 @@ if TYPE_CHECKING:
     from dalembert.equation.pseudo_inverse import PseudoInverse as PseudoInverse
     from dalembert.equation.singular_mass import SingularMass as SingularMass
     from dalembert.equation.stacked_least_squares import StackedLeastSquares as StackedLeastSquares
+    from dalembert.export.c_file import export_c as export_c
+    from dalembert.export.fmu import export_fmu as export_fmu
+    from dalembert.export.python_file import export_python as export_python
     from dalembert.figures.geometry import plot_geometry as plot_geometry
     from dalembert.fitting.fit import fit as fit
     from dalembert.fitting.observation import Observation as Observation
@@ -139,6 +142,9 @@ _LAZY = {
     "PseudoInverse": "equation.pseudo_inverse",
     "SingularMass": "equation.singular_mass",
     "StackedLeastSquares": "equation.stacked_least_squares",
+    "export_c": "export.c_file",
+    "export_fmu": "export.fmu",
+    "export_python": "export.python_file",
     "fit": "fitting.fit",
     "Observation": "fitting.observation",
     "Comparison": "fitting.result",

@@ -40,6 +40,14 @@ class DerivationFormat(StrEnum):
     html = "html"
 
 
+class FmuKind(StrEnum):
+    """The kinds of an FMU."""
+
+    co_simulation = "co-simulation"
+    model_exchange = "model-exchange"
+    both = "both"
+
+
 Name = Annotated[str, typer.Argument(help="A case of the gallery; `dalembert list` names them.", show_default=False)]
 
 
@@ -165,7 +173,7 @@ def run(
     times: Annotated[str | None, typer.Option(help="As 0:10:101 (start, end, count), or as 0,1,2.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure of the motion: png, pdf or svg.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Write an animation of the motion: gif, html or mp4.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the trajectory: nc (NetCDF) or csv (a table).")] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the trajectory: nc, csv, parquet or zarr.")] = None,
     ledger: Annotated[bool, typer.Option("--ledger", help="Print the work of every force.")] = False,
 ) -> None:
     """Simulate a case, with its own parameters or yours; with its own, check the results.
@@ -221,6 +229,30 @@ def page(
 
 
 @app.command()
+def export(
+    name: Name,
+    output: Annotated[Path, typer.Option("-o", "--output", help="A file: c, py or fmu.", show_default=False)],
+    kind: Annotated[FmuKind, typer.Option(help="What an FMU is for.")] = FmuKind.co_simulation,
+    inputs: Annotated[
+        list[str] | None, typer.Option("--input", help="A parameter or actuator to set from outside; may be repeated.")
+    ] = None,
+) -> None:
+    """Write a case for other tools, with its numbers: C99, a Python module, or an FMU of FMI 2.0.
+
+    Example: dalembert export crane -o crane.fmu
+    """
+    _require_target(output, "--output", (".c", ".py", ".fmu"))
+    case = gallery.case(name)
+    shared: dict[str, Any] = {"inputs": inputs or (), **_start_of(case)}
+    if output.suffix.lower() == ".fmu":
+        dalembert.export_fmu(case.system, output, kind.value, **shared)
+    else:
+        write = dalembert.export_c if output.suffix.lower() == ".c" else dalembert.export_python
+        write(case.system, output, **shared)
+    print_text(f"wrote {output}")
+
+
+@app.command()
 def demo(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the pages.")] = Path("out/demo"),
 ) -> None:
@@ -253,6 +285,19 @@ def demo(
     print_text(f"wrote {write_pages(shown, output)}")
     if not all(one.passed for one in shown):
         raise typer.Exit(1)
+
+
+def _start_of(case: Case) -> dict[str, Any]:
+    """Return the numbers of a case as arguments of an export."""
+    return {
+        "q0": case.q0,
+        "qd0": case.qd0,
+        "t0": float(case.times[0]),
+        "parameters": dict(case.parameters),
+        "drift": case.drift,
+        "control": case.control,
+        "allow_violation": case.allow_violation,
+    }
 
 
 _FORMATS = {".md": DerivationFormat.markdown, ".tex": DerivationFormat.latex, ".html": DerivationFormat.html}

@@ -107,4 +107,4 @@ class SimulationError(DalembertError, RuntimeError):
 
 
 class DeviceError(DalembertError, RuntimeError):
-    """A GPU or JAX cannot be used, or a call of its driver failed."""
+    """A GPU, JAX or a C compiler cannot be used, or a call of it failed."""

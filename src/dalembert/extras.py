@@ -14,6 +14,9 @@ EXTRAS = {
     "PIL": "plot",
     "typer": "cli",
     "rich": "cli",
+    "ziglang": "fmu",
+    "pyarrow": "files",
+    "zarr": "files",
 }
 """The extra that installs each package."""
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-ABSENT = ("jax", "jaxlib", "equinox", "diffrax", "matplotlib", "PIL", "typer", "rich")
+ABSENT = ("jax", "jaxlib", "equinox", "diffrax", "matplotlib", "PIL", "typer", "rich", "pyarrow", "zarr", "ziglang")
 
 WITHOUT = f"""
 import sys
@@ -44,6 +44,10 @@ features = {
     "ledger": lambda: run.ledger(),
     "plot": lambda: run.plot(),
     "animate": lambda: run.animate("motion.gif"),
+    "export_c": lambda: da.export_c(pendulum, "pendulum.c"),
+    "export_python": lambda: da.export_python(pendulum, "pendulum.py"),
+    "parquet": lambda: run.save("run.parquet"),
+    "zarr": lambda: run.save("run.zarr"),
 }
 found = {}
 for name, feature in features.items():
@@ -72,7 +76,7 @@ def message(package: str, extra: str) -> str:
 WORKING = ("simulate", "motion", "sticking", "simulate_ensemble", "constrained_motion", "check", "classify", "derive")
 
 
-@pytest.mark.parametrize("feature", [*WORKING, "page", "progress"])
+@pytest.mark.parametrize("feature", [*WORKING, "page", "progress", "export_c", "export_python"])
 def test_machine_code_and_symbols_need_no_extra(found: dict[str, str], feature: str) -> None:
     assert found[feature] == "works"
 
@@ -85,6 +89,11 @@ def test_what_needs_jax_names_its_extra(found: dict[str, str], feature: str) -> 
 @pytest.mark.parametrize("feature", ["plot", "animate"])
 def test_figures_name_their_extra(found: dict[str, str], feature: str) -> None:
     assert found[feature] == message("matplotlib", "plot")
+
+
+@pytest.mark.parametrize(("feature", "package"), [("parquet", "pyarrow"), ("zarr", "zarr")])
+def test_formats_of_files_name_their_extra(found: dict[str, str], feature: str, package: str) -> None:
+    assert found[feature] == message(package, "files")
 
 
 def test_the_command_line_names_its_extra() -> None:

@@ -169,7 +169,10 @@ class Trajectory(MotionFigures):
         return cls(**fields_of(data))
 
     def save(self, path: str | Path) -> None:
-        """Write the trajectory to a file: NetCDF, which ``load`` reads, for ``.nc``, or a table for ``.csv``.
+        """Write the trajectory to a file, in the format of its ending.
+
+        ``.nc`` is NetCDF and ``.zarr`` a Zarr folder, which ``load`` reads; ``.csv`` and ``.parquet`` are tables.
+        ``pip install 'dalembert[files]'`` installs the packages for Parquet and Zarr.
 
         The columns of the table are t, then for every coordinate x, x', x'' and its constraint forces, and for every
         constraint its multiplier, reaction and violation. An existing file is replaced only once the new one is
@@ -177,13 +180,14 @@ class Trajectory(MotionFigures):
 
         Raises
         ------
-        InputError    if the path has another ending, or no folder
+        InputError             if the path has another ending, or no folder
+        ModuleNotFoundError    if the package for the format is not installed
         """
         write(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Trajectory:
-        """Read a trajectory that ``save`` wrote as NetCDF.
+        """Read a trajectory that ``save`` wrote as NetCDF or Zarr.
 
         The file does not hold the system, which ``ledger``, ``at``, ``evaluate`` and ``force`` need:
         ``da.reproduce(system, run)`` returns a run that has it.

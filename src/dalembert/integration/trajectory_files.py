@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trajectories in files: NetCDF, which can be read back, and tables of comma-separated values."""
+"""Trajectories in files: NetCDF and Zarr, which can be read back, and tables as CSV and Parquet."""
 
 from __future__ import annotations
 
 import csv
+import importlib
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import InputError
+from dalembert.extras import require
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,26 +30,39 @@ def write(run: Trajectory, path: str | Path) -> None:
         raise InputError(f"`path` must end in {', '.join(others)} or {last}; got `{target}`.")
     if not target.parent.is_dir():
         raise InputError(f"`path` must name a file in a folder that exists; there is no `{target.parent}`.")
+    if target.is_dir() and not _is_zarr(target):
+        raise InputError(f"`path` must name a file to write; `{target}` is a folder of something else.")
     # in the same folder, since a file can be replaced atomically only within one file system
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         FORMATS[target.suffix.lower()].write(run, beside)
+        _remove_folder(target)  # a folder cannot be replaced
         os.replace(beside, target)
     finally:
+        _remove_folder(beside)
         beside.unlink(missing_ok=True)
 
 
-def read(path: str | Path, from_xarray: Callable[[xr.Dataset], Trajectory]) -> Trajectory:
-    """Read a trajectory from a NetCDF file that ``write`` wrote."""
-    import xarray as xr
+def _is_zarr(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in ("zarr.json", ".zgroup"))
 
+
+def _remove_folder(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+
+
+def read(path: str | Path, from_xarray: Callable[[xr.Dataset], Trajectory]) -> Trajectory:
+    """Read a trajectory from a NetCDF file or a Zarr folder that ``write`` wrote."""
     if not Path(path).exists():
         raise InputError(f"`path` must name a file that `save` wrote; there is no {path}.")
-    if Path(path).suffix.lower() == ".csv":
+    if Path(path).suffix.lower() in (".csv", ".parquet"):
         raise InputError(f"`path` must name a NetCDF file that `save` wrote; {path} is a table. Save the run as .nc.")
+    is_zarr = Path(path).is_dir() and _is_zarr(Path(path))
+    if is_zarr:
+        require("zarr")
     try:
-        # without a memory map, which would keep the file open as long as the arrays are used
-        with xr.open_dataset(Path(path), engine="scipy", backend_kwargs={"mmap": False}) as data:
+        with _opened(Path(path), is_zarr=is_zarr) as data:
             run = from_xarray(data.load())
     except PermissionError:
         raise
@@ -55,6 +71,15 @@ def read(path: str | Path, from_xarray: Callable[[xr.Dataset], Trajectory]) -> T
     if run is None or not _is_complete(run):
         raise InputError(f"`path` must name a file that `save` wrote; {path} holds something else, or is damaged.")
     return run
+
+
+def _opened(path: Path, *, is_zarr: bool) -> xr.Dataset:
+    import xarray as xr
+
+    if is_zarr:
+        return xr.open_zarr(path)
+    # without a memory map, which would keep the file open as long as the arrays are used
+    return xr.open_dataset(path, engine="scipy", backend_kwargs={"mmap": False})
 
 
 def table(run: Trajectory) -> tuple[list[str], Any]:
@@ -97,6 +122,30 @@ def _write_table(run: Trajectory, path: Path) -> None:
         writer.writerows([repr(float(value)) for value in row] for row in rows)
 
 
+def _write_parquet(run: Trajectory, path: Path) -> None:
+    require("pyarrow")
+    # by name: type checkers need not find a package that is optional
+    arrow, parquet = (importlib.import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
+    names, rows = table(run)
+    parquet.write_table(arrow.table(dict(zip(names, rows.T, strict=True))), path)
+
+
+OLDEST_XARRAY_FOR_ZARR = (2025, 1)
+"""Year and month of the first version of xarray that writes with Zarr 3."""
+
+
+def _write_zarr(run: Trajectory, path: Path) -> None:
+    require("zarr")
+    import xarray as xr
+
+    if tuple(map(int, xr.__version__.split(".")[:2])) < OLDEST_XARRAY_FOR_ZARR:
+        raise InputError(
+            f"a path that ends in .zarr needs xarray 2025.1 or newer; got {xr.__version__}. Upgrade it, or save as .nc."
+        )
+    # format 2: names of coordinates are text, for which format 3 has no stable specification yet
+    run.to_xarray().to_zarr(path, zarr_format=2)
+
+
 class FileFormat(NamedTuple):
     """A format of files: what it is, in a few words, and the function that writes a trajectory to a path."""
 
@@ -107,6 +156,8 @@ class FileFormat(NamedTuple):
 FORMATS = {
     ".nc": FileFormat("NetCDF, which `da.Trajectory.load` reads", _write_netcdf),
     ".csv": FileFormat("a table", _write_table),
+    ".parquet": FileFormat("the same table in binary form", _write_parquet),
+    ".zarr": FileFormat("a folder of arrays, which `da.Trajectory.load` reads as well", _write_zarr),
 }
 """The formats of ``da.Trajectory.save`` and of the command line, by the ending of the file."""
 

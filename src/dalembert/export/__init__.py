@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Systems as files for other tools: C, Python, and functional mock-up units."""

@@ -1,0 +1,69 @@
+"""Trajectories in files: by the ending, complete, and read back where the format allows."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dalembert as da
+from dalembert.integration.trajectory_files import OLDEST_XARRAY_FOR_ZARR
+from helpers import pendulum
+
+
+@pytest.fixture(scope="module")
+def run() -> da.Trajectory:
+    return da.simulate(pendulum(), (1, 0), (0, 0), np.linspace(0, 1, 11), parameters={"g": 9.81})
+
+
+def test_a_parquet_file_holds_the_table(run: da.Trajectory, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    run.save(tmp_path / "run.parquet")
+    table = parquet.read_table(tmp_path / "run.parquet")
+    assert (np.array(table["x"]) == run["x"]).all()
+    assert (np.array(table["multiplier(rod)"]) == run.multipliers[:, 0]).all()
+    run.save(tmp_path / "run.csv")
+    assert table.column_names == (tmp_path / "run.csv").read_text().splitlines()[0].split(",")
+    with pytest.raises(da.InputError, match=r"must name a NetCDF file that `save` wrote; .*run.parquet is a table"):
+        da.Trajectory.load(tmp_path / "run.parquet")
+
+
+def test_a_zarr_folder_is_read_back(run: da.Trajectory, tmp_path: Path) -> None:
+    pytest.importorskip("zarr", reason="zarr is not installed")
+    if tuple(map(int, xr.__version__.split(".")[:2])) < OLDEST_XARRAY_FOR_ZARR:
+        pytest.skip(f"xarray {xr.__version__} does not write with Zarr 3")
+    for _ in range(2):  # a folder that exists is replaced
+        run.save(tmp_path / "run.zarr")
+    back = da.Trajectory.load(tmp_path / "run.zarr")
+    assert (back.q == run.q).all() and (back.energy == run.energy).all()
+    assert back.parameters == run.parameters and back.coordinates == run.coordinates
+    assert [file.name for file in tmp_path.iterdir()] == ["run.zarr"]
+
+
+def test_an_old_xarray_is_refused_by_name(run: da.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("zarr", reason="zarr is not installed")
+    monkeypatch.setattr(xr, "__version__", "2024.6.0")
+    with pytest.raises(da.InputError, match=r"needs xarray 2025\.1 or newer; got 2024\.6\.0\. Upgrade it, or save as"):
+        run.save(tmp_path / "run.zarr")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_something_else_is_not_replaced(run: da.Trajectory, tmp_path: Path) -> None:
+    (tmp_path / "mine.zarr").mkdir()
+    (tmp_path / "mine.zarr" / "thesis.tex").write_text("important")
+    with pytest.raises(
+        da.InputError, match=r"`path` must name a file to write; `.*mine.zarr` is a folder of something"
+    ):
+        run.save(tmp_path / "mine.zarr")
+    assert (tmp_path / "mine.zarr" / "thesis.tex").read_text() == "important"
+
+
+@pytest.mark.parametrize(("ending", "package"), [(".parquet", "pyarrow"), (".zarr", "zarr")])
+def test_a_missing_package_is_named(
+    ending: str, package: str, run: da.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModuleNotFoundError, match=rf"`{package}` must be installed for this; .*'dalembert\[files\]'"):
+        run.save(tmp_path / f"run{ending}")
+    assert list(tmp_path.iterdir()) == []
