@@ -20,6 +20,8 @@ else:
 from dalembert.errors import ConstraintError as ConstraintError
 from dalembert.errors import DalembertError as DalembertError
 from dalembert.errors import DeviceError as DeviceError
+from dalembert.errors import ExpressionError as ExpressionError
+from dalembert.errors import FileError as FileError
 from dalembert.errors import InputError as InputError
 from dalembert.errors import MassMatrixError as MassMatrixError
 from dalembert.errors import ModelError as ModelError
@@ -69,6 +71,8 @@ if TYPE_CHECKING:
     from dalembert.equation.singular_mass import SingularMass as SingularMass
     from dalembert.equation.stacked_least_squares import StackedLeastSquares as StackedLeastSquares
     from dalembert.figures.geometry import plot_geometry as plot_geometry
+    from dalembert.files.load import load as load
+    from dalembert.files.model import Model as Model
     from dalembert.fitting.fit import fit as fit
     from dalembert.fitting.observation import Observation as Observation
     from dalembert.fitting.result import Comparison as Comparison
@@ -137,6 +141,8 @@ _LAZY = {
     "PseudoInverse": "equation.pseudo_inverse",
     "SingularMass": "equation.singular_mass",
     "StackedLeastSquares": "equation.stacked_least_squares",
+    "load": "files.load",
+    "Model": "files.model",
     "fit": "fitting.fit",
     "Observation": "fitting.observation",
     "Comparison": "fitting.result",

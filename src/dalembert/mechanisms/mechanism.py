@@ -28,6 +28,7 @@ from dalembert.model.ordering import quoted, unknown_names
 from dalembert.model.servo import Servo
 from dalembert.model.symbols import t as time
 from dalembert.model.system import System
+from dalembert.model.value_document import save_document, value_entries
 from dalembert.verbs import consistent_state
 
 if TYPE_CHECKING:
@@ -252,6 +253,23 @@ class Mechanism:
         from dalembert.mechanisms.drawing import animation
 
         return animation(self, run, Path(str(path)), fps, view, trace)
+
+    def save(
+        self, path: str | Path, *, parameters: Any = None, q0: Any = None, qd0: Any = None, times: Any = None
+    ) -> Path:
+        """Write the mechanism to a TOML file, which ``da.load`` reads, and return its path.
+
+        Values of parameters, a start and times are optional. Without a start, that of ``assemble`` is used.
+
+        Raises
+        ------
+        InputError    if the path has another extension or no directory, or if the values do not fit the mechanism
+        ModelError    if an expression contains a function that the grammar of model files does not have
+        """
+        from dalembert.mechanisms.mechanism_document import mechanism_document
+
+        values = value_entries(self.system, parameters, q0, qd0, times)
+        return save_document(path, mechanism_document(self) | values)
 
     def _given_state(self) -> tuple[list[float], list[float]]:
         starts = [body.start for body in self.bodies]

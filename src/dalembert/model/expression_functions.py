@@ -85,7 +85,7 @@ FUNCTIONS: dict[str, TextFunction] = {
     "acoth": TextFunction(sp.acoth, _of_reciprocal(math.atanh)),
     "asech": TextFunction(sp.asech, _of_reciprocal(math.acosh)),
     "acsch": TextFunction(sp.acsch, _of_reciprocal(math.asinh)),
-    "abs": TextFunction(sp.Abs, abs),
+    "abs": TextFunction(sp.Abs, math.fabs),
     "sign": TextFunction(sp.sign, _sign),
     "min": TextFunction(sp.Min, min, 2, None),
     "max": TextFunction(sp.Max, max, 2, None),
@@ -105,7 +105,7 @@ FUNCTIONS: dict[str, TextFunction] = {
 NAME_OF_FUNCTION: dict[Any, str] = {function.make: name for name, function in FUNCTIONS.items() if name != "sqrt"}
 """The name in text of a SymPy class."""
 
-SPECIAL_FUNCTIONS = ("d", "piecewise", "ideal_force", "multiplier")
+SYNTAX_FUNCTIONS = ("d", "piecewise", "ideal_force", "multiplier")
 """Functions whose arguments are not plain expressions, or not of the model's names."""
 
 ALIASES = {"ln": "log", "ceil": "ceiling", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2"}

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import sympy as sp
-from sympy.core.parameters import distribute
 
 from dalembert.model.expression_functions import FUNCTIONS
 from dalembert.model.laws import MOST_EVALUATED
@@ -35,11 +34,11 @@ LARGEST_FACTORIAL = 170.0
 """Largest argument of a gamma function that is a number."""
 
 
-class PartError(Exception):
+class OperationError(Exception):
     """An operation that is not allowed; the parser adds its place."""
 
 
-class Part(NamedTuple):
+class Parsed(NamedTuple):
     """A subexpression.
 
     expression    a SymPy expression, or a condition
@@ -54,62 +53,64 @@ class Part(NamedTuple):
     tower: int = 0
 
 
-def number_part(text: str) -> Part:
+def number_part(text: str) -> Parsed:
     """Return a number: a whole one exactly, a decimal as float64."""
     value = float(text)
     if not math.isfinite(value):
-        raise PartError(f"a number must be below 1e308; got `{text[:40]}`.")
-    return Part(sp.Integer(text) if text.isdigit() else sp.Float(value), 1, value)
+        raise OperationError(f"a number must be below 1e308; got `{text[:40]}`.")
+    return Parsed(sp.Integer(text) if text.isdigit() else sp.Float(value), 1, value)
 
 
-def sum_part(parts: Sequence[Part]) -> Part:
+def sum_part(parts: Sequence[Parsed]) -> Parsed:
     """Return the sum of some parts."""
     value = _value(lambda *values: math.fsum(values), parts)
-    with distribute(False):  # as written: 2*(x + 1) stays a product
-        return _part(sp.Add(*_numbers_joined(parts, sp.Add)), parts, value)
+    return _part(sp.Add(*_numbers_joined([part.expression for part in parts], sp.Add)), parts, value)
 
 
-def product_part(parts: Sequence[Part]) -> Part:
-    """Return the product of some parts."""
+def product_part(parts: Sequence[Parsed]) -> Parsed:
+    """Return the product of some parts; 2*(x + 1) stays a product, which SymPy would multiply out."""
     value = _value(lambda *values: math.prod(values), parts)
     if value == 0 and all(part.value for part in parts):
-        raise PartError("a constant must be zero or above 1e-308; this product is smaller.")
-    with distribute(False):
-        return _part(sp.Mul(*_numbers_joined(parts, sp.Mul)), parts, value)
+        raise OperationError("a constant must be zero or above 1e-308; this product is smaller.")
+    factors = [factor for part in parts for factor in part.expression.as_coeff_Mul()]
+    number, *others = _numbers_joined(factors, sp.Mul)
+    rest = sp.Mul(*others)
+    split = rest.is_Add and number.is_Number and number not in (0, 1)
+    return _part(sp.Mul(number, rest, evaluate=False) if split else sp.Mul(number, rest), parts, value)
 
 
-def negative_part(part: Part) -> Part:
+def negative_part(part: Parsed) -> Parsed:
     """Return minus a part."""
     value = None if part.value is None else -part.value
     if part.expression.is_Number:
         return _part(-part.expression, [part], value)
-    return product_part([Part(sp.S.NegativeOne, 1, -1.0), part])
+    return product_part([Parsed(sp.S.NegativeOne, 1, -1.0), part])
 
 
-def reciprocal_part(part: Part) -> Part:
+def reciprocal_part(part: Parsed) -> Parsed:
     """Return one divided by a part."""
-    return power_part(part, Part(sp.S.NegativeOne, 1, -1.0))
+    return power_part(part, Parsed(sp.S.NegativeOne, 1, -1.0))
 
 
-def power_part(base: Part, exponent: Part) -> Part:
+def power_part(base: Parsed, exponent: Parsed) -> Parsed:
     """Return a power."""
     _require_exponent(base, exponent)
     value = _value(_power, [base, exponent])
     if value == 0 and base.value:
-        raise PartError("a constant must be zero or above 1e-308; this power is smaller.")
+        raise OperationError("a constant must be zero or above 1e-308; this power is smaller.")
     tower = base.tower if exponent.value is not None else max(base.tower, exponent.tower + 1)
-    result = sp.Pow(base.expression, exponent.expression)
+    result: Any = sp.Pow(base.expression, exponent.expression)
     if result.is_Pow and result.exp.is_Rational and abs(result.exp) > LARGEST_EXPONENT:
-        raise PartError(f"an exponent must be at most {LARGEST_EXPONENT}; these powers have {result.exp} together.")
+        raise OperationError(f"an exponent must be at most {LARGEST_EXPONENT}; got {result.exp} in all.")
     return _part(result, [base, exponent], value, tower)
 
 
-def function_part(name: str, arguments: Sequence[Part]) -> Part:
+def function_part(name: str, arguments: Sequence[Parsed]) -> Parsed:
     """Return a function of some parts, by its name."""
     function = FUNCTIONS[name]
     value = _value(function.value, arguments)
     if name == "loggamma" and value is not None and arguments[0].value > LARGEST_FACTORIAL:  # pyright: ignore
-        raise PartError(f"the argument of `loggamma` must be at most {LARGEST_FACTORIAL:g} if it is a number.")
+        raise OperationError(f"the argument of `loggamma` must be at most {LARGEST_FACTORIAL:g} if it is a number.")
     small = sum(part.size for part in arguments) <= MOST_EVALUATED  # SymPy compares the parts of large ones for long
     expressions = [part.expression for part in arguments]
     if name == "sqrt":
@@ -121,36 +122,36 @@ def function_part(name: str, arguments: Sequence[Part]) -> Part:
     return _part(result, arguments, value, max(part.tower for part in arguments) + function.grows)
 
 
-def derivative_part(part: Part, time: Any, most: int = 300) -> Part:
+def derivative_part(part: Parsed, time: Any, most: int = 300) -> Parsed:
     """Return the time derivative of a part."""
     if part.size > most:
-        raise PartError(f"`d(…)` must be of an expression of at most {most} parts; got {part.size}.")
+        raise OperationError(f"`d(…)` must be of an expression of at most {most} parts; got {part.size}.")
     result = part.expression.diff(time)
     if any(d.derivative_count > 2 for d in result.atoms(sp.Derivative)):
-        raise PartError("derivatives must be at most of second order; got one of third order.")
-    return Part(result, _limited(_count(result)), None if part.value is None else 0.0, part.tower)
+        raise OperationError("derivatives must be at most of second order; got one of third order.")
+    return Parsed(result, _limited(_count(result)), None if part.value is None else 0.0, part.tower)
 
 
-def comparison_part(make: Any, left: Part, right: Part) -> Part:
+def comparison_part(make: Any, left: Parsed, right: Parsed) -> Parsed:
     """Return a comparison of two parts."""
     small = left.size + right.size <= MOST_EVALUATED
     return _part(make(left.expression, right.expression, evaluate=small), [left, right], None)
 
 
-def logical_part(make: Any, parts: Sequence[Part]) -> Part:
+def logical_part(make: Any, parts: Sequence[Parsed]) -> Parsed:
     """Return conditions joined by And or Or, or one negated by Not."""
     small = sum(part.size for part in parts) <= MOST_EVALUATED
     return _part(make(*(part.expression for part in parts), evaluate=small), parts, None)
 
 
-def piecewise_part(pairs: Sequence[tuple[Part, Part]]) -> Part:
+def piecewise_part(pairs: Sequence[tuple[Parsed, Parsed]]) -> Parsed:
     """Return the first of some parts whose condition holds."""
     parts = [part for pair in pairs for part in pair]
     small = sum(part.size for part in parts) <= MOST_EVALUATED
     given = [(part.expression, condition.expression) for part, condition in pairs]
     result = sp.Piecewise(*given, evaluate=small)
     if result is sp.nan:
-        raise PartError("`piecewise` must have a condition that can hold; none of these can.")
+        raise OperationError("`piecewise` must have a condition that can hold; none of these can.")
     return _part(result, parts, None)
 
 
@@ -161,7 +162,7 @@ def _power(base: float, exponent: float) -> float:
     return result
 
 
-def _value(function: Callable[..., float], parts: Sequence[Part]) -> float | None:
+def _value(function: Callable[..., float], parts: Sequence[Parsed]) -> float | None:
     """Return the value of a function of constants, None if a part is not constant; raise if there is no such value."""
     values = [part.value for part in parts if part.value is not None]
     if len(values) < len(parts):
@@ -169,41 +170,41 @@ def _value(function: Callable[..., float], parts: Sequence[Part]) -> float | Non
     try:
         value = float(function(*values))
     except ZeroDivisionError:
-        raise PartError("a constant must not be divided by zero.") from None
+        raise OperationError("a constant must not be divided by zero.") from None
     except ValueError:
-        raise PartError("a constant must be real; this operation has no real value.") from None
+        raise OperationError("a constant must be real; this operation has no real value.") from None
     except OverflowError:
         value = math.inf
     if not math.isfinite(value):
-        raise PartError("a constant must be below 1e308; this one is larger.")
+        raise OperationError("a constant must be below 1e308; this one is larger.")
     return value
 
 
-def _require_exponent(base: Part, exponent: Part) -> None:
+def _require_exponent(base: Parsed, exponent: Parsed) -> None:
     if base.value == 0 and exponent.value is not None and exponent.value < 0:
-        raise PartError("an expression must not be divided by zero.")
+        raise OperationError("an expression must not be divided by zero.")
     if exponent.value is None:
         return
     if abs(exponent.value) > LARGEST_EXPONENT:
-        raise PartError(f"an exponent must be at most {LARGEST_EXPONENT}; got {exponent.value:g}.")
+        raise OperationError(f"an exponent must be at most {LARGEST_EXPONENT}; got {exponent.value:g}.")
     exact, number = exponent.expression, base.expression
     if exact.is_Rational and exact.q > LARGEST_DENOMINATOR:
-        raise PartError(f"an exponent must have a denominator of at most {LARGEST_DENOMINATOR}; got {exact.q:g}.")
+        raise OperationError(f"an exponent must have a denominator of at most {LARGEST_DENOMINATOR}; got {exact.q:g}.")
     if number.is_Rational and number and _log2(number) * abs(exponent.value) > MOST_BITS:
-        raise PartError("a power of a fraction must have at most 300 digits.")
+        raise OperationError("a power of a fraction must have at most 300 digits.")
 
 
-def _numbers_joined(parts: Sequence[Part], join: Any) -> list[Any]:
-    """Return the expressions of parts, with fractions joined one at a time, so that they stay small."""
-    exact, others = join.identity, list[Any]()
-    for part in parts:
-        if part.expression.is_Rational:
-            exact = join(exact, part.expression)
-            if _bits(exact) > 2 * MOST_BITS:
-                raise PartError("a fraction must have at most 300 digits.")
-        else:
-            others.append(part.expression)
-    return others if exact == join.identity and others else [exact, *others]
+def _numbers_joined(expressions: Sequence[Any], join: Any) -> list[Any]:
+    """Return the sum or product of all numbers, one joined after the other so that they stay small, and the rest."""
+    number, others = join.identity, list[Any]()
+    for expression in expressions:
+        if not expression.is_Number:
+            others.append(expression)
+            continue
+        number = join(number, expression)
+        if number.is_Rational and _bits(number) > 2 * MOST_BITS:
+            raise OperationError("a fraction must have at most 300 digits.")
+    return [number, *others]
 
 
 def _log2(number: Any) -> float:
@@ -215,16 +216,16 @@ def _bits(number: Any) -> int:
     return max(int(abs(number.p)).bit_length(), int(number.q).bit_length())
 
 
-def _part(expression: Any, parts: Sequence[Part], value: float | None, tower: int | None = None) -> Part:
+def _part(expression: Any, parts: Sequence[Parsed], value: float | None, tower: int | None = None) -> Parsed:
     tower = max((part.tower for part in parts), default=0) if tower is None else tower
     if tower > HIGHEST_TOWER:
-        raise PartError(f"at most {HIGHEST_TOWER} exponential functions may be inside one another.")
-    return Part(expression, _limited(1 + sum(part.size for part in parts)), value, tower)
+        raise OperationError(f"at most {HIGHEST_TOWER} exponential functions may be inside one another.")
+    return Parsed(expression, _limited(1 + sum(part.size for part in parts)), value, tower)
 
 
 def _limited(size: int) -> int:
     if size > MOST_PARTS:
-        raise PartError(f"an expression must have at most {MOST_PARTS} parts, those of definitions included.")
+        raise OperationError(f"an expression must have at most {MOST_PARTS} parts, those of definitions included.")
     return size
 
 

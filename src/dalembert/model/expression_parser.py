@@ -20,11 +20,11 @@ from typing import Any
 import sympy as sp
 
 from dalembert.errors import ExpressionError
-from dalembert.model import graph
 from dalembert.model import expression_nodes as nodes
+from dalembert.model import graph
 from dalembert.model.deep_stack import with_deep_stack
-from dalembert.model.expression_functions import ALIASES, FUNCTIONS, SPECIAL_FUNCTIONS
-from dalembert.model.expression_nodes import Part, PartError
+from dalembert.model.expression_functions import ALIASES, FUNCTIONS, SYNTAX_FUNCTIONS
+from dalembert.model.expression_nodes import OperationError, Parsed
 from dalembert.model.expression_tokens import Token, tokens_of
 from dalembert.model.symbols import ideal_force, multiplier, t
 
@@ -34,15 +34,15 @@ MOST_NESTED = 100
 LONGEST_NAME = 200
 """Longest name; longer ones are mistakes, and comparing them with others would take long."""
 
-CONSTANTS = {"pi": Part(sp.pi, 1, math.pi), "t": Part(t)}
+CONSTANTS = {"pi": Parsed(sp.pi, 1, math.pi), "t": Parsed(t)}
 """Names that need no declaration: π and time."""
 
 _COMPARISONS: dict[str, Any] = {"<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge, "=": sp.Eq, "!=": sp.Ne}
 _BINDING = {"or": 1, "and": 2, **dict.fromkeys(_COMPARISONS, 4), "+": 5, "-": 5, "*": 6, "/": 6, "**": 8}
-_NOT, _SIGN = 3, 7
+_NEGATION, _SIGN = 3, 7
 
 
-def parse(text: str, names: Mapping[str, Any]) -> Part:
+def parse(text: str, names: Mapping[str, Any]) -> Parsed:
     """Return a parsed expression with its size.
 
     ``names`` gives the coordinates, parameters and definitions that may be used: SymPy objects, or parsed expressions.
@@ -64,7 +64,7 @@ def parse_expression(text: str, names: Mapping[str, Any]) -> Any:
     return parse(text, names).expression
 
 
-def parse_equation(text: str, names: Mapping[str, Any]) -> Part:
+def parse_equation(text: str, names: Mapping[str, Any]) -> Parsed:
     """Return left minus right of an equation ``left = right``; an expression stands for ``expression = 0``."""
     return with_deep_stack(lambda: _Parser(text, names).equation(), "an equation")
 
@@ -105,19 +105,19 @@ class _Parser:
         self.place += 1
         return token
 
-    def whole(self) -> Part:
+    def whole(self) -> Parsed:
         """Return the part of the whole text."""
         start, part = self.token, self.number()
         return self.ended(part, start)
 
-    def ended(self, part: Part, start: Token) -> Part:
+    def ended(self, part: Parsed, start: Token) -> Parsed:
         """Return a part behind which the text must end."""
         self.take("end")
         if graph.atoms(part.expression, type(sp.nan), type(sp.zoo), type(sp.oo), type(-sp.oo)):
             raise self.error("an expression must be finite; this one divides by zero.", start)
         return part
 
-    def equation(self) -> Part:
+    def equation(self) -> Parsed:
         """Return left minus right of the equation that the whole text is."""
         start = self.token
         left = self.number(above=_BINDING["="] + 1)
@@ -130,16 +130,16 @@ class _Parser:
             raise self.error(f"an equation was expected; got the comparison `{sign.text}`. Write `left = right`.", sign)
         return self.ended(left, start)
 
-    def made(self, token: Token, make: Any, *arguments: Any) -> Part:
+    def made(self, token: Token, make: Any, *arguments: Any) -> Parsed:
         """Return a part made by a function, with the place of a token in its errors."""
         try:
             return make(*arguments)
-        except PartError as error:
+        except OperationError as error:
             raise self.error(str(error), token) from None
         except (ArithmeticError, ValueError, TypeError, AttributeError) as error:
             raise self.error(f"SymPy cannot compute this operation: {error}.", token) from None
 
-    def number(self, above: int = 0) -> Part:
+    def number(self, above: int = 0) -> Parsed:
         """Return an expression with a numerical value."""
         start = self.token
         part = self.expression(above)
@@ -147,7 +147,7 @@ class _Parser:
             raise self.error("an expression with a value was expected; got a condition.", start)
         return part
 
-    def condition(self, above: int = 0) -> Part:
+    def condition(self, above: int = 0) -> Parsed:
         """Return a condition."""
         start = self.token
         part = self.expression(above)
@@ -155,7 +155,7 @@ class _Parser:
             raise self.error("a condition such as `x < 0` was expected; got an expression with a value.", start)
         return part
 
-    def expression(self, above: int) -> Part:
+    def expression(self, above: int) -> Parsed:
         """Return the expression up to an operator that binds less than ``above``."""
         start, left = self.token, self.prefix()
         while _BINDING.get(self.token.kind, -1) >= above:
@@ -171,7 +171,7 @@ class _Parser:
         self.depth -= 1
         return found
 
-    def infix(self, left: Part, start: Token) -> Part:
+    def infix(self, left: Parsed, start: Token) -> Parsed:
         """Return the result of the operators of one strength that follow an expression."""
         kind = self.token.kind
         if kind in _COMPARISONS:
@@ -186,7 +186,7 @@ class _Parser:
             return self.made(sign, nodes.power_part, left, exponent)
         return self.chain(left, ("+", "-") if kind in "+-" else ("*", "/"))
 
-    def chain(self, left: Part, kinds: tuple[str, str]) -> Part:
+    def chain(self, left: Parsed, kinds: tuple[str, str]) -> Parsed:
         """Return a sum with differences, or a product with quotients."""
         join, invert = (
             (nodes.sum_part, nodes.negative_part) if kinds[0] == "+" else (nodes.product_part, nodes.reciprocal_part)
@@ -198,9 +198,9 @@ class _Parser:
             parts.append(self.made(sign, invert, part) if sign.kind == kinds[1] else part)
         return self.made(first, join, parts)
 
-    def comparison(self, left: Part, start: Token) -> Part:
+    def comparison(self, left: Parsed, start: Token) -> Parsed:
         """Return a comparison, or several as in ``0 < x < 1``, all of which must hold."""
-        found: list[Part] = []
+        found: list[Parsed] = []
         while self.token.kind in _COMPARISONS:
             if not isinstance(left.expression, sp.Expr):
                 raise self.error("an expression with a value was expected; got a condition.", start)
@@ -210,7 +210,7 @@ class _Parser:
             left = right
         return found[0] if len(found) == 1 else self.made(start, nodes.logical_part, sp.And, found)
 
-    def logical(self, left: Part, start: Token, kind: str) -> Part:
+    def logical(self, left: Parsed, start: Token, kind: str) -> Parsed:
         if isinstance(left.expression, sp.Expr):
             raise self.error("a condition such as `x < 0` was expected; got an expression with a value.", start)
         parts = [left]
@@ -219,7 +219,7 @@ class _Parser:
             parts.append(self.condition(_BINDING[kind] + 1))
         return self.made(start, nodes.logical_part, sp.And if kind == "and" else sp.Or, parts)
 
-    def prefix(self) -> Part:
+    def prefix(self) -> Parsed:
         """Return a number, a name, a function, or what is in brackets or behind a sign."""
         token = self.take()
         if token.kind == "number":
@@ -228,9 +228,9 @@ class _Parser:
             part = self.inner(lambda: self.number(_SIGN))
             return self.made(token, nodes.negative_part, part) if token.kind == "-" else part
         if token.kind == "not":
-            return self.made(token, nodes.logical_part, sp.Not, [self.inner(lambda: self.condition(_NOT))])
+            return self.made(token, nodes.logical_part, sp.Not, [self.inner(lambda: self.condition(_NEGATION))])
         if token.kind in ("true", "false"):
-            return Part(sp.true if token.kind == "true" else sp.false)
+            return Parsed(sp.true if token.kind == "true" else sp.false)
         if token.kind == "(":
             part = self.inner(lambda: self.expression(0))
             self.take(")")
@@ -241,12 +241,12 @@ class _Parser:
             return self.named(token)
         raise self.error(f"a number, a name or a bracket was expected; got {_shown(token)}.", token)
 
-    def named(self, token: Token) -> Part:
+    def named(self, token: Token) -> Parsed:
         """Return the part that a name stands for, with its derivatives."""
         part = CONSTANTS.get(token.text) if token.kind == "name" else None
         if part is None:
             found = self.known(token)
-            part = found if isinstance(found, Part) else Part(found)
+            part = found if isinstance(found, Parsed) else Parsed(found)
         order = 0
         while self.token.kind == "'":
             prime, order = self.take(), order + 1
@@ -257,7 +257,7 @@ class _Parser:
                 )
             if order > 2:
                 raise self.error("derivatives must be at most of second order; got one of third order.", prime)
-        return Part(part.expression.diff(t, order)) if order else part
+        return Parsed(part.expression.diff(t, order)) if order else part
 
     def known(self, token: Token) -> Any:
         if token.text in self.names:
@@ -267,13 +267,15 @@ class _Parser:
         known = [*self.names, *CONSTANTS]
         raise self.error(f"unknown name `{token.text}`.{_nearest(token.text, known, 'The known names are')}", token)
 
-    def call(self, token: Token) -> Part:
+    def call(self, token: Token) -> Parsed:
         """Return a function of its arguments."""
         name = ALIASES.get(token.text, token.text)
-        if name not in FUNCTIONS and name not in SPECIAL_FUNCTIONS:
-            known = [*FUNCTIONS, *SPECIAL_FUNCTIONS, *ALIASES]
+        if name not in FUNCTIONS and name not in SYNTAX_FUNCTIONS:
+            known = [*FUNCTIONS, *SYNTAX_FUNCTIONS, *ALIASES]
             if token.text in self.names:
-                raise self.error(f"`{token.text}` is not a function. Write `{token.text}`, or a product with `*`.", token)
+                raise self.error(
+                    f"`{token.text}` is not a function. Write `{token.text}`, or a product with `*`.", token
+                )
             hint = "" if len(token.text) > LONGEST_NAME else _nearest(token.text, known, "There are")
             raise self.error(f"unknown function `{token.text[:LONGEST_NAME]}`.{hint}", token)
         self.take("(")
@@ -288,7 +290,7 @@ class _Parser:
         self.take(")")
         return part
 
-    def arguments(self, token: Token, name: str) -> list[Part]:
+    def arguments(self, token: Token, name: str) -> list[Parsed]:
         found = [self.number()]
         while self.token.kind == ",":
             self.take()
@@ -299,11 +301,11 @@ class _Parser:
             raise self.error(f"`{name}` must have {counts} arguments; got {len(found)}.", token)
         return found
 
-    def pieces(self) -> list[tuple[Part, Part]]:
+    def pieces(self) -> list[tuple[Parsed, Parsed]]:
         """Return pairs of an expression and its condition."""
-        pairs: list[tuple[Part, Part]] = []
+        pairs: list[tuple[Parsed, Parsed]] = []
         while True:
-            piece, condition = self.number(), Part(sp.true)
+            piece, condition = self.number(), Parsed(sp.true)
             if self.token.kind == "if":
                 self.take()
                 condition = self.condition()
@@ -312,17 +314,17 @@ class _Parser:
                 return pairs
             self.take()
 
-    def force(self, name: str) -> Part:
+    def force(self, name: str) -> Parsed:
         """Return the multiplier of a constraint, or the ideal force along a coordinate."""
         token = self.take()
         if token.kind not in ("name", "quoted"):
             raise self.error(f"`{name}` must have a name as its argument; got {_shown(token)}.", token)
         if name == "multiplier":
-            return Part(multiplier(token.text))
+            return Parsed(multiplier(token.text))
         found = self.known(token)
-        if isinstance(found, Part) or not found.is_Function:
+        if isinstance(found, Parsed) or not found.is_Function:
             raise self.error(f"`ideal_force` must have a coordinate as its argument; `{token.text}` is none.", token)
-        return Part(ideal_force(found), 2)
+        return Parsed(ideal_force(found), 2)
 
 
 def _nearest(name: str, known: Sequence[str], listing: str) -> str:
