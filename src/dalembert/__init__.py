@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from dalembert.equation.stacked_least_squares import StackedLeastSquares as StackedLeastSquares
     from dalembert.figures.geometry import plot_geometry as plot_geometry
     from dalembert.files.load import load as load
-    from dalembert.files.model import Model as Model
+    from dalembert.files.model import ModelFile as ModelFile
     from dalembert.fitting.fit import fit as fit
     from dalembert.fitting.observation import Observation as Observation
     from dalembert.fitting.result import Comparison as Comparison
@@ -142,7 +142,7 @@ _LAZY = {
     "SingularMass": "equation.singular_mass",
     "StackedLeastSquares": "equation.stacked_least_squares",
     "load": "files.load",
-    "Model": "files.model",
+    "ModelFile": "files.model",
     "fit": "fitting.fit",
     "Observation": "fitting.observation",
     "Comparison": "fitting.result",

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Model files: TOML files that hold a system or a mechanism, with numbers to run it."""
+"""ModelFile files: TOML files that hold a system or a mechanism, with numbers to run it."""

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.errors import FileError, InputError
-from dalembert.files.model import Model
+from dalembert.files.model import ModelFile
 from dalembert.files.model_check import read_check
 from dalembert.files.positions import place_in, positions
 from dalembert.files.run_settings import RUN_SETTINGS, read_settings
 from dalembert.mechanisms.mechanism_document import MECHANISM_KEYS, read_mechanism
-from dalembert.model.document import DocumentError, Entry, Scope
+from dalembert.model.document import DocumentEntry, DocumentError, Scope
 from dalembert.model.system_document import SYSTEM_KEYS, read_system
 from dalembert.model.value_document import FORMAT, read_parameters, read_state, read_times
 
@@ -30,7 +30,7 @@ COMMON_KEYS = (
 _PLACE = re.compile(r"(?P<problem>.*?) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 
 
-def load(path: str | Path) -> Model:
+def load(path: str | Path) -> ModelFile:
     """Return the model of a TOML file: its system, or its mechanism, with the numbers to run it.
 
     Expressions in the file are parsed, never evaluated as code.
@@ -60,12 +60,12 @@ def load(path: str | Path) -> Model:
     return loads(text, str(source))
 
 
-def loads(text: str, path: str = "<text>") -> Model:
+def loads(text: str, path: str = "<text>") -> ModelFile:
     """Return the model of the text of a file; ``path`` names it in messages."""
     text = text.replace("\r\n", "\n")
     document = _document(text, path)
     try:
-        return _read_model(Entry(document))
+        return _read_model(DocumentEntry(document))
     except DocumentError as error:
         line, column = place_in(text, positions(text), error.path, error.offset)
         raise FileError(error.problem, path, line, column) from None
@@ -94,7 +94,7 @@ def _line_of(error: UnicodeDecodeError) -> int:
     return bytes(error.object[: error.start]).count(b"\n") + 1
 
 
-def _read_model(document: Entry) -> Model:
+def _read_model(document: DocumentEntry) -> ModelFile:
     """Return the model of a document."""
     is_mechanism = isinstance(document.value, Mapping) and "bodies" in document.value
     own = MECHANISM_KEYS if is_mechanism else (*SYSTEM_KEYS, "bodies", "joints", "forces")
@@ -112,7 +112,7 @@ def _read_model(document: Entry) -> Model:
     _require_used(table, system)
     values, units = read_parameters(table.get("parameters"))
     texts = {key: table[key].text() for key in ("title", "about", "source") if key in table}
-    return Model(
+    return ModelFile(
         system=system,
         mechanism=mechanism,
         parameters=values,
@@ -124,7 +124,7 @@ def _read_model(document: Entry) -> Model:
     )
 
 
-def _require_used(table: Mapping[str, Entry], system: Any) -> None:
+def _require_used(table: Mapping[str, DocumentEntry], system: Any) -> None:
     """Raise an error for a parameter that occurs nowhere: its value would be refused later."""
     if "parameters" not in table:
         return
@@ -135,11 +135,11 @@ def _require_used(table: Mapping[str, Entry], system: Any) -> None:
             raise entry.error(f"parameter `{name}` must occur in the model; it occurs nowhere. Leave it out.")
 
 
-def _units(entry: Entry | None) -> dict[str, str]:
+def _units(entry: DocumentEntry | None) -> dict[str, str]:
     return {} if entry is None else {name: own.text() for name, own in entry.table().items()}
 
 
-def _run(entry: Entry | None, scope: Scope, names: tuple[str, ...]) -> dict[str, Any]:
+def _run(entry: DocumentEntry | None, scope: Scope, names: tuple[str, ...]) -> dict[str, Any]:
     """Return the start, the times and the settings of a simulation."""
     if entry is None:
         return {}
@@ -150,7 +150,7 @@ def _run(entry: Entry | None, scope: Scope, names: tuple[str, ...]) -> dict[str,
     return {**found, "settings": read_settings(table, scope)}
 
 
-def _drawing(entry: Entry | None, scope: Scope) -> dict[str, Any]:
+def _drawing(entry: DocumentEntry | None, scope: Scope) -> dict[str, Any]:
     """Return the points and links of an animation."""
     if entry is None:
         return {}

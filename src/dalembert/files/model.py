@@ -31,7 +31,7 @@ def _frozen(given: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class ModelFile:
     """A system, and the numbers to run it: the content of a model file.
 
     system          a ``da.System``
@@ -100,7 +100,7 @@ class Model:
 
         >>> import dalembert as da
         >>> x = da.coordinates("x")
-        >>> falling = Model(system=da.System((x,), [[1]], (-10,)), q0=(0,), qd0=(0,), times=(0, 1))
+        >>> falling = ModelFile(system=da.System((x,), [[1]], (-10,)), q0=(0,), qd0=(0,), times=(0, 1))
         >>> print(falling.simulate()["x"])
         [ 0. -5.]
         """
@@ -142,7 +142,7 @@ class Model:
         return save_document(path, model_document(self))
 
 
-def model_document(model: Model) -> dict[str, Any]:
+def model_document(model: ModelFile) -> dict[str, Any]:
     """Return a model as a document."""
     texts = {key: getattr(model, key) for key in ("title", "about", "source") if getattr(model, key)}
     parts = system_document(model.system) if model.mechanism is None else mechanism_document(model.mechanism)

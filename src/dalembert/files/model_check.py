@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.integration.trajectory import Trajectory
-from dalembert.model.document import Entry, Scope, write_expression
+from dalembert.model.document import DocumentEntry, Scope, write_expression
 from dalembert.model.expression_values import expression_values
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System
@@ -59,7 +59,7 @@ def _times(at: float | str, run: Trajectory) -> Any:
     return places
 
 
-def read_check(entry: Entry, scope: Scope, system: System) -> ModelCheck:
+def read_check(entry: DocumentEntry, scope: Scope, system: System) -> ModelCheck:
     """Return the check that a table describes."""
     known = ("what", "expression", "expected", "tolerance", "at")
     table = entry.table(known, required=("expression", "expected", "tolerance"))
@@ -78,7 +78,7 @@ def read_check(entry: Entry, scope: Scope, system: System) -> ModelCheck:
     return ModelCheck(what, sides["expression"], sides["expected"], float(tolerance), _read_time(table.get("at")))
 
 
-def _read_time(entry: Entry | None) -> float | str:
+def _read_time(entry: DocumentEntry | None) -> float | str:
     if entry is None:
         return EVERYWHERE
     return entry.value if entry.value in (EVERYWHERE, AT_END) else float(entry.number())

@@ -16,7 +16,7 @@ from dalembert.equation.singular_mass import SingularMass
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
 from dalembert.errors import InputError
 from dalembert.integration.drift import Baumgarte, NoCure, Projection
-from dalembert.model.document import Entry, Scope, read_nested, write_expression
+from dalembert.model.document import DocumentEntry, Scope, read_nested, write_expression
 
 FORMULATIONS: dict[str, Any] = {
     one.__name__: one
@@ -31,7 +31,7 @@ RUN_SETTINGS = (*TOLERANCES, "allow_violation", "drift", "formulation")
 """All settings, named like the arguments of ``da.simulate``."""
 
 
-def read_settings(table: Mapping[str, Entry], scope: Scope) -> dict[str, Any]:
+def read_settings(table: Mapping[str, DocumentEntry], scope: Scope) -> dict[str, Any]:
     """Return arguments of ``da.simulate``."""
     found: dict[str, Any] = {key: table[key].number() for key in TOLERANCES if key in table}
     if "allow_violation" in table:
@@ -43,7 +43,7 @@ def read_settings(table: Mapping[str, Entry], scope: Scope) -> dict[str, Any]:
     return found
 
 
-def _read_drift(entry: Entry, scope: Scope) -> Any:
+def _read_drift(entry: DocumentEntry, scope: Scope) -> Any:
     """Return a drift cure from its name, or from a table with its ``type`` and its arguments."""
     table = {"type": entry} if isinstance(entry.value, str) else entry.table(required=("type",))
     kind = table["type"].text(list(DRIFT_CURES))
@@ -61,11 +61,11 @@ def _read_drift(entry: Entry, scope: Scope) -> Any:
         return DRIFT_CURES[kind](**given)
 
 
-def _read_integral(entry: Entry, scope: Scope) -> Any:
+def _read_integral(entry: DocumentEntry, scope: Scope) -> Any:
     return entry.value if entry.value == "energy" else scope.parsed(entry).expression
 
 
-def _read_formulation(entry: Entry) -> Any:
+def _read_formulation(entry: DocumentEntry) -> Any:
     if isinstance(entry.value, str):
         kind = entry.text(list(FORMULATIONS))
         with entry.places():

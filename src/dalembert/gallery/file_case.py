@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.files.model import Model
+from dalembert.files.model import ModelFile
 from dalembert.files.model_check import ModelCheck
 from dalembert.gallery.definition import Case, Check
 from dalembert.integration.default_tolerances import USUAL_RTOL
@@ -16,7 +16,7 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.model.system import System
 
 
-def case_of(model: Model, name: str) -> Case:
+def case_of(model: ModelFile, name: str) -> Case:
     """Return a model as a case; without a start or times, those of the case are empty."""
     q0, qd0 = _start(model)
     usual: dict[str, Any] = {"drift": Projection(), "rtol": USUAL_RTOL, "atol": None, "allow_violation": False}
@@ -42,7 +42,7 @@ def case_of(model: Model, name: str) -> Case:
     )
 
 
-def _start(model: Model) -> tuple[Any, Any]:
+def _start(model: ModelFile) -> tuple[Any, Any]:
     """Return the start of a model; empty if there is none, or if the values to assemble a mechanism are missing."""
     given = model.q0 is not None and model.qd0 is not None
     assembled = model.mechanism is not None and set(model.parameters) >= set(model.system.parameter_names)
@@ -60,10 +60,10 @@ def _check(check: ModelCheck, system: System) -> Check:
     return Check(check.what, measure, expected, check.tolerance, "the file")
 
 
-def model_of(case: Case) -> Model:
+def model_of(case: Case) -> ModelFile:
     """Return a case as a model, without its checks and pictures, which are functions of trajectories."""
     settings = {"rtol": case.rtol, "atol": case.atol, "drift": case.drift, "formulation": case.formulation}
-    return Model(
+    return ModelFile(
         system=case.system,
         parameters=case.parameters,
         q0=tuple(map(float, case.q0)),

@@ -27,9 +27,9 @@ from dalembert.model.document import (
     NUMBER,
     NUMBERS,
     TEXT,
-    Entry,
+    DocumentEntry,
+    FieldKind,
     Fields,
-    Kind,
     Scope,
     read_expressions,
     read_nested,
@@ -61,7 +61,7 @@ def _axis(name: str) -> sp.Symbol:
     return sp.Dummy(name, dummy_index=CURVE_AXES.index(name) + 1)  # pyright: ignore  (differs from every parameter)
 
 
-def _read_curve(entry: Entry, scope: Scope) -> CurveExpression:
+def _read_curve(entry: DocumentEntry, scope: Scope) -> CurveExpression:
     """Return the equation of a curve, in which x, y and z are coordinates of the point."""
     names = {**scope.names, **{name: _axis(name) for name in CURVE_AXES}}
     return CurveExpression(replace(scope, names=names).parsed(entry).expression)
@@ -82,7 +82,7 @@ def _write_curve(curve: Any) -> str:
     raise ModelError(["the `curve` of a joint in a file must be a function of two or three coordinates; it is not."])
 
 
-def _read_point(entry: Entry, scope: Scope) -> Any:
+def _read_point(entry: DocumentEntry, scope: Scope) -> Any:
     """Return a point: the name of a body for its reference point, or an array of the name and the coordinates."""
     entries = entry.one_or_more()
     if not entries:
@@ -103,7 +103,7 @@ def _write_point(marker: Any) -> Any:
     return [marker.body.name, *(write_expression(own) for own in marker.point)]
 
 
-def _read_joint(entry: Entry, scope: Scope) -> Any:
+def _read_joint(entry: DocumentEntry, scope: Scope) -> Any:
     return scope.joints[entry.text(list(scope.joints))]
 
 
@@ -113,11 +113,11 @@ def _write_inertia(inertia: Any) -> Any:
     return write_nested(inertia)
 
 
-_INERTIA = Kind(read_nested, _write_inertia)
-_VECTOR = Kind(read_expressions, write_nested)
-_POINT = Kind(_read_point, _write_point)
-_JOINT = Kind(_read_joint, lambda joint: joint.name)
-_CURVE = Kind(_read_curve, _write_curve)
+_INERTIA = FieldKind(read_nested, _write_inertia)
+_VECTOR = FieldKind(read_expressions, write_nested)
+_POINT = FieldKind(_read_point, _write_point)
+_JOINT = FieldKind(_read_joint, lambda joint: joint.name)
+_CURVE = FieldKind(_read_curve, _write_curve)
 
 BODIES: dict[str, tuple[Any, Fields]] = {
     "Particle": (Particle, {"name": TEXT, "mass": EXPRESSION, "position": NUMBERS, "velocity": NUMBERS}),
@@ -176,7 +176,7 @@ MECHANISM_KEYS = ("bodies", "joints", "forces", "constraints", "actuators", "ser
 """Keys of a document that describe a mechanism."""
 
 
-def read_mechanism(document: Entry, scope: Scope) -> Mechanism:
+def read_mechanism(document: DocumentEntry, scope: Scope) -> Mechanism:
     """Return the mechanism of a document; the scope receives its names."""
     table = document.table(required=("bodies",))
     read_names({key: table[key] for key in ("parameters",) if key in table}, scope)
@@ -198,7 +198,7 @@ def read_mechanism(document: Entry, scope: Scope) -> Mechanism:
         return mechanism
 
 
-def _read_parts(entry: Entry, scope: Scope, kinds: Any, known: dict[str, Any]) -> list[Any]:
+def _read_parts(entry: DocumentEntry, scope: Scope, kinds: Any, known: dict[str, Any]) -> list[Any]:
     """Return bodies or joints, and make them known by name to the entries that follow."""
     for own in entry.list():
         part = read_object(own, scope, kinds)

@@ -38,7 +38,7 @@ class DocumentError(DalembertError, ValueError):
 
 
 @dataclass(frozen=True)
-class Entry:
+class DocumentEntry:
     """A value of a document and the path to it."""
 
     value: Any
@@ -56,11 +56,13 @@ class Entry:
         shown = "a table" if isinstance(self.value, Mapping) else repr(self.value)
         return self.error(f"{self.label} must be {what}; got {shown[:60]}.")
 
-    def table(self, known: Sequence[str] | None = None, required: Sequence[str] = ()) -> dict[str, Entry]:
+    def table(self, known: Sequence[str] | None = None, required: Sequence[str] = ()) -> dict[str, DocumentEntry]:
         """Return the entries of a table; keys outside of ``known`` raise an error with the most similar known one."""
         if not isinstance(self.value, Mapping):
             raise self.expected("a table")
-        found: dict[str, Entry] = {key: Entry(value, (*self.path, key)) for key, value in self.value.items()}
+        found: dict[str, DocumentEntry] = {
+            key: DocumentEntry(value, (*self.path, key)) for key, value in self.value.items()
+        }
         for key, entry in found.items():
             if known is not None and key not in known:
                 near = difflib.get_close_matches(key[:100], known, n=1)
@@ -72,12 +74,12 @@ class Entry:
             raise self.error(f"{where} must give {quoted(missing)}; there is none.")
         return found
 
-    def list(self) -> list[Entry]:
+    def list(self) -> list[DocumentEntry]:
         if not isinstance(self.value, list):
             raise self.expected("an array")
-        return [Entry(value, (*self.path, k)) for k, value in enumerate(self.value)]  # pyright: ignore
+        return [DocumentEntry(value, (*self.path, k)) for k, value in enumerate(self.value)]  # pyright: ignore
 
-    def one_or_more(self) -> list[Entry]:
+    def one_or_more(self) -> list[DocumentEntry]:
         """Return the entries of an array, or the value itself."""
         return self.list() if isinstance(self.value, list) else [self]
 
@@ -140,7 +142,7 @@ class Scope:
     joints: dict[str, Any] = field(default_factory=dict[str, Any])
     budget: int = MOST_PARTS_IN_ALL
 
-    def parsed(self, entry: Entry, parser: Callable[..., Parsed] = parse) -> Parsed:
+    def parsed(self, entry: DocumentEntry, parser: Callable[..., Parsed] = parse) -> Parsed:
         """Return a parsed expression; a number stands for itself."""
         if not isinstance(entry.value, str):
             number = entry.number()
@@ -153,23 +155,23 @@ class Scope:
         return part
 
 
-class Kind(NamedTuple):
+class FieldKind(NamedTuple):
     """How values of a kind are read from an entry, and written to a document."""
 
-    read: Callable[[Entry, Scope], Any]
+    read: Callable[[DocumentEntry, Scope], Any]
     write: Callable[[Any], Any]
 
 
-def read_expression(entry: Entry, scope: Scope) -> Any:
+def read_expression(entry: DocumentEntry, scope: Scope) -> Any:
     """Return a number as it is, and the expression of a text."""
     return scope.parsed(entry).expression if isinstance(entry.value, str) else entry.number()
 
 
-def read_expressions(entry: Entry, scope: Scope) -> Any:
+def read_expressions(entry: DocumentEntry, scope: Scope) -> Any:
     return [read_expression(own, scope) for own in entry.list()]
 
 
-def read_nested(entry: Entry, scope: Scope) -> Any:
+def read_nested(entry: DocumentEntry, scope: Scope) -> Any:
     """Return an expression, or arrays of arrays of expressions."""
     if isinstance(entry.value, list):
         if len(entry.path) > 12:
@@ -178,7 +180,7 @@ def read_nested(entry: Entry, scope: Scope) -> Any:
     return read_expression(entry, scope)
 
 
-def read_equation(entry: Entry, scope: Scope) -> Any:
+def read_equation(entry: DocumentEntry, scope: Scope) -> Any:
     """Return left minus right of an equation."""
     entry.text()
     return scope.parsed(entry, parse_equation).expression
@@ -206,19 +208,21 @@ def write_several(value: Any) -> Any:
     return entries if len(entries) > 1 else entries[0]
 
 
-EXPRESSION = Kind(read_expression, write_expression)
-NESTED = Kind(read_nested, write_nested)
-SEVERAL = Kind(lambda entry, scope: tuple(read_expression(own, scope) for own in entry.one_or_more()), write_several)
-TEXT = Kind(lambda entry, scope: entry.text(), str)
-BOOLEAN = Kind(lambda entry, scope: entry.boolean(), bool)
-NUMBER = Kind(lambda entry, scope: entry.number(), float)
-NUMBERS = Kind(lambda entry, scope: entry.numbers(), lambda value: [float(own) for own in value])
+EXPRESSION = FieldKind(read_expression, write_expression)
+NESTED = FieldKind(read_nested, write_nested)
+SEVERAL = FieldKind(
+    lambda entry, scope: tuple(read_expression(own, scope) for own in entry.one_or_more()), write_several
+)
+TEXT = FieldKind(lambda entry, scope: entry.text(), str)
+BOOLEAN = FieldKind(lambda entry, scope: entry.boolean(), bool)
+NUMBER = FieldKind(lambda entry, scope: entry.number(), float)
+NUMBERS = FieldKind(lambda entry, scope: entry.numbers(), lambda value: [float(own) for own in value])
 
-Fields = Mapping[str, Kind]
+Fields = Mapping[str, FieldKind]
 """The fields of a class that a document holds."""
 
 
-def read_object(entry: Entry, scope: Scope, kinds: Mapping[str, tuple[Any, Fields]]) -> Any:
+def read_object(entry: DocumentEntry, scope: Scope, kinds: Mapping[str, tuple[Any, Fields]]) -> Any:
     """Return the object that a table with its ``type`` describes."""
     own = entry.table(required=("type",))
     make, known = kinds[own["type"].text(list(kinds))]

@@ -12,9 +12,9 @@ from dalembert.model.document import (
     EXPRESSION,
     SEVERAL,
     TEXT,
-    Entry,
+    DocumentEntry,
+    FieldKind,
     Fields,
-    Kind,
     Scope,
     read_equation,
     read_expression,
@@ -27,7 +27,7 @@ from dalembert.model.friction import Coulomb, Stribeck
 from dalembert.model.laws import Prescribed, Proportional, Quadratic, Viscous, as_laws
 
 
-def read_by_coordinate(entry: Entry, scope: Scope) -> Any:
+def read_by_coordinate(entry: DocumentEntry, scope: Scope) -> Any:
     """Return expressions in the order of the coordinates, or by their names."""
     if isinstance(entry.value, Mapping):
         return {key: read_expression(own, scope) for key, own in entry.table().items()}
@@ -54,14 +54,14 @@ LAWS: dict[str, tuple[Any, Fields]] = {
     "Viscous": (Viscous, _DAMPING),
     "Quadratic": (Quadratic, _DAMPING),
     "Proportional": (Proportional, {"coefficient": EXPRESSION}),
-    "Prescribed": (Prescribed, {"expressions": Kind(read_by_coordinate, _write_pairs), "scaled": BOOLEAN}),
+    "Prescribed": (Prescribed, {"expressions": FieldKind(read_by_coordinate, _write_pairs), "scaled": BOOLEAN}),
     "Coulomb": (Coulomb, _FRICTION),
     "Stribeck": (Stribeck, {**_FRICTION, "speed": EXPRESSION}),
 }
 """The laws by the value of ``type``, with their fields."""
 
 
-def read_laws(entry: Entry, scope: Scope) -> Any:
+def read_laws(entry: DocumentEntry, scope: Scope) -> Any:
     """Return laws: one table with a ``type`` or several, or one expression per coordinate."""
     several = entry.value if isinstance(entry.value, list) else [entry.value]
     if all(isinstance(own, Mapping) and "type" in own for own in several):  # pyright: ignore
@@ -79,10 +79,10 @@ def write_laws(laws: Any) -> Any:
     return tables if len(tables) != 1 else tables[0]
 
 
-LAW = Kind(read_laws, write_laws)
+LAW = FieldKind(read_laws, write_laws)
 
 
-def read_constraint(entry: Entry, scope: Scope) -> Constraint:
+def read_constraint(entry: DocumentEntry, scope: Scope) -> Constraint:
     """Return a constraint from a table, or from the text of its equation."""
     if isinstance(entry.value, str):
         equation = read_equation(entry, scope)

@@ -10,7 +10,7 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.model.constraint import Constraint
-from dalembert.model.document import Entry, Scope, read_equation, read_expression, read_nested, write_expression
+from dalembert.model.document import DocumentEntry, Scope, read_equation, read_expression, read_nested, write_expression
 from dalembert.model.document import write_nested as nested
 from dalembert.model.expression_text import expression_text
 from dalembert.model.law_document import read_by_coordinate
@@ -19,7 +19,7 @@ from dalembert.model.servo import Actuator, Servo
 from dalembert.names import quoted
 
 
-def read_actuators(entry: Entry, scope: Scope) -> dict[str, Actuator]:
+def read_actuators(entry: DocumentEntry, scope: Scope) -> dict[str, Actuator]:
     """Return actuators by name."""
     found: dict[str, Actuator] = {}
     for own in entry.list():
@@ -33,7 +33,7 @@ def read_actuators(entry: Entry, scope: Scope) -> dict[str, Actuator]:
     return found
 
 
-def _read_direction(entry: Entry, scope: Scope) -> Any:
+def _read_direction(entry: DocumentEntry, scope: Scope) -> Any:
     """Return a joint or a coordinate by its name, or expressions by coordinate or in order."""
     if not isinstance(entry.value, str):
         return read_by_coordinate(entry, scope)
@@ -42,11 +42,11 @@ def _read_direction(entry: Entry, scope: Scope) -> Any:
     return known[entry.text(list(known))]
 
 
-def read_servos(entry: Entry, scope: Scope, actuators: dict[str, Actuator]) -> tuple[Servo, ...]:
+def read_servos(entry: DocumentEntry, scope: Scope, actuators: dict[str, Actuator]) -> tuple[Servo, ...]:
     return tuple(_read_servo(own, scope, actuators) for own in entry.list())
 
 
-def _read_servo(entry: Entry, scope: Scope, actuators: dict[str, Actuator]) -> Servo:
+def _read_servo(entry: DocumentEntry, scope: Scope, actuators: dict[str, Actuator]) -> Servo:
     known = ("name", "requirement", "by", "settle", "cost", "metric")
     table = entry.table(known, required=("name", "requirement"))
     values: dict[str, Any] = {key: read_nested(table[key], scope) for key in ("settle", "cost") if key in table}
@@ -59,7 +59,7 @@ def _read_servo(entry: Entry, scope: Scope, actuators: dict[str, Actuator]) -> S
         return Servo(table["name"].text(), rows, **values)
 
 
-def _read_row(entry: Entry, scope: Scope) -> Any:
+def _read_row(entry: DocumentEntry, scope: Scope) -> Any:
     """Return the requirement of an equation, or of a table with its name."""
     if isinstance(entry.value, str):
         return read_equation(entry, scope)

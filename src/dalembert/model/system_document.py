@@ -12,8 +12,8 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.model.document import (
+    DocumentEntry,
     DocumentError,
-    Entry,
     Scope,
     read_expression,
     read_nested,
@@ -45,7 +45,7 @@ MOST_DERIVED = 500
 """Operations of a Lagrangian up to which the mass matrix is left out if it follows from it: comparing takes time."""
 
 
-def declared(entry: Entry | None, what: str) -> list[str]:
+def declared(entry: DocumentEntry | None, what: str) -> list[str]:
     """Return declared names from an array or from the keys of a table."""
     if entry is None:
         return []
@@ -61,7 +61,7 @@ def declared(entry: Entry | None, what: str) -> list[str]:
     return list(entries)
 
 
-def read_names(table: Mapping[str, Entry], scope: Scope) -> tuple[Any, ...]:
+def read_names(table: Mapping[str, DocumentEntry], scope: Scope) -> tuple[Any, ...]:
     """Declare the coordinates, parameters and definitions of a document in a scope; return the coordinates."""
     found: tuple[Any, ...] = ()
     if "coordinates" in table:
@@ -84,7 +84,7 @@ def read_names(table: Mapping[str, Entry], scope: Scope) -> tuple[Any, ...]:
     return found
 
 
-def read_system(document: Entry, scope: Scope) -> System:
+def read_system(document: DocumentEntry, scope: Scope) -> System:
     """Return the system of a document; the scope receives its names."""
     table = document.table(required=("coordinates",))
     coordinates = read_names(table, scope)
@@ -108,7 +108,7 @@ def read_system(document: Entry, scope: Scope) -> System:
         return replace(system, coefficients=coefficients) if coefficients else system
 
 
-def _read_mass_matrix(entry: Entry, scope: Scope) -> Any:
+def _read_mass_matrix(entry: DocumentEntry, scope: Scope) -> Any:
     """Return rows of expressions, or a diagonal."""
     if isinstance(entry.value, Mapping):
         diagonal = entry.table(("diagonal",), required=("diagonal",))["diagonal"].list()
@@ -116,7 +116,7 @@ def _read_mass_matrix(entry: Entry, scope: Scope) -> Any:
     return read_nested(entry, scope)
 
 
-def _read_coefficient(entry: Entry, scope: Scope) -> tuple[str, Coefficient]:
+def _read_coefficient(entry: DocumentEntry, scope: Scope) -> tuple[str, Coefficient]:
     table = entry.table(("owner", "name", "value", "positive", "otherwise"), required=("owner", "name", "value"))
     given: dict[str, Any] = {}
     if "positive" in table:
@@ -140,7 +140,7 @@ _READERS: dict[str, Any] = {
 class located:  # noqa: N801  (reads as a statement)
     """Gives the problems of a whole model the place of the entry that they name."""
 
-    def __init__(self, document: Entry):
+    def __init__(self, document: DocumentEntry):
         self.document = document
 
     def __enter__(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.model.document import Entry
+from dalembert.model.document import DocumentEntry
 from dalembert.model.input_values import named_values, state_values, time_values
 from dalembert.model.ordering import unknown_names
 from dalembert.toml_text import toml_text
@@ -91,7 +91,7 @@ def times_entry(given: Any) -> Any:
     return [float(time) for time in times]
 
 
-def read_parameters(entry: Entry | None) -> tuple[dict[str, float], dict[str, str]]:
+def read_parameters(entry: DocumentEntry | None) -> tuple[dict[str, float], dict[str, str]]:
     """Return values and units of parameters; those without a value or a unit are left out."""
     values: dict[str, float] = {}
     units: dict[str, str] = {}
@@ -109,19 +109,19 @@ def read_parameters(entry: Entry | None) -> tuple[dict[str, float], dict[str, st
     return values, units
 
 
-def read_times(entry: Entry) -> Any:
+def read_times(entry: DocumentEntry) -> Any:
     """Return times from "start:end:count" or an array of numbers."""
     if not isinstance(entry.value, str):
         with entry.places():
             return time_values(entry.numbers(), "times", increasing=True)
-    parts = [Entry(part, entry.path).number() for part in entry.value.split(":")]
+    parts = [DocumentEntry(part, entry.path).number() for part in entry.value.split(":")]
     if len(parts) != 3 or not float(parts[2]).is_integer() or not 2 <= parts[2] <= MOST_OUTPUT_TIMES:
         raise entry.error('`times` must be an array of times, or "start:end:count" as in "0:10:101".')
     with entry.places():
         return time_values(np.linspace(parts[0], parts[1], int(parts[2])), "times", increasing=True)
 
 
-def read_state(entry: Entry, names: Sequence[str]) -> tuple[float, ...]:
+def read_state(entry: DocumentEntry, names: Sequence[str]) -> tuple[float, ...]:
     """Return numbers in the order of the coordinates, from an array or a table by name."""
     key = str(entry.path[-1])
     if isinstance(entry.value, Mapping):
