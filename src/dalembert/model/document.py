@@ -60,9 +60,8 @@ class DocumentEntry:
         """Return the entries of a table; keys outside of ``known`` raise an error with the most similar known one."""
         if not isinstance(self.value, Mapping):
             raise self.expected("a table")
-        found: dict[str, DocumentEntry] = {
-            key: DocumentEntry(value, (*self.path, key)) for key, value in self.value.items()
-        }
+        given: Mapping[str, Any] = self.value
+        found = {key: DocumentEntry(value, (*self.path, key)) for key, value in given.items()}
         for key, entry in found.items():
             if known is not None and key not in known:
                 near = difflib.get_close_matches(key[:100], known, n=1)
@@ -200,6 +199,11 @@ def write_nested(value: Any) -> Any:
     return [write_nested(own) for own in value] if isinstance(value, (tuple, list)) else write_expression(value)
 
 
+def read_several(entry: DocumentEntry, scope: Scope) -> tuple[Any, ...]:
+    """Return one expression or several as a tuple."""
+    return tuple(read_expression(own, scope) for own in entry.one_or_more())
+
+
 def write_several(value: Any) -> Any:
     """Return several expressions as an array, and one as itself."""
     entries = (
@@ -210,9 +214,7 @@ def write_several(value: Any) -> Any:
 
 EXPRESSION = FieldKind(read_expression, write_expression)
 NESTED = FieldKind(read_nested, write_nested)
-SEVERAL = FieldKind(
-    lambda entry, scope: tuple(read_expression(own, scope) for own in entry.one_or_more()), write_several
-)
+SEVERAL = FieldKind(read_several, write_several)
 TEXT = FieldKind(lambda entry, scope: entry.text(), str)
 BOOLEAN = FieldKind(lambda entry, scope: entry.boolean(), bool)
 NUMBER = FieldKind(lambda entry, scope: entry.number(), float)

@@ -12,7 +12,7 @@ from sympy.core.function import AppliedUndef
 from dalembert.errors import ModelError
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expression_functions import NAME_OF_FUNCTION, WORDS
-from dalembert.model.expression_parser import CONSTANTS, MOST_NESTED
+from dalembert.model.expression_grammar import CONSTANTS, MOST_NESTED
 from dalembert.model.expression_tokens import MOST_CHARACTERS
 from dalembert.model.symbols import ideal_force, multiplier, t
 
