@@ -15,6 +15,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.trajectory import Trajectory
+from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.model.ordering import name_of
 from dalembert.model.system import System
 from dalembert.verbs import simulate
@@ -90,6 +91,7 @@ class Case:
     histories          whether to plot all histories; false if they oscillate too fast to be seen
     no_closed_form     the reason why its equations have no closed form, as a sentence; empty if they have one
     readable           whether to print the closed form of its equations; false if it fills pages
+    mechanism          the mechanism that defines the system, if it is known
     points, links      for animations: positions by name, from a trajectory, and pairs of names to connect
     """
 
@@ -98,6 +100,7 @@ class Case:
     about: str
     source: str
     system: System
+    mechanism: Mechanism | None = None
     parameters: Mapping[str, float] = field(default_factory=dict[str, float])
     q0: Sequence[float]
     qd0: Sequence[float]

@@ -28,6 +28,7 @@ def case_of(model: ModelFile, name: str) -> Case:
         about=model.about,
         source=model.source or "a model file",
         system=model.system,
+        mechanism=model.mechanism,
         parameters=model.parameters,
         q0=q0,
         qd0=qd0,
@@ -65,6 +66,7 @@ def model_of(case: Case) -> ModelFile:
     settings = {"rtol": case.rtol, "atol": case.atol, "drift": case.drift, "formulation": case.formulation}
     return ModelFile(
         system=case.system,
+        mechanism=case.mechanism,
         parameters=case.parameters,
         q0=tuple(map(float, case.q0)),
         qd0=tuple(map(float, case.qd0)),
