@@ -113,11 +113,11 @@ def _write_inertia(inertia: Any) -> Any:
     return write_nested(inertia)
 
 
-_INERTIA = FieldKind(read_nested, _write_inertia)
-_VECTOR = FieldKind(read_expressions, write_nested)
-_POINT = FieldKind(_read_point, _write_point)
-_JOINT = FieldKind(_read_joint, lambda joint: joint.name)
-_CURVE = FieldKind(_read_curve, _write_curve)
+_INERTIA = FieldKind(read_nested, _write_inertia, "nested")
+_VECTOR = FieldKind(read_expressions, write_nested, "vector")
+_POINT = FieldKind(_read_point, _write_point, "point")
+_JOINT = FieldKind(_read_joint, lambda joint: joint.name, "text")
+_CURVE = FieldKind(_read_curve, _write_curve, "expression")
 
 BODIES: dict[str, tuple[Any, Fields]] = {
     "Particle": (Particle, {"name": TEXT, "mass": EXPRESSION, "position": NUMBERS, "velocity": NUMBERS}),

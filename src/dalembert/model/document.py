@@ -155,10 +155,11 @@ class Scope:
 
 
 class FieldKind(NamedTuple):
-    """How values of a kind are read from an entry, and written to a document."""
+    """How values of a kind are read from an entry, written to a document, and called in the schema of files."""
 
     read: Callable[[DocumentEntry, Scope], Any]
     write: Callable[[Any], Any]
+    shape: str
 
 
 def read_expression(entry: DocumentEntry, scope: Scope) -> Any:
@@ -212,13 +213,13 @@ def write_several(value: Any) -> Any:
     return entries if len(entries) > 1 else entries[0]
 
 
-EXPRESSION = FieldKind(read_expression, write_expression)
-NESTED = FieldKind(read_nested, write_nested)
-SEVERAL = FieldKind(read_several, write_several)
-TEXT = FieldKind(lambda entry, scope: entry.text(), str)
-BOOLEAN = FieldKind(lambda entry, scope: entry.boolean(), bool)
-NUMBER = FieldKind(lambda entry, scope: entry.number(), float)
-NUMBERS = FieldKind(lambda entry, scope: entry.numbers(), lambda value: [float(own) for own in value])
+EXPRESSION = FieldKind(read_expression, write_expression, "expression")
+NESTED = FieldKind(read_nested, write_nested, "nested")
+SEVERAL = FieldKind(read_several, write_several, "several")
+TEXT = FieldKind(lambda entry, scope: entry.text(), str, "text")
+BOOLEAN = FieldKind(lambda entry, scope: entry.boolean(), bool, "boolean")
+NUMBER = FieldKind(lambda entry, scope: entry.number(), float, "expression")
+NUMBERS = FieldKind(lambda entry, scope: entry.numbers(), lambda value: [float(own) for own in value], "vector")
 
 Fields = Mapping[str, FieldKind]
 """The fields of a class that a document holds."""

@@ -54,7 +54,10 @@ LAWS: dict[str, tuple[Any, Fields]] = {
     "Viscous": (Viscous, _DAMPING),
     "Quadratic": (Quadratic, _DAMPING),
     "Proportional": (Proportional, {"coefficient": EXPRESSION}),
-    "Prescribed": (Prescribed, {"expressions": FieldKind(read_by_coordinate, _write_pairs), "scaled": BOOLEAN}),
+    "Prescribed": (
+        Prescribed,
+        {"expressions": FieldKind(read_by_coordinate, _write_pairs, "by coordinate"), "scaled": BOOLEAN},
+    ),
     "Coulomb": (Coulomb, _FRICTION),
     "Stribeck": (Stribeck, {**_FRICTION, "speed": EXPRESSION}),
 }
@@ -79,7 +82,7 @@ def write_laws(laws: Any) -> Any:
     return tables if len(tables) != 1 else tables[0]
 
 
-LAW = FieldKind(read_laws, write_laws)
+LAW = FieldKind(read_laws, write_laws, "laws")
 
 
 def read_constraint(entry: DocumentEntry, scope: Scope) -> Constraint:
