@@ -12,20 +12,23 @@ from typing import Any
 from dalembert.errors import FileError, InputError
 from dalembert.files.model import ModelFile
 from dalembert.files.model_check import read_check
-from dalembert.files.positions import place_in, positions
+from dalembert.files.positions import line_and_column, place_in
 from dalembert.files.run_settings import RUN_SETTINGS, read_settings
 from dalembert.mechanisms.mechanism_document import MECHANISM_KEYS, read_mechanism
 from dalembert.model.document import DocumentEntry, DocumentError, Scope
 from dalembert.model.system_document import SYSTEM_KEYS, read_system
 from dalembert.model.value_document import FORMAT, read_parameters, read_state, read_times
 
-LARGEST_FILE = 4_000_000
-"""Number of bytes of a model file at most; the largest file of the gallery has a fiftieth of it."""
+LARGEST_FILE = 1_000_000
+"""Number of bytes of a model file at most; the largest file of the gallery has a fifteenth of it."""
 
 COMMON_KEYS = (
     *("format", "title", "about", "source", "parameters", "definitions", "simulate", "units", "checks", "drawing"),
 )
 """Keys that files of systems and of mechanisms have in common."""
+
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){20}""")
+"""A key of more than twenty parts: ``tomllib`` takes a time that grows with the square of their number."""
 
 _PLACE = re.compile(r"(?P<problem>.*?) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 
@@ -54,7 +57,7 @@ def load(path: str | Path) -> ModelFile:
     if source.stat().st_size > LARGEST_FILE:
         raise InputError(f"a model file must have at most {LARGEST_FILE} bytes; `{source}` is larger.")
     try:
-        text = source.read_bytes().decode("utf-8")
+        text = source.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError("the file must be text in UTF-8.", str(source), _line_of(error), 1) from None
     return loads(text, str(source))
@@ -67,27 +70,29 @@ def loads(text: str, path: str = "<text>") -> ModelFile:
     try:
         return _read_model(DocumentEntry(document))
     except DocumentError as error:
-        line, column = place_in(text, positions(text), error.path, error.offset)
+        line, column = place_in(text, error.path, error.offset)
         raise FileError(error.problem, path, line, column) from None
 
 
 def _document(text: str, path: str) -> dict[str, Any]:
     """Return the content of a TOML file."""
+    long = _LONG_KEY.search(text)
+    if long:
+        line, column = line_and_column(text, long.start())
+        raise FileError("a key must not have that many parts divided by dots.", path, line, column)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = _PLACE.match(str(error))
         problem = found["problem"] if found else str(error)
-        line, column = (int(found["line"]), int(found["column"])) if found and found["line"] else _end_of(text)
+        line, column = (
+            (int(found["line"]), int(found["column"])) if found and found["line"] else line_and_column(text, len(text))
+        )
         raise FileError(f"the file must be TOML: {problem}.", path, line, column) from None
     except RecursionError:
         raise FileError("the file must not hold arrays or tables nested that deep.", path, 1, 1) from None
     except ValueError as error:  # a number with more digits than Python converts
         raise FileError(f"the file must hold numbers below 1e308: {str(error)[:80]}.", path, 1, 1) from None
-
-
-def _end_of(text: str) -> tuple[int, int]:
-    return text.count("\n") + 1, len(text) - text.rfind("\n")
 
 
 def _line_of(error: UnicodeDecodeError) -> int:

@@ -7,7 +7,6 @@ The text is one that ``tomllib`` has read; only what is needed to find keys and 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 Path = tuple[str | int, ...]
 
@@ -24,20 +23,19 @@ _PLAIN = re.compile(r"[^\s,\]}#]+(?: [0-9][^\s,\]}#]*)?")  # a date may hold a b
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[ \t]*\n\s*|.)", re.DOTALL)
 
 
-def positions(text: str) -> dict[Path, int]:
-    """Return the offset in the text of every value, and of the header of every table, by its path."""
-    return _Scanner(text).scan()
-
-
-def place_in(text: str, found: Mapping[Path, int], path: Path, offset: int | None) -> tuple[int, int]:
-    """Return line and column of an entry or, with an offset, of a character of its text."""
-    while path and path not in found:
+def place_in(text: str, path: Path, offset: int | None) -> tuple[int, int]:
+    """Return line and column of the key of an entry or, with an offset, of a character of its text."""
+    scanner = _Scanner(text)
+    scanner.scan()
+    while path and path not in scanner.keys:
         path = path[:-1]
-    place = found.get(path, 0)
-    if offset is not None:
-        place = _inside(text, place, offset)
-    before = text[:place]
-    return before.count("\n") + 1, place - (before.rfind("\n") + 1) + 1
+    place = scanner.keys.get(path, 0) if offset is None else _inside(text, scanner.values.get(path, 0), offset)
+    return line_and_column(text, place)
+
+
+def line_and_column(text: str, place: int) -> tuple[int, int]:
+    """Return line and column of a character, counted from one."""
+    return text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
 
 
 def _inside(text: str, place: int, offset: int) -> int:
@@ -56,12 +54,15 @@ def _inside(text: str, place: int, offset: int) -> int:
 
 
 class _Scanner:
+    """Finds the offsets of keys and of values, by path; entries of arrays have those of their values as keys."""
+
     def __init__(self, text: str):
         self.text, self.place = text, 0
-        self.found: dict[Path, int] = {}
+        self.keys: dict[Path, int] = {}
+        self.values: dict[Path, int] = {}
         self.counts: dict[Path, int] = {}  # of tables in arrays of tables
 
-    def scan(self) -> dict[Path, int]:
+    def scan(self) -> None:
         table: Path = ()
         self._skip(_GAP)
         while self.place < len(self.text):
@@ -70,7 +71,6 @@ class _Scanner:
             else:
                 self._pair(table)
             self._skip(_GAP)
-        return self.found
 
     def _skip(self, pattern: re.Pattern[str]) -> str:
         match = pattern.match(self.text, self.place)
@@ -88,10 +88,10 @@ class _Scanner:
             path = (*path, key)
             if many and k == len(keys) - 1:
                 self.counts[path] = self.counts.get(path, -1) + 1
-                self.found.setdefault(path, start)
+                self.keys.setdefault(path, start)
             if path in self.counts:
                 path = (*path, self.counts[path])
-        self.found[path] = start
+        self.keys[path] = start
         return path
 
     def _keys(self) -> list[str]:
@@ -116,11 +116,12 @@ class _Scanner:
         path: Path = table
         for key in keys:
             path = (*path, key)
-            self.found.setdefault(path, start)
+            self.keys.setdefault(path, start)
         self._value(path)
 
     def _value(self, path: Path) -> None:
-        self.found[path] = self.place
+        self.values[path] = self.place
+        self.keys.setdefault(path, self.place)
         first = self.text[self.place : self.place + 1]
         if first in ('"', "'"):
             self._string()

@@ -98,7 +98,8 @@ def power_part(base: Parsed, exponent: Parsed) -> Parsed:
     value = _value(_power, [base, exponent])
     if value == 0 and base.value:
         raise OperationError("a constant must be zero or above 1e-308; this power is smaller.")
-    tower = base.tower if exponent.value is not None else max(base.tower, exponent.tower + 1)
+    # SymPy takes long for constants such as 3**3**(1/3), whose exponents are no plain numbers
+    tower = base.tower if exponent.expression.is_Number else max(base.tower, exponent.tower + 1)
     result: Any = sp.Pow(base.expression, exponent.expression)
     if result.is_Pow and result.exp.is_Rational and abs(result.exp) > LARGEST_EXPONENT:
         raise OperationError(f"an exponent must be at most {LARGEST_EXPONENT}; got {result.exp} in all.")

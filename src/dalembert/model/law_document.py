@@ -40,6 +40,7 @@ def _write_pairs(pairs: Any) -> Any:
     return written if all(isinstance(key, str) for key in written) else list(written.values())
 
 
+_BY_COORDINATE = FieldKind(read_by_coordinate, _write_pairs, "by coordinate")
 _DAMPING: Fields = {"coefficient": EXPRESSION, "velocity": SEVERAL}
 _FRICTION: Fields = {
     "mu": EXPRESSION,

@@ -41,6 +41,9 @@ SYSTEM_KEYS = (
 )
 """Keys of a document that describe a system."""
 
+MOST_DECLARED = 1000
+"""Largest number of coordinates, and of parameters, of a file."""
+
 MOST_DERIVED = 500
 """Operations of a Lagrangian up to which the mass matrix is left out if it follows from it: comparing takes time."""
 
@@ -49,6 +52,8 @@ def declared(entry: DocumentEntry | None, what: str) -> list[str]:
     """Return declared names from an array or from the keys of a table."""
     if entry is None:
         return []
+    if isinstance(entry.value, (list, Mapping)) and len(entry.value) > MOST_DECLARED:  # pyright: ignore
+        raise entry.error(f"{entry.label} must hold at most {MOST_DECLARED} names; got {len(entry.value)}.")  # pyright: ignore
     keyed = isinstance(entry.value, Mapping)
     entries = entry.table() if keyed else {own.text(): own for own in entry.list()}
     if not keyed and len(entries) < len(entry.value):
