@@ -17,11 +17,12 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 def toml_text(document: Mapping[str, Any]) -> str:
     """Return a document as text: plain values first, then tables, then arrays of tables.
 
-    >>> print(toml_text({"format": 1, "parameters": {"m": 1.5}, "constraints": [{"name": "rod"}]}))
+    >>> print(toml_text({"format": 1, "units": {"x": "m", "t": "s"}, "constraints": [{"name": "rod"}]}))
     format = 1
     <BLANKLINE>
-    [parameters]
-    m = 1.5
+    [units]
+    x = "m"
+    t = "s"
     <BLANKLINE>
     [[constraints]]
     name = "rod"

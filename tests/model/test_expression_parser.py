@@ -4,7 +4,7 @@ import time
 
 import pytest
 import sympy as sp
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
@@ -49,8 +49,10 @@ def parse(text):
         ("atan2(y, x)", sp.atan2(y, x)),
         ("min(x, y, 1)", sp.Min(x, y, 1)),
         ("heaviside(x)", sp.Heaviside(x)),
-        ("piecewise(1 if x < 0, 2 if 0 <= y < 1 and not m > 1, 3)",)
-        + (sp.Piecewise((1, x < 0), (2, (y >= 0) & (y < 1) & (m <= 1)), (3, True)),),
+        (
+            "piecewise(1 if x < 0, 2 if 0 <= y < 1 and not m > 1, 3)",
+            sp.Piecewise((1, x < 0), (2, (y >= 0) & (y < 1) & (m <= 1)), (3, True)),
+        ),
         ("ideal_force(y)", da.ideal_force(y)),
         ("multiplier(`rod: x`)", da.multiplier("rod: x")),
     ],
@@ -194,7 +196,7 @@ def test_what_the_grammar_does_not_have_is_not_written(expression, message):
 def test_too_deep_an_expression_is_not_written():
     deep = x
     for _ in range(120):
-        deep = sp.sin(deep + 1)
+        deep = sp.sin(deep + 1, evaluate=False)
     with pytest.raises(ModelError, match="100 brackets inside one another"):
         expression_text(deep)
 
@@ -221,8 +223,9 @@ def larger(inner):
     return st.one_of(
         several.map(lambda parts: sp.Add(*parts)),
         several.map(lambda parts: sp.Mul(*parts)),
-        st.builds(lambda a, b: sp.Mul(a, b, evaluate=False), st.sampled_from([2, -1, sp.S.Half, -3]), inner)
-        .filter(lambda e: e.args[1].is_Add),
+        st.builds(lambda a, b: sp.Mul(a, b, evaluate=False), st.sampled_from([2, -1, sp.S.Half, -3]), inner).filter(
+            lambda e: e.args[1].is_Add
+        ),
         st.builds(sp.Pow, inner, POWERS),
         st.builds(lambda name, e: FUNCTIONS[name].make(e), st.sampled_from(PLAIN), inner),
         st.builds(lambda e: sp.exp(sp.sin(e)), inner),
@@ -257,14 +260,15 @@ def evaluated(e):
     return e.func(*map(evaluated, e.args)) if e.args else e
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(safe(st.recursive(LEAVES, tolerant, max_leaves=8)))
 def test_text_is_read_back_exactly(expression):
     text = expression_text(expression)
     try:
         again = parse(text)
     except ExpressionError as error:
-        assert "constant" in str(error) or "divide" in str(error)  # such as asin(2): SymPy keeps it, files do not
-        return
+        refusal = str(error)  # of asin(2) and the like, which SymPy keeps
+        assume("constant" not in refusal and "divide" not in refusal)
+        raise
     assert again == expression or evaluated(again) == evaluated(expression), text
     assert expression_text(again) == text or evaluated(again) == evaluated(expression)

@@ -36,7 +36,8 @@ def read_actuators(entry: DocumentEntry, scope: Scope) -> dict[str, Actuator]:
 def _read_direction(entry: DocumentEntry, scope: Scope) -> Any:
     """Return a joint or a coordinate by its name, or expressions by coordinate or in order."""
     if not isinstance(entry.value, str):
-        return read_by_coordinate(entry, scope)
+        given = read_by_coordinate(entry, scope)
+        return {scope.names.get(key, key): own for key, own in given.items()} if isinstance(given, dict) else given
     coordinates = {name: own for name, own in scope.names.items() if getattr(own, "is_Function", False)}
     known = {**coordinates, **scope.joints}
     return known[entry.text(list(known))]
