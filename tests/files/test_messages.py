@@ -191,6 +191,11 @@ def test_files_that_are_not_there_or_not_text(tmp_path):
     assert da.load(file).system.coordinate_names == ("x", "y")
 
 
+def test_functions_of_systems_say_what_to_pass():
+    with pytest.raises(da.InputError, match=r"got ModelFile: pass its `.system`"):
+        da.simulate(loads(GOOD), (1, 0), (0, 0), [0, 1])
+
+
 def test_a_time_of_a_check_must_be_one_of_the_run():
     model = loads(GOOD + '[[checks]]\nexpression = "x"\nexpected = 0\ntolerance = 1\nat = 0.55\n')
     with pytest.raises(da.InputError, match=r"`at` of a check must be one of the times of the run; 0.55 is none"):

@@ -107,9 +107,9 @@ def _write_formulation(formulation: Any) -> Any:
     name = type(formulation).__name__
     if name not in FORMULATIONS:
         raise InputError(f"a model file can hold the formulations {', '.join(FORMULATIONS)}; got {formulation!r}.")
-    weight = getattr(formulation, "weight", None)
-    if weight is None:
+    if not isinstance(formulation, StackedLeastSquares) or formulation.weight is None:
         return name
+    weight = formulation.weight
     if callable(weight):
         raise InputError("a model file can hold a `weight` of numbers; got a function.")
     return {"type": name, "weight": np.asarray(weight, float).tolist()}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 from dalembert.errors import ModelError
 from dalembert.model.constraint import Constraint
@@ -38,7 +39,7 @@ def _read_direction(entry: DocumentEntry, scope: Scope) -> Any:
     if not isinstance(entry.value, str):
         given = read_by_coordinate(entry, scope)
         return {scope.names.get(key, key): own for key, own in given.items()} if isinstance(given, dict) else given
-    coordinates = {name: own for name, own in scope.names.items() if getattr(own, "is_Function", False)}
+    coordinates = {name: own for name, own in scope.names.items() if isinstance(own, AppliedUndef)}
     known = {**coordinates, **scope.joints}
     return known[entry.text(list(known))]
 

@@ -232,7 +232,7 @@ class System:
 def kind_of_object(given: Any) -> str:
     """Return the type of an object given instead of a system, for a message, with advice if there is some."""
     kind = type(given).__name__
-    return f"{kind}: pass its `.system`" if kind == "Mechanism" else kind
+    return f"{kind}: pass its `.system`" if kind in ("Mechanism", "ModelFile") else kind
 
 
 def _coordinates(given: Any) -> tuple[Any, ...]:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -142,31 +143,26 @@ _READERS: dict[str, Any] = {
 }
 
 
-class located:  # noqa: N801  (reads as a statement)
-    """Gives the problems of a whole model the place of the entry that they name."""
+@contextmanager
+def located(document: DocumentEntry) -> Generator[None]:
+    """Give the problems of a whole model the place of the entry that they name."""
+    try:
+        yield
+    except ModelError as error:
+        problem = " ".join(error.problems)
+        raise DocumentError(problem, _path_to(problem, document.value)) from None
 
-    def __init__(self, document: DocumentEntry):
-        self.document = document
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, ModelError):
-            raise DocumentError(" ".join(error.problems), self._path(" ".join(error.problems))) from None
-
-    def _path(self, problem: str) -> tuple[str | int, ...]:
-        """Return the path to the part of the model that a problem names first."""
-        table = self.document.value
-        for word in re.findall(r"`([^`]*)`", problem):
-            if word in table:
-                return (word,)
-            for key in ("constraints", "servos", "actuators", "joints", "bodies"):
-                parts = table.get(key, ())
-                names = [part.get("name") if isinstance(part, Mapping) else part for part in parts]  # pyright: ignore
-                if word in names:
-                    return key, names.index(word)
-        return ()
+def _path_to(problem: str, table: Mapping[str, Any]) -> tuple[str | int, ...]:
+    """Return the path to the part of the model that a problem names first."""
+    for word in re.findall(r"`([^`]*)`", problem):
+        if word in table:
+            return (word,)
+        for key in ("constraints", "servos", "actuators", "joints", "bodies"):
+            names = [part.get("name") if isinstance(part, Mapping) else part for part in table.get(key, ())]
+            if word in names:
+                return key, names.index(word)
+    return ()
 
 
 def system_document(system: System) -> dict[str, Any]:
