@@ -15,8 +15,11 @@ import sympy as sp
 from dalembert.model.expression_functions import FUNCTIONS
 from dalembert.model.laws import MOST_EVALUATED
 
-MOST_PARTS = 50_000
-"""Largest number of parts of an expression, copies included; a sixth of it suffices for the gallery."""
+MOST_PARTS = 40_000
+"""Largest number of parts of an expression, copies included; a fifth of it suffices for the gallery."""
+
+MOST_FACTORS = 25
+"""Largest number of different factors of a product: its second derivatives grow with the cube of their number."""
 
 LARGEST_EXPONENT = 1000
 """Largest exponent that is a number."""
@@ -75,6 +78,8 @@ def product_part(parts: Sequence[Parsed]) -> Parsed:
     factors = [factor for part in parts for factor in part.expression.as_coeff_Mul()]
     number, *others = _numbers_joined(factors, sp.Mul)
     rest = sp.Mul(*others)
+    if len(sp.Mul.make_args(rest)) > MOST_FACTORS:
+        raise OperationError(f"a product must have at most {MOST_FACTORS} different factors.")
     split = rest.is_Add and number.is_Number and number not in (0, 1)
     return _part(sp.Mul(number, rest, evaluate=False) if split else sp.Mul(number, rest), parts, value)
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from dalembert.errors import ExpressionError
 from dalembert.model.expression_functions import WORDS
 
-MOST_CHARACTERS = 100_000
-"""Longest text of an expression. The longest expression of the gallery takes a fifth of it."""
+MOST_CHARACTERS = 50_000
+"""Longest text of an expression. The longest expression of the gallery takes a third of it."""
 
 MOST_DIGITS = 310
 """Longest number: numbers of more digits exceed what float64 can hold."""
