@@ -165,6 +165,7 @@ def test_model_files_run_like_cases(tmp_path: Path) -> None:
     assert "Pass `--force` to overwrite it" in str(refused.exception)
     assert "wrote" in invoke("new", str(file), "--force", "--from", "belt")
     assert da.load(file).title == da.gallery.case("belt").title
+    assert "The controller of the case is not part" in invoke("new", str(file), "--force", "--from", "cart-pole")
 
 
 def test_a_mechanism_in_a_file_is_assembled_and_drawn(tmp_path: Path) -> None:

@@ -204,7 +204,10 @@ def new(
     else:
         from dalembert.gallery.file_case import model_of
 
-        model_of(gallery.case(source)).save(path)
+        case = gallery.case(source)
+        model_of(case).save(path)
+        if case.control is not None:
+            print_text("The controller of the case is not part of the file.")
     print_text(f"wrote {path}")
 
 
