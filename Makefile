@@ -8,7 +8,7 @@ OLDEST := .venv-oldest/.ready
 # Every worker, and every process that a test starts, would compile the same modules again.
 test test-slow test-oldest: export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo docs figures test test-slow test-oldest lint fuzz memory bench peers format clean
+.PHONY: demo docs figures test test-slow test-oldest lint fuzz fuzz-files memory bench peers format clean
 
 demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
@@ -38,6 +38,9 @@ lint: $(READY)  ## formatting, style, types, layers
 
 fuzz: $(READY)  ## random problems beside NumPy and SciPy, written to docs/fuzz.md
 	PYTHONPATH=tests $(BIN)/python -m fuzz -o docs/fuzz.md
+
+fuzz-files: $(READY)  ## 100 000 mutated model files: read, or refused with their place
+	PYTHONPATH=tests $(BIN)/python -m fuzz.files
 
 memory: $(READY)  ## 2000 systems by every path in one process: memory maps and resident memory
 	PYTHONPATH=tests $(BIN)/python -m many_systems

@@ -4,13 +4,16 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 
 import pytest
 from typer.testing import CliRunner
 
 import dalembert as da
 from dalembert.cli import app, main
+from dalembert.watching import changes
 
 RUNNER = CliRunner()
 
@@ -84,7 +87,20 @@ def test_run_with_other_numbers_is_not_checked() -> None:
         (("show", "zzz"), "There are: projectile,"),
         (("run", "bead", "--set", "muu=1"), "`muu` is unknown. Did you mean `mu`?"),
         (("run", "bead", "--set", "mu"), "`--set` must look like a0=0.2; got `mu`."),
-        (("run", "bead", "--set", "mu=much"), "`--set` must look like a0=0.2; got `mu=much`."),
+        (
+            ("run", "bead", "--set", "mu=much"),
+            "`--set` must look like a0=0.2; got `mu=much`. column 1: unknown name",
+        ),
+        (("run", "bead", "--q0", "x=1;y"), "`--q0` must look like x=1,y=0 or 1,0; got `x=1;y`."),
+        (
+            ("run", "bead", "--q0", "1,a"),
+            "`--q0` must look like x=1,y=0 or 1,0; got `1,a`. column 1: unknown name",
+        ),
+        (("run", "bead", "--q0", "1,2,3"), "`q0` must have one entry per coordinate"),
+        (("run", "bead", "--times", "0:1:9**9**9"), "`--times` must look like 0:10:101 or 0,1,2"),
+        (("run", "bead", "--watch"), "`--watch` must be used with a model file; `bead` is a case of the gallery."),
+        (("run", "no/such.toml"), "there is no `no/such.toml`."),
+        (("new", "x.json"), "`path` must end in .toml; got `x.json`."),
         (("run", "bead", "--times", "0:1"), "`--times` must look like 0:10:101 or 0,1,2; got `0:1`."),
         (("run", "bead", "--times", "1,0"), "`times` must increase"),
         (("run", "bead", "--plot", "x.doc"), "`--plot` must end in .png, .pdf, .svg; got `x.doc`."),
@@ -139,7 +155,7 @@ def test_check_prints_the_report_and_exits_by_the_verdict() -> None:
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    for command in ("list", "show", "check", "derive", "run", "page", "demo"):
+    for command in ("list", "show", "check", "derive", "classify", "new", "run", "page", "export", "demo"):
         helped = invoke(command, "--help")
         assert f"dalembert {command}" in helped
         assert not any(ord(character) > 0xFFFF for character in helped)  # `:end:` would become a picture
@@ -157,3 +173,74 @@ def test_check_of_a_start_that_violates_on_purpose() -> None:
 def test_check_of_measurements_that_disagree_names_a_way_out() -> None:
     result = RUNNER.invoke(app, ["check", "measured"])
     assert result.exit_code == 1 and "`formulation=da.StackedLeastSquares(...)` finds a compromise" in result.output
+
+
+def test_model_files_run_like_cases(tmp_path: Path) -> None:
+    file, film = tmp_path / "swing.toml", tmp_path / "swing.gif"
+    assert f"wrote {file}" in invoke("new", str(file))
+    printed = invoke("run", str(file), "--animate", str(film))
+    assert "the rod keeps its length" in printed and "yes" in printed
+    assert film.stat().st_size > 1_000
+    changed = invoke("run", str(file), "--set", "l=2*1", "--q0", "x=2*cos(0.1),y=2*sin(0.1)", "--qd0", "0,0")
+    assert "pass" not in changed
+    assert "well posed" in invoke("check", str(file))
+    assert "rod" in invoke("classify", str(file))
+    assert "rod (position)" in invoke("show", str(file))
+    assert "$$" in invoke("derive", str(file))
+    refused = RUNNER.invoke(app, ["new", str(file)])
+    assert "Pass `--force` to overwrite it" in str(refused.exception)
+    assert "wrote" in invoke("new", str(file), "--force", "--from", "belt")
+    assert da.load(file).title == da.gallery.case("belt").title
+    assert "The controller of the case is not part" in invoke("new", str(file), "--force", "--from", "cart-pole")
+
+
+def test_a_mechanism_in_a_file_is_assembled_and_drawn(tmp_path: Path) -> None:
+    bar = da.PlanarBody("bar", 1, 0.1, (0.4, 0))
+    pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-da.parameters("l") / 2, 0))
+    file, film = tmp_path / "bar.toml", tmp_path / "bar.gif"
+    da.Mechanism(bar, pin, da.Gravity((0, -9.81))).save(file, parameters={"l": 1}, times=[0, 0.1, 0.2])
+    assert "x_bar" in invoke("run", str(file), "--set", "l=0.8", "--animate", str(film))
+    assert film.stat().st_size > 1_000
+
+
+def test_a_file_without_a_start_is_checked_in_general(tmp_path: Path) -> None:
+    file = tmp_path / "bare.toml"
+    x = da.coordinates("x")
+    da.System((x,), [[1]], (-x,)).save(file)
+    assert "well posed" in invoke("check", str(file))
+    assert "start" in invoke("show", str(file))
+    result = RUNNER.invoke(app, ["run", str(file)])
+    assert "`q0` must have one entry per coordinate" in str(result.exception)
+    assert "At t = 1" in invoke("run", str(file), "--q0", "1", "--qd0", "x=0", "--times", "0,1")
+
+
+def test_watch_runs_again_after_each_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "swing.toml"
+    invoke("new", str(file))
+    good = file.read_text()
+
+    def edits(path: Path) -> Iterator[None]:
+        yield
+        path.write_text(good.replace("-m*g", "-m*gg"))
+        yield
+        path.write_text(good.replace("0:10:201", "0:1:3"))
+        yield
+
+    monkeypatch.setattr("dalembert.cli.changes", edits)
+    result = RUNNER.invoke(app, ["run", str(file), "--watch"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    assert "At t = 10" in result.output and "At t = 1," in result.output
+    assert result.output.count("waiting for changes") == 3
+
+
+def test_changes_of_a_file_are_seen(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    seen = changes(file, pause=0.01)
+    file.write_text("a")
+    next(seen)
+    file.write_text("longer")
+    next(seen)
+    file.unlink()
+    Timer(0.1, file.write_text, ("again, longer",)).start()
+    next(seen)
+    assert file.exists()

@@ -20,6 +20,8 @@ else:
 from dalembert.errors import ConstraintError as ConstraintError
 from dalembert.errors import DalembertError as DalembertError
 from dalembert.errors import DeviceError as DeviceError
+from dalembert.errors import ExpressionError as ExpressionError
+from dalembert.errors import FileError as FileError
 from dalembert.errors import InputError as InputError
 from dalembert.errors import MassMatrixError as MassMatrixError
 from dalembert.errors import ModelError as ModelError
@@ -72,6 +74,8 @@ if TYPE_CHECKING:
     from dalembert.export.fmu import export_fmu as export_fmu
     from dalembert.export.python_file import export_python as export_python
     from dalembert.figures.geometry import plot_geometry as plot_geometry
+    from dalembert.files.load import load as load
+    from dalembert.files.model import ModelFile as ModelFile
     from dalembert.fitting.fit import fit as fit
     from dalembert.fitting.observation import Observation as Observation
     from dalembert.fitting.result import Comparison as Comparison
@@ -145,6 +149,8 @@ _LAZY = {
     "export_c": "export.c_file",
     "export_fmu": "export.fmu",
     "export_python": "export.python_file",
+    "load": "files.load",
+    "ModelFile": "files.model",
     "fit": "fitting.fit",
     "Observation": "fitting.observation",
     "Comparison": "fitting.result",

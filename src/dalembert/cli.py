@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,9 +18,11 @@ from rich.table import Table
 
 import dalembert
 from dalembert import gallery
+from dalembert.arguments import RunArguments, assignment, is_file, state_of, times_of
 from dalembert.figures.animation_files import WRITERS
 from dalembert.integration.trajectory_files import FORMATS
 from dalembert.terminal import add_checks, assignments, checks_table, end_table, print_text, transliterate_output
+from dalembert.watching import changes
 
 if TYPE_CHECKING:
     from dalembert.gallery.definition import Case
@@ -48,7 +53,12 @@ class FmuKind(StrEnum):
     both = "both"
 
 
-Name = Annotated[str, typer.Argument(help="A case of the gallery; `dalembert list` names them.", show_default=False)]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="A case of the gallery, which `dalembert list` names, or a model file (.toml).", show_default=False
+    ),
+]
 
 
 def _version(wanted: bool) -> None:
@@ -86,7 +96,7 @@ def show(name: Name) -> None:
     """
     from dalembert.report.outcomes import expected_text
 
-    case = gallery.case(name)
+    case = _case(name)
     system = case.system
     console = Console(highlight=False)
     console.print(f"[bold]{escape(case.title)}[/]  ({escape(case.source)})\n{escape(case.about)}\n")
@@ -96,9 +106,10 @@ def show(name: Name) -> None:
     facts.add_row("constraints", ", ".join(f"{c.name} ({c.level})" for c in system.constraints) or "none")
     if system.servos:
         facts.add_row("servos", ", ".join(map(_servo_text, system.servos)))
-    facts.add_row("start", assignments(dict(zip(system.coordinate_names, case.q0, strict=True))))
-    facts.add_row("velocities", assignments(dict(zip(system.coordinate_names, case.qd0, strict=True))))
-    facts.add_row("times", f"{case.times[0]:g} to {case.times[-1]:g}, {len(case.times)} of them")
+    facts.add_row("start", assignments(dict(zip(system.coordinate_names, case.q0, strict=False))) or "none")
+    facts.add_row("velocities", assignments(dict(zip(system.coordinate_names, case.qd0, strict=False))) or "none")
+    times = case.times
+    facts.add_row("times", f"{times[0]:g} to {times[-1]:g}, {len(times)} of them" if len(times) else "none")
     facts.add_row("drift", "None" if case.drift is None else str(case.drift))
     console.print(facts)
     table = Table("check", "expected", "source")
@@ -111,21 +122,26 @@ def show(name: Name) -> None:
 def check(name: Name) -> None:
     """Check whether a case is well posed at its start, and report the reasons if it is not.
 
+    A model file without a start is checked at states in general.
+
     Example: dalembert check pendulum-rod-twice
 
     Exits with 1 if it is ill posed.
     """
     from dalembert.analysis.check import check as verdict_on
 
-    case = gallery.case(name)
-    verdict = verdict_on(
-        case.system,
-        case.q0,
-        case.qd0,
-        case.times[0],
-        parameters=case.parameters,
-        allow_violation=case.allow_violation,
-    )
+    case = _case(name)
+    if not len(case.q0):
+        verdict = verdict_on(case.system)
+    else:
+        verdict = verdict_on(
+            case.system,
+            case.q0,
+            case.qd0,
+            case.times[0] if len(case.times) else 0.0,
+            parameters=case.parameters,
+            allow_violation=case.allow_violation,
+        )
     print_text(str(verdict))
     if not verdict.well_posed:
         raise typer.Exit(1)
@@ -149,7 +165,7 @@ def derive(
     from dalembert.report.derivation import derive as derivation_of
 
     chosen = _format(format, output)
-    case = gallery.case(name)
+    case = _case(name)
     derivation = derivation_of(case.system, drift=case.drift, title=case.title, about=case.about)
     write = {
         DerivationFormat.latex: derivation.to_latex,
@@ -165,16 +181,59 @@ def derive(
 
 
 @app.command()
+def classify(name: Name) -> None:
+    """Classify the constraints of a case: holonomic, time-dependent, linear, with their integrals.
+
+    Example: dalembert classify sleigh
+    """
+    from dalembert.analysis.classification import classify as classification_of
+
+    print_text(str(classification_of(_case(name).system)))
+
+
+@app.command()
+def new(
+    path: Annotated[Path, typer.Argument(help="The file to write, ending in .toml.", show_default=False)],
+    source: Annotated[str | None, typer.Option("--from", help="A case of the gallery to write instead.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
+) -> None:
+    """Write a model file to begin with: a pendulum with comments, or a case of the gallery.
+
+    Example: dalembert new pendulum.toml
+
+    The checks, pictures and controllers of a case are not written.
+    """
+    _require_target(path, "path", (".toml",))
+    if path.exists() and not force:
+        raise dalembert.InputError(f"`path` must be a new file; `{path}` exists. Pass `--force` to overwrite it.")
+    if source is None:
+        from dalembert.files.template import template
+
+        path.write_text(template(path.name), encoding="utf-8")
+    else:
+        from dalembert.gallery.file_case import model_of
+
+        case = gallery.case(source)
+        model_of(case).save(path)
+        if case.control is not None:
+            print_text("The controller of the case is not part of the file.")
+    print_text(f"wrote {path}")
+
+
+@app.command()
 def run(
     name: Name,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, as a0=0.2; may be repeated.")
     ] = None,
+    q0: Annotated[str | None, typer.Option("--q0", help="Coordinates at the start, as x=1,y=0 or as 1,0.")] = None,
+    qd0: Annotated[str | None, typer.Option("--qd0", help="Velocities at the start, likewise.")] = None,
     times: Annotated[str | None, typer.Option(help="As 0:10:101 (start, end, count), or as 0,1,2.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure of the motion: png, pdf or svg.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Write an animation of the motion: gif, html or mp4.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the trajectory: nc, csv, parquet or zarr.")] = None,
     ledger: Annotated[bool, typer.Option("--ledger", help="Print the work of every force.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Run again whenever the model file changes.")] = False,
 ) -> None:
     """Simulate a case, with its own parameters or yours; with its own, check the results.
 
@@ -186,27 +245,45 @@ def run(
     _require_target(plot, "--plot", (".png", ".pdf", ".svg"))
     _require_target(animate, "--animate", tuple(WRITERS))
     _require_target(save, "--save", tuple(FORMATS))
-    case = gallery.case(name)
-    if animate is not None and case.points is None:
+    changed = dict(assignment(text, "--set") for text in settings or ())
+    start = {key: state_of(text, f"--{key}") for key, text in (("q0", q0), ("qd0", qd0)) if text is not None}
+    given = RunArguments(changed, start, None if times is None else times_of(times), plot, animate, save, ledger)
+    if not watch:
+        _run(name, given)
+        return
+    if not is_file(name):
+        raise dalembert.InputError(f"`--watch` must be used with a model file; `{name}` is a case of the gallery.")
+    for _ in changes(Path(name)):
+        with suppress(typer.Exit), messages():
+            _run(name, given)
+        print_text(f"waiting for changes of {name}")
+
+
+def _run(name: str, given: RunArguments) -> None:
+    """Simulate a case once, and print and write what is asked for."""
+    case, plot, animate, save = _case(name, given.parameters), given.plot, given.animate, given.save
+    drawn = case.points is not None or case.mechanism is not None
+    if animate is not None and not drawn:
         raise dalembert.InputError(f"`--animate` must be used with a case that has points to draw; `{name}` has none.")
-    changed = dict(_setting(text) for text in settings or ())
-    found = case.simulate(parameters=changed, times=None if times is None else _times(times))
+    found = case.simulate(parameters=given.parameters, times=given.times, **given.start)
     console = Console(highlight=False)
     console.print(end_table(found))
     for note in found.notes:
         console.print(escape(note))
-    if ledger:
+    if given.ledger:
         print_text(str(found.ledger()))
     if plot is not None:
         found.plot(units=case.units).savefig(plot, dpi=160)
-    if animate is not None:
+    if animate is not None and case.points is None and case.mechanism is not None:
+        case.mechanism.animate(found, animate)
+    elif animate is not None:
         found.animate(animate, points=case.points(found) if case.points else None, links=case.links)
     if save is not None:
         found.save(save)
     for path in (plot, animate, save):
         if path is not None:
             print_text(f"wrote {path}")
-    if not changed and times is None:
+    if not given.changed:
         _report_checks(console, case, found)
 
 
@@ -223,9 +300,9 @@ def page(
 
     Exits with 2 if a page cannot run the case, and says why.
     """
-    target = Path(f"{name}.html") if output is None else output
+    target = Path(f"{Path(name).stem}.html") if output is None else output
     _require_target(target, "--output", (".html",))
-    print_text(f"wrote {gallery.case(name).page(target)}")
+    print_text(f"wrote {_case(name).page(target)}")
 
 
 @app.command()
@@ -242,7 +319,7 @@ def export(
     Example: dalembert export crane -o crane.fmu
     """
     _require_target(output, "--output", (".c", ".py", ".fmu"))
-    case = gallery.case(name)
+    case = _case(name)
     shared: dict[str, Any] = {"inputs": inputs or (), **_start_of(case)}
     if output.suffix.lower() == ".fmu":
         dalembert.export_fmu(case.system, output, kind.value, **shared)
@@ -334,26 +411,15 @@ def _report_checks(console: Console, case: Case, found: Trajectory) -> None:
         raise typer.Exit(1)
 
 
-def _setting(text: str) -> tuple[str, float]:
-    name, equals, value = text.partition("=")
-    try:
-        if not (equals and name.strip()):
-            raise ValueError
-        return name.strip(), float(value)
-    except ValueError:
-        raise dalembert.InputError(f"`--set` must look like a0=0.2; got `{text}`.") from None
+def _case(name: str, changed: Mapping[str, float] | None = None) -> Case:
+    """Return a case of the gallery, or a model file as a case, with some parameters changed."""
+    if not is_file(name):
+        return gallery.case(name)
+    from dalembert.files.load import load
+    from dalembert.gallery.file_case import case_of
 
-
-def _times(text: str) -> Any:
-    import numpy as np
-
-    try:
-        if ":" in text:
-            start, end, count = text.split(":")
-            return np.linspace(float(start), float(end), int(count))
-        return np.array([float(part) for part in text.split(",")])
-    except ValueError:
-        raise dalembert.InputError(f"`--times` must look like 0:10:101 or 0,1,2; got `{text}`.") from None
+    model = load(name)
+    return case_of(replace(model, parameters={**model.parameters, **(changed or {})}), Path(name).stem)
 
 
 def _require_target(path: Path | None, option: str, known: tuple[str, ...]) -> None:
@@ -367,11 +433,21 @@ def _require_folder(path: Path | None, option: str) -> None:
         raise dalembert.InputError(f"`{option}` must name a file in a folder that exists; there is no `{path.parent}`.")
 
 
+@contextmanager
+def messages() -> Generator[None]:
+    """Show errors of the user inside of the block as messages, without a traceback, and exit with 2."""
+    try:
+        yield
+    except (dalembert.DalembertError, OSError, ModuleNotFoundError) as error:
+        Console(stderr=True).print(f"[red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        raise typer.Exit(2) from None
+
+
 def main() -> None:
     """Run the command line; errors of the user are shown as messages without a traceback."""
     transliterate_output()
     try:
-        app()
-    except (dalembert.DalembertError, OSError, ModuleNotFoundError) as error:
-        Console(stderr=True).print(f"[red]error:[/] {escape(str(error))}", highlight=False)
-        raise SystemExit(2) from None
+        with messages():
+            app()
+    except typer.Exit as end:
+        raise SystemExit(end.exit_code) from None

@@ -39,6 +39,44 @@ class InputError(DalembertError, ValueError):
     """An argument is missing, unknown, of the wrong shape or not finite."""
 
 
+class ExpressionError(DalembertError, ValueError):
+    """A text is not an expression of the grammar.
+
+    Attributes
+    ----------
+    problem : str         the message without the place
+    offset : int          number of characters before the place of the mistake
+    line, column : int    the place in the text, counted from one
+    """
+
+    def __init__(self, problem: str, text: str, offset: int):
+        self.problem, self.text, self.offset = problem, text, offset
+        before = text[:offset]
+        self.line, self.column = before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+        place = f"line {self.line}, column {self.column}" if "\n" in text else f"column {self.column}"
+        ValueError.__init__(self, f"{place}: {problem}")
+
+    def __reduce__(self) -> Any:
+        return ExpressionError, (self.problem, self.text, self.offset)
+
+
+class FileError(InputError):
+    """A model file cannot be read; the message begins with file, line and column.
+
+    Attributes
+    ----------
+    path : str            the file
+    line, column : int    the place in it, counted from one
+    """
+
+    def __init__(self, problem: str, path: str, line: int, column: int):
+        self.problem, self.path, self.line, self.column = problem, path, line, column
+        ValueError.__init__(self, f"{path}:{line}:{column}: {problem}")
+
+    def __reduce__(self) -> Any:
+        return FileError, (self.problem, self.path, self.line, self.column)
+
+
 class MassMatrixError(DalembertError, ValueError):
     """The chosen formulation cannot use this mass matrix."""
 

@@ -91,6 +91,7 @@ class Case:
     about              description of the case
     source             its origin
     drift, formulation, rtol, atol, allow_violation, control    as for ``da.simulate``
+    settings           further arguments of ``da.simulate``
     units              by coordinate name, and "t"; quantities that are not listed have none
     histories          whether to plot all histories; false if they oscillate too fast to be seen
     no_closed_form     the reason why its equations have no closed form, as a sentence; empty if they have one
@@ -104,6 +105,7 @@ class Case:
     about: str
     source: str
     system: System
+    mechanism: Mechanism | None = None
     parameters: Mapping[str, float] = field(default_factory=dict[str, float])
     q0: Sequence[float]
     qd0: Sequence[float]
@@ -112,9 +114,10 @@ class Case:
     drift: Drift | None = field(default_factory=Projection)
     formulation: Formulation | None = None
     rtol: float = 1e-11
-    atol: float = 1e-13
+    atol: float | None = 1e-13
     allow_violation: bool = False
     control: Controller | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     units: Mapping[str, str] = field(default_factory=dict[str, str])
     pictures: tuple[Picture, ...] = ()
     histories: bool = True
@@ -122,14 +125,21 @@ class Case:
     readable: bool = True
     points: Callable[[Trajectory], Mapping[str, tuple[Any, Any]]] | None = None
     links: tuple[tuple[str, str], ...] = ()
-    mechanism: Mechanism | None = None
 
     def __post_init__(self) -> None:
         # cases share parameters: a change to one must not affect another
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
 
-    def simulate(self, *, parameters: Any = None, times: Any = None, progress: bool | None = None) -> Trajectory:
-        """Return the motion of the case, optionally with other parameter values or times.
+    def simulate(
+        self,
+        *,
+        parameters: Any = None,
+        q0: Any = None,
+        qd0: Any = None,
+        times: Any = None,
+        progress: bool | None = None,
+    ) -> Trajectory:
+        """Return the motion of the case, optionally with other parameter values, another start or other times.
 
         >>> import dalembert as da
         >>> run = da.gallery.case("bead").simulate(times=[0, 0.5])
@@ -141,8 +151,8 @@ class Case:
         changed = {name_of(key): value for key, value in (parameters or {}).items()}
         return simulate(
             self.system,
-            self.q0,
-            self.qd0,
+            self.q0 if q0 is None else q0,
+            self.qd0 if qd0 is None else qd0,
             self.times if times is None else times,
             parameters={**self.parameters, **changed},
             drift=self.drift,
@@ -152,6 +162,7 @@ class Case:
             allow_violation=self.allow_violation,
             control=self.control,
             progress=progress,
+            **self.settings,
         )
 
     def page(self, path: str | Path) -> Path:

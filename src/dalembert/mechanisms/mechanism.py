@@ -28,6 +28,7 @@ from dalembert.model.ordering import unknown_names
 from dalembert.model.servo import Servo
 from dalembert.model.symbols import t as time
 from dalembert.model.system import System
+from dalembert.model.value_document import save_document, value_entries
 from dalembert.names import listed, summary
 from dalembert.verbs import consistent_state
 
@@ -278,6 +279,23 @@ class Mechanism:
         if path is None:
             return MechanismAnimation(self, run, fps, view, trace)
         return write_motion(self, run, Path(str(path)), fps, view, trace)
+
+    def save(
+        self, path: str | Path, *, parameters: Any = None, q0: Any = None, qd0: Any = None, times: Any = None
+    ) -> Path:
+        """Write the mechanism to a TOML file, which ``da.load`` reads, and return its path.
+
+        Values of parameters, a start and times are optional. Without a start, that of ``assemble`` is used.
+
+        Raises
+        ------
+        InputError    if the path has another extension or no directory, or if the values do not fit the mechanism
+        ModelError    if an expression contains a function that the grammar of model files does not have
+        """
+        from dalembert.mechanisms.mechanism_document import mechanism_document
+
+        values = value_entries(self.system, parameters, q0, qd0, times)
+        return save_document(path, mechanism_document(self) | values)
 
     def _given_state(self) -> tuple[list[float], list[float]]:
         starts = [body.start for body in self.bodies]

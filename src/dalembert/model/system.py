@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import sympy as sp
@@ -152,6 +153,31 @@ class System:
         """Return the same system with additional constraints."""
         return replace(self, constraints=(*self.constraints, *constraints))
 
+    def save(
+        self, path: str | Path, *, parameters: Any = None, q0: Any = None, qd0: Any = None, times: Any = None
+    ) -> Path:
+        """Write the system to a TOML file, which ``da.load`` reads, and return its path.
+
+        Values of parameters, a start and times are optional; with them, ``da.load(path).simulate()`` runs.
+
+        Raises
+        ------
+        InputError    if the path has another extension or no directory, or if the values do not fit the system
+        ModelError    if an expression contains a function that the grammar of model files does not have
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> theta = da.coordinates("theta")
+        >>> wheel = da.System((theta,), [[2]], (1,))
+        >>> path = wheel.save("wheel.toml")  # doctest: +SKIP
+        """
+        from dalembert.model.system_document import system_document
+        from dalembert.model.value_document import save_document, value_entries
+
+        values = value_entries(self, parameters, q0, qd0, times)
+        return save_document(path, system_document(self) | values)
+
     def __hash__(self) -> int:
         return self._hash
 
@@ -216,7 +242,7 @@ class System:
 def kind_of_object(given: Any) -> str:
     """Return the type of an object given instead of a system, for a message, with advice if there is some."""
     kind = type(given).__name__
-    return f"{kind}: pass its `.system`" if kind == "Mechanism" else kind
+    return f"{kind}: pass its `.system`" if kind in ("Mechanism", "ModelFile") else kind
 
 
 def _coordinates(given: Any) -> tuple[Any, ...]:

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arguments of the command line: numbers, starts and times as text, which the parser of expressions reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ExpressionError, InputError
+from dalembert.model.expression_parser import parse_number
+from dalembert.model.value_document import MOST_OUTPUT_TIMES
+
+
+@dataclass(frozen=True)
+class RunArguments:
+    """The arguments of ``dalembert run``."""
+
+    parameters: Mapping[str, float]
+    start: Mapping[str, Any]
+    times: Any
+    plot: Path | None
+    animate: Path | None
+    save: Path | None
+    ledger: bool
+
+    @property
+    def changed(self) -> bool:
+        """Whether the motion differs from that of the case."""
+        return bool(self.parameters or self.start) or self.times is not None
+
+
+def is_file(name: str) -> bool:
+    """Return whether a name is that of a model file, and not of a case of the gallery."""
+    return name.lower().endswith(".toml") or "/" in name or "\\" in name
+
+
+def assignment(text: str, option: str, example: str = "a0=0.2") -> tuple[str, float]:
+    """Return name and value of a text such as ``a0=0.2``."""
+    name, equals, value = text.partition("=")
+    try:
+        if not (equals and name.strip()):
+            raise ValueError
+        return name.strip(), parse_number(value)
+    except ValueError as error:
+        reason = f" {error}" if isinstance(error, ExpressionError) else ""
+        raise InputError(f"`{option}` must look like {example}; got `{text}`.{reason}") from None
+
+
+def state_of(text: str, option: str) -> Any:
+    """Return numbers by name from ``x=1,y=0``, or in order from ``1,0``."""
+    parts = text.split(",")
+    if "=" in text:
+        return dict(assignment(part, option, "x=1,y=0 or 1,0") for part in parts)
+    try:
+        return [parse_number(part) for part in parts]
+    except ExpressionError as error:
+        raise InputError(f"`{option}` must look like x=1,y=0 or 1,0; got `{text}`. {error}") from None
+
+
+def times_of(text: str) -> Any:
+    """Return times from ``0:10:101`` or ``0,1,2``."""
+    try:
+        if ":" not in text:
+            return np.array([parse_number(part) for part in text.split(",")])
+        start, end, count = text.split(":")
+        if not 2 <= int(count) <= MOST_OUTPUT_TIMES:
+            raise ValueError
+        return np.linspace(parse_number(start), parse_number(end), int(count))
+    except ValueError:
+        raise InputError(f"`--times` must look like 0:10:101 or 0,1,2; got `{text}`.") from None

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ModelFile files: TOML files that hold a system or a mechanism, with numbers to run it."""

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The JSON schema of model files, with which editors complete and check them. ``schema.json`` holds its text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from dalembert.files.run_settings import DRIFT_CURES, FORMULATIONS, TOLERANCES
+from dalembert.mechanisms.mechanism_document import BODIES, FORCES, JOINTS
+from dalembert.model.document import Fields
+from dalembert.model.law_document import LAWS
+from dalembert.model.value_document import FORMAT, ORDER
+
+Schema = dict[str, Any]
+
+_TEXT: Schema = {"type": "string"}
+_NUMBER: Schema = {"type": "number"}
+_BOOLEAN: Schema = {"type": "boolean"}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name.replace(' ', '-')}"}
+
+
+def _array(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _either(*choices: Schema) -> Schema:
+    return {"anyOf": list(choices)}
+
+
+def _table(properties: Mapping[str, Schema], required: tuple[str, ...] = ()) -> Schema:
+    table: Schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
+    return table | ({"required": list(required)} if required else {})
+
+
+def _by_name(values: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": values}
+
+
+def _objects(kinds: Mapping[str, tuple[Any, Fields]]) -> Schema:
+    """Return the schema of tables that name their ``type``."""
+    return _either(*(_object(name, make, own) for name, (make, own) in kinds.items()))
+
+
+def _object(name: str, make: Any, own: Fields) -> Schema:
+    required = [one.name for one in fields(make) if one.name in own and one.default is MISSING]
+    properties = {"type": {"const": name}, **{key: _ref(kind.shape) for key, kind in own.items()}}
+    return _table(properties, ("type", *required))
+
+
+def _definitions() -> dict[str, Schema]:
+    expression, law = _ref("expression"), _objects(LAWS)
+    return {
+        "text": _TEXT,
+        "boolean": _BOOLEAN,
+        "expression": {"type": ["string", "number"]},
+        "vector": _array(expression),
+        "nested": _either(expression, _array(_ref("nested"))),
+        "several": _either(expression, _array(expression)),
+        "point": _either(_TEXT, _array(expression)),
+        "by-coordinate": _either(_array(expression), _by_name(expression)),
+        "law": law,
+        "laws": _either(_ref("law"), _array(_ref("law")), _ref("by-coordinate")),
+        "equation": _either(_TEXT, _table({"name": _TEXT, "equation": _TEXT}, ("name", "equation"))),
+        "times": _either(_TEXT, _array(expression)),
+    }
+
+
+def _settings() -> Schema:
+    drift = _table(
+        {"type": {"enum": list(DRIFT_CURES)}, "iterations": _NUMBER, "alpha": _NUMBER, "beta": _NUMBER}
+        | {"conserve": _ref("several")},
+        ("type",),
+    )
+    formulation = _table({"type": {"enum": list(FORMULATIONS)}, "weight": _ref("nested")}, ("type",))
+    return _table(
+        {"q0": _ref("by-coordinate"), "qd0": _ref("by-coordinate"), "times": _ref("times")}
+        | dict.fromkeys(TOLERANCES, _ref("expression"))
+        | {"allow_violation": _BOOLEAN, "drift": _either({"enum": list(DRIFT_CURES)}, drift)}
+        | {"formulation": _either({"enum": list(FORMULATIONS)}, formulation)}
+    )
+
+
+def _parts() -> dict[str, Schema]:
+    """Return the schemas of the entries of systems and mechanisms."""
+    expression = _ref("expression")
+    constraint = _table({"name": _TEXT, "equation": _TEXT, "nonideal": _ref("laws")}, ("equation",))
+    actuator = {"name": _TEXT, "along": _either(_TEXT, _ref("by-coordinate")), "limit": expression}
+    requirement = _either(_ref("equation"), _array(_ref("equation")))
+    servo = {"name": _TEXT, "requirement": requirement, "by": _either(_TEXT, _array(_TEXT))}
+    servo |= {"settle": _ref("nested"), "cost": _ref("nested"), "metric": {"enum": ["mass", "euclidean"]}}
+    coefficient = {"owner": _TEXT, "name": _TEXT, "value": expression, "positive": _BOOLEAN, "otherwise": _TEXT}
+    return {
+        "coordinates": _array(_TEXT),
+        "mass_matrix": _either(_array(_ref("vector")), _table({"diagonal": _ref("vector")}, ("diagonal",))),
+        "applied_force": _ref("by-coordinate"),
+        "lagrangian": expression,
+        "nonideal": _ref("laws"),
+        "bodies": _array(_objects(BODIES)),
+        "joints": _array(_objects(JOINTS)),
+        "forces": _array(_objects(FORCES)),
+        "constraints": _array(_either(_TEXT, constraint)),
+        "actuators": _array(_table(actuator, ("name", "along"))),
+        "servos": _array(_table(servo, ("name", "requirement"))),
+        "coefficients": _array(_table(coefficient, ("owner", "name", "value"))),
+    }
+
+
+def schema() -> Schema:
+    """Return the JSON schema of model files."""
+    expression, parameter = _ref("expression"), _table({"value": _ref("expression"), "unit": _TEXT})
+    check = {"what": _TEXT, "expression": expression, "expected": expression, "tolerance": expression}
+    entries: dict[str, Schema] = {
+        "format": {"const": FORMAT},
+        **dict.fromkeys(("title", "about", "source"), _TEXT),
+        "parameters": _either(_array(_TEXT), _by_name(_either(expression, parameter))),
+        "definitions": _by_name(expression),
+        **_parts(),
+        "simulate": _settings(),
+        "units": _by_name(_TEXT),
+        "checks": _array(_table(check | {"at": expression}, ("expression", "expected", "tolerance"))),
+        "drawing": _table({"points": _by_name(_ref("vector")), "links": _array(_array(_TEXT))}, ("points",)),
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "dalembert model file",
+        **_table({key: entries[key] for key in ORDER}, ("format",)),
+        "$defs": _definitions(),
+    }
+
+
+def schema_text() -> str:
+    """Return the text of ``schema.json``."""
+    return json.dumps(schema(), indent=1) + "\n"

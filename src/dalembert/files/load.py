@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reading of model files."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dalembert.errors import FileError, InputError
+from dalembert.files.model import ModelFile
+from dalembert.files.model_check import read_check
+from dalembert.files.positions import line_and_column, place_in
+from dalembert.files.run_settings import RUN_SETTINGS, read_settings
+from dalembert.mechanisms.mechanism_document import MECHANISM_KEYS, read_mechanism
+from dalembert.model.document import DocumentEntry, DocumentError, Scope
+from dalembert.model.system_document import SYSTEM_KEYS, read_system
+from dalembert.model.value_document import FORMAT, read_parameters, read_state, read_times
+
+LARGEST_FILE = 1_000_000
+"""Number of bytes of a model file at most; the largest file of the gallery has a fifteenth of it."""
+
+COMMON_KEYS = (
+    *("format", "title", "about", "source", "parameters", "definitions", "simulate", "units", "checks", "drawing"),
+)
+"""Keys that files of systems and of mechanisms have in common."""
+
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){20}""")
+"""A key of more than twenty parts: ``tomllib`` takes a time that grows with the square of their number."""
+
+_PLACE = re.compile(r"(?P<problem>.*?) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
+
+
+def load(path: str | Path) -> ModelFile:
+    """Return the model of a TOML file: its system, or its mechanism, with the numbers to run it.
+
+    Expressions in the file are parsed, never evaluated as code.
+
+    Raises
+    ------
+    FileError     if the file is wrong: the message begins with file, line and column
+    InputError    if there is no such file, or it has another extension
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> model = da.load("pendulum.toml")  # doctest: +SKIP
+    >>> run = model.simulate()  # doctest: +SKIP
+    """
+    source = Path(str(path))
+    if source.suffix.lower() != ".toml":
+        raise InputError(f"`path` must end in .toml; got `{source}`.")
+    if not source.is_file():
+        raise InputError(f"`path` must name a file; there is no `{source}`.")
+    if source.stat().st_size > LARGEST_FILE:
+        raise InputError(f"a model file must have at most {LARGEST_FILE} bytes; `{source}` is larger.")
+    try:
+        text = source.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError("the file must be text in UTF-8.", str(source), _line_of(error), 1) from None
+    return loads(text, str(source))
+
+
+def loads(text: str, path: str = "<text>") -> ModelFile:
+    """Return the model of the text of a file; ``path`` names it in messages."""
+    text = text.replace("\r\n", "\n")
+    document = _document(text, path)
+    try:
+        return _read_model(DocumentEntry(document))
+    except DocumentError as error:
+        line, column = place_in(text, error.path, error.offset)
+        raise FileError(error.problem, path, line, column) from None
+
+
+def _document(text: str, path: str) -> dict[str, Any]:
+    """Return the content of a TOML file."""
+    long = _LONG_KEY.search(text)
+    if long:
+        line, column = line_and_column(text, long.start())
+        raise FileError("a key must not have that many parts divided by dots.", path, line, column)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _PLACE.match(str(error))
+        problem = found["problem"] if found else str(error)
+        line, column = (
+            (int(found["line"]), int(found["column"])) if found and found["line"] else line_and_column(text, len(text))
+        )
+        raise FileError(f"the file must be TOML: {problem}.", path, line, column) from None
+    except RecursionError:
+        raise FileError("the file must not hold arrays or tables nested that deep.", path, 1, 1) from None
+    except ValueError as error:  # a number with more digits than Python converts
+        raise FileError(f"the file must hold numbers below 1e308: {str(error)[:80]}.", path, 1, 1) from None
+
+
+def _line_of(error: UnicodeDecodeError) -> int:
+    return bytes(error.object[: error.start]).count(b"\n") + 1
+
+
+def _read_model(document: DocumentEntry) -> ModelFile:
+    """Return the model of a document."""
+    is_mechanism = isinstance(document.value, Mapping) and "bodies" in document.value
+    own = MECHANISM_KEYS if is_mechanism else (*SYSTEM_KEYS, "bodies", "joints", "forces")
+    table = document.table((*COMMON_KEYS, *own), required=("format",))
+    if table["format"].value != FORMAT:
+        raise table["format"].error(
+            f"`format` must be {FORMAT}, the version that is known; got {table['format'].value!r}."
+        )
+    scope = Scope()
+    if is_mechanism:
+        mechanism = read_mechanism(document, scope)
+        system = mechanism.system
+    else:
+        mechanism, system = None, read_system(document, scope)
+    _require_used(table, system)
+    values, units = read_parameters(table.get("parameters"))
+    texts = {key: table[key].text() for key in ("title", "about", "source") if key in table}
+    return ModelFile(
+        system=system,
+        mechanism=mechanism,
+        parameters=values,
+        units=units | _units(table.get("units")),
+        checks=tuple(read_check(one, scope, system) for one in table["checks"].list()) if "checks" in table else (),
+        **texts,
+        **_run(table.get("simulate"), scope, system.coordinate_names),
+        **_drawing(table.get("drawing"), scope),
+    )
+
+
+def _require_used(table: Mapping[str, DocumentEntry], system: Any) -> None:
+    """Raise an error for a parameter that occurs nowhere: its value would be refused later."""
+    if "parameters" not in table:
+        return
+    given = table["parameters"]
+    entries = given.table() if isinstance(given.value, Mapping) else {own.text(): own for own in given.list()}
+    for name, entry in entries.items():
+        if name not in system.parameter_names:
+            raise entry.error(f"parameter `{name}` must occur in the model; it occurs nowhere. Leave it out.")
+
+
+def _units(entry: DocumentEntry | None) -> dict[str, str]:
+    return {} if entry is None else {name: own.text() for name, own in entry.table().items()}
+
+
+def _run(entry: DocumentEntry | None, scope: Scope, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the start, the times and the settings of a simulation."""
+    if entry is None:
+        return {}
+    table = entry.table(("q0", "qd0", "times", *RUN_SETTINGS))
+    found: dict[str, Any] = {key: read_state(table[key], names) for key in ("q0", "qd0") if key in table}
+    if "times" in table:
+        found["times"] = read_times(table["times"])
+    return {**found, "settings": read_settings(table, scope)}
+
+
+def _drawing(entry: DocumentEntry | None, scope: Scope) -> dict[str, Any]:
+    """Return the points and links of an animation."""
+    if entry is None:
+        return {}
+    table = entry.table(("points", "links"), required=("points",))
+    points: dict[str, tuple[Any, Any]] = {}
+    for name, own in table["points"].table().items():
+        pair = own.list()
+        if len(pair) != 2:
+            raise own.error(f"a point of a drawing must have two coordinates; `{name}` has {len(pair)}.")
+        points[name] = (scope.parsed(pair[0]).expression, scope.parsed(pair[1]).expression)
+    links: list[tuple[str, str]] = []
+    for own in table["links"].list() if "links" in table else ():
+        ends = [end.text(list(points)) for end in own.list()]
+        if len(ends) != 2:
+            raise own.error(f"a link of a drawing must connect two points; got {len(ends)}.")
+        links.append((ends[0], ends[1]))
+    return {"points": points, "links": tuple(links)}

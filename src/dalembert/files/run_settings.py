@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Settings of a simulation as entries of a model file: tolerances, drift cure, formulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.equation.extended_dalembert import ExtendedDAlembert
+from dalembert.equation.factored import Factored
+from dalembert.equation.multipliers import Multipliers
+from dalembert.equation.pseudo_inverse import PseudoInverse
+from dalembert.equation.singular_mass import SingularMass
+from dalembert.equation.stacked_least_squares import StackedLeastSquares
+from dalembert.errors import InputError
+from dalembert.integration.drift import Baumgarte, NoCure, Projection
+from dalembert.model.document import DocumentEntry, Scope, read_nested, write_expression
+
+FORMULATIONS: dict[str, Any] = {
+    one.__name__: one
+    for one in (Factored, Multipliers, PseudoInverse, SingularMass, StackedLeastSquares, ExtendedDAlembert)
+}
+DRIFT_CURES: dict[str, Any] = {"Projection": Projection, "Baumgarte": Baumgarte, "none": None}
+
+TOLERANCES = ("rtol", "atol", "step", "max_step", "max_steps")
+"""Settings that are numbers."""
+
+RUN_SETTINGS = (*TOLERANCES, "allow_violation", "drift", "formulation")
+"""All settings, named like the arguments of ``da.simulate``."""
+
+
+def read_settings(table: Mapping[str, DocumentEntry], scope: Scope) -> dict[str, Any]:
+    """Return arguments of ``da.simulate``."""
+    found: dict[str, Any] = {key: table[key].number() for key in TOLERANCES if key in table}
+    if "allow_violation" in table:
+        found["allow_violation"] = table["allow_violation"].boolean()
+    if "drift" in table:
+        found["drift"] = _read_drift(table["drift"], scope)
+    if "formulation" in table:
+        found["formulation"] = _read_formulation(table["formulation"])
+    return found
+
+
+def _read_drift(entry: DocumentEntry, scope: Scope) -> Any:
+    """Return a drift cure from its name, or from a table with its ``type`` and its arguments."""
+    table = {"type": entry} if isinstance(entry.value, str) else entry.table(required=("type",))
+    kind = table["type"].text(list(DRIFT_CURES))
+    known = {"Projection": ("iterations", "conserve"), "Baumgarte": ("alpha", "beta"), "none": ()}[kind]
+    if not isinstance(entry.value, str):
+        entry.table(("type", *known))
+    if kind == "none":
+        return None
+    given: dict[str, Any] = {key: table[key].number() for key in ("iterations", "alpha", "beta") if key in table}
+    if "conserve" in table:
+        given["conserve"] = tuple(_read_integral(own, scope) for own in table["conserve"].one_or_more())
+    if kind == "Baumgarte" and not {"alpha", "beta"} <= set(given):
+        raise entry.error('a drift cure "Baumgarte" must be given `alpha` and `beta`, in a table.')
+    with entry.places():
+        return DRIFT_CURES[kind](**given)
+
+
+def _read_integral(entry: DocumentEntry, scope: Scope) -> Any:
+    return entry.value if entry.value == "energy" else scope.parsed(entry).expression
+
+
+def _read_formulation(entry: DocumentEntry) -> Any:
+    if isinstance(entry.value, str):
+        kind = entry.text(list(FORMULATIONS))
+        with entry.places():
+            return FORMULATIONS[kind]()
+    table = entry.table(("type", "weight"), required=("type",))
+    kind = table["type"].text(list(FORMULATIONS))
+    if "weight" not in table:
+        return FORMULATIONS[kind]()
+    if kind != "StackedLeastSquares":
+        raise table["weight"].error("only `StackedLeastSquares` has a `weight`; leave it out.")
+    with entry.places():
+        return StackedLeastSquares(weight=np.array(read_nested(table["weight"], Scope()), float))
+
+
+def write_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of settings; those at their default may be among them."""
+    found: dict[str, Any] = {key: settings[key] for key in TOLERANCES if settings.get(key) is not None}
+    if settings.get("allow_violation"):
+        found["allow_violation"] = True
+    if "drift" in settings and settings["drift"] != Projection():
+        found["drift"] = _write_drift(settings["drift"])
+    if settings.get("formulation") is not None:
+        found["formulation"] = _write_formulation(settings["formulation"])
+    return found
+
+
+def _write_drift(drift: Any) -> Any:
+    if drift is None or isinstance(drift, NoCure):
+        return "none"
+    if isinstance(drift, Baumgarte):
+        return {"type": "Baumgarte", "alpha": float(drift.alpha), "beta": float(drift.beta)}
+    if type(drift) is Projection:
+        conserved = [own if isinstance(own, str) else write_expression(own) for own in drift.integrals]
+        return {"type": "Projection", "iterations": int(drift.iterations), "conserve": conserved}
+    raise InputError(f"a model file can hold the drift cures {', '.join(DRIFT_CURES)}; got {drift!r}.")
+
+
+def _write_formulation(formulation: Any) -> Any:
+    name = type(formulation).__name__
+    if name not in FORMULATIONS:
+        raise InputError(f"a model file can hold the formulations {', '.join(FORMULATIONS)}; got {formulation!r}.")
+    if not isinstance(formulation, StackedLeastSquares) or formulation.weight is None:
+        return name
+    weight = formulation.weight
+    if callable(weight):
+        raise InputError("a model file can hold a `weight` of numbers; got a function.")
+    return {"type": name, "weight": np.asarray(weight, float).tolist()}

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Models of files as cases, for the commands and pages that show cases; and cases as models, to write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.files.model import ModelFile
+from dalembert.files.model_check import ModelCheck
+from dalembert.gallery.definition import Case, Check
+from dalembert.integration.default_tolerances import USUAL_RTOL
+from dalembert.integration.drift import Projection
+from dalembert.integration.trajectory import Trajectory
+from dalembert.model.system import System
+
+
+def case_of(model: ModelFile, name: str) -> Case:
+    """Return a model as a case; without a start or times, those of the case are empty."""
+    q0, qd0 = _start(model)
+    usual: dict[str, Any] = {"drift": Projection(), "rtol": USUAL_RTOL, "atol": None, "allow_violation": False}
+    settings = usual | dict(model.settings)
+    own = {key: settings.pop(key) for key in usual}
+    return Case(
+        name=name,
+        title=model.title or name,
+        about=model.about,
+        source=model.source or "a model file",
+        system=model.system,
+        mechanism=model.mechanism,
+        parameters=model.parameters,
+        q0=q0,
+        qd0=qd0,
+        times=np.empty(0) if model.times is None else model.times,
+        checks=tuple(_check(check, model.system) for check in model.checks),
+        formulation=settings.pop("formulation", None),
+        settings=settings,
+        units=model.units,
+        points=model.points_along if model.points else None,
+        links=model.links,
+        **own,
+    )
+
+
+def _start(model: ModelFile) -> tuple[Any, Any]:
+    """Return the start of a model; empty if there is none, or if the values to assemble a mechanism are missing."""
+    given = model.q0 is not None and model.qd0 is not None
+    assembled = model.mechanism is not None and set(model.parameters) >= set(model.system.parameter_names)
+    return model.start() if given or assembled else ((), ())
+
+
+def _check(check: ModelCheck, system: System) -> Check:
+    """Return a check of a file as a check of a case."""
+
+    def measure(run: Trajectory) -> Any:
+        got, expected = check.values(system, run).T
+        return got if check.expected.is_number else got - expected
+
+    expected = float(check.expected) if check.expected.is_number else 0.0
+    return Check(check.what, measure, expected, check.tolerance, "the file")
+
+
+def model_of(case: Case) -> ModelFile:
+    """Return a case as a model, without its checks and pictures, which are functions of trajectories."""
+    settings = {"rtol": case.rtol, "atol": case.atol, "drift": case.drift, "formulation": case.formulation}
+    return ModelFile(
+        system=case.system,
+        mechanism=case.mechanism,
+        parameters=case.parameters,
+        q0=tuple(map(float, case.q0)),
+        qd0=tuple(map(float, case.qd0)),
+        times=case.times,
+        settings={**settings, "allow_violation": case.allow_violation, **case.settings},
+        units=case.units,
+        title=case.title,
+        about=case.about,
+        source=case.source,
+    )

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The grammar of expressions in text, by precedence.
+
+From the weakest to the strongest binding::
+
+    or   and   not   < <= > >= = !=   + -   * /   - (sign)   ** ^   '
+
+with numbers, names, brackets and functions. ``x'`` and ``x''`` are derivatives of a coordinate and ``d(…)`` of any
+expression; ``piecewise(a if x < 0, b)`` is a where x < 0 and b elsewhere. A name between backquotes may contain any
+character, and is never a constant of the grammar: ``pi`` is π, `` `pi` `` a parameter of that name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+
+from dalembert.errors import ExpressionError
+from dalembert.model import expression_nodes as nodes
+from dalembert.model import graph
+from dalembert.model.expression_functions import ALIASES, FUNCTIONS, SYNTAX_FUNCTIONS
+from dalembert.model.expression_nodes import OperationError, Parsed
+from dalembert.model.expression_tokens import Token, tokens_of
+from dalembert.model.symbols import ideal_force, multiplier, t
+
+MOST_NESTED = 100
+"""Largest depth of brackets, exponents and signs."""
+
+LONGEST_NAME = 200
+"""Longest name; longer ones are mistakes, and comparing them with others would take long."""
+
+CONSTANTS = {"pi": Parsed(sp.pi, 1, math.pi), "t": Parsed(t)}
+"""Names that need no declaration: π and time."""
+
+_COMPARISONS: dict[str, Any] = {"<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge, "=": sp.Eq, "!=": sp.Ne}
+_BINDING = {"or": 1, "and": 2, **dict.fromkeys(_COMPARISONS, 4), "+": 5, "-": 5, "*": 6, "/": 6, "**": 8}
+_NEGATION, _SIGN = 3, 7
+
+
+class Parser:
+    """Parses one text by precedence; the methods return parts and move on to the next token."""
+
+    def __init__(self, text: str, names: Mapping[str, Any]):
+        self.text, self.names = text, names
+        self.tokens, self.place, self.depth = tokens_of(text), 0, 0
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.place]
+
+    def error(self, problem: str, token: Token) -> ExpressionError:
+        return ExpressionError(problem, self.text, token.offset)
+
+    def take(self, kind: str | None = None) -> Token:
+        """Return the current token, which must be of a kind if one is given, and move on."""
+        token = self.token
+        if kind is not None and token.kind != kind:
+            expected = "end of the expression" if kind == "end" else f"`{kind}`"
+            hint = " Write a product with `*`." if token.kind in ("name", "number", "quoted", "(") else ""
+            raise self.error(f"an operator or the {expected} was expected; got {_shown(token)}.{hint}", token)
+        self.place += 1
+        return token
+
+    def whole(self) -> Parsed:
+        """Return the part of the whole text."""
+        start, part = self.token, self.number()
+        return self.ended(part, start)
+
+    def ended(self, part: Parsed, start: Token) -> Parsed:
+        """Return a part behind which the text must end."""
+        self.take("end")
+        if graph.atoms(part.expression, type(sp.nan), type(sp.zoo), type(sp.oo), type(-sp.oo)):
+            raise self.error("an expression must be finite; this one divides by zero.", start)
+        return part
+
+    def equation(self) -> Parsed:
+        """Return left minus right of the equation that the whole text is."""
+        start = self.token
+        left = self.number(above=_BINDING["="] + 1)
+        sign = self.token
+        if sign.kind == "=":
+            self.take()
+            right = self.number(above=_BINDING["="] + 1)
+            left = left if right.value == 0 else self.made(sign, nodes.sum_part, [left, nodes.negative_part(right)])
+        elif sign.kind in _COMPARISONS:
+            raise self.error(f"an equation was expected; got the comparison `{sign.text}`. Write `left = right`.", sign)
+        return self.ended(left, start)
+
+    def made(self, token: Token, make: Any, *arguments: Any) -> Parsed:
+        """Return a part made by a function, with the place of a token in its errors."""
+        try:
+            return make(*arguments)
+        except OperationError as error:
+            raise self.error(str(error), token) from None
+        except (ArithmeticError, ValueError, TypeError, AttributeError) as error:
+            raise self.error(f"SymPy cannot compute this operation: {error}.", token) from None
+
+    def number(self, above: int = 0) -> Parsed:
+        """Return an expression with a numerical value."""
+        start = self.token
+        part = self.expression(above)
+        if not isinstance(part.expression, sp.Expr):
+            raise self.error("an expression with a value was expected; got a condition.", start)
+        return part
+
+    def condition(self, above: int = 0) -> Parsed:
+        """Return a condition."""
+        start = self.token
+        part = self.expression(above)
+        if isinstance(part.expression, sp.Expr):
+            raise self.error("a condition such as `x < 0` was expected; got an expression with a value.", start)
+        return part
+
+    def expression(self, above: int) -> Parsed:
+        """Return the expression up to an operator that binds less than ``above``."""
+        start, left = self.token, self.prefix()
+        while _BINDING.get(self.token.kind, -1) >= above:
+            left = self.infix(left, start)
+        return left
+
+    def inner(self, parse: Callable[[], Any]) -> Any:
+        """Return what is parsed inside of brackets, an exponent or a sign."""
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            raise self.error(f"an expression must be nested at most {MOST_NESTED} levels deep.", self.token)
+        found = parse()
+        self.depth -= 1
+        return found
+
+    def infix(self, left: Parsed, start: Token) -> Parsed:
+        """Return the result of the operators of one strength that follow an expression."""
+        kind = self.token.kind
+        if kind in _COMPARISONS:
+            return self.comparison(left, start)
+        if kind in ("and", "or"):
+            return self.logical(left, start, kind)
+        if not isinstance(left.expression, sp.Expr):
+            raise self.error("an expression with a value was expected; got a condition.", start)
+        if kind == "**":
+            sign = self.take()
+            exponent = self.inner(lambda: self.number(_SIGN))  # from the right: a**b**c = a**(b**c)
+            return self.made(sign, nodes.power_part, left, exponent)
+        return self.chain(left, ("+", "-") if kind in "+-" else ("*", "/"))
+
+    def chain(self, left: Parsed, kinds: tuple[str, str]) -> Parsed:
+        """Return a sum with differences, or a product with quotients."""
+        join, invert = (
+            (nodes.sum_part, nodes.negative_part) if kinds[0] == "+" else (nodes.product_part, nodes.reciprocal_part)
+        )
+        first, parts = self.token, [left]
+        while self.token.kind in kinds:
+            sign = self.take()
+            part = self.number(_BINDING[sign.kind] + 1)
+            parts.append(self.made(sign, invert, part) if sign.kind == kinds[1] else part)
+        return self.made(first, join, parts)
+
+    def comparison(self, left: Parsed, start: Token) -> Parsed:
+        """Return a comparison, or several as in ``0 < x < 1``, all of which must hold."""
+        found: list[Parsed] = []
+        while self.token.kind in _COMPARISONS:
+            if not isinstance(left.expression, sp.Expr):
+                raise self.error("an expression with a value was expected; got a condition.", start)
+            sign = self.take()
+            right = self.number(_BINDING[sign.kind] + 1)
+            found.append(self.made(sign, nodes.comparison_part, _COMPARISONS[sign.kind], left, right))
+            left = right
+        return found[0] if len(found) == 1 else self.made(start, nodes.logical_part, sp.And, found)
+
+    def logical(self, left: Parsed, start: Token, kind: str) -> Parsed:
+        if isinstance(left.expression, sp.Expr):
+            raise self.error("a condition such as `x < 0` was expected; got an expression with a value.", start)
+        parts = [left]
+        while self.token.kind == kind:
+            self.take()
+            parts.append(self.condition(_BINDING[kind] + 1))
+        return self.made(start, nodes.logical_part, sp.And if kind == "and" else sp.Or, parts)
+
+    def prefix(self) -> Parsed:
+        """Return a number, a name, a function, or what is in brackets or behind a sign."""
+        token = self.take()
+        if token.kind == "number":
+            return self.made(token, nodes.number_part, token.text)
+        if token.kind in ("-", "+"):
+            part = self.inner(lambda: self.number(_SIGN))
+            return self.made(token, nodes.negative_part, part) if token.kind == "-" else part
+        if token.kind == "not":
+            return self.made(token, nodes.logical_part, sp.Not, [self.inner(lambda: self.condition(_NEGATION))])
+        if token.kind in ("true", "false"):
+            return Parsed(sp.true if token.kind == "true" else sp.false)
+        if token.kind == "(":
+            part = self.inner(lambda: self.expression(0))
+            self.take(")")
+            return part
+        if token.kind == "name" and self.token.kind == "(":
+            return self.inner(lambda: self.call(token))
+        if token.kind in ("name", "quoted"):
+            return self.named(token)
+        raise self.error(f"a number, a name or a bracket was expected; got {_shown(token)}.", token)
+
+    def named(self, token: Token) -> Parsed:
+        """Return the part that a name stands for, with its derivatives."""
+        part = CONSTANTS.get(token.text) if token.kind == "name" else None
+        if part is None:
+            found = self.known(token)
+            part = found if isinstance(found, Parsed) else Parsed(found)
+        order = 0
+        while self.token.kind == "'":
+            prime, order = self.take(), order + 1
+            if not part.expression.is_Function or part.expression.args != (t,):
+                raise self.error(
+                    f"a prime must follow a coordinate; `{token.text}` is none. Write `d(…)` for other derivatives.",
+                    prime,
+                )
+            if order > 2:
+                raise self.error("derivatives must be at most of second order; got one of third order.", prime)
+        return Parsed(part.expression.diff(t, order)) if order else part
+
+    def known(self, token: Token) -> Any:
+        if token.text in self.names:
+            return self.names[token.text]
+        if len(token.text) > LONGEST_NAME:
+            raise self.error(f"a name must have at most {LONGEST_NAME} characters; got {len(token.text)}.", token)
+        known = [*self.names, *CONSTANTS]
+        raise self.error(f"unknown name `{token.text}`.{_nearest(token.text, known, 'The known names are')}", token)
+
+    def call(self, token: Token) -> Parsed:
+        """Return a function of its arguments."""
+        name = ALIASES.get(token.text, token.text)
+        if name not in FUNCTIONS and name not in SYNTAX_FUNCTIONS:
+            known = [*FUNCTIONS, *SYNTAX_FUNCTIONS, *ALIASES]
+            if token.text in self.names:
+                raise self.error(
+                    f"`{token.text}` is not a function. Write `{token.text}`, or a product with `*`.", token
+                )
+            hint = "" if len(token.text) > LONGEST_NAME else _nearest(token.text, known, "There are")
+            raise self.error(f"unknown function `{token.text[:LONGEST_NAME]}`.{hint}", token)
+        self.take("(")
+        if name in ("multiplier", "ideal_force"):
+            part = self.force(name)
+        elif name == "piecewise":
+            part = self.made(token, nodes.piecewise_part, self.pieces())
+        elif name == "d":
+            part = self.made(token, nodes.derivative_part, self.number(), t)
+        else:
+            part = self.made(token, nodes.function_part, name, self.arguments(token, name))
+        self.take(")")
+        return part
+
+    def arguments(self, token: Token, name: str) -> list[Parsed]:
+        found = [self.number()]
+        while self.token.kind == ",":
+            self.take()
+            found.append(self.number())
+        fewest, most = FUNCTIONS[name].fewest, FUNCTIONS[name].most
+        if len(found) < fewest or (most is not None and len(found) > most):
+            counts = f"{fewest}" if fewest == most else f"{fewest} or more" if most is None else f"{fewest} to {most}"
+            raise self.error(f"`{name}` must have {counts} arguments; got {len(found)}.", token)
+        return found
+
+    def pieces(self) -> list[tuple[Parsed, Parsed]]:
+        """Return pairs of an expression and its condition."""
+        pairs: list[tuple[Parsed, Parsed]] = []
+        while True:
+            piece, condition = self.number(), Parsed(sp.true)
+            if self.token.kind == "if":
+                self.take()
+                condition = self.condition()
+            pairs.append((piece, condition))
+            if self.token.kind != ",":
+                return pairs
+            self.take()
+
+    def force(self, name: str) -> Parsed:
+        """Return the multiplier of a constraint, or the ideal force along a coordinate."""
+        token = self.take()
+        if token.kind not in ("name", "quoted"):
+            raise self.error(f"`{name}` must have a name as its argument; got {_shown(token)}.", token)
+        if name == "multiplier":
+            return Parsed(multiplier(token.text))
+        found = self.known(token)
+        if isinstance(found, Parsed) or not found.is_Function:
+            raise self.error(f"`ideal_force` must have a coordinate as its argument; `{token.text}` is none.", token)
+        return Parsed(ideal_force(found), 2)
+
+
+def _nearest(name: str, known: Sequence[str], listing: str) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f" Did you mean `{near[0]}`?"
+    shown = ", ".join(f"`{one}`" for one in known[:12])
+    return f" {listing}: {shown}{', …' if len(known) > 12 else ''}."
+
+
+def _shown(token: Token) -> str:
+    return "the end" if token.kind == "end" else f"`{token.text[:40]}`"

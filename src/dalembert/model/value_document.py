@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers of a model as entries of a document: parameters with their units, the start, times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import InputError
+from dalembert.model.document import DocumentEntry
+from dalembert.model.input_values import named_values, state_values, time_values
+from dalembert.model.ordering import unknown_names
+from dalembert.toml_text import toml_text
+
+FORMAT = 1
+"""Version of the format of model files."""
+
+MOST_BY_NAME = 6
+"""Number of coordinates up to which a start is written by name."""
+
+MOST_OUTPUT_TIMES = 10_000_000
+"""Largest number of times in a file."""
+
+ORDER = (
+    *("format", "title", "about", "source", "coordinates", "parameters", "definitions", "mass_matrix", "applied_force"),
+    *("lagrangian", "nonideal", "bodies", "joints", "forces", "constraints", "actuators", "servos", "coefficients"),
+    *("simulate", "units", "checks", "drawing"),
+)
+"""All keys of a model file, in the order in which they are written."""
+
+
+def save_document(path: str | Path, document: Mapping[str, Any]) -> Path:
+    """Write a document to a TOML file."""
+    target = Path(str(path))
+    if target.suffix.lower() != ".toml":
+        raise InputError(f"`path` must end in .toml; got `{target}`.")
+    if not target.parent.is_dir():
+        raise InputError(f"`path` must name a file in a folder that exists; there is no `{target.parent}`.")
+    whole = {"format": FORMAT, **document}
+    target.write_text(toml_text({key: whole[key] for key in ORDER if key in whole}), encoding="utf-8")
+    return target
+
+
+def value_entries(
+    system: Any,
+    parameters: Any,
+    q0: Any,
+    qd0: Any,
+    times: Any,
+    units: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return the entries ``parameters``, ``simulate`` and ``units`` of a document, without those that are empty."""
+    given = {} if parameters is None else named_values(parameters, "parameters")
+    names, own = system.parameter_names, dict(units or {})
+    problems = unknown_names(names, given, "parameters", "parameter")
+    if problems:
+        raise InputError(" ".join(problems))
+    entries: dict[str, Any] = {}
+    if names:
+        written = {name: _parameter(given.get(name), own.pop(name, None)) for name in names}
+        entries["parameters"] = written if any(value != {} for value in written.values()) else list(names)
+    run = {
+        key: _state(system.coordinate_names, value, key)
+        for key, value in (("q0", q0), ("qd0", qd0))
+        if value is not None
+    }
+    run |= {} if times is None else {"times": times_entry(times)}
+    return entries | ({"simulate": run} if run else {}) | ({"units": own} if own else {})
+
+
+def _parameter(value: float | None, unit: str | None) -> Any:
+    table: dict[str, Any] = {} if value is None else {"value": value}
+    table |= {} if unit is None else {"unit": unit}
+    return table["value"] if list(table) == ["value"] else table
+
+
+def _state(names: Sequence[str], given: Any, argument: str) -> Any:
+    values = [float(value) for value in state_values(names, given, argument)]
+    return dict(zip(names, values, strict=True)) if len(names) <= MOST_BY_NAME else values
+
+
+def times_entry(given: Any) -> Any:
+    """Return times as "start:end:count" if they are equally spaced, else as an array."""
+    times = time_values(given, "times", increasing=True)
+    first, last, count = float(times[0]), float(times[-1]), len(times)
+    if count > 2 and np.array_equal(times, np.linspace(first, last, count)):
+        return f"{first!r}:{last!r}:{count}"
+    return [float(time) for time in times]
+
+
+def read_parameters(entry: DocumentEntry | None) -> tuple[dict[str, float], dict[str, str]]:
+    """Return values and units of parameters; those without a value or a unit are left out."""
+    values: dict[str, float] = {}
+    units: dict[str, str] = {}
+    if entry is None or isinstance(entry.value, list):
+        return values, units
+    for name, own in entry.table().items():
+        if not isinstance(own.value, Mapping):
+            values[name] = own.number()
+            continue
+        table = own.table(("value", "unit"))
+        if "value" in table:
+            values[name] = table["value"].number()
+        if "unit" in table:
+            units[name] = table["unit"].text()
+    return values, units
+
+
+def read_times(entry: DocumentEntry) -> Any:
+    """Return times from "start:end:count" or an array of numbers."""
+    if not isinstance(entry.value, str):
+        with entry.places():
+            return time_values(entry.numbers(), "times", increasing=True)
+    parts = [DocumentEntry(part, entry.path).number() for part in entry.value.split(":")]
+    if len(parts) != 3 or not float(parts[2]).is_integer() or not 2 <= parts[2] <= MOST_OUTPUT_TIMES:
+        raise entry.error('`times` must be an array of times, or "start:end:count" as in "0:10:101".')
+    with entry.places():
+        return time_values(np.linspace(parts[0], parts[1], int(parts[2])), "times", increasing=True)
+
+
+def read_state(entry: DocumentEntry, names: Sequence[str]) -> tuple[float, ...]:
+    """Return numbers in the order of the coordinates, from an array or a table by name."""
+    key = str(entry.path[-1])
+    if isinstance(entry.value, Mapping):
+        given: Any = {name: own.number() for name, own in entry.table(names).items()}
+    else:
+        given = entry.numbers()
+    with entry.places():
+        return tuple(float(value) for value in state_values(names, given, key))

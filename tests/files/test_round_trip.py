@@ -1,0 +1,302 @@
+"""Models written to files are read back equal: the gallery, mechanisms of all parts, laws, servos, settings."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+from dalembert.files.load import loads
+from dalembert.gallery.file_case import case_of, model_of
+from dalembert.mechanisms.mechanism_document import FORCES, JOINTS
+from dalembert.model import graph
+from dalembert.model.law_document import LAWS
+from dalembert.model.value_document import times_entry
+
+x, y = da.coordinates("x y")
+m, g, mu = da.parameters("m g mu")
+xd, yd = x.diff(da.t), y.diff(da.t)
+
+QUICK = (
+    *("projectile", "spiral", "swarm", "manipulator", "particle", "block-proportional", "bead", "hoop", "pin-friction"),
+    *("belt", "painleve-rod", "indefinite-mass", "weber", "pendulum-rod-twice", "measured", "andrews", "sleigh"),
+    *("crane", "satellites", "cart-pole", "five-bar"),
+)
+"""Cases of all kinds that are read fast; the slow tests read all."""
+
+
+def again(model, path):
+    """The model written to a file and read back."""
+    file = path / "model.toml"
+    model.save(file)
+    return da.load(file)
+
+
+def plain(system):
+    """All expressions, without the assumptions that SymPy symbols may have: files do not keep those."""
+    expressions = system.expressions()
+    symbols = {s: sp.Symbol(s.name) for s in graph.free_symbols(*expressions)}
+    return [graph.replace(expression, symbols) for expression in expressions]
+
+
+def accelerations(model):
+    """At three random states, without a check whether they satisfy the constraints."""
+    draw, n = np.random.default_rng(20260101), len(model.system.coordinates)
+    states = [(draw.uniform(0.3, 0.9, n), draw.uniform(-1, 1, n)) for _ in range(3)]
+    given = {"parameters": model.parameters, "throw": False}
+    return np.array([da.motion(model.system, q, qd, 0.3, **given).acceleration for q, qd in states])
+
+
+def check_case(name, path):
+    model = model_of(da.gallery.case(name))
+    found = again(model, path)
+    assert plain(found.system) == plain(model.system)
+    assert [c.name for c in found.system.constraints] == [c.name for c in model.system.constraints]
+    assert [type(law.law) for law in found.system.laws] == [type(law.law) for law in model.system.laws]
+    symbols = graph.free_symbols(*model.system.expressions()) - {da.t}
+    if all(s == sp.Symbol(s.name) for s in symbols):
+        assert found.system == model.system
+    for field in ("q0", "qd0", "times"):
+        assert np.array_equal(getattr(found, field), getattr(model, field))
+    assert (dict(found.parameters), dict(found.units)) == (dict(model.parameters), dict(model.units))
+    assert (found.title, found.about, found.source) == (model.title, model.about, model.source)
+    for key, value in model.settings.items():
+        if key != "formulation":
+            assert found.settings.get(key, {"drift": da.Projection(), "allow_violation": False}.get(key)) == value
+    assert repr(found.settings.get("formulation")) == repr(model.settings["formulation"])
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_cases_are_read_back_equal(name, tmp_path):
+    check_case(name, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in da.gallery.names() if name not in QUICK])
+def test_all_other_cases_are_read_back_equal(name, tmp_path):
+    check_case(name, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["pendulum-rod-twice", "particle", "andrews", "sleigh"])
+def test_accelerations_are_the_same_at_random_states(name, tmp_path):
+    model = model_of(da.gallery.case(name))
+    assert np.array_equal(accelerations(again(model, tmp_path)), accelerations(model))
+
+
+def test_a_case_that_was_read_runs_to_the_same_numbers(tmp_path):
+    case = da.gallery.case("bead")
+    found = case_of(again(model_of(case), tmp_path), "bead")
+    assert np.array_equal(found.simulate().q, case.simulate().q)
+
+
+def test_a_system_saves_itself_with_and_without_numbers(tmp_path):
+    rod = da.Constraint(x**2 + y**2 - 1, name="rod", nonideal=da.Viscous(0.1))
+    pendulum = da.System((x, y), [[m, 0], [0, m]], (0, -m * g), rod)
+    bare = da.load(pendulum.save(tmp_path / "bare.toml"))
+    assert bare.system == pendulum
+    assert (dict(bare.parameters), bare.q0, bare.times) == ({}, None, None)
+    numbers = {"parameters": {"m": 1, g: 9.81}, "q0": {"x": 1, "y": 0}, "qd0": (0, 0), "times": [0, 1, 2, 3]}
+    full = da.load(pendulum.save(tmp_path / "full.toml", **numbers))
+    expected = da.simulate(pendulum, **numbers)
+    assert np.array_equal(full.simulate().q, expected.q)
+
+
+SYSTEMS = {
+    "rationals": da.System((x,), [[sp.Rational(1, 3)]], (sp.Float(0.1) * x / 7,)),
+    "lagrangian": da.System.from_lagrangian(m * xd**2 / 2 - m * g * sp.cosh(x), (x,)),
+    "lagrangian with a force": da.System.from_lagrangian(m * xd**2 / 2, (x,), applied_force=(-g * xd,)),
+    "odd names": da.System(
+        (da.coordinates("θ"), sp.Function("x_{1}")(da.t)), [[1, 0], [0, sp.Symbol("m 1")]], (sp.Symbol("t_0"), 0)
+    ),
+    "laws of all kinds": da.System(
+        (x, y),
+        [[m, 0], [0, m]],
+        (0, 0),
+        (
+            da.Constraint(y - x**2, name="a", nonideal=(da.Viscous(mu), da.Quadratic(0.2, velocity=xd))),
+            da.Constraint(sp.Eq(xd, yd), name="b", nonideal=da.Coulomb(0.1, (xd, yd), da.multiplier("b"), "ideal")),
+            da.Constraint(
+                x.diff(da.t, 2) - y,
+                name="c d",
+                nonideal=da.Stribeck(mu, 0.5, 2, xd, (da.multiplier("a"), da.multiplier("c d")), smoothing=1e-3),
+            ),
+        ),
+        (
+            da.Proportional(mu),
+            da.Prescribed((-sp.Abs(da.ideal_force(y)), 0), scaled=True),
+            da.Prescribed({"x": 1, "y": y}),
+        ),
+    ),
+    "servos": da.System(
+        (x, y),
+        [[1, 0], [0, 2]],
+        (0, 0),
+        servos=(
+            da.Servo(
+                "place",
+                (sp.Eq(x, sp.sin(da.t)), y - 1),
+                by=(da.Actuator("one", x, limit=3), da.Actuator("two", {x: -1, y: m}), da.Actuator("three", (1, x))),
+                settle=([[1, 0], [0, 2]], [[1, 0.5], [0.5, m]]),
+                cost=(1, 2, m),
+            ),
+        ),
+    ),
+    "servos with names": da.System(
+        (x,), [[1]], (0,), servos=da.Servo("s", (da.Constraint(xd - 1, name="speed"),), settle=2, metric="euclidean")
+    ),
+    "coefficients": replace(
+        da.System((x,), [[1]], (-m * xd,)), coefficients=(("Spring", da.model.laws.Coefficient("damping", m, True)),)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_systems_are_read_back_equal(name, tmp_path):
+    system = SYSTEMS[name]
+    assert da.load(system.save(tmp_path / "a.toml")).system == system
+
+
+def test_every_law_is_in_a_test():
+    laws = {type(law).__name__ for c in SYSTEMS["laws of all kinds"].constraints for law in c.nonideal}
+    assert laws | {type(law).__name__ for law in SYSTEMS["laws of all kinds"].nonideal} == {*LAWS}
+
+
+def plane():
+    bar = da.PlanarBody("bar", m, 0.2, (0.5, 0), 0.3, (0, 1), 0.5, (0.1, 0))
+    disc = da.PlanarBody("disc", 1, 0.1, (1, 0))
+    bead = da.Particle("bead", 2, (1, 1), (0.5, 0))
+    pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-0.5, 0), radius=0.01, nonideal=da.Coulomb(mu))
+    slide = da.Prismatic("slide", da.ground.at(0, 1), disc, axis=(3, 4), nonideal=(da.Viscous(0.1),))
+    joints = (
+        *(pin, slide, da.Rod("wire", disc, bead, length=1 + sp.sin(da.t) / 10), da.Gear("gear", bar, disc, ratio=-m)),
+        da.Gear("planet", bar, disc, ratio=2, carrier=da.ground),
+        da.PointOnCurve("track", da.ground.at(0, 0), bead, curve=lambda x, y: y - m * x**2),
+        da.RollingOnLine("wheel", da.ground.at(0, 0), disc, radius=0.5),
+        da.KnifeEdge("blade", da.ground.at(0, 0), bar.at(0.5, 0)),
+        da.Weld("weld", bar.at(0.5, 0), disc),
+        da.Drive("drive", pin, da.t**2),
+    )
+    forces = (
+        *(da.Gravity((0, -g)), da.Force(bar.at(0.5, 0), (1, da.t), "body"), da.Torque(bar, 2, against=disc)),
+        *(da.Spring(bar, bead, 10, 1, 0.1), da.TorsionSpring(pin, 3, sp.pi / 4, 0.2), da.Drag(bead, 0.1, 0.2)),
+    )
+    level = da.Constraint(bead.coordinates[0] - disc.coordinates[0], name="level")
+    return da.Mechanism((bar, disc, bead), joints, forces, level)
+
+
+def space():
+    one = da.Body("one", 1, (1, 2, 2.5), (0, 0, 1), da.quaternion((0, 0, 1), 0.5), spin=(0, 0, 1), center=(0, 0, 0.1))
+    two = da.Body("two", m, [[2, 0.1, 0], [0.1, 2, 0], [0, 0, 3]])
+    joints = (
+        da.Spherical("ball", da.ground.at(0, 0, 0), one.at(0, 0, -1)),
+        da.Cylindrical("tube", da.ground.at(0, 0, 0), two, axis=(0, 0, 2)),
+        da.Universal("cross", one.at(0, 0, 1), two, axis=((1, 0, 0), (0, 1, 0))),
+        da.Revolute("hinge", one, two.at(0, 0, 1), axis=((0, 0, 1), (0, 1, 0))),
+        da.RollingBall("rolling ball", da.ground.at(0, 0, 0), one, radius=1),
+        da.RollingDisc("rolling disc", da.ground.at(0, 0, 0), two, radius=0.5, axle=(1, 0, 0)),
+        da.RollingEllipsoid("egg", da.ground.at(0, 0, 0), two, axes=(1, 2, 3), normal=(0, 1, 0)),
+    )
+    return da.Mechanism((one, two), joints, (da.Gravity((0, 0, -9.81)), da.Torque(one, (1, 0, da.t), axes="body")))
+
+
+def robot():
+    arm = da.PlanarBody("arm", 1, 0.1, (0.5, 0))
+    pin = da.Revolute("pin", da.ground.at(0, 0), arm.at(-0.5, 0))
+    tip = arm.at(0.5, 0).position
+    servo = da.Servo("lift", tip[1] - sp.sin(da.t), by=da.Actuator("motor", pin, limit=50), settle=4)
+    return da.Mechanism(arm, pin, da.Gravity((0, -9.81)), servos=servo)
+
+
+@pytest.mark.parametrize("make", [plane, space, robot])
+def test_mechanisms_are_read_back_equal(make, tmp_path):
+    mechanism = make()
+    found = da.load(mechanism.save(tmp_path / "a.toml")).mechanism
+    assert found.system == mechanism.system
+    assert [type(part) for part in found.joints + found.forces] == [
+        type(p) for p in mechanism.joints + mechanism.forces
+    ]
+
+
+def test_every_joint_and_force_is_in_a_test():
+    parts = [part for make in (plane, space) for part in (*make().joints, *make().forces)]
+    assert {type(part).__name__ for part in parts} == {*JOINTS, *FORCES}
+
+
+def test_a_mechanism_without_a_start_is_assembled(tmp_path):
+    path = robot().save(tmp_path / "robot.toml", times=[0, 0.5])
+    model = da.load(path)
+    assert np.allclose(model.simulate().q, da.simulate(robot().system, *robot().assemble(), [0, 0.5]).q, atol=1e-12)
+
+
+def test_settings_checks_and_drawings_are_read_back(tmp_path):
+    system = da.System((x,), [[m]], (-m * g,))
+    model = da.ModelFile(
+        system=system,
+        parameters={"m": 2.0, "g": 9.81},
+        q0=(1,),
+        qd0=(0,),
+        times=(0, 0.1, 0.4),
+        settings={"rtol": 1e-8, "drift": da.Projection(3, (xd**2 / 2 + g * x,)), "formulation": da.PseudoInverse()},
+        units={"x": "m", "m": "kg", "t": "s"},
+        checks=(da.files.model_check.ModelCheck("falls", x, 1 - g * da.t**2 / 2, 1e-9),),
+        points={"stone": (sp.Integer(0), x)},
+        links=(("stone", "stone"),),
+    )
+    found = again(model, tmp_path)
+    assert found.checks == model.checks
+    assert (found.points, found.links, found.units) == (model.points, model.links, model.units)
+    assert found.settings["drift"] == model.settings["drift"]
+    assert found.settings["formulation"] == da.PseudoInverse()
+    assert found.failed_checks(found.simulate(drift=None, formulation=None)) == ()
+    (wrong,) = found.failed_checks(found.simulate(parameters={"g": 9.8}, qd0=(0.1,), drift=None, formulation=None))
+    assert wrong.startswith("falls: got ")
+    assert np.array_equal(found.points_along(found.simulate(drift=None, formulation=None))["stone"][0], [0, 0, 0])
+
+
+def test_times_are_written_short_if_they_are_equally_spaced():
+    assert times_entry(np.linspace(0, 10, 101)) == "0.0:10.0:101"
+    assert times_entry([0, 1, 3]) == [0.0, 1.0, 3.0]
+
+
+def test_what_cannot_be_written_is_refused(tmp_path):
+    system = da.System((x,), [[1]], (0,))
+    with pytest.raises(da.InputError, match=r"`path` must end in .toml"):
+        system.save(tmp_path / "a.json")
+    with pytest.raises(da.InputError, match="in a folder that exists"):
+        system.save(tmp_path / "none" / "a.toml")
+    with pytest.raises(da.InputError, match="`k` is unknown"):
+        system.save(tmp_path / "a.toml", parameters={"k": 1})
+    with pytest.raises(da.ModelError, match="with a controller or conserved integrals attached"):
+        replace(system, feedback=SimpleNamespace(expressions=())).save(tmp_path / "a.toml")
+    with pytest.raises(da.InputError, match="can hold the drift cures"):
+        da.ModelFile(system=system, settings={"drift": object()}).save(tmp_path / "a.toml")
+    with pytest.raises(da.InputError, match="can hold the formulations"):
+        da.ModelFile(system=system, settings={"formulation": object()}).save(tmp_path / "a.toml")
+    weighted = da.StackedLeastSquares(weight=lambda t: [1])
+    with pytest.raises(da.InputError, match="can hold a `weight` of numbers"):
+        da.ModelFile(system=system, settings={"formulation": weighted}).save(tmp_path / "a.toml")
+    twice = [da.Servo(n, xd - 1, by=da.Actuator("u", x, limit=k)) for k, n in ((1, "a"), (2, "b"))]
+    with pytest.raises(da.ModelError, match="actuators in a file must differ in name; given twice: `u`"):
+        da.model.servo_document.write_actuators(twice)
+    with pytest.raises(da.ModelError, match="a model file can hold `Viscous`"):
+        da.model.law_document.write_laws(_Strange())
+    bead = da.Particle("p", 1, (0, 0))
+    rail = da.PointOnCurve("rail", da.ground.at(0, 0), bead, curve=lambda a, b: a - sp.Symbol("x"))
+    with pytest.raises(da.ModelError, match="must not use a parameter `x`"):
+        da.Mechanism(bead, rail).save(tmp_path / "a.toml")
+
+
+class _Strange(da.model.laws.Law):
+    def components(self, coordinates):
+        return (0,)
+
+
+def test_a_model_without_start_or_times_says_so():
+    model = loads('format = 1\ncoordinates = ["x"]\nmass_matrix = [[1]]\napplied_force = [0]\n')
+    with pytest.raises(da.InputError, match="the model must have `times`"):
+        model.simulate()
+    with pytest.raises(da.InputError, match="the model must have a start; there is no `q0`, `qd0`"):
+        model.simulate(times=[0, 1])
+    assert model.simulate(times=[0, 1], q0=[0], qd0=[1])["x"][-1] == pytest.approx(1)
