@@ -42,6 +42,9 @@ rounding in the argument of a function may hold its value at the jump for severa
 ISOLATED = 1e-6
 """Change over such a distance, relative to the values, that a continuous function does not show."""
 
+FLOW_JUMP = 4
+"""Length of the step of a flow across a jump, in units in the last place of time."""
+
 QUIET = 1e-8
 """Largest second difference, relative to the range, of a function that is constant or linear in time."""
 
@@ -74,6 +77,44 @@ def segments_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[TimeSe
     native = dynamics.machine_code
     functions = None if native is None else native.time_functions
     return segments(None if functions is None else lambda t: functions(t, p), t0, t1)
+
+
+class FixedEvents(NamedTuple):
+    """The events in time that no parameter moves.
+
+    times    of outputs, settled
+    stops    times at which steps must end: those of outputs, and events
+    jumps    times (k,) just after jumps
+    """
+
+    times: Floats
+    stops: Floats
+    jumps: Floats
+
+
+def fixed_events(dynamics: Dynamics, times: Floats) -> FixedEvents:
+    """Return the events of the functions of time, none if they depend on parameters."""
+    native = dynamics.machine_code
+    if native is None or native.time_functions is None or native.parameters_of_time:
+        return FixedEvents(times, times, np.empty(0))
+    p = np.zeros(len(dynamics.parameters))
+    times = settled_times(dynamics, p, times)
+    begin, end = float(times[0]), float(times[-1])
+    found = segments_of(dynamics, p, begin, end)
+    jumps = jump_times(found, begin)
+    # diffrax takes no step to the very next number, and grows its steps from the last one
+    after = np.minimum(jumps + FLOW_JUMP * np.maximum(np.spacing(np.abs(jumps)), np.spacing(end - begin)), end)
+    for jump, beyond in zip(jumps, after, strict=True):
+        times = np.where((times >= jump) & (times < beyond), beyond, times)
+    short = [np.arange(part.start, part.end, part.max_step) for part in found if np.isfinite(part.max_step)]
+    stops = np.concatenate([times, [part.end for part in found], after, *short])
+    return FixedEvents(times, np.unique(stops), after)
+
+
+def jump_times(found: list[TimeSegment], t0: float) -> Floats:
+    """Return the times just after jumps: segments that do not begin where the one before them ends."""
+    ends = [t0, *(part.end for part in found[:-1])]
+    return np.array([part.start for part, end in zip(found, ends, strict=True) if part.start > end])
 
 
 def settled_times(dynamics: Dynamics, p: Any, t: Any) -> Floats:
