@@ -128,7 +128,8 @@ class _FlowProgram:
         """Return coordinates and velocities (T, n) from the start and the parameters by name."""
         dynamics = self.dynamics
         # inside of `jax.jit`, arrays made from known numbers are tracers, too
-        leaves = [*jax.tree.leaves((q0, qd0, parameters)), jnp.zeros(())]
+        given = [list(x.values()) if isinstance(x, Mapping) else x for x in (q0, qd0, parameters)]  # keys may be mixed
+        leaves = [*jax.tree.leaves(given), jnp.zeros(())]
         known = not any(isinstance(leaf, Tracer) for leaf in leaves)
         q, qd = (_state(dynamics.coordinates, x, name, known) for x, name in ((q0, "q0"), (qd0, "qd0")))
         p = _ordered(dynamics.parameters, parameters, known)

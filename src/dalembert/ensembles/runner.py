@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.ensembles.members import Members
-from dalembert.equation.answer_checks import OR_WEIGH_THEM
+from dalembert.equation.answer_checks import OR_WEIGH_THEM, PASS_IT
 from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.default_tolerances import USUAL_ATOL, with_tolerances
 from dalembert.integration.failure import IMPLICIT, SO_FAR
@@ -250,7 +250,9 @@ def _for_ensemble_member(message: str) -> str:
     """Return a message of a single run without arguments and objects that an ensemble does not have."""
     for advice in (OR_ALLOW_IT, SO_FAR, OR_WEIGH_THEM):
         message = message.replace(advice, "")
-    return message.replace(IMPLICIT, f"run this member by `da.simulate` and {IMPLICIT}")
+    for argument in (IMPLICIT, PASS_IT):
+        message = message.replace(argument, f"run this member by `da.simulate` and {argument}")
+    return message
 
 
 def _multithreaded(motions: MotionBatch) -> BatchIntegrator:

@@ -61,6 +61,10 @@ def require_symmetric(M: Any) -> None:
         raise InputError(f"`mass_matrix` must be symmetric; got {M}.")
 
 
+PASS_IT = "pass `formulation="
+"""Advice for functions that take a formulation; ensembles do not."""
+
+
 def require_positive(M: Any) -> None:
     """Raise an error unless every mass matrix in a batch is positive definite."""
     smallest, largest = _extreme_eigenvalues(M)
@@ -74,7 +78,7 @@ def require_positive(M: Any) -> None:
         remedy = "da.SingularMass()" if kind == "singular" else "da.Multipliers()"
         raise MassMatrixError(
             f"`mass_matrix` must be positive definite; it is {kind}: vᵀMv = {direction @ found @ direction:.3g} for "
-            f"v = ({_listed(direction)}). If that is meant, pass `formulation={remedy}`."
+            f"v = ({_listed(direction)}). If that is meant, {PASS_IT}{remedy}`."
         )
 
 
@@ -94,7 +98,7 @@ def _require_semidefinite(M: Any, formulation: Formulation) -> None:
     if (smallest < -SINGULAR_MASS * largest).any():
         raise MassMatrixError(
             f"`mass_matrix` must have no negative eigenvalue for `{type(formulation).__name__}`; the smallest is "
-            f"{np.linalg.eigvalsh(M).min():.3g}. If that is meant, pass `formulation=da.Multipliers()`."
+            f"{np.linalg.eigvalsh(M).min():.3g}. If that is meant, {PASS_IT}da.Multipliers()`."
         )
 
 
