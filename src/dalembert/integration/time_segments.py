@@ -35,7 +35,7 @@ KEPT = 1e-2
 LEAST_TIME = 1e-290
 """The first time after a jump at zero: JAX flushes smaller numbers to zero."""
 
-BESIDE = (1, 4, 16, 64, 256)
+JUMP_WIDTHS = (1, 4, 16, 64, 256)
 """Distances from a jump, in units in the last place of time, at which the values of its two sides are looked for:
 rounding in the argument of a function may hold its value at the jump for several numbers."""
 
@@ -130,7 +130,7 @@ def _settled(functions: Callable[[Floats], Floats], t: Floats, side: int) -> Flo
     """Return times (k,), moved to a side (−1 or 1) where a function has a value that differs from those beside it."""
     unit = np.maximum(np.spacing(np.abs(t)), LEAST_TIME)
     here, found = np.nan_to_num(functions(t)), t.astype(float)
-    for distance in BESIDE:
+    for distance in JUMP_WIDTHS:
         sides = [np.nan_to_num(functions(t + sign * distance * unit)) for sign in (-1, 1)]
         least = ISOLATED * np.maximum(np.abs(here), np.maximum(*map(np.abs, sides)))
         isolated = np.all([np.abs(value - here) > least for value in sides], axis=0).any(axis=1)
