@@ -13,7 +13,7 @@ import dalembert as da
 from dalembert.integration.time_segments import segments
 from helpers import quick_first
 
-x, y = da.coordinates("x y")
+x, y, z = da.coordinates("x y z")
 t = da.t
 TIMES = [0, 0.5, 1, 1.5, 2]
 
@@ -188,11 +188,18 @@ def test_a_jump_at_the_last_time_or_at_the_first_is_no_obstacle(force: sp.Expr) 
 
 
 def test_fixed_steps_do_not_pass_a_kink_either() -> None:
+    """They name the constraint, though the kink is anywhere within the next step, and not one that only bends."""
+    bowl = da.Constraint(z - sp.cos(30 * x), name="bowl")
     vee = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(y - sp.Abs(x), name="vee"))
-    with pytest.raises(da.SimulationError, match="a constraint jumps or has a kink there"):
-        da.simulate(vee, (-1, 1), (1, -1), [0, 0.5, 2], step=0.01)
+    deep = da.System((x, y, z), sp.eye(3), (0, 0, 0), (bowl, da.Constraint(y - sp.Abs(x), name="vee")))
+    for step in (0.001, 0.01, 0.3):
+        with pytest.raises(da.SimulationError, match="smooth along the motion; `vee` has a jump or a kink there"):
+            da.simulate(vee, (-1, 1), (1, -1), [0, 0.5, 2], step=step)
+    slope = 30 * np.sin(30 * 0.1)  # at x = −0.1, z = cos 3
+    with pytest.raises(da.SimulationError, match="smooth along the motion; `vee` has a jump or a kink there"):
+        da.simulate(deep, (-0.1, 0.1, np.cos(3)), (1, -1, slope), [0, 2], step=0.007)
     many = da.simulate_ensemble(vee, np.array([[-1.0, 1.0]] * 2), (1, -1), [0, 0.5, 2], step=0.01)
-    assert "a constraint jumps or has a kink there" in str(many["reason"].values[1])
+    assert "`vee` has a jump or a kink there" in str(many["reason"].values[1])
     assert "error.trajectory" not in str(many["reason"].values[1])
 
 

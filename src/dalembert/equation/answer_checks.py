@@ -14,7 +14,7 @@ from dalembert.equation.stacked_least_squares import StackedLeastSquares, checke
 from dalembert.errors import ConstraintError, InputError, MassMatrixError
 from dalembert.linear_algebra import null_space, unit_rows
 from dalembert.mass import coordinate_units, in_units, is_symmetric, mass_kind, own_units
-from dalembert.tolerances import CONSISTENCY_TOLERANCE, NAMED_SHARE, RANK_TOLERANCE, RESIDUAL_TOLERANCE, SINGULAR_MASS
+from dalembert.tolerances import CONSISTENCY_TOLERANCE, NAMED_SHARE, RESIDUAL_TOLERANCE, SINGULAR_MASS
 
 
 def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: Sequence[str] | None) -> None:
@@ -152,7 +152,8 @@ def _require_regular(M: Any, A: Any, formulation: Formulation) -> None:
         matrix = np.concatenate([M, A], axis=-2)
         what = f"[M; A] must have full column rank {n}"
     values = np.linalg.svd(matrix, compute_uv=False)
-    if (values[..., -1] <= RANK_TOLERANCE * values[..., 0]).any():
+    # the criterion of ``require_positive``: dependent rows have been refused before
+    if (values[..., -1] <= SINGULAR_MASS * values[..., 0]).any():
         raise MassMatrixError(
             f"{what} for the acceleration to be unique; its smallest singular value is {values[..., -1].min():.1e}. "
             f"Give every coordinate that has no mass a constraint that moves it."

@@ -19,6 +19,7 @@ from dalembert.integration.abrupt_changes import (
     find_abrupt_change,
     kink_ahead,
     kink_beside,
+    kink_within,
 )
 from dalembert.integration.force_jumps import chatter_of_forces
 from dalembert.integration.hand_over import excluded_ahead, has_no_answer, is_stuck
@@ -191,6 +192,8 @@ class _Integration:
             if not found and self.method.step is None:
                 recent = np.concatenate(self.ys[-SHRINKING:])[-SHRINKING:]
                 found = kink_beside(self.dynamics, recent, t, self.p, self._tolerance(y))
+            elif not found and self.method.step is not None:
+                found = kink_within(self.dynamics, y, t, min(self.method.step, self.t1 - t), self.p)
             self.path.refusal = found
         return after
 
