@@ -88,7 +88,7 @@ def check(
     model = model_of(standard_form(system), system.parameter_names)
     p = None if parameters is None and q is None else np.array(parameter_values(system.parameter_names, parameters))
     if p is not None:
-        refuse_negative_coefficients(system, p)
+        refuse_negative_coefficients(system, tuple(p))
     time = None if t is None else float(scalar_value(t, "t"))
     fixed, notes = Fixed(p, time), []
     if q is None or p is None:
