@@ -48,3 +48,7 @@ def test_an_output_at_a_bifurcation_does_not_end_the_run() -> None:
     np.testing.assert_allclose(run.acceleration, 0, atol=1e-5)
     assert noted(run) == pytest.approx([np.pi / 2, 3 * np.pi / 2, 5 * np.pi / 2], abs=1e-4)
     assert run.ledger().closure < 1
+    with pytest.raises(da.SimulationError, match="the constraints lose rank there, and no step can begin or end"):
+        da.simulate(cranks, (np.pi / 2,) * 2, (1, 1), [0, np.pi / 2])
+    with pytest.raises(da.SimulationError, match=r"the constraints lose rank there, .* choose another .* `step`"):
+        da.simulate(cranks, (1, 1), (1, 1), [0, 5], step=(np.pi - 1) / 100)

@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import contradiction
 from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.bifurcations import singular_end
 from dalembert.integration.control_outputs import unmet
 from dalembert.integration.hand_over import trouble_ahead
 from dalembert.integration.method import Method, split_state
@@ -55,6 +56,7 @@ def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q:
     torn = float(np.asarray(answer.inconsistency)) > NEARLY_TORN * CONSISTENCY_TOLERANCE
     if not ahead and torn and not method.formulation.compromises:
         return contradiction(answer, dynamics.constraints)
+    ahead = ahead or singular_end(dynamics, path.t, path.y, p)
     return ahead or _step_size(method, path, answer, dynamics)
 
 
