@@ -56,8 +56,8 @@ def singular_end(dynamics: Dynamics, ts: Floats, ys: Floats, p: Any) -> str:
         return ""
     return (
         "the constraints lose rank there, and no step can begin or end at such a place. If the motion goes on "
-        "smoothly, as at a bifurcation, a step across it can: choose another last time, other `times` or another `step`. At a "
-        "cusp the motion ends."
+        "smoothly, as at a bifurcation, a step across it can: choose another last time, other `times` or another "
+        "`step`. At a cusp the motion ends."
     )
 
 
