@@ -186,3 +186,27 @@ def test_a_flow_stops_where_a_force_jumps() -> None:
 def test_fixed_steps_must_be_allowed_for() -> None:
     with pytest.raises(da.InputError, match="`max_steps` must allow for the steps asked for, 10000 and more; got 1024"):
         da.flow(da.System((x,), [[1]], (-x,)), (0, 1), step=1e-4)
+
+
+@pytest.mark.parametrize("way", [{}, {"step": 0.01}, {"drift": None}], ids=str)
+@pytest.mark.parametrize("law", [3 * sp.Heaviside(da.t - 1), sp.Piecewise((0, da.t < 1), (3, True))], ids=str)
+def test_a_flow_follows_a_prescribed_velocity_that_jumps(law: sp.Expr, way: dict) -> None:
+    """As a run does, with an output at the jump; x + y is 3 (t − 1) beyond it, and x − y goes on as if nothing was."""
+    ramp = da.Constraint((x + y).diff(da.t) - law, name="ramp")
+    system, times = da.System((x, y), sp.eye(2), (-x, -y), ramp), [0.0, 1.0, 2.0]
+    q, qd = da.flow(system, times, **way)([0.5, -0.5], [0.0, 0.0], {})
+    run = da.simulate(system, (0.5, -0.5), (0, 0), times)
+    np.testing.assert_allclose(q, run.q, atol=1e-9)
+    np.testing.assert_allclose(qd, run.qd, atol=1e-9)
+    assert run.q[-1].sum() == pytest.approx(3)
+
+
+def test_a_flow_refuses_jumps_that_it_cannot_follow_by_name() -> None:
+    parameter = da.parameters("begin")
+    late = da.Constraint((x + y).diff(da.t) - sp.Piecewise((0, da.t < parameter), (3, True)), name="ramp")
+    moving = da.flow(da.System((x, y), sp.eye(2), (-x, -y), late), [0, 2], max_steps=100)
+    with pytest.raises(da.SimulationError, match="must not depend on parameters; those with `begin` jump at t = 1"):
+        moving([0.5, -0.5], [0.0, 0.0], {"begin": 1.0})
+    rail = da.Constraint(x + y - 3 * sp.Heaviside(da.t - 1), name="rail")
+    with pytest.raises(da.SimulationError, match="prescribe must not jump; at t = 1 they do: `rail` by 3"):
+        da.flow(da.System((x, y), sp.eye(2), (-x, -y), rail), [0, 2], max_steps=100)([0.5, -0.5], [0.0, 0.0], {})

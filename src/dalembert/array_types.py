@@ -1,10 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Types of arrays in signatures."""
+"""Types of arrays in signatures, and objects that NumPy reads as numbers although they are none."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 """An array of float64; docstrings give its shape."""
+
+
+def not_numbers(given: Any) -> str:
+    """Return the reason why an object is refused that NumPy would turn into numbers; empty if it is not.
+
+    >>> not_numbers(bytearray(b"ab"))
+    "must hold numbers; got bytearray(b'ab')."
+    """
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+        return "must hold a number everywhere; it has masked entries. Leave them out, or fill them by `.filled(...)`."
+    raw = isinstance(given, (bytes, bytearray)) or (isinstance(given, memoryview) and given.format in ("B", "b", "c"))
+    return f"must hold numbers; got {given!r:.80}." if raw else ""

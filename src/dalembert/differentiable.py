@@ -27,7 +27,7 @@ from dalembert.integration.guarded_solver import GuardedSolver, vector_field
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.run import suited_to
 from dalembert.integration.start_states import require_start
-from dalembert.integration.time_segments import segments_of
+from dalembert.integration.time_segments import fixed_events
 from dalembert.lazy_jax import refuse_forked_process
 from dalembert.lowering.build import build
 from dalembert.lowering.jax_functions import compiled
@@ -62,10 +62,10 @@ def flow(
 
     Both forward and reverse mode work, through every step and its projection. The start must satisfy the constraints,
     as for ``da.simulate``; with ``allow_violation`` it is used as it is, and projection moves the end of the first
-    step onto the constraints. Steps end at the jumps of explicit functions of time that do not depend on parameters.
-    Under dry friction every contact must slide in one direction: where it comes to rest or reverses, friction jumps,
-    and the derivative would not include the change of that instant. In that case use a law with ``smoothing``, or take
-    differences of runs of ``da.simulate``.
+    step onto the constraints. Steps end at the jumps of explicit functions of time that do not depend on parameters;
+    prescribed velocities may jump there. Under dry friction every contact must slide in one direction: where it comes
+    to rest or reverses, friction jumps, and the derivative would not include the change of that instant. In that case
+    use a law with ``smoothing``, or take differences of runs of ``da.simulate``.
 
     Parameters
     ----------
@@ -118,10 +118,9 @@ class _FlowProgram:
         allow_violation: bool,
     ):
         self.system, self.dynamics, self.method = system, dynamics, method
-        self.times, self.allow_violation = times, allow_violation
+        (self.times, self.stops, self.jumps), self.allow_violation = fixed_events(dynamics, times), allow_violation
         self.field = vector_field(dynamics, method.formulation, method.drift)
         self.slides = _slides(system) if isinstance(system, System) else None
-        self.stops = _with_events(dynamics, times)
         # compiled outside of JAX's transformations too, where every operation would be a program of its own
         self.solve = jax.jit(self._solve, static_argnames="from_steps")
 
@@ -129,7 +128,8 @@ class _FlowProgram:
         """Return coordinates and velocities (T, n) from the start and the parameters by name."""
         dynamics = self.dynamics
         # inside of `jax.jit`, arrays made from known numbers are tracers, too
-        leaves = [*jax.tree.leaves((q0, qd0, parameters)), jnp.zeros(())]
+        given = [list(x.values()) if isinstance(x, Mapping) else x for x in (q0, qd0, parameters)]  # keys may be mixed
+        leaves = [*jax.tree.leaves(given), jnp.zeros(())]
         known = not any(isinstance(leaf, Tracer) for leaf in leaves)
         q, qd = (_state(dynamics.coordinates, x, name, known) for x, name in ((q0, "q0"), (qd0, "qd0")))
         p = _ordered(dynamics.parameters, parameters, known)
@@ -208,7 +208,7 @@ class _FlowProgram:
         """Return the solver of a method, wrapped to check the constraints at each step."""
         solver = guarded(self.dynamics, method, stages="bounded")
         # a start off the constraints is projected by the first step, far beyond any tolerance
-        return replace(solver, slides=self.slides, lenient=self.allow_violation)
+        return replace(solver, slides=self.slides, lenient=self.allow_violation, jumps=tuple(map(float, self.jumps)))
 
 
 _EVERY_STEP = diffrax.SaveAt(t0=True, steps=True)
@@ -222,17 +222,6 @@ def _is_off(terms: Terms, q: Array, qd: Array) -> Array:
     """Return whether a start violates a constraint."""
     off = violated(terms.position, terms.A, q, mass_matrix=terms.M, xp=jnp)
     return jnp.any(off | violated(terms.velocity, terms.A, qd, q, terms.M, xp=jnp))
-
-
-def _with_events(dynamics: Dynamics, moments: Any) -> Any:
-    """Return the times at which steps end: outputs, and events of functions of time that depend on no parameter."""
-    native = dynamics.machine_code
-    if native is None or native.time_functions is None or native.parameters_of_time:
-        return moments
-    found = segments_of(dynamics, np.zeros(len(dynamics.parameters)), float(moments[0]), float(moments[-1]))
-    short = [np.arange(part.start, part.end, part.max_step) for part in found if np.isfinite(part.max_step)]
-    ends = [time for part in found for time in (part.start, part.end)]
-    return np.unique(np.concatenate([moments, ends, *short]))
 
 
 def _slides(system: System) -> Callable[..., Array] | None:

@@ -25,11 +25,13 @@ from dalembert.integration.path import Path
 from dalembert.integration.run import run
 from dalembert.integration.start_states import require_start
 from dalembert.integration.state_answer import answer_at, answers_by_numpy, trouble_at
+from dalembert.integration.time_segments import jump_times, segments_of
 from dalembert.lowering.build import build
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.system import System
+from dalembert.names import quoted
 from dalembert.stick_slip.simulation import StickSlipSimulation
 
 SLOW_CONTACT = 1e-6
@@ -138,6 +140,16 @@ def _not_smooth(name: str, t: float) -> str:
 def explain(dynamics: Dynamics, method: Method, q: Any, qd: Any, times: Any, p: Any) -> None:
     """Raise the error of ``da.simulate`` or, if it succeeds, one on the number of steps."""
     found = run(dynamics, method, q, qd, times, p, allow_violation=True, progress=False)
+    native, begin = dynamics.machine_code, float(times[0])
+    jumps = jump_times(segments_of(dynamics, p, begin, float(times[-1])), begin)
+    if native is not None and native.parameters_of_time and len(jumps):
+        names = quoted(dynamics.parameters[k] for k in native.parameters_of_time)
+        raise SimulationError(
+            f"the jumps of functions of time in a flow must not depend on parameters; those with {names} jump at t = "
+            f"{jumps[0]:.6g}. Give them as numbers, or use `da.simulate`, whose motion is in `error.trajectory`.",
+            float(jumps[0]),
+            found,
+        )
     raise SimulationError(
         f"the motion must be continued to t = {times[-1]:.6g}; {method.max_steps} steps that end at all `times` did "
         f"not get there. Raise `max_steps`. `da.simulate` does get there: the motion is in `error.trajectory`.",

@@ -24,6 +24,7 @@ from dalembert.integration.motion_data import MotionData
 from dalembert.integration.path import Path
 from dalembert.integration.run import first_invalid, outputs_along, suited_to
 from dalembert.integration.start_states import terms_at
+from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
 from dalembert.integration.trajectory_dataset import PER_CONSTRAINT, PER_COORDINATE, PER_TIME
 from dalembert.live.run_page import PageSource
@@ -84,18 +85,29 @@ class SimulatedRun:
             return with_control(self.dynamics, run, self.p)
         return with_controlled(self.dynamics, run, self.p, self.control)
 
+    def complete(self, run: Trajectory, asked: Floats, times: Floats) -> Trajectory:
+        """Return a run computed at settled times with inputs and errors, at the times asked for."""
+        found = self.with_control(replace(run, source=self))
+        count = min(len(found), int(np.searchsorted(times, found.t[-1], side="right")))
+        return replace(found, t=np.concatenate([asked[:count], found.t[count:]]))
+
+    def _settled(self, run: Any) -> Any:
+        """Return a run at the times at which its motion was computed: see ``settled_times``."""
+        return replace(run, t=settled_times(self.dynamics, self.p, run.t))
+
     def at(self, run: Trajectory, times: Any) -> Trajectory:
         """Return the motion at one time, or at increasing ones, within those of the run."""
-        wanted = _times_within(run, times)
-        if np.isin(wanted, run.t).all():
-            return run.taken(np.searchsorted(run.t, wanted))
+        asked = _times_within(run, times)
+        if np.isin(asked, run.t).all():
+            return run.taken(np.searchsorted(run.t, asked))
+        run, wanted = self._settled(run), settled_times(self.dynamics, self.p, asked)
         if self.sampled is not None:
             found = self.sampled.at(wanted)
         elif self.stick_slip is not None:
             found = self.stick_slip.trajectory(wanted)
         else:
             found = self._smooth(run, wanted)
-        found = self.with_control(found)
+        found = replace(self.with_control(found), t=asked)
         return replace(run, **{name: getattr(found, name) for name in (*ALONG_TIME, *CONTROL)})
 
     def _smooth(self, run: Trajectory, times: Floats) -> Trajectory:
@@ -141,11 +153,12 @@ class SimulatedRun:
         elif self.stick_slip is not None:
             times = self.stick_slip.step_times
         else:
-            times = self._path(run, run.t).t
+            times = self._path(run, self._settled(run).t).t
         return times[(times >= run.t[0]) & (times <= run.t[-1])]
 
     def mass_and_rows(self, run: MotionData) -> tuple[Floats, Floats]:
         """Return M (T, n, n) and A (T, m, n) along the run."""
+        run = self._settled(run)
         states, n = self._states(run), len(run.coordinates)
         native = self.dynamics.machine_code
         if native is not None:
@@ -159,7 +172,7 @@ class SimulatedRun:
 
     def values(self, run: Trajectory, expression: Any) -> Floats:
         """Return the values (T, …) of an expression, or of nested sequences of expressions, along the run."""
-        return values_along(run, self.symbols, expression)
+        return values_along(self._settled(run), self.symbols, expression)
 
     def ledger(self, run: Trajectory) -> Ledger:
         """Return the work and energy of all forces."""
@@ -171,7 +184,9 @@ class SimulatedRun:
         require("jax")
         from dalembert.analysis.energy_terms import ledger_of
 
-        return ledger_of(self.dynamics, self.method, self.p, run, self._legs(run))
+        settled = self._settled(run)
+        ledger = ledger_of(self.dynamics, self.method, self.p, settled, self._legs(settled))
+        return replace(ledger, t=run.t)
 
     def _legs(self, run: Trajectory) -> list[Leg]:
         """Return the parts of a run that were integrated one by one; none if it was integrated as a whole."""

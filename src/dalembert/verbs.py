@@ -30,6 +30,7 @@ from dalembert.integration.method import Method
 from dalembert.integration.run import run
 from dalembert.integration.start_states import State, nearest_state
 from dalembert.integration.state_answer import answer_at
+from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
 from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
@@ -91,7 +92,7 @@ def motion(
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
-    at = scalar_value(t, "t")
+    at = settled_times(dynamics, p, scalar_value(t, "t"))
     if throw:
         refuse_unmet(dynamics, q, qd, at, p)
     answer = _at_rest(system, dynamics, formulation, q, qd, float(at), p)
@@ -143,7 +144,9 @@ def simulate(
     q0, qd0            coordinates and velocities at ``times[0]``; they must satisfy the constraints. Requirements of
                        servo constraints may be violated and then settle; ``da.consistent_state(..., servos=True)``
                        returns a start from which they are met at all times
-    times              increasing times of the output; they do not influence the steps
+    times              increasing times of the output; they do not influence the steps. At a jump of a function of
+                       time, such as ``Heaviside(t)`` at zero, the output is the state before it; a ``Piecewise`` states
+                       by its conditions on which side the instant lies
     parameters         a value for every constant of the model
     rtol, atol         tolerances of the error per step. ``atol`` left out follows the scales of the start: 1e-11 for
                        coordinates and velocities of the order of one, in proportion for smaller and larger ones
@@ -192,6 +195,7 @@ def simulate(
     if method.drift.integrals:
         at_start = (q0, qd0, times[0])
         system, dynamics, p = conserved(system, method, control, at_start, p, allow_violation=allow_violation)
+    asked, times = times, settled_times(dynamics, p, times)
     method = with_tolerances(dynamics, method, q0, qd0, times[0], p)
     refuse_unmet(dynamics, q0, qd0, times[0], p)
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
@@ -207,11 +211,11 @@ def simulate(
         else:
             found = stick_slip.run(q0, qd0, times, **start)
         notes = (*found.notes, *drift_notes(method.drift, dynamics.integrals), *redundancies(dynamics, found, p))
-        return source.with_control(replace(found, notes=notes, source=source))
+        return source.complete(replace(found, notes=notes), asked, times)
     except (MassMatrixError, ConstraintError) as refusal:
         raise explained(refusal, system, p) from None
     except SimulationError as end:
-        end.trajectory = source.with_control(replace(end.trajectory, source=source))
+        end.trajectory = source.complete(end.trajectory, asked, times)
         refuse_paradox_at_end(dynamics, end, method.formulation, p)
         hint = hidden_behind(system, p) if may_be_hidden(dynamics, end.trajectory, p) else ""
         raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None
@@ -259,7 +263,7 @@ def consistent_state(
     if servos and not dynamics.servos:
         raise InputError("`servos=True` needs a system with servo constraints; got one without. Leave it out.")
     nearest = matching_state if servos else nearest_state
-    return nearest(dynamics, q0, qd0, scalar_value(t, "t"), p, metric)
+    return nearest(dynamics, q0, qd0, settled_times(dynamics, p, scalar_value(t, "t")), p, metric)
 
 
 def prepared(

@@ -140,3 +140,14 @@ def test_the_acceleration_in_a_message_is_that_of_the_stabilised_equation() -> N
     dynamics, drift = da.build(system), da.Baumgarte(5, 5)
     answer = answer_at(dynamics, np.array([0.5, 1.0]), np.zeros(2), 0.0, (), da.Factored(), drift.gains())
     np.testing.assert_allclose(answer.acceleration, [-12.5, -1], rtol=1e-14)
+
+
+@pytest.mark.parametrize("rate", [1e-7, 1e-8, 1e-10])
+def test_constraints_that_slowly_contradict_one_another_are_named(rate: float) -> None:
+    """ÿ = 0 and ÿ = rate · t agree at the start; however slowly they part, the reason is the same."""
+    x, y = da.coordinates("x y")
+    rows = [
+        da.Constraint(y.diff(da.t, 2) - c * da.t, name=name) for c, name in ((0, "level"), (sp.Float(rate), "lift"))
+    ]
+    with pytest.raises(da.SimulationError, match="`level`, `lift` contradict one another"):
+        da.simulate(da.System((x, y), sp.eye(2), (0, -1), rows), (0, 0), (1, 0), [0, 1e4])

@@ -36,7 +36,7 @@ def test_no_failure_imports_jax() -> None:
     *said, imported = done.stdout.splitlines()
     assert len(said) == 3
     assert all("just ahead `mass_matrix` must be positive definite; it is singular" in line for line in said[:2])
-    assert "no step, however small" in said[2]
+    assert "the constraints lose rank there" in said[2] and "At a cusp the motion ends" in said[2]
     assert imported == "False"
 
 

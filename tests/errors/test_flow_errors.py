@@ -68,3 +68,10 @@ def test_a_system_of_functions_says_what_is_known() -> None:
         jax.block_until_ready(motion(jnp.array([1.0, 0.0])))
     assert "continued to t = 1; it ended at t = 0." in sentence(short)
     assert "after 5 steps. Raise `max_steps`, or call the flow" in sentence(short)
+
+
+def test_names_and_symbols_together_are_refused_by_name() -> None:
+    x, k = da.coordinates("x"), da.parameters("k")
+    motion = da.flow(da.System((x,), [[1]], (-k * x,)), [0, 1])
+    with pytest.raises(da.InputError, match="`parameters` must give each parameter once; given twice: `k`"):
+        motion([1.0], [0.0], {"k": 1.0, k: 1.0})

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.interpolate import CubicSpline
 
 import dalembert as da
 from helpers import pendulum, skate_particle
@@ -342,3 +343,37 @@ def test_rows_redundant_only_on_the_constraints_need_projection() -> None:
         da.simulate(twice, times=(0, 1), parameters={"g": 1}, drift=da.Baumgarte(5, 5), **start)
     run = da.simulate(twice, (1, 0), (0, 0), (0, 1), parameters={"g": 1})
     assert (run.rank == 1).all()
+
+
+def test_entries_of_arrays_are_no_symbols() -> None:
+    for entry in (sp.MatrixSymbol("A", 2, 2)[0, 1], sp.IndexedBase("A")[1]):
+        with pytest.raises(
+            da.ModelError, match=r"`applied_force` must be made of symbols; got `A\[.*\]`, an entry of an"
+        ):
+            da.System((da.coordinates("x"),), [[1]], (2 * entry,))
+
+
+def test_a_function_of_numbers_is_no_expression() -> None:
+    spline = CubicSpline([0, 1, 2, 3], [0, 1, 0, 1])
+    with pytest.raises(da.ModelError, match=r"`applied_force` must be an expression; .* `sympy.interpolating_spline\("):
+        da.System((da.coordinates("x"),), [[1]], (spline,))
+
+
+def test_what_stands_in_the_place_of_a_constraint_gets_its_advice() -> None:
+    x = da.coordinates("x")
+    for given, advice in {
+        x == 1: r"got False. An entry must be an equation .* Write `sympy.Eq\(left, right\)`",
+        x >= 0: "One-sided constraints are not supported",
+        x - 1: r"Write `da.Constraint\(expression, name=...\)`",
+    }.items():
+        with pytest.raises(da.ModelError, match=f"`constraints` must hold `da.Constraint` objects; .*{advice}"):
+            da.System((x,), [[1]], (0,), given)
+
+
+def test_an_ensemble_recommends_no_argument_that_it_lacks() -> None:
+    x, y = da.coordinates("x y")
+    rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+    for last, remedy in ((-1, "Multipliers"), (0, "SingularMass")):
+        system = da.System((x, y), sp.diag(1, last), (0, 0), rod)
+        (reason,) = da.simulate_ensemble(system, np.array([[1.0, 0]]), (0, 0), [0, 1])["reason"].values
+        assert f"run this member by `da.simulate` and pass `formulation=da.{remedy}()`" in reason

@@ -13,7 +13,7 @@ import dalembert as da
 from dalembert.integration.time_segments import segments
 from helpers import quick_first
 
-x, y = da.coordinates("x y")
+x, y, z = da.coordinates("x y z")
 t = da.t
 TIMES = [0, 0.5, 1, 1.5, 2]
 
@@ -188,11 +188,18 @@ def test_a_jump_at_the_last_time_or_at_the_first_is_no_obstacle(force: sp.Expr) 
 
 
 def test_fixed_steps_do_not_pass_a_kink_either() -> None:
+    """They name the constraint, though the kink is anywhere within the next step, and not one that only bends."""
+    bowl = da.Constraint(z - sp.cos(30 * x), name="bowl")
     vee = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(y - sp.Abs(x), name="vee"))
-    with pytest.raises(da.SimulationError, match="a constraint jumps or has a kink there"):
-        da.simulate(vee, (-1, 1), (1, -1), [0, 0.5, 2], step=0.01)
+    deep = da.System((x, y, z), sp.eye(3), (0, 0, 0), (bowl, da.Constraint(y - sp.Abs(x), name="vee")))
+    for step in (0.001, 0.01, 0.3):
+        with pytest.raises(da.SimulationError, match="smooth along the motion; `vee` has a jump or a kink there"):
+            da.simulate(vee, (-1, 1), (1, -1), [0, 0.5, 2], step=step)
+    slope = 30 * np.sin(30 * 0.1)  # at x = −0.1, z = cos 3
+    with pytest.raises(da.SimulationError, match="smooth along the motion; `vee` has a jump or a kink there"):
+        da.simulate(deep, (-0.1, 0.1, np.cos(3)), (1, -1, slope), [0, 2], step=0.007)
     many = da.simulate_ensemble(vee, np.array([[-1.0, 1.0]] * 2), (1, -1), [0, 0.5, 2], step=0.01)
-    assert "a constraint jumps or has a kink there" in str(many["reason"].values[1])
+    assert "`vee` has a jump or a kink there" in str(many["reason"].values[1])
     assert "error.trajectory" not in str(many["reason"].values[1])
 
 
@@ -202,3 +209,53 @@ def test_what_changes_smoothly_is_not_taken_for_a_jump() -> None:
     rows = (da.Constraint(y, name="floor"), da.Constraint(y - t**2, name="lift"), ram)
     with pytest.raises(da.ConstraintError, match="`floor`, `lift` contradict one another"):
         da.simulate(da.System((x, y), sp.eye(2), (0, -9.81), rows), (0, 0), (2, 0), [0, 2])
+
+
+@pytest.mark.parametrize("law", [3 * sp.Heaviside(t - 0.7), 1.5 + 1.5 * sp.sign(t - 0.7), 3 * sp.Heaviside(7 - 10 * t)])
+def test_the_value_exactly_at_a_jump_never_appears(law: sp.Expr) -> None:
+    """The prescribed velocity is 0 or 3; at its jump a Heaviside function is 1/2, and no motion has that velocity."""
+    system, times = pair((x + y).diff(t) - law), np.array([0.0, 0.7, 1.0])
+    first = float(law.subs(t, 0))
+    expected = np.array([first, first, 3 - first])
+    for way in ({}, {"step": 0.01}):
+        run = da.simulate(system, (0.5, -0.5), (first / 2,) * 2, times, **way)
+        np.testing.assert_array_equal(run.t, times)
+        np.testing.assert_allclose(run.qd.sum(axis=1), expected, atol=1e-9)
+        np.testing.assert_allclose(run.at([0.6, 0.7]).qd.sum(axis=1), first, atol=1e-9)
+        np.testing.assert_allclose(run.evaluate(law), expected)
+        assert "`drive` by 3" in run.notes[0]
+        ledger = run.ledger()
+        assert ledger.closure < 1 and not ledger.notes
+        np.testing.assert_array_equal(ledger.t, times)
+    many = da.simulate_ensemble(system, np.array([[0.5, -0.5]]), (first / 2,) * 2, times)
+    np.testing.assert_allclose(many["qd"].values[0].sum(axis=1), expected, atol=1e-9)
+
+
+def test_a_run_may_begin_and_end_at_a_jump() -> None:
+    """Where it begins, the state before the jump is the one that must satisfy the constraints."""
+    system = pair((x + y).diff(t) - 3 * sp.Heaviside(t - 1))
+    np.testing.assert_allclose(da.consistent_state(system, (0.5, -0.5), (0, 0), 1).qd, 0, atol=1e-12)
+    np.testing.assert_allclose(da.simulate(system, (0.5, -0.5), (0, 0), [1, 2]).qd.sum(axis=1), [0, 3], atol=1e-9)
+    np.testing.assert_allclose(da.simulate(system, (0.5, -0.5), (0, 0), [0, 1]).qd.sum(axis=1), 0, atol=1e-9)
+
+
+def test_forces_at_a_jump_are_those_before_it() -> None:
+    pushed = da.System((x,), [[1]], (4 * sp.Heaviside(t - 0.1 * 3),))  # 0.1 * 3 is not the number 0.3
+    at = 0.1 * 3
+    np.testing.assert_array_equal(da.simulate(pushed, (0,), (0,), [0, at, 1])["x''"], [0, 0, 4])
+    assert da.motion(pushed, (0,), (0,), at).acceleration == 0
+
+
+def test_the_size_of_a_jump_of_positions_is_that_of_both_sides() -> None:
+    with pytest.raises(da.SimulationError, match=r"at t = 0.7 they do: `drive` by 1\."):
+        da.simulate(pair(x + y - sp.Heaviside(t - 0.7)), (0.5, -0.5), (0, 0), [0, 1])
+
+
+def test_rounding_may_hold_the_value_at_a_jump_for_several_numbers() -> None:
+    """Near t = 0.5, t + 8 − 8.5 is zero for several numbers; no segment begins or ends at one of them."""
+
+    def functions(at: np.ndarray) -> np.ndarray:
+        return np.heaviside(at + 8.0 - 8.5, 0.5)[:, None]
+
+    before, after = segments(functions, 0.0, 1.0)
+    np.testing.assert_array_equal(functions(np.array([before.end, after.start]))[:, 0], [0, 1])

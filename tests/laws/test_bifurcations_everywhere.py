@@ -35,3 +35,20 @@ def test_long_runs_whose_steps_are_not_kept() -> None:
     (note,) = [note for note in run.notes if "lose rank" in note]
     crossings = int(600 / np.pi - 0.5) + 1
     assert f"and {crossings - 5} more" in note
+
+
+def test_an_output_at_a_bifurcation_does_not_end_the_run() -> None:
+    """Two cranks of unit length at unit speed, α = β = π/2 + t, fold at α = π; no force acts, and none is reported."""
+    a, b = da.coordinates("a b")
+    length = (2 + sp.cos(b) - sp.cos(a)) ** 2 + (sp.sin(b) - sp.sin(a)) ** 2 - 4
+    cranks = da.System((a, b), sp.eye(2), (0, 0), da.Constraint(length, name="coupler"))
+    run = da.simulate(cranks, (np.pi / 2,) * 2, (1, 1), np.linspace(0, 3 * np.pi, 25))
+    np.testing.assert_allclose(run.q, np.pi / 2 + run.t[:, None] + np.zeros(2), atol=1e-9)
+    np.testing.assert_allclose(run.qd, 1, atol=1e-8)
+    np.testing.assert_allclose(run.acceleration, 0, atol=1e-5)
+    assert noted(run) == pytest.approx([np.pi / 2, 3 * np.pi / 2, 5 * np.pi / 2], abs=1e-4)
+    assert run.ledger().closure < 1
+    with pytest.raises(da.SimulationError, match="the constraints lose rank there, and no step can begin or end"):
+        da.simulate(cranks, (np.pi / 2,) * 2, (1, 1), [0, np.pi / 2])
+    with pytest.raises(da.SimulationError, match=r"the constraints lose rank there, .* choose another .* `step`"):
+        da.simulate(cranks, (1, 1), (1, 1), [0, 5], step=(np.pi - 1) / 100)

@@ -121,3 +121,25 @@ def test_a_residual_above_the_limit_is_refused() -> None:
         da.motion(slope, (0, 0), (0, 0), formulation=Careless())
     with pytest.raises(da.ConstraintError, match=r"`Careless` must solve its equations"):
         da.simulate(slope, (0, 0), (0, 0), (0, 1), formulation=Careless())
+
+
+@pytest.mark.parametrize(
+    "formulation", [da.Factored(), da.SingularMass(), da.Multipliers()], ids=lambda f: type(f).__name__
+)
+def test_every_formulation_solves_up_to_the_common_limit(formulation: Formulation) -> None:
+    """Along (1, −1) the mass is ε, and the force 1/2 per coordinate: the acceleration is 1/(2ε)."""
+    for small in (1e-8, 1e-10, 4e-12):
+        M = np.array([[1, 1 - small], [1 - small, 1]])
+        found = da.constrained_motion(M, [1, 0], [[1, 1]], [0], formulation=formulation).acceleration
+        np.testing.assert_allclose(found * (1 - M[0, 1]) * 2, [1, -1], rtol=1e-3)
+    with pytest.raises(da.MassMatrixError):
+        da.constrained_motion([[1, 1 - 1e-13], [1 - 1e-13, 1]], [1, 0], [[1, 1]], [0], formulation=formulation)
+
+
+def test_contradictions_show_in_the_inconsistency_and_not_in_the_residual() -> None:
+    torn = da.constrained_motion(np.eye(2), [1, 1], [[1, 0], [1, 0]], [0, 1], throw=False)
+    assert torn.residual < 1e-14 and torn.inconsistency == pytest.approx(0.5**0.5)
+    undetermined = da.constrained_motion(
+        np.zeros((2, 2)), [1, 1], [[1, 0]], [0], throw=False, formulation=da.SingularMass()
+    )
+    assert undetermined.residual > 0.1

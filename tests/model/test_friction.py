@@ -273,3 +273,11 @@ def test_velocity_of_one_particle_among_others_is_found_by_its_mass() -> None:
     with pytest.raises(da.ModelError, match="must be given its `velocity`") as caught:
         da.System((x, z, y, r), m * sp.eye(4), (0, 0, 0, 0), wire)
     assert "must be given its `normal_force`" in caught.value.problems[1]
+
+
+def test_a_check_refuses_a_negative_coefficient() -> None:
+    a, b, c = *da.coordinates("a b"), da.parameters("c")
+    damped = da.System((a, b), sp.eye(2), (0, 0), da.Constraint(a + b, name="rail"), nonideal=da.Viscous(c))
+    with pytest.raises(da.InputError, match=r"must not be negative.*got -1 from `c` = -1"):
+        da.check(damped, parameters={"c": -1})
+    assert da.check(damped, parameters={"c": 1}).well_posed

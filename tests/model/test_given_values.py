@@ -221,3 +221,32 @@ def test_a_process_forked_after_jax_answers():
     alone = da.simulate(da.System((x, y), sp.eye(2), (0, -10), da.Constraint(x**2 + y**2 - 1)), (1, 0), (0, 0), [0, 1])
     end, steps = (float(number) for number in found.strip("[").split(",")[:2])
     assert end == pytest.approx(alone.q[-1, 0], rel=1e-14) and steps == 14  # tests compile with less optimisation
+
+
+MASKED = np.ma.array([1.0, 2.0], mask=[False, True])
+
+
+def test_masked_entries_are_no_numbers_anywhere():
+    """NumPy would use what lies under the mask, or zero."""
+    mass, message = np.ma.array(2 * np.eye(2), mask=[[0, 0], [0, 1]]), "must hold a number everywhere; it has masked"
+    with pytest.raises(da.ModelError, match=f"`mass_matrix` {message}"):
+        da.System((x, y), mass, (0, 0))
+    with pytest.raises(da.ModelError, match=f"`applied_force` {message}"):
+        da.System((x, y), np.eye(2), MASKED)
+    for name, arrays in {
+        "mass_matrix": (mass, [1, 2], [[1, 1]], [0]),
+        "applied_force": (np.eye(2), MASKED, [[1, 1]], [0]),
+        "constraint_matrix": (np.eye(2), [1, 2], MASKED[None], [0]),
+    }.items():
+        with pytest.raises(da.InputError, match=f"`{name}` {message}"):
+            da.constrained_motion(*arrays)
+    assert da.System((x, y), np.ma.array(np.eye(2)), (0, 0)).mass_matrix[1, 1].equals(1)
+
+
+@pytest.mark.parametrize("raw", [bytearray(b"ab"), memoryview(b"ab")], ids=["bytearray", "memoryview"])
+def test_bytes_are_no_numbers(raw: object):
+    for name, arguments in {"q0": (raw, (0, 0), [0, 1]), "times": ((0, 0), (0, 0), raw)}.items():
+        with pytest.raises(da.InputError, match=f"`{name}` must hold numbers; got"):
+            da.simulate(SYSTEM, *arguments, parameters=NUMBERS)
+    with pytest.raises(da.InputError, match="`applied_force` must hold numbers; got"):
+        da.constrained_motion(np.eye(2), raw, [[1, 1]], [0])

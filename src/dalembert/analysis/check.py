@@ -32,6 +32,7 @@ from dalembert.analysis.violations import violations
 from dalembert.errors import InputError
 from dalembert.linear_algebra import dependencies, determined, independent_rows, rank_gap
 from dalembert.mass import MassKind, mass_kind
+from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import standard_form
@@ -66,7 +67,8 @@ def check(
 
     Raises
     ------
-    InputError    if ``system`` is not stated in symbols; missing, unknown, misshapen or non-finite numbers
+    InputError    if ``system`` is not stated in symbols; missing, unknown, misshapen or non-finite numbers; parameters
+                  that make a coefficient of friction or damping negative
 
     Examples
     --------
@@ -85,6 +87,8 @@ def check(
         raise InputError("`q` and `qd` must be given together, or neither of them.")
     model = model_of(standard_form(system), system.parameter_names)
     p = None if parameters is None and q is None else np.array(parameter_values(system.parameter_names, parameters))
+    if p is not None:
+        refuse_negative_coefficients(system, tuple(p))
     time = None if t is None else float(scalar_value(t, "t"))
     fixed, notes = Fixed(p, time), []
     if q is None or p is None:

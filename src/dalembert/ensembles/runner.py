@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.ensembles.members import Members
-from dalembert.equation.answer_checks import OR_WEIGH_THEM
+from dalembert.equation.answer_checks import OR_WEIGH_THEM, PASS_IT
 from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.default_tolerances import USUAL_ATOL, with_tolerances
 from dalembert.integration.failure import IMPLICIT, SO_FAR
@@ -23,7 +23,7 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, native_of, rows_for
 from dalembert.integration.run import run
 from dalembert.integration.start_states import OR_ALLOW_IT
-from dalembert.integration.time_segments import TimeSegment, segments_of
+from dalembert.integration.time_segments import TimeSegment, segments_of, settled_times
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.coefficients import negative_coefficients
@@ -132,32 +132,35 @@ class EnsembleRunner:
             return found, done
         first = int(np.argmax(finite))
         integrator = self._compiled(members.y[:, first], members.p[:, first])
-        for selection, spans in self._grouped(members):
-            if len(spans) == 1 and spans[0].start == self.times[0]:
-                given = members.y[:, selection], members.p[:, selection]
-                found[selection], done[selection] = self._integrate_span(
-                    integrator, *given, spans[0], self.times, every=self.every
-                )
+        for selection, times, spans in self._grouped(members):
+            given = integrator, members.y[:, selection], members.p[:, selection]
+            if len(spans) == 1 and spans[0].start == times[0]:
+                found[selection], done[selection] = self._integrate_span(*given, spans[0], times, every=self.every)
             else:
-                found[selection], done[selection] = self._integrate_spans(
-                    integrator, members.y[:, selection], members.p[:, selection], spans
-                )
+                found[selection], done[selection] = self._integrate_spans(*given, spans, times)
         done &= finite
         if len(self._rows) < len(self.dynamics.levels):  # the rows that are left out depend on the member
             done[done] = [self._uses_same_rows(members, int(k)) for k in np.flatnonzero(done)]
         return found, done
 
-    def _grouped(self, members: Members) -> list[tuple[Any, list[TimeSegment]]]:
-        """Return members grouped by the segments of time of their parameters; those in too many groups are omitted."""
-        begin, end = float(self.times[0]), float(self.times[-1])
+    def _grouped(self, members: Members) -> list[tuple[Any, Floats, list[TimeSegment]]]:
+        """Return members grouped by the events in time of their parameters, with the times of outputs and the segments.
+
+        Members in too many groups are omitted.
+        """
         native = native_of(self.dynamics)
         if native.time_functions is None:
-            return [(slice(None), [TimeSegment(begin, end)])]
+            return [(slice(None), self.times, [TimeSegment(float(self.times[0]), float(self.times[-1]))])]
         kinds, kind = np.unique(members.p[native.parameters_of_time], axis=1, return_inverse=True)
         if kinds.shape[1] > MAX_GROUPS:
             return []
         groups = [np.flatnonzero(kind.ravel() == k) for k in range(kinds.shape[1])]
-        return [(selection, segments_of(self.dynamics, members.p[:, selection[0]], begin, end)) for selection in groups]
+        found: list[tuple[Any, Floats, list[TimeSegment]]] = []
+        for selection in groups:
+            p = members.p[:, selection[0]]
+            times = settled_times(self.dynamics, p, self.times)
+            found.append((selection, times, segments_of(self.dynamics, p, float(times[0]), float(times[-1]))))
+        return found
 
     def _integrate_span(
         self, integrator: Any, y: Floats, p: Floats, span: TimeSegment, times: Floats, *, every: bool
@@ -169,20 +172,22 @@ class EnsembleRunner:
         self.seconds += integrator.seconds if self.on_gpu else time.perf_counter() - began
         return found, endings == FINISHED
 
-    def _integrate_spans(self, integrator: Any, y: Floats, p: Floats, spans: list[TimeSegment]) -> tuple[Floats, Any]:
+    def _integrate_spans(
+        self, integrator: Any, y: Floats, p: Floats, spans: list[TimeSegment], outputs: Floats
+    ) -> tuple[Floats, Any]:
         """Return the same at all outputs, span by span; a member that cannot start a span is not completed."""
         start, done = y, np.ones(y.shape[1], bool)
-        states = np.full((y.shape[1], len(self.times), len(y)), np.nan)
+        states = np.full((y.shape[1], len(outputs), len(y)), np.nan)
         for span in spans:
-            inside = (self.times >= span.start) & (self.times <= span.end)
+            inside = (outputs >= span.start) & (outputs <= span.end)
             if span.start == span.end:
                 states[:, inside] = y.T[:, None]
                 continue
-            times = np.unique(np.concatenate([[span.start], self.times[inside], [span.end]]))
+            times = np.unique(np.concatenate([[span.start], outputs[inside], [span.end]]))
             found, ended = self._integrate_span(integrator, y, p, span, times, every=True)
-            states[:, inside] = found[:, np.searchsorted(times, self.times[inside])]
+            states[:, inside] = found[:, np.searchsorted(times, outputs[inside])]
             y, done = np.ascontiguousarray(found[:, -1].T), done & ended
-        if self.times[0] < spans[0].start:  # a jump at the initial time
+        if outputs[0] < spans[0].start:  # a jump at the initial time
             states[:, 0] = start.T
         return states if self.every else states[:, -1:], done & np.isfinite(states).all(axis=(1, 2))
 
@@ -215,10 +220,11 @@ class EnsembleRunner:
 
     def _general(self, y: Floats, p: Floats) -> tuple[Floats, str]:
         """Return states at all times by a single run of the general integrator, and its error message."""
-        n, times, states = len(y) // 2, self.times, np.full((len(self.times), len(y)), np.nan)
+        n, states = len(y) // 2, np.full((len(self.times), len(y)), np.nan)
+        times = settled_times(self.dynamics, p, self.times)
         start: dict[str, Any] = {"allow_violation": False, "progress": False}
         try:
-            done = self._single_run(self.method, y[:n], y[n:], p, start)
+            done = self._single_run(self.method, y[:n], y[n:], p, times, start)
         except SimulationError as end:
             reached = end.trajectory
             known = np.searchsorted(reached.t, times[times <= reached.t[-1]])
@@ -229,20 +235,24 @@ class EnsembleRunner:
             return states, _for_ensemble_member(str(error))
         return np.concatenate([done.q, done.qd], axis=1), ""
 
-    def _single_run(self, method: Method, q: Floats, qd: Floats, p: Floats, start: dict[str, Any]) -> Trajectory:
+    def _single_run(
+        self, method: Method, q: Floats, qd: Floats, p: Floats, times: Floats, start: dict[str, Any]
+    ) -> Trajectory:
         values = tuple(map(np.asarray, p))  # arrays, because every new Python number would be compiled again
         if not self.contacts:
-            return run(self.dynamics, method, q, qd, self.times, values, **start)
-        method = with_tolerances(self.dynamics, method, q, qd, self.times[0], values)
+            return run(self.dynamics, method, q, qd, times, values, **start)
+        method = with_tolerances(self.dynamics, method, q, qd, times[0], values)
         numbers = dict(zip(self.dynamics.parameters, map(float, p), strict=True))
-        return StickSlipSimulation(self.system, self.contacts, method, numbers).run(q, qd, self.times, **start)
+        return StickSlipSimulation(self.system, self.contacts, method, numbers).run(q, qd, times, **start)
 
 
 def _for_ensemble_member(message: str) -> str:
     """Return a message of a single run without arguments and objects that an ensemble does not have."""
     for advice in (OR_ALLOW_IT, SO_FAR, OR_WEIGH_THEM):
         message = message.replace(advice, "")
-    return message.replace(IMPLICIT, f"run this member by `da.simulate` and {IMPLICIT}")
+    for argument in (IMPLICIT, PASS_IT):
+        message = message.replace(argument, f"run this member by `da.simulate` and {argument}")
+    return message
 
 
 def _multithreaded(motions: MotionBatch) -> BatchIntegrator:

@@ -46,8 +46,10 @@ class ConstrainedMotion(PaperLetters):
     inconsistency                           part of b − A a that no acceleration can meet, relative to all of it, rows
                                             scaled to equal length; zero for consistent constraints
     residual                                residual of M q̈ = Q + Qᶜ, A q̈ = b and vᵀQᶜ = vᵀC relative to their terms,
-                                            in scaled units: about 1e-15 for an accurate answer, infinite if there is
-                                            none. Residuals above 1e-10 raise an error unless ``throw=False``
+                                            in scaled units: about 1e-15 for an accurate answer, large or infinite if
+                                            there is none. The part of b that contradictory constraints exclude is not
+                                            in it but in ``inconsistency``. Residuals above 1e-10 raise an error unless
+                                            ``throw=False``
     gauss                                   Gauss's function (q̈ − a')ᵀM(q̈ − a') with a' = M⁻¹(Q + C), least among all
                                             accelerations with A q̈ = b; None where M is singular
     mass_matrix, applied_force, constraint_matrix, constraint_rhs, nonideal    M, Q, A, b and C

@@ -14,7 +14,7 @@ from dalembert.equation.stacked_least_squares import StackedLeastSquares, checke
 from dalembert.errors import ConstraintError, InputError, MassMatrixError
 from dalembert.linear_algebra import null_space, unit_rows
 from dalembert.mass import coordinate_units, in_units, is_symmetric, mass_kind, own_units
-from dalembert.tolerances import CONSISTENCY_TOLERANCE, NAMED_SHARE, RANK_TOLERANCE, RESIDUAL_TOLERANCE, SINGULAR_MASS
+from dalembert.tolerances import CONSISTENCY_TOLERANCE, NAMED_SHARE, RESIDUAL_TOLERANCE, SINGULAR_MASS
 
 
 def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: Sequence[str] | None) -> None:
@@ -61,6 +61,10 @@ def require_symmetric(M: Any) -> None:
         raise InputError(f"`mass_matrix` must be symmetric; got {M}.")
 
 
+PASS_IT = "pass `formulation="
+"""Advice for functions that take a formulation; ensembles do not."""
+
+
 def require_positive(M: Any) -> None:
     """Raise an error unless every mass matrix in a batch is positive definite."""
     smallest, largest = _extreme_eigenvalues(M)
@@ -74,7 +78,7 @@ def require_positive(M: Any) -> None:
         remedy = "da.SingularMass()" if kind == "singular" else "da.Multipliers()"
         raise MassMatrixError(
             f"`mass_matrix` must be positive definite; it is {kind}: vᵀMv = {direction @ found @ direction:.3g} for "
-            f"v = ({_listed(direction)}). If that is meant, pass `formulation={remedy}`."
+            f"v = ({_listed(direction)}). If that is meant, {PASS_IT}{remedy}`."
         )
 
 
@@ -94,7 +98,7 @@ def _require_semidefinite(M: Any, formulation: Formulation) -> None:
     if (smallest < -SINGULAR_MASS * largest).any():
         raise MassMatrixError(
             f"`mass_matrix` must have no negative eigenvalue for `{type(formulation).__name__}`; the smallest is "
-            f"{np.linalg.eigvalsh(M).min():.3g}. If that is meant, pass `formulation=da.Multipliers()`."
+            f"{np.linalg.eigvalsh(M).min():.3g}. If that is meant, {PASS_IT}da.Multipliers()`."
         )
 
 
@@ -148,7 +152,8 @@ def _require_regular(M: Any, A: Any, formulation: Formulation) -> None:
         matrix = np.concatenate([M, A], axis=-2)
         what = f"[M; A] must have full column rank {n}"
     values = np.linalg.svd(matrix, compute_uv=False)
-    if (values[..., -1] <= RANK_TOLERANCE * values[..., 0]).any():
+    # the criterion of ``require_positive``: dependent rows have been refused before
+    if (values[..., -1] <= SINGULAR_MASS * values[..., 0]).any():
         raise MassMatrixError(
             f"{what} for the acceleration to be unique; its smallest singular value is {values[..., -1].min():.1e}. "
             f"Give every coordinate that has no mass a constraint that moves it."

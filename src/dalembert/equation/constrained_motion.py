@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.array_types import not_numbers
 from dalembert.arrays import is_traced, namespace_of
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import require_fit, require_symmetric
@@ -120,6 +121,10 @@ def _constant_law(C: Any) -> Law:
 
 def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Any]:
     """Return the five arrays as floats with common batch axes; raise an error if their shapes do not fit."""
+    given = {"mass_matrix": M, "applied_force": Q, "constraint_matrix": A, "constraint_rhs": b, "C": C}
+    for name, array in given.items():
+        if reason := not_numbers(array):
+            raise InputError(f"`{name}` {reason}")
     try:
         xp = _namespace(M, Q, A, b, C)
         M, Q, A, b = (xp.asarray(array, float) for array in (M, Q, A, b))

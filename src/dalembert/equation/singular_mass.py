@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.arrays import namespace_of, pinv
 from dalembert.equation.formulation import Formulation, Geometry, Part
-from dalembert.tolerances import RANK_TOLERANCE
+from dalembert.tolerances import RANK_TOLERANCE, SINGULAR_MASS
 
 if TYPE_CHECKING:
     from jax import Array
@@ -31,7 +31,8 @@ class SingularMass(Formulation):
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
         xp = namespace_of(M, A)
         free = xp.eye(len(M)) - pinv(A, RANK_TOLERANCE) @ A
-        return M, free, pinv(xp.concatenate([free @ M, A]), RANK_TOLERANCE)
+        # small singular values are those of M, since A meets all directions that are not free
+        return M, free, pinv(xp.concatenate([free @ M, A]), SINGULAR_MASS)
 
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
         M, free, stacked_plus = factored

@@ -121,6 +121,39 @@ def kink_ahead(dynamics: Dynamics, y: Floats, t: float, end: float, p: Any) -> s
     return _kinked(dynamics, sudden)
 
 
+def kink_within(dynamics: Dynamics, y: Floats, t: float, step: float, p: Any) -> str:
+    """Return a message that names a constraint with a jump or kink within the next fixed step; empty if there is none.
+
+    The straight path of the step is halved again and again, towards the larger change of a row. That of a smooth one
+    vanishes.
+    """
+    q, qd = np.split(y, 2)
+    if not dynamics.constraints or not np.isfinite(y).all():
+        return ""
+
+    def rows(part: float) -> Floats:
+        terms = terms_at(dynamics, q + part * step * qd, qd, np.asarray(t + part * step), p)
+        residuals = [np.asarray(getattr(terms, level))[:, None] for level in STATE_LEVELS]
+        return np.concatenate([np.asarray(terms.A), *residuals], axis=1)
+
+    sudden = np.zeros(len(dynamics.constraints), bool)
+    for k in range(len(sudden)):
+        (left, right), (low, high) = (0.0, 1.0), (rows(0.0)[k], rows(1.0)[k])
+        for _ in range(HALVINGS):
+            middle = (left + right) / 2
+            value = rows(middle)[k]
+            if np.abs(high - value).max() > np.abs(value - low).max():
+                left, low = middle, value
+            else:
+                right, high = middle, value
+        sudden[k] = np.abs(high - low).max() > SUDDEN * (np.abs(low).max() + np.abs(high).max())
+    return _kinked(dynamics, sudden)
+
+
+HALVINGS = 40
+"""Halvings of a fixed step in the search for a kink: to a trillionth of it."""
+
+
 def _kinked(dynamics: Dynamics, rows: NDArray[np.bool_]) -> str:
     names = ", ".join(f"`{dynamics.constraints[k]}`" for k in np.flatnonzero(rows))
     return (

@@ -19,6 +19,7 @@ from dalembert.integration.drift import Projection
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, native_of
 from dalembert.integration.path import Path
+from dalembert.integration.start_states import terms_at
 from dalembert.integration.step_monitor import DoubtfulStep, orientation_changes
 
 PARTS = 33
@@ -32,6 +33,32 @@ MOST_CHANGES = 8
 
 MOST_TIMES = 5
 """Largest number of bifurcations or singular positions whose times are listed in a note."""
+
+
+SINGULAR = 1e-5
+"""Smallest singular value of the rows, relative to its largest along a motion, below which they have lost rank."""
+
+COMPARED = 64
+"""States of a path with which its end is compared."""
+
+
+def singular_end(dynamics: Dynamics, ts: Floats, ys: Floats, p: Any) -> str:
+    """Return a message if a path (k,), (k, 2n) ends exactly where its constraints lose rank; empty if it does not."""
+    if not dynamics.constraints or not np.isfinite(ys[-1]).all():
+        return ""
+    chosen = np.unique(np.linspace(0, len(ts) - 1, COMPARED).astype(int))
+    states = [np.split(ys[k], 2) for k in chosen]
+    rows = np.stack([terms_at(dynamics, q, qd, t, p).A for (q, qd), t in zip(states, ts[chosen], strict=True)])
+    lengths = np.linalg.norm(rows, axis=2).max(axis=0)
+    smallest = np.linalg.svd(rows / np.where(lengths > 0, lengths, 1.0)[:, None], compute_uv=False)[:, -1]
+    # redundant rows have a singular value of zero everywhere
+    if smallest.max() <= SINGULAR or smallest[-1] > SINGULAR * smallest.max():
+        return ""
+    return (
+        "the constraints lose rank there, and no step can begin or end at such a place. If the motion goes on "
+        "smoothly, as at a bifurcation, a step across it can: choose another last time, other `times` or another "
+        "`step`. At a cusp the motion ends."
+    )
 
 
 def crossing_notes(dynamics: Dynamics, method: Method, path: Path, p: Any) -> list[str]:

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.answer_checks import contradiction
 from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.bifurcations import singular_end
 from dalembert.integration.control_outputs import unmet
 from dalembert.integration.hand_over import trouble_ahead
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.path import Path
 from dalembert.integration.state_answer import answer_at, trouble_at
+from dalembert.tolerances import CONSISTENCY_TOLERANCE
 
 SO_FAR = " The motion so far is in `error.trajectory`."
 """Pointer to the partial result of a single run; ensemble members have no such object."""
@@ -49,7 +52,17 @@ def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q:
     if gains is not None:  # the accelerations of the equation that was integrated
         answer = answer_at(dynamics, q, qd, np.asarray(t), p, method.formulation, gains)
     ahead = trouble_ahead(dynamics, path.y[-1], t, t - float(path.t[0]), p)
+    # the integrators measure contradictions in other norms, and may refuse one that is just within the tolerance here
+    torn = float(np.asarray(answer.inconsistency)) > NEARLY_TORN * CONSISTENCY_TOLERANCE
+    if not ahead and torn and not method.formulation.compromises:
+        return contradiction(answer, dynamics.constraints)
+    ahead = ahead or singular_end(dynamics, path.t, path.y, p)
     return ahead or _step_size(method, path, answer, dynamics)
+
+
+NEARLY_TORN = 0.1
+"""Inconsistency, relative to the one that is refused, from which constraints that end a motion are reported as
+contradictory: rounding leaves far less."""
 
 
 def _step_size(method: Method, path: Path, answer: ConstrainedMotion, dynamics: Dynamics) -> str:

@@ -13,19 +13,24 @@ import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import split_state
 from dalembert.native.step_control import ABRUPT, FIXED_ABRUPT, FIXED_ROUNDING
+from dalembert.violation import violated
 
 REJECTED = 1e6
 """Error of a rejected step, in tolerances: large enough that the controller shortens the step as much as it can."""
 
 SHORTEST_REPEATED = 1e-12
 """Length of a step, relative to time, below which it is not repeated: time has only a few digits left to resolve it."""
+
+
+IMPULSE_STEPS = 8
+"""Gauss–Newton iterations to the velocities after an impulse; one is exact if the constraint is linear in them."""
 
 
 class Record(NamedTuple):
@@ -49,6 +54,8 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     slides        a function of both ends of a step, (t0, y0, t1, y1, p), that returns whether every contact under dry
                   friction kept its direction of sliding, or None
     lenient       whether the drift cure may move the state by any distance
+    jumps         times just after jumps of functions of time; velocities follow those of the constraints by an ideal
+                  impulse, whatever the drift cure is
 
     An adaptive step is rejected if the drift cure moves the state by far more than the tolerance, or if a contact did
     not keep its direction of sliding. Fixed steps cannot be repeated: such a step ends the integration.
@@ -61,6 +68,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     strict: bool = eqx.field(static=True)
     slides: Callable[..., Array] | None = eqx.field(static=True, default=None)
     lenient: bool = eqx.field(static=True, default=False)
+    jumps: tuple[float, ...] = eqx.field(static=True, default=())
 
     @property
     def term_structure(self) -> Any:
@@ -105,8 +113,10 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         p, _ = args
         inner, record = solver_state
         selection = self.dynamics.engine.select_rows(*split_state(y0), t0, p)
+        # a solver may reuse the last stage of the step before, from the other side of a jump
+        made_jump |= self._is_after_jump(t0)
         y1, error, dense, inner, result = self.solver.step(terms, t0, t1, y0, (p, selection), inner, made_jump)
-        reached: Array = y1
+        reached: Array = self._after_impulse(y1, t0, t1, p, selection.rows)
         y1 = jnp.concatenate(self.drift.correct(self.dynamics, *split_state(reached), t1, p, selection.rows))
         moved_far = jnp.asarray(False) if self.lenient else self._moved_far(y0, reached, y1)
         turned = self._turned(terms, t0, t1, y0, y1, (p, selection))
@@ -129,6 +139,22 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
             moved_far & ends,
         )
         return y1, error, dense, (inner, record), result
+
+    def _is_after_jump(self, t: Any) -> Array:
+        return jnp.any(jnp.asarray(self.jumps, float) == t)
+
+    def _after_impulse(self, y: Array, t0: Any, t1: Any, p: Any, rows: Any) -> Array:
+        """Return the state at the end of a step, with the velocities after it if a prescribed velocity jumps there."""
+        if not self.jumps or "velocity" not in self.dynamics.levels:
+            return y
+        q, qd = split_state(y)
+        off = [
+            violated(at.velocity, at.A, qd, q, xp=jnp) for at in (self.dynamics.terms(q, qd, t, p) for t in (t0, t1))
+        ]
+        jumped = self._is_after_jump(t1) & jnp.any(off[1] & ~off[0])
+        engine = self.dynamics.engine
+        after = lax.fori_loop(0, IMPULSE_STEPS, lambda _, v: v + engine.velocity_step(q, v, t1, p, rows), qd)
+        return jnp.concatenate([q, jnp.where(jumped, after, qd)])
 
     def _allowed(self, reached: Array, y1: Array) -> Array:
         rtol, atol = self.tolerances

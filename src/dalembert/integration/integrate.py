@@ -19,7 +19,9 @@ from dalembert.integration.abrupt_changes import (
     find_abrupt_change,
     kink_ahead,
     kink_beside,
+    kink_within,
 )
+from dalembert.integration.bifurcations import singular_end
 from dalembert.integration.force_jumps import chatter_of_forces
 from dalembert.integration.hand_over import excluded_ahead, has_no_answer, is_stuck
 from dalembert.integration.method import Method, StepBatch
@@ -168,11 +170,14 @@ class _Integration:
             # no step is short enough: either a jump in time lies ahead and can be crossed, or the run ends here
             if path.refusal or not self._cross_abrupt_change():
                 if batch.moved_far and not path.refusal:
-                    path.refusal = MOVED_FAR
+                    path.refusal = self._singular_end() or MOVED_FAR
                 return False
             if self.last[1] >= segment.end:
                 return segment.end < self.t1
         return False
+
+    def _singular_end(self) -> str:
+        return singular_end(self.dynamics, np.concatenate(self.ts), np.concatenate(self.ys), self.p)
 
     def _cross_abrupt_change(self) -> bool:
         """Cross a jump in time at which integration has stalled; return whether there was one and it was crossed."""
@@ -191,6 +196,8 @@ class _Integration:
             if not found and self.method.step is None:
                 recent = np.concatenate(self.ys[-SHRINKING:])[-SHRINKING:]
                 found = kink_beside(self.dynamics, recent, t, self.p, self._tolerance(y))
+            elif not found and self.method.step is not None:
+                found = kink_within(self.dynamics, y, t, min(self.method.step, self.t1 - t), self.p)
             self.path.refusal = found
         return after
 

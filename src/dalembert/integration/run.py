@@ -17,7 +17,7 @@ from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.scaling import metric_of
 from dalembert.errors import SimulationError, StateError
 from dalembert.extras import require
-from dalembert.integration.bifurcations import MOST_TIMES, crossing_notes
+from dalembert.integration.bifurcations import MOST_TIMES, crossing_notes, crossings
 from dalembert.integration.default_tolerances import coarse_notes, with_tolerances
 from dalembert.integration.failure import why
 from dalembert.integration.first_integrals import refuse_changing
@@ -27,6 +27,7 @@ from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.path import Path
 from dalembert.integration.progress import Progress
 from dalembert.integration.saturation import Saturation, saturation_notes, saturations
+from dalembert.integration.singularity_crossing import SingularityCrossing, interpolated_crossing
 from dalembert.integration.start_states import nearest_state, require_start
 from dalembert.integration.state_answer import answer_at, answers_by_numpy, numpy_outputs
 from dalembert.integration.step_monitor import kink_notes
@@ -138,7 +139,8 @@ def followed(
     """Return the path from a start at ``times[0]`` and the motion at the times it has reached.
 
     An inaccurate output shows that its step has missed a change of the forces. Integration is then repeated with a stop
-    at that time. For ``corrected`` see ``integrate``; ``all_steps`` keeps all steps of a long run.
+    at that time; if the constraints lose rank there, no step can begin, and the motion is interpolated. For
+    ``corrected`` see ``integrate``; ``all_steps`` keeps all steps of a long run.
     """
     t0, t1 = float(times[0]), float(times[-1])
     stops: list[float] = []
@@ -152,10 +154,38 @@ def followed(
         reached = reached_times(path, times)
         found = outputs_along(dynamics, method, path, reached, p)
         doubtful = [float(t) for t in reached[~found["accurate"]] if t not in stops]
+        bridges = [_bridge(dynamics, method, path, p, t) for t in doubtful]
+        if any(bridges):
+            path.crossings += filter(None, bridges)
+            found = outputs_along(dynamics, method, path, reached, p)
+        doubtful = [t for t, bridge in zip(doubtful, bridges, strict=True) if bridge is None]
         if not doubtful or len(stops) > MOST_STOPS:
             return path, found
         stops = sorted([*stops, doubtful[0]])
 
+
+def _bridge(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float) -> SingularityCrossing | None:
+    """Return the motion about a time at which the constraints lose rank within a step; None if they do not.
+
+    A step that ends there is inaccurate, but steps to both sides of it need not be: the motion is interpolated.
+    """
+    k = int(path.t.searchsorted(t, side="right")) - 1
+    if k + 1 >= len(path.t):
+        return None
+    before, after = t - float(path.t[k]), float(path.t[k + 1]) - t
+    lost = [abs(found - t) for found in crossings(dynamics, method, path, p)]
+    for part in BRIDGES:
+        short = part * min(before, after)
+        nodes = t + short * np.array([-1.0, -0.5, 0.4, 0.8])  # t is not in the middle, where many methods have a node
+        at = outputs_along(dynamics, method, path, nodes, p)
+        if at["accurate"].all() and min(lost, default=np.inf) < short / 10:
+            return interpolated_crossing(nodes, at, t)
+    return None
+
+
+BRIDGES = (1e-2, 1e-1)
+"""Distances from an output at which the constraints lose rank to the states between which it is interpolated, in parts
+of a step: close enough for an interpolation of order six, and far enough for accelerations to have their digits."""
 
 MOST_STOPS = 100
 """Most outputs at which integration restarts; a motion that needs more has no smooth parts."""
@@ -197,7 +227,13 @@ def outputs_along(dynamics: Dynamics, method: Method, path: Path, times: Floats,
     for crossing in path.crossings:
         within = (times > crossing.start) & (times < crossing.end)
         t0[within], y0[within] = times[within], crossing.states(times[within])
-    return outputs_at(dynamics, method, path.native, t0, y0, times, p)
+    found = outputs_at(dynamics, method, path.native, t0, y0, times, p)
+    for crossing in path.crossings:
+        within = (times > crossing.start) & (times < crossing.end)
+        if crossing.outputs is not None and within.any():
+            for name, values in crossing.outputs(times[within]).items():
+                found[name][within] = values
+    return found
 
 
 def outputs_at(

@@ -56,6 +56,7 @@ class SingularityCrossing(NamedTuple):
 
     singular     the approximate time at which rank is lost
     uncertain    estimated error of the final state: its difference from a polynomial with one node less
+    outputs      forces and accelerations at times within it, by name, if they are not those at the states
     """
 
     start: float
@@ -63,6 +64,7 @@ class SingularityCrossing(NamedTuple):
     singular: float
     uncertain: float
     states: Curve
+    outputs: Callable[[Any], dict[str, Floats]] | None = None
 
 
 def cross_singularity(native: NativeSteps, ts: Floats, ys: Floats, t1: float) -> SingularityCrossing | None:
@@ -81,6 +83,35 @@ def cross_singularity(native: NativeSteps, ts: Floats, ys: Floats, t1: float) ->
     landed = best(end)[0]
     allowed = 100 * (native.atol + native.rtol * np.abs(landed)) + ALLOWED_UNCERTAINTY * (1 + np.abs(landed))
     return SingularityCrossing(last, end, singular, float(off.max()), best) if (off <= allowed).all() else None
+
+
+INTERPOLATED = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
+"""Outputs that are not determined where rank is lost, and continuous there if the motion is smooth."""
+
+
+def interpolated_crossing(ts: Floats, at: dict[str, Any], singular: float) -> SingularityCrossing:
+    """Return the crossing of a singular position amid four times, interpolated from the outputs at them."""
+    from scipy.interpolate import BarycentricInterpolator, KroghInterpolator  # imported here: see ``_interpolate``
+
+    start, width = float(ts[0]), float(ts[-1] - ts[0])
+    scaled = (ts - start) / width
+    derivatives = np.stack([at["q"], at["qd"] * width, at["acceleration"] * width**2], axis=1)
+    full, rough = (
+        KroghInterpolator(np.repeat(scaled[[0, -1]], count), derivatives[[0, -1], :count].reshape(2 * count, -1))
+        for count in (3, 2)
+    )
+    fields = {name: BarycentricInterpolator(scaled, np.asarray(at[name])) for name in INTERPOLATED}
+
+    def states(t: Any) -> Floats:
+        q, qd = full.derivatives((np.atleast_1d(t) - start) / width, 2)
+        return np.concatenate([q, qd / width], axis=1)
+
+    def outputs(t: Any) -> dict[str, Floats]:
+        return {name: field((np.atleast_1d(t) - start) / width) for name, field in fields.items()}
+
+    middle = (singular - start) / width
+    uncertain = float(np.abs(full(middle) - rough(middle)).max())
+    return SingularityCrossing(start, start + width, singular, uncertain, states, outputs)
 
 
 def _curves(native: NativeSteps, ts: Floats, ys: Floats, usual: float) -> Iterator[tuple[Curve, Curve]]:

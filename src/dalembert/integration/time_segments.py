@@ -5,6 +5,9 @@ An integrator evaluates a function of time only at the nodes of its steps. While
 miss a short pulse; a jump at the end of a step is missed in any case, since the states on both sides are smooth. The
 functions are therefore sampled over the whole span, and the span is divided into segments: integration ends at each
 jump, and takes short steps where a function begins to change after having been constant.
+
+Exactly at a jump, a function may have a value that it has on neither side, as ``Heaviside(0)`` = 1/2. No motion has the
+state that belongs to it, so that such times are replaced by ones just before or after them.
 """
 
 from __future__ import annotations
@@ -32,6 +35,16 @@ KEPT = 1e-2
 LEAST_TIME = 1e-290
 """The first time after a jump at zero: JAX flushes smaller numbers to zero."""
 
+JUMP_WIDTHS = (1, 4, 16, 64, 256)
+"""Distances from a jump, in units in the last place of time, at which the values of its two sides are looked for:
+rounding in the argument of a function may hold its value at the jump for several numbers."""
+
+ISOLATED = 1e-6
+"""Change over such a distance, relative to the values, that a continuous function does not show."""
+
+FLOW_JUMP = 4
+"""Length of the step of a flow across a jump, in units in the last place of time."""
+
 QUIET = 1e-8
 """Largest second difference, relative to the range, of a function that is constant or linear in time."""
 
@@ -51,7 +64,7 @@ MOST_EVENTS = 1000
 class TimeSegment(NamedTuple):
     """A span to integrate over, with a bound for the steps.
 
-    The start of a segment is the end of the one before it, or the next number after it, where something jumps.
+    The start of a segment is the end of the one before it, or one of the next numbers after it, where something jumps.
     """
 
     start: float
@@ -64,6 +77,65 @@ def segments_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[TimeSe
     native = dynamics.machine_code
     functions = None if native is None else native.time_functions
     return segments(None if functions is None else lambda t: functions(t, p), t0, t1)
+
+
+class FixedEvents(NamedTuple):
+    """The events in time that no parameter moves.
+
+    times    of outputs, settled
+    stops    times at which steps must end: those of outputs, and events
+    jumps    times (k,) just after jumps
+    """
+
+    times: Floats
+    stops: Floats
+    jumps: Floats
+
+
+def fixed_events(dynamics: Dynamics, times: Floats) -> FixedEvents:
+    """Return the events of the functions of time, none if they depend on parameters."""
+    native = dynamics.machine_code
+    if native is None or native.time_functions is None or native.parameters_of_time:
+        return FixedEvents(times, times, np.empty(0))
+    p = np.zeros(len(dynamics.parameters))
+    times = settled_times(dynamics, p, times)
+    begin, end = float(times[0]), float(times[-1])
+    found = segments_of(dynamics, p, begin, end)
+    jumps = jump_times(found, begin)
+    # diffrax takes no step to the very next number, and grows its steps from the last one
+    after = np.minimum(jumps + FLOW_JUMP * np.maximum(np.spacing(np.abs(jumps)), np.spacing(end - begin)), end)
+    for jump, beyond in zip(jumps, after, strict=True):
+        times = np.where((times >= jump) & (times < beyond), beyond, times)
+    short = [np.arange(part.start, part.end, part.max_step) for part in found if np.isfinite(part.max_step)]
+    stops = np.concatenate([times, [part.end for part in found], after, *short])
+    return FixedEvents(times, np.unique(stops), after)
+
+
+def jump_times(found: list[TimeSegment], t0: float) -> Floats:
+    """Return the times just after jumps: segments that do not begin where the one before them ends."""
+    ends = [t0, *(part.end for part in found[:-1])]
+    return np.array([part.start for part, end in zip(found, ends, strict=True) if part.start > end])
+
+
+def settled_times(dynamics: Dynamics, p: Any, t: Any) -> Floats:
+    """Return one time or many; where a function of time has a value of neither side of its jump, a time just before."""
+    native = dynamics.machine_code
+    functions = None if native is None else native.time_functions
+    if functions is None:
+        return t
+    return _settled(lambda at: functions(at, p), np.ravel(t), -1).reshape(np.shape(t))
+
+
+def _settled(functions: Callable[[Floats], Floats], t: Floats, side: int) -> Floats:
+    """Return times (k,), moved to a side (−1 or 1) where a function has a value that differs from those beside it."""
+    unit = np.maximum(np.spacing(np.abs(t)), LEAST_TIME)
+    here, found = np.nan_to_num(functions(t)), t.astype(float)
+    for distance in JUMP_WIDTHS:
+        sides = [np.nan_to_num(functions(t + sign * distance * unit)) for sign in (-1, 1)]
+        least = ISOLATED * np.maximum(np.abs(here), np.maximum(*map(np.abs, sides)))
+        isolated = np.all([np.abs(value - here) > least for value in sides], axis=0).any(axis=1)
+        found = np.where(isolated & (found == t), t + side * distance * unit, found)
+    return found
 
 
 def with_stops(found: list[TimeSegment], stops: Sequence[float]) -> list[TimeSegment]:
@@ -91,7 +163,10 @@ def segments(functions: Callable[[Floats], Floats] | None, t0: float, t1: float)
 
 
 def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> list[tuple[float, float]]:
-    """Return pairs of adjacent floating-point numbers between which a function jumps, in order."""
+    """Return pairs of neighbouring times between which a function jumps, in order.
+
+    They are adjacent floating-point numbers or, if the function has a value of neither side in between, enclose it.
+    """
     change = np.abs(np.diff(values, axis=0, prepend=values[:1], append=values[-1:]))
     beside = np.minimum(change[:-2], change[2:])
     cells, columns = np.nonzero(change[1:-1] > np.maximum(JUMP, STEEP * beside))
@@ -112,7 +187,8 @@ def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> 
         right, high = np.where(inside & ~later, middle, right), np.where(inside & ~later, found, high)
     right = np.where((left == 0) & (right < LEAST_TIME), LEAST_TIME, right)
     sudden = np.abs(high - low) > KEPT * change[cells + 1, columns]
-    return sorted({(float(a), float(b)) for a, b in zip(left[sudden], right[sudden], strict=True)})
+    before, after = _settled(functions, left[sudden], -1), _settled(functions, right[sudden], 1)
+    return sorted({(float(a), float(b)) for a, b in zip(before, after, strict=True)})
 
 
 def _onsets(t: Floats, values: Floats) -> list[float]:
@@ -133,7 +209,7 @@ def _divide(t0: float, t1: float, jumps: list[tuple[float, float]], onsets: list
     """Divide a span at jumps and onsets, with bounded steps after each onset."""
     cell = (t1 - t0) / CELLS
     short = [(start, min(start + ONSET_CELLS * cell, t1)) for start in onsets]
-    ends = {t0: t0} | {x: x for span in short for x in span} | dict(jumps)
+    ends = {t0: t0} | {x: x for span in short for x in span} | {a: b for a, b in jumps if b <= t1}
     ends = {a: b for a, b in ends.items() if t0 <= a < t1}
     starts = sorted(ends)
     found: list[TimeSegment] = []

@@ -122,13 +122,13 @@ def _as_residual(expression: Any, label: str) -> Any:
     if isinstance(expression, sp.Equality):
         left, right = expression.args
         return graph.evaluated(as_expression(left, label) - as_expression(right, label))
-    reason = _rejection_reason(expression)
+    reason = rejection_reason(expression)
     if reason:
         raise ModelError([f"{label} must be {reason}"])
     return graph.evaluated(as_expression(expression, label))
 
 
-def _rejection_reason(given: Any) -> str:
+def rejection_reason(given: Any) -> str:
     """Return the reason why an object is not an equation; empty if it may be one."""
     if isinstance(given, (bool, np.bool_)):
         sign = "!=" if given else "=="

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from sympy.matrices.expressions.matexpr import MatrixElement
 
+from dalembert.array_types import not_numbers
 from dalembert.errors import ModelError
 from dalembert.model.graph import Graph, atoms, replace, shown
 
@@ -30,11 +32,13 @@ def as_expression(given: Any, where: str) -> Any:
     >>> as_expression("2.5", "`mu`"), as_expression("mu", "`mu`")
     (2.50000000000000, mu)
     """
+    if isinstance(given, np.ma.MaskedArray) and (reason := not_numbers(given)):
+        raise ModelError([f"{where} {reason}"])
     if isinstance(given, np.ndarray) and given.ndim == 0:
         given = given.item()
     value = _from_text(given, where) if isinstance(given, str) else _from_object(given, where)
     if not isinstance(value, sp.Expr) or value.is_Matrix:
-        raise ModelError([f"{where} must be an expression; got {_shown(given)}."])
+        raise ModelError([f"{where} must be an expression; got {_shown(given)}.{_hint(given)}"])
     value = _written_out(value, where)
     problem = _problem(value)
     if problem:
@@ -95,6 +99,16 @@ def _from_object(given: Any, where: str) -> Any:
         return None
 
 
+def _hint(given: Any) -> str:
+    """Return what to write in the place of a function of numbers, such as SciPy's splines."""
+    if not callable(given) or isinstance(given, (type, sp.Basic)):
+        return ""
+    return (
+        " A function of numbers cannot be part of an expression: for data, use "
+        "`sympy.interpolating_spline(3, da.t, times, values)`, or a `da.FunctionSystem`."
+    )
+
+
 def _shown(given: Any) -> str:
     text = repr(given)
     text = text if len(text) <= 80 else f"{text[:77]}..."
@@ -112,6 +126,10 @@ def _problem(expression: Any) -> str:
             return f"must be finite; got `{node}` in `{_cut(expression)}`."
         if node.is_Number and _too_large(node):
             return f"must hold numbers below 1e308; got one of {len(str(sp.floor(abs(node))))} digits."
+        if isinstance(node, (MatrixElement, sp.Indexed)):
+            return (
+                f"must be made of symbols; got `{node}`, an entry of an array. Give it by `da.parameters`, as others."
+            )
         if isinstance(node, (sp.Integral, sp.Limit, sp.Order, sp.Subs)):
             kind = type(node).__name__
             return f"must be evaluated; got an unevaluated `{kind}`, `{_cut(node)}`. Give the result of its `.doit()`."

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, not_numbers
 from dalembert.errors import InputError
 from dalembert.model.ordering import by_name, in_order, name_problems, quoted
 
@@ -128,8 +128,8 @@ def as_numbers(given: Any, argument: str) -> Floats:
 
 def _rejection_reason(given: Any, array: Any) -> str:
     """Return the reason why an array does not hold real numbers; empty if it does."""
-    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
-        return "must hold a number everywhere; it has masked entries. Leave them out, or fill them by `.filled(...)`."
+    if reason := not_numbers(given):
+        return reason
     kind = array.dtype.kind
     entries = array.ravel() if kind == "O" else ()
     if kind == "c" or any(isinstance(entry, (complex, np.complexfloating)) for entry in entries):

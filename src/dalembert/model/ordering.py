@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
+from dalembert.array_types import not_numbers
 from dalembert.names import name_of as name_of
 from dalembert.names import quoted as quoted
 
@@ -18,6 +19,8 @@ def in_order(names: Sequence[str], given: Any, argument: str, noun: str) -> tupl
     if named is not None:
         problems += name_problems(names, named, argument, noun)
         return [named[name] for name in names if name in named], problems
+    if isinstance(given, (bytearray, memoryview)) and (reason := not_numbers(given)):
+        return [], [f"`{argument}` {reason}"]
     try:
         values = None if isinstance(given, (str, bytes, Set)) else list(given)
     except TypeError:

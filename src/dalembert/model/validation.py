@@ -12,7 +12,7 @@ from sympy.core.function import AppliedUndef
 
 from dalembert.errors import ModelError
 from dalembert.model import graph
-from dalembert.model.constraint import Constraint
+from dalembert.model.constraint import Constraint, rejection_reason
 from dalembert.model.control_form import distinct_actuators, servo_problems
 from dalembert.model.ordering import name_of, quoted, unknown_names
 from dalembert.model.standard_form import nonlinear_terms
@@ -106,7 +106,9 @@ def _constraint_problems(system: Any) -> list[str]:
     problems: list[str] = []
     for constraint in system.constraints:
         if not isinstance(constraint, Constraint):
-            problems.append(f"`constraints` must hold `da.Constraint` objects; got {constraint!r}.")
+            reason = rejection_reason(constraint)
+            advice = f" An entry must be {reason}" if reason else " Write `da.Constraint(expression, name=...)`."
+            problems.append(f"`constraints` must hold `da.Constraint` objects; got {constraint!r}.{advice}")
             continue
         problems += _row_problems(system, constraint, f"constraint `{constraint.name}`")
     return problems
