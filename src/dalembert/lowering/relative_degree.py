@@ -8,6 +8,7 @@ random state act on it almost everywhere, and those that do not act at several r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,9 @@ program, and models in use need four: a load behind an elastic element."""
 
 LONGEST_PROGRAM = 200_000
 """Length of a program above which no further derivatives are tried."""
+
+CHOICES, MOST_COMBINATIONS = 4, 1000
+"""Choices of inputs among which a program decides at each state, and sets of inputs from which these are taken."""
 
 STATES, ATTEMPTS = 3, 40
 """Random states at which the structure is judged, and draws until that many are found on the constraints."""
@@ -218,18 +222,19 @@ def _deficient(effects: list[_Effect], done: set[int]) -> tuple[Differentiation 
         return None, len(kept)
     i = rows[0]
     basis = tuple(sorted(j for j in kept if any(_share(effect, i, j, kept) for effect in effects)))
-    return Differentiation(i, basis, _columns(effects[0], basis)), len(kept)
+    return Differentiation(i, basis, _columns(effects, [*basis, i]) if basis else ()), len(kept)
 
 
-def _columns(effect: _Effect, basis: tuple[int, ...]) -> tuple[int, ...]:
-    """Return as many inputs as rows, whose effects on these are independent."""
-    left, chosen = _scaled(effect, list(basis)), []
-    for _ in basis:
-        j = int(np.argmax(np.linalg.norm(left, axis=0)))
-        chosen.append(j)
-        unit = left[:, j] / np.linalg.norm(left[:, j])
-        left = left - np.outer(unit, unit @ left)
-    return tuple(sorted(chosen))
+def _columns(effects: list[_Effect], rows: list[int]) -> tuple[tuple[int, ...], ...]:
+    """Return choices of one input less than rows, whose effects on these are independent; the largest ones first."""
+    everything = [_scaled(effect, rows) for effect in effects]
+    sizes = {
+        chosen: min(float(np.linalg.det(G[:, chosen].T @ G[:, chosen])) for G in everything)
+        for chosen in islice(combinations(range(effects[0].G.shape[1]), len(rows) - 1), MOST_COMBINATIONS)
+    }
+    largest = max(sizes.values())
+    found = [chosen for chosen, size in sizes.items() if size > SHARE_TOLERANCE * largest]
+    return tuple(sorted(found, key=lambda chosen: -sizes[chosen])[:CHOICES])
 
 
 def _scaled(effect: _Effect, rows: list[int]) -> Floats:
