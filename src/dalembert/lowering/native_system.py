@@ -175,9 +175,12 @@ class NativeSystem:
         )
 
     def control(self, y: Floats, t: Floats, p: Any) -> Control:
-        """Return inputs and errors of the servo constraints at k states y (k, 2n) and times (k,)."""
+        """Return inputs and errors of the servo constraints at k states y (k, 2n) and times (k,).
+
+        The parameters are the same for all states, or p (k, number of parameters).
+        """
         run, lengths = self._control
-        p = np.array([float(value) for value in p])
+        p = np.broadcast_to(np.asarray(p, float), (len(t), len(self.source.parameters)))
         return Control(*np.split(run(y, t, p), np.cumsum(lengths)[:-1], axis=1))
 
     @cached_property
