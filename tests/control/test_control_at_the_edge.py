@@ -260,3 +260,19 @@ def test_a_crane_starts_with_a_vertical_rope(reverse: bool) -> None:
     np.testing.assert_allclose(run.servo_error["load"], 0, atol=1e-9)
     for name, exact in inputs.items():
         np.testing.assert_allclose(run.inputs[name], [float(exact.subs(da.t, s)) for s in run.t], atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["servo", "continuous", "sampled"])
+def test_a_motion_that_ends_at_a_singular_position_names_the_servo(kind):
+    """A tip that must go farther than the arm reaches."""
+    a, b = da.coordinates("a b")
+    elbow = sp.Matrix([sp.cos(a), sp.sin(a)])
+    tip = elbow + sp.Matrix([sp.cos(a + b), sp.sin(a + b)])
+    energy = (elbow.diff(t).dot(elbow.diff(t)) + tip.diff(t).dot(tip.diff(t))) / 2
+    motors = da.Actuator("shoulder", a), da.Actuator("elbow", b)
+    servo = da.Servo("reach", (tip[0] - 1 - t, tip[1]), by=motors, settle=5)
+    arm = da.System.from_lagrangian(energy, (a, b), servos=servo)
+    control = {"servo": None, "continuous": da.controller(arm), "sampled": da.controller(arm, period=0.01)}[kind]
+    pattern = r"inputs of `shoulder`, `elbow` grow without bound, to .* lose their effect on servo `reach`"
+    with pytest.raises(da.SimulationError, match=pattern):
+        da.simulate(arm, (np.pi / 3, -2 * np.pi / 3), (0, 0), [0, 2], control=control, max_steps=3000)

@@ -67,7 +67,7 @@ class EnsembleControl:
         ]
         if self.sticks:
             notes.append(
-                "Inputs are not reported, because they depend on which contacts stick; simulate members one by one with "
-                "`da.simulate` to see them."
+                "Inputs are not reported, because they depend on which contacts stick; simulate members one by one "
+                "with `da.simulate` to see them."
             )
         return notes

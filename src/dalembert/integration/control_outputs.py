@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,10 @@ from dalembert.errors import ConstraintError
 from dalembert.integration.native_steps import native_of
 from dalembert.integration.trajectory import Trajectory
 from dalembert.native.protocol import Control
+
+GROWN, GROWTH_SAMPLES = 1e3, 100
+"""Ratio of the last inputs to the usual ones of a run above which they are said to grow without bound, and the number
+of times at which these are compared."""
 
 
 def control_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Control:
@@ -55,6 +59,29 @@ def unmet(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> str:
         f"do not act on it independently of the other requirements. Start elsewhere, add an actuator or weaken the "
         f"requirement; or check the parameters, since a zero may change how inputs act."
     )
+
+
+def grown(actuators: Sequence[str], servos: Iterable[str], inputs: Floats) -> str:
+    """Return a message if the last of the inputs (k, r) along a run are far larger than the usual ones, else an empty
+    one: inputs that lose their effect on a requirement grow without bound."""
+    sizes = np.nan_to_num(np.abs(inputs), posinf=np.inf)
+    usual = float(np.median(sizes.max(axis=1))) if len(sizes) else 0.0
+    names = [name for name, size in zip(actuators, sizes[-1:].T, strict=True) if len(size) and size[0] > GROWN * usual]
+    if not names or not usual > 0:
+        return ""
+    return (
+        f"the inputs of {_quoted(names)} grow without bound, to {sizes[-1].max():.2e} from {usual:.2e} usually: they "
+        f"lose their effect on servo {_quoted(servos)} at a singular position, where its requirement cannot be met"
+    )
+
+
+def grown_along(dynamics: Dynamics, y: Floats, t: Floats, p: Any) -> str:
+    """Return the message of ``grown`` for the states (k, 2n) of a run; empty without servos."""
+    if not dynamics.servos:
+        return ""
+    # at equal times, since most steps are where inputs change fast
+    places = np.unique(np.searchsorted(t, np.linspace(t[0], t[-1], GROWTH_SAMPLES)))
+    return grown(dynamics.actuators, dynamics.servos, native_of(dynamics).control(y[places], t[places], p).inputs)
 
 
 def with_control(dynamics: Dynamics, run: Trajectory, p: Any) -> Trajectory:
