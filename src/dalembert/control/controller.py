@@ -304,9 +304,9 @@ def controller(
     _require_layers(system, robust, adaptive)
     if robust is not None and adaptive is not None:
         raise InputError("`robust` and `adaptive` must not be given together; an adaptive bound replaces a known one.")
-    if period is not None and not float(scalar_value(period, "period")) > 0:
+    if period is not None and not _number(period, "period") > 0:
         raise InputError(f"`period` must be positive; got {period!r}.")
-    if float(scalar_value(delay, "delay")) < 0:
+    if _number(delay, "delay") < 0:
         raise InputError(f"`delay` must not be negative; got {delay!r}.")
     if period is None and (float(delay) > 0 or noise is not None):
         raise InputError("`delay` and `noise` must belong to a sampled controller; pass a `period`.")
@@ -326,6 +326,12 @@ def controller(
     )
     _refuse_matrices(found)
     return found
+
+
+def _number(given: Any, argument: str) -> float:
+    if isinstance(given, str):  # which NumPy would convert
+        raise InputError(f"`{argument}` must be a number; got {given!r}.")
+    return float(scalar_value(given, argument))
 
 
 def limit_value(name: str, limit: Any, parameters: Mapping[str, float]) -> float:

@@ -52,8 +52,23 @@ def unmet(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> str:
             f"`cost` of {_quoted(dynamics.servos)} must be positive definite; at t = {float(t):.6g} it is not. Check "
             f"the values of its parameters."
         )
+    infinite = {int(i) for i in np.flatnonzero(~np.isfinite(found.equations[0]))}
+    if infinite:
+        names = [name for name, rows in dynamics.servos.items() if infinite & set(rows)]
+        return (
+            f"the requirement of servo {_quoted(names)} must have finite derivatives; at t = {float(t):.6g} one that "
+            f"determines the inputs is not finite. Look for a root or a power whose derivative is infinite there, and "
+            f"start the reference smoothly."
+        )
     weak = {int(i) for i in np.flatnonzero(~(found.margins[0] > 1))}
-    names = [name for name, rows in dynamics.servos.items() if weak & set(rows)] or list(dynamics.servos)
+    if not weak:  # all other conditions hold, and those of friction by reactions do not
+        return (
+            f"servo {_quoted(dynamics.servos)} must be met by inputs of {_quoted(dynamics.actuators)}, which change "
+            f"the reactions and with them the friction; at t = {float(t):.6g} no inputs of least cost were found: "
+            f"those computed for one sign of a normal force lead to the other sign. Reduce the coefficients of "
+            f"friction, choose other actuators, or use a law of the velocity, such as `da.Viscous`."
+        )
+    names = [name for name, rows in dynamics.servos.items() if weak & set(rows)]
     return (
         f"servo {_quoted(names)} must be met by inputs of {_quoted(dynamics.actuators)}, which at t = {float(t):.6g} "
         f"do not act on it independently of the other requirements. Start elsewhere, add an actuator or weaken the "

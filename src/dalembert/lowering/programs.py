@@ -96,6 +96,7 @@ class Programs:
         for own in control.input_forces:
             force = sl.plus(force, own)
         parts = (control.inputs, errors, control.margins(), control.excess(), force, [control.cost_margin()])
+        parts = (*parts, control.equations())
         return Program(recorded.tape, [x for part in parts for x in part]), tuple(map(len, parts))
 
     def laws(self) -> Program:

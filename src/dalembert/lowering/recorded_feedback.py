@@ -27,6 +27,9 @@ class RecordedHeld:
     def margins(self) -> list[Any]:
         return []
 
+    def equations(self) -> list[Any]:
+        return []
+
     def cost_margin(self) -> Any:
         return float("inf")
 
@@ -56,6 +59,9 @@ class RecordedFeedback:
 
     def margins(self) -> list[Any]:
         return self.model.margins()
+
+    def equations(self) -> list[Any]:
+        return self.model.equations()
 
     def cost_margin(self) -> Any:
         return self.model.cost_margin()

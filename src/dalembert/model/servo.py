@@ -15,8 +15,9 @@ from dalembert.levels import LEVELS
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.expressions import as_expression, as_matrix
-from dalembert.model.ordering import name_of, quoted, unknown_names
+from dalembert.model.ordering import name_of, quoted
 from dalembert.model.representation import representation
+from dalembert.model.symbols import functions_of_time, t
 from dalembert.tolerances import SAME_VALUE
 
 METRICS = ("mass", "euclidean")
@@ -60,6 +61,10 @@ class Actuator:
             limit = as_expression(self.limit, f"`limit` of actuator `{self.name}`")
             if limit.is_number and not limit > 0:
                 raise ModelError([f"`limit` of actuator `{self.name}` must be positive; got {limit}."])
+            if functions_of_time(limit) or t in graph.free_symbols(limit):
+                raise ModelError(
+                    [f"`limit` of actuator `{self.name}` must be a number or an expression of parameters; got {limit}."]
+                )
             object.__setattr__(self, "limit", limit)
 
     def __repr__(self) -> str:
@@ -78,12 +83,12 @@ class Actuator:
             return tuple(as_expression(entry, where) for entry in along)
         names = [name_of(q) for q in coordinates]
         factors = {name_of(key): factor for key, factor in along}
-        problems = unknown_names(names, factors, where.strip("`"), "coordinate")
-        if problems:
+        unknown = [name for name in factors if name not in names]
+        if unknown:
             raise ModelError(
                 [
                     f"{where} must be a coordinate of the system ({quoted(names)}), a mapping from coordinates to "
-                    f"factors, or {len(names)} expressions; got {quoted(factors)}. Joints are known in a "
+                    f"factors, or {len(names)} expressions; got {quoted(unknown)}. Joints are known in a "
                     f"`da.Mechanism`."
                 ]
             )
