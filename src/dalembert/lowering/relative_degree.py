@@ -174,8 +174,8 @@ def _determined(form: ControlForm, i: int, constraints: list[str]) -> ModelError
     return ModelError(
         [
             f"servo `{form.requirements[i].name}` must require something that constraints leave free; "
-            f"{quoted_names(constraints)} {'determines' if len(constraints) == 1 else 'determine'} it, so that no input "
-            f"acts on it. Leave out the requirement or the constraint."
+            f"{quoted_names(constraints)} {'determines' if len(constraints) == 1 else 'determine'} it, so that no "
+            f"input acts on it. Leave out the requirement or the constraint."
         ]
     )
 
