@@ -63,10 +63,15 @@ def test_only_the_unknown_coordinate_is_named():
         _particle(x - 1, da.Actuator("u", {w: 1, x: 2}))
 
 
-@pytest.mark.parametrize("limit", [x, x.diff(t) ** 2, 1 + sp.cos(t)])
-def test_limits_depend_on_parameters_only(limit):
-    with pytest.raises(da.ModelError, match=r"`limit` of actuator `u` must be a number or an expression of parameters"):
-        da.Actuator("u", x, limit=limit)
+@pytest.mark.parametrize("controlled", [False, True])
+def test_where_a_limit_is_negative_the_input_is_zero(controlled):
+    system = _particle(x - 1, da.Actuator("u", x, limit=x))
+    control = da.controller(system)
+    assert da.motion(system, (-0.5, 0), (0, 0)).inputs["u"] == control((-0.5, 0), (0, 0))["u"] == 0
+    assert da.motion(system, (0.5, 0), (0, 0)).inputs["u"] == 0.5
+    run = da.simulate(system, (-0.5, 0), (0, 0), [0, 1], control=control if controlled else None)
+    np.testing.assert_allclose(run.inputs["u"], 0)
+    assert "`u` was at its limit" in run.notes[0]
 
 
 @pytest.mark.parametrize("argument", ["period", "delay"])

@@ -201,7 +201,8 @@ class RecordedControl(RequirementRows):
 
     @property
     def _limits(self) -> list[Any]:
-        return [None if limit is None else self.terms.read(limit) for limit in self.form.limits]
+        terms = self.terms
+        return [None if limit is None else terms.larger(terms.read(limit), 0.0) for limit in self.form.limits]
 
     def excess(self) -> list[Any]:
         """Record by how much the inputs that meet the requirements exceed their limits; −1 without a limit."""

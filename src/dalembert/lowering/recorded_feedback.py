@@ -46,7 +46,7 @@ class RecordedFeedback:
             of_model.read.define(ESTIMATED_BOUND, terms.qd[-1])
         self.model: RecordedControl = of_model.control  # pyright: ignore[reportAttributeAccessIssue]
         self.errors, self.conditions = self.model.errors, self.model.conditions
-        self._limits = [None if limit is None else terms.read(limit) for limit in feedback.limits]
+        self._limits = [None if limit is None else terms.larger(terms.read(limit), 0.0) for limit in feedback.limits]
         self.inputs = [
             u if limit is None else self._limited(u, limit)
             for u, limit in zip(self.model.inputs, self._limits, strict=True)

@@ -17,7 +17,6 @@ from dalembert.model.constraint import Constraint
 from dalembert.model.expressions import as_expression, as_matrix
 from dalembert.model.ordering import name_of, quoted
 from dalembert.model.representation import representation
-from dalembert.model.symbols import functions_of_time, t
 from dalembert.tolerances import SAME_VALUE
 
 METRICS = ("mass", "euclidean")
@@ -32,7 +31,8 @@ class Actuator:
     name     its name in messages and results
     along    the direction B(q, q̇, t): a coordinate, a mapping from coordinates to factors, or n expressions; in a
              ``da.Mechanism`` a joint
-    limit    the largest |u|, a positive number or an expression of parameters; None for no limit
+    limit    the largest |u|, a positive number or an expression of parameters, of time or of the state; where an
+             expression is negative, u is zero. None for no limit
 
     Raises
     ------
@@ -61,10 +61,6 @@ class Actuator:
             limit = as_expression(self.limit, f"`limit` of actuator `{self.name}`")
             if limit.is_number and not limit > 0:
                 raise ModelError([f"`limit` of actuator `{self.name}` must be positive; got {limit}."])
-            if functions_of_time(limit) or t in graph.free_symbols(limit):
-                raise ModelError(
-                    [f"`limit` of actuator `{self.name}` must be a number or an expression of parameters; got {limit}."]
-                )
             object.__setattr__(self, "limit", limit)
 
     def __repr__(self) -> str:
