@@ -188,6 +188,12 @@ class NativeSystem:
         program, lengths = Programs.of_all_rows(self.source).control()
         return BatchProgram(program, 2 * len(self.source.form.applied_force)), lengths
 
+    def requirement_gradients(self, y: Floats, t: Floats, p: Any) -> Floats:
+        """Return A₂ (k, rows, n) of the servo constraints at k states y (k, 2n) and times (k,)."""
+        n = len(self.source.form.applied_force)
+        found = BatchProgram(Programs.of_all_rows(self.source).requirement_gradients(), 2 * n)
+        return found(y, t, np.array([float(value) for value in p])).reshape(len(t), -1, n)
+
     def first_integrals(self, y: Floats, t: Floats, p: Any) -> FirstIntegralValues:
         """Return the first integrals of the system and their rates of change at k states y (k, 2n) and times (k,).
 

@@ -147,6 +147,10 @@ class NativeDynamics(Protocol):
         """Return inputs and errors of the servo constraints at k states."""
         ...
 
+    def requirement_gradients(self, y: Floats, t: Floats, p: Any) -> Floats:
+        """Return A₂ (k, rows, n) of the servo constraints at k states."""
+        ...
+
     @cached_property
     def state_equations(self) -> StateEquations:
         """The equations of states that satisfy the constraints and meet the requirements of servo constraints."""
