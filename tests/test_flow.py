@@ -79,6 +79,45 @@ def test_derivatives_with_respect_to_everything(mode) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+def _behind_a_spring() -> tuple[da.System, tuple[str, ...]]:
+    x1, x2 = da.coordinates("x1 x2")
+    m1, m2, k = da.parameters("m1 m2 k")
+    forces = (-k * (x1 - x2), k * (x1 - x2) - x2**3)
+    servo = da.Servo("second", x2 - sp.sin(da.t), by=da.Actuator("push", x1), settle=2)
+    return da.System((x1, x2), sp.diag(m1, m2), forces, servos=servo), ("k", "m1", "m2")
+
+
+@pytest.mark.parametrize("rtol", [1e-10, *(pytest.param(rtol, marks=pytest.mark.slow) for rtol in (1e-7, 1e-9, 1e-12))])
+def test_both_modes_agree_to_rounding(rtol: float) -> None:
+    """More than 16 steps, after which JAX computes states again; differences are independent of both modes."""
+    system, names = _behind_a_spring()
+    at, times = jnp.array([5.0, 2.0, 3.0]), np.linspace(0, 2, 5)
+    motion = da.flow(system, times, rtol=rtol, max_steps=200)
+
+    def weighted(p):
+        q, _ = motion(jnp.array([0.1, 0.2]), jnp.array([0.0, 1.0]), dict(zip(names, p, strict=True)))
+        return (q[3:] @ jnp.array([1.0, 2.0])).sum()
+
+    def simulated(p: np.ndarray) -> float:
+        run = da.simulate(system, (0.1, 0.2), (0, 1), times, parameters=dict(zip(names, p, strict=True)), rtol=1e-12)
+        return float((run.q[3:] @ [1, 2]).sum())
+
+    backwards, forwards = jax.jit(lambda p: (jax.grad(weighted)(p), jax.jacfwd(weighted)(p)))(at)
+    np.testing.assert_allclose(backwards, forwards, rtol=1e-10, atol=1e-13)
+    steps = 1e-4 * np.eye(3)
+    differences = [(simulated(np.asarray(at) + h) - simulated(np.asarray(at) - h)) / 2e-4 for h in steps]
+    np.testing.assert_allclose(backwards, differences, atol=1e-6)
+
+
+@pytest.mark.slow  # JAX compiles derivatives for seconds
+def test_second_derivatives() -> None:
+    """Of cos √g t by g."""
+    motion = da.flow(da.System((x,), [[1]], (-g * x,)), [0, 1.5], rtol=1e-11, max_steps=16)
+    end = lambda g: motion([1.0], [0.0], {"g": g})[0][-1, 0] ** 2  # noqa: E731
+    exact = sp.lambdify(g, sp.diff(sp.cos(sp.sqrt(g) * 1.5) ** 2, g, 2))(4.0)
+    np.testing.assert_allclose(jax.jit(jax.jacfwd(jax.grad(end)))(4.0), exact, atol=1e-8)
+
+
 @pytest.mark.slow  # JAX compiles derivatives for seconds
 def test_many_motions_at_once_and_their_derivatives() -> None:
     """cos √g t, with fixed steps that must end at the outputs; forwards and backwards."""

@@ -19,9 +19,11 @@ from dalembert.equation.answer_checks import require_fit
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
 from dalembert.errors import InputError
+from dalembert.flow_arguments import ordered_parameters, state_array
 from dalembert.flow_errors import Ending, ending_error, explain, raise_if, refuse_rest, start_error
 from dalembert.integration.default_tolerances import USUAL_ATOL
 from dalembert.integration.drift import Drift, Projection
+from dalembert.integration.flow_steps import GivenSteps, step_controller
 from dalembert.integration.general_steps import guarded
 from dalembert.integration.guarded_solver import GuardedSolver, vector_field
 from dalembert.integration.method import Method, split_state
@@ -34,10 +36,8 @@ from dalembert.lowering.jax_functions import compiled
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.input_values import parameter_values, state_values, time_values
-from dalembert.model.ordering import by_name, in_order, name_problems
+from dalembert.model.input_values import time_values
 from dalembert.model.system import System
-from dalembert.native.member_kernel import WHOLE_STEPS_SLACK
 from dalembert.settings import method_of, require_system
 from dalembert.violation import state_scales, violated
 
@@ -60,12 +60,13 @@ def flow(
 ) -> Flow:
     """Return the motion of a system as a function (q0, qd0, parameters) -> (q, qd) that JAX can differentiate and map.
 
-    Both forward and reverse mode work, through every step and its projection. The start must satisfy the constraints,
-    as for ``da.simulate``; with ``allow_violation`` it is used as it is, and projection moves the end of the first
-    step onto the constraints. Steps end at the jumps of explicit functions of time that do not depend on parameters;
-    prescribed velocities may jump there. Under dry friction every contact must slide in one direction: where it comes
-    to rest or reverses, friction jumps, and the derivative would not include the change of that instant. In that case
-    use a law with ``smoothing``, or take differences of runs of ``da.simulate``.
+    Both forward and reverse mode work, through every step and its projection, with step sizes held fixed. The start
+    must satisfy the constraints, as for ``da.simulate``; with ``allow_violation`` it is used as it is, and projection
+    moves the end of the first step onto the constraints. Steps end at the jumps of explicit functions of time that do
+    not depend on parameters; prescribed velocities may jump there.
+    Under dry friction every contact must slide in one direction: where it comes to rest or reverses, friction jumps,
+    and the derivative would not include the change of that instant. In that case use a law with ``smoothing``, or take
+    differences of runs of ``da.simulate``.
 
     Parameters
     ----------
@@ -123,6 +124,7 @@ class _FlowProgram:
         self.slides = _slides(system) if isinstance(system, System) else None
         # compiled outside of JAX's transformations too, where every operation would be a program of its own
         self.solve = jax.jit(self._solve, static_argnames="from_steps")
+        self.with_derivatives = self._with_derivatives()
 
     def motion(self, q0: Any, qd0: Any, parameters: Mapping[Any, Any]) -> tuple[Array, Array]:
         """Return coordinates and velocities (T, n) from the start and the parameters by name."""
@@ -131,8 +133,8 @@ class _FlowProgram:
         given = [list(x.values()) if isinstance(x, Mapping) else x for x in (q0, qd0, parameters)]  # keys may be mixed
         leaves = [*jax.tree.leaves(given), jnp.zeros(())]
         known = not any(isinstance(leaf, Tracer) for leaf in leaves)
-        q, qd = (_state(dynamics.coordinates, x, name, known) for x, name in ((q0, "q0"), (qd0, "qd0")))
-        p = _ordered(dynamics.parameters, parameters, known)
+        q, qd = (state_array(dynamics.coordinates, x, name, known) for x, name in ((q0, "q0"), (qd0, "qd0")))
+        p = ordered_parameters(dynamics.parameters, parameters, known)
         if known:
             self._check_start(q, qd, p)
         ys, failed, off, end = self.solve(q, qd, p, from_steps=known)
@@ -168,32 +170,37 @@ class _FlowProgram:
         """Return the states at all times, whether the last time was not reached, whether the start is violated, and
         where the motion ended.
 
+        Derivatives are those of a second motion with the steps of this one. In reverse mode JAX keeps only some of the
+        states and computes the others again, with other rounding errors, to which adaptive steps are sensitive: from
+        the second computation they would go to other times, where the derivatives of later steps do not belong.
+        """
+        fixed = jax.tree.map(lax.stop_gradient, (q, qd, p))
+        states, steps, failed, off, end = self._by_own_steps(*fixed, from_steps=from_steps)
+        if not from_steps:
+            states = self.with_derivatives(states, steps, (q, qd, p))
+        return states, failed, off, end
+
+    def _by_own_steps(
+        self, q: Array, qd: Array, p: tuple[Array, ...], *, from_steps: bool
+    ) -> tuple[Array, Array, Array, Array, Ending]:
+        """Return the results of ``_solve`` without derivatives, and after the states the times of all steps.
+
         Given the times of outputs, diffrax adds checks that call back from the compiled program, and JAX does not keep
         such programs on disk. Since steps end at all outputs, these can be chosen ``from_steps`` instead, which takes
-        memory for ``max_steps`` steps: too much for many motions at once.
+        memory for the states of ``max_steps`` steps: too much for many motions at once.
         """
-        dynamics, outputs = self.dynamics, jnp.asarray(self.times)
-        terms = dynamics.terms(q, qd, outputs[0], p)
-        atol = self.method.atol
-        if atol is None:
-            atol = USUAL_ATOL * lax.stop_gradient(state_scales(terms.M, terms.Q, q, qd, xp=jnp))
-        method = replace(self.method, atol=atol)
+        outputs = jnp.asarray(self.times)
+        terms = self.dynamics.terms(q, qd, outputs[0], p)
         off = jnp.asarray(False) if self.allow_violation else _is_off(terms, q, qd)
-        selection = dynamics.engine.select_rows(q, qd, outputs[0], p)
-        # the undecorated function: the compiled `diffeqsolve` would keep the system alive until the process ends
-        solution = diffrax.diffeqsolve.__wrapped__(  # pyright: ignore
-            self.field,
-            self._guarded(method),
-            t0=outputs[0],
-            t1=outputs[-1],
-            dt0=None,
-            y0=jnp.concatenate([q, qd]),
-            args=(p, selection),
-            stepsize_controller=_controller(method, self.stops),
+        method = self._method_at(q, qd, p)
+        solution = self._integrated(
+            q,
+            qd,
+            p,
+            solver=self._guarded(method, stages="lax"),
+            stepsize_controller=step_controller(method, self.stops),
             saveat=_EVERY_STEP if from_steps else _outputs_and_end(outputs),
-            max_steps=method.max_steps,
-            adjoint=diffrax.DirectAdjoint(),
-            throw=False,
+            adjoint=diffrax.ForwardMode(),  # a plain loop: nothing is differentiated here
         )
         ended: Any = diffrax.RESULTS
         failed, stopped = solution.result != ended.successful, solution.result == ended.internal_error
@@ -201,12 +208,64 @@ class _FlowProgram:
         if from_steps:
             last = solution.stats["num_accepted_steps"]
             found = states[jnp.searchsorted(times, outputs)]
-            return found, failed, off, Ending(times[last], states[last], steps, stopped)
-        return states[0], failed, off, Ending(times[1][0], states[1][0], steps, stopped)
+            return found, times, failed, off, Ending(times[last], states[last], steps, stopped)
+        return states[0], times[2], failed, off, Ending(times[1][0], states[1][0], steps, stopped)
 
-    def _guarded(self, method: Method) -> GuardedSolver:
+    def _by_steps(self, steps: Array, q: Array, qd: Array, p: tuple[Array, ...]) -> Array:
+        """Return the states at all times by steps to given times, which are infinite after the last one."""
+        outputs = jnp.asarray(self.times)
+        solution = self._integrated(
+            q,
+            qd,
+            p,
+            solver=self._guarded(self._method_at(q, qd, p), stages="bounded"),
+            stepsize_controller=GivenSteps(jnp.minimum(steps, outputs[-1])),
+            saveat=diffrax.SaveAt(ts=outputs),
+            adjoint=diffrax.DirectAdjoint(),
+        )
+        return cast("Array", solution.ys)
+
+    def _method_at(self, q: Array, qd: Array, p: tuple[Array, ...]) -> Method:
+        """Return the method with tolerances for a start."""
+        if self.method.atol is not None:
+            return self.method
+        terms = self.dynamics.terms(q, qd, jnp.asarray(self.times)[0], p)
+        return replace(self.method, atol=USUAL_ATOL * lax.stop_gradient(state_scales(terms.M, terms.Q, q, qd, xp=jnp)))
+
+    def _integrated(self, q: Array, qd: Array, p: tuple[Array, ...], **choices: Any) -> diffrax.Solution:
+        outputs = jnp.asarray(self.times)
+        # the undecorated function: the compiled `diffeqsolve` would keep the system alive until the process ends
+        return diffrax.diffeqsolve.__wrapped__(  # pyright: ignore
+            self.field,
+            t0=outputs[0],
+            t1=outputs[-1],
+            dt0=None,
+            y0=jnp.concatenate([q, qd]),
+            args=(p, self.dynamics.engine.select_rows(q, qd, outputs[0], p)),
+            max_steps=self.method.max_steps,
+            throw=False,
+            **choices,
+        )
+
+    def _with_derivatives(self) -> Callable[[Array, Array, Any], Array]:
+        """Return a function of states, the times of their steps, and (q, qd, p): the states, whose derivatives by
+        (q, qd, p) are those of a motion with these steps."""
+
+        @jax.custom_jvp
+        def states_of(states: Array, steps: Array, given: Any) -> Array:
+            return states
+
+        @states_of.defjvp
+        def derivatives(values: Any, tangents: Any) -> tuple[Array, Array]:  # pyright: ignore[reportUnusedFunction]
+            _, steps, given = values
+            _, moved = jax.jvp(lambda given: self._by_steps(steps, *given), (given,), (tangents[2],))
+            return states_of(*values), moved  # by its own rule, for derivatives of second order
+
+        return states_of
+
+    def _guarded(self, method: Method, stages: str) -> GuardedSolver:
         """Return the solver of a method, wrapped to check the constraints at each step."""
-        solver = guarded(self.dynamics, method, stages="bounded")
+        solver = guarded(self.dynamics, method, stages=stages)
         # a start off the constraints is projected by the first step, far beyond any tolerance
         return replace(solver, slides=self.slides, lenient=self.allow_violation, jumps=tuple(map(float, self.jumps)))
 
@@ -215,7 +274,8 @@ _EVERY_STEP = diffrax.SaveAt(t0=True, steps=True)
 
 
 def _outputs_and_end(outputs: Array) -> diffrax.SaveAt:
-    return diffrax.SaveAt(subs=(diffrax.SubSaveAt(ts=outputs), diffrax.SubSaveAt(t1=True)))
+    times = diffrax.SubSaveAt(t0=True, steps=True, fn=lambda t, y, args: None)  # of the steps, without states
+    return diffrax.SaveAt(subs=(diffrax.SubSaveAt(ts=outputs), diffrax.SubSaveAt(t1=True), times))
 
 
 def _is_off(terms: Terms, q: Array, qd: Array) -> Array:
@@ -247,46 +307,3 @@ def _slides(system: System) -> Callable[..., Array] | None:
         return jnp.stack([sum(a * b for a, b in zip(*pair, strict=True)) > 0 for pair in pairs]).all()
 
     return slides
-
-
-def _controller(method: Method, stops: Any) -> diffrax.AbstractStepSizeController[Any, Any]:
-    """Return a controller whose steps end at all outputs: dense output is of lower order than a high-order solver."""
-    if method.step is not None:
-        return diffrax.StepTo(ts=equal_steps(stops, method.step))
-    adaptive = diffrax.PIDController(rtol=method.rtol, atol=method.atol)
-    return diffrax.ClipStepSizeController(adaptive, step_ts=jnp.asarray(stops))
-
-
-def equal_steps(times: Any, step: float) -> Any:
-    """Return times with each interval divided into equal steps of at most a given length."""
-    counts = np.ceil(np.diff(times) / step * (1 - WHOLE_STEPS_SLACK)).astype(int)
-    spans = [np.linspace(a, b, k, endpoint=False) for a, b, k in zip(times[:-1], times[1:], counts, strict=True)]
-    return np.append(np.concatenate(spans), times[-1])
-
-
-def _state(names: tuple[str, ...], state: Any, argument: str, known: bool) -> Array:
-    """Return q or qd in coordinate order; their values are checked if they are known."""
-    if known:
-        return jnp.asarray(state_values(names, state, argument))
-    values, problems = in_order(names, state, argument, "coordinate")
-    if problems:
-        raise InputError(" ".join(problems))
-    return jnp.stack([_real(value, argument) for value in values])
-
-
-def _ordered(names: tuple[str, ...], parameters: Any, known: bool) -> tuple[Array, ...]:
-    """Return the parameters in order; their values are checked if they are known."""
-    if known:
-        return tuple(jnp.asarray(value) for value in parameter_values(names, parameters))
-    values, problems = by_name({} if parameters is None else parameters, "parameters", "parameter")
-    values = values or {}
-    problems += name_problems(names, values, "parameters", "parameter")
-    if problems:
-        raise InputError(" ".join(problems))
-    return tuple(_real(values[name], "parameters") for name in names)
-
-
-def _real(value: Any, argument: str) -> Array:
-    if jnp.iscomplexobj(value):
-        raise InputError(f"`{argument}` must be real; got complex numbers. Give their real parts, `.real`.")
-    return jnp.asarray(value, float)

@@ -28,6 +28,7 @@ from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
 from dalembert.integration.trajectory_dataset import PER_CONSTRAINT, PER_COORDINATE, PER_TIME
 from dalembert.live.run_page import PageSource
+from dalembert.lowering.build import build
 from dalembert.lowering.expressions_along import values_along
 from dalembert.model.input_values import scalar_value, time_values
 from dalembert.model.symbols import StateSymbols, t
@@ -169,6 +170,20 @@ class SimulatedRun:
             terms = [terms_at(self.dynamics, q, qd, t, self.p) for q, qd, t in halves]
             M, A = (np.stack([np.asarray(getattr(one, name)) for one in terms]) for name in ("M", "A"))
         return M[:, :n, :n], A[:, :, :n]
+
+    def requirement_gradients(self, run: MotionData) -> Floats:
+        """Return the gradients A₂ (T, k, n) of the requirements that the inputs meet."""
+        model, p, places = self.dynamics, self.p, np.arange(len(run.coordinates))
+        if self.control is not None:  # the requirements of the controller, at its own parameters
+            model, p = build(self.control.system), self.control.values
+            places = np.array([run.coordinates.index(name) for name in self.control.coordinates])
+        native = model.machine_code
+        assert native is not None
+        y = np.concatenate([run.q[:, places], run.qd[:, places]], axis=1)
+        found = native.requirement_gradients(y, run.t, p)
+        whole = np.zeros((*found.shape[:2], len(run.coordinates)))
+        whole[:, :, places] = found
+        return whole
 
     def values(self, run: Trajectory, expression: Any) -> Floats:
         """Return the values (T, …) of an expression, or of nested sequences of expressions, along the run."""

@@ -228,3 +228,51 @@ def test_a_cost_that_is_not_positive_is_named():
     system = da.System((x,), [[1]], (0,), servos=servo)
     with pytest.raises(da.ConstraintError, match="`cost` of `s` must be positive definite; at t = 0 it is not"):
         da.motion(system, [0], [0], parameters={"m": -3})
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_crane_starts_with_a_vertical_rope(reverse: bool) -> None:
+    """Where the trolley does not act on the load, and the winch alone determines the direction of the rope."""
+    x, length, X, Z = da.coordinates("x l X Z")
+    path = {X: sp.sin(da.t) / 2, Z: -4 + sp.Rational(3, 10) * sp.cos(2 * da.t)}
+    rows = [coordinate - at for coordinate, at in path.items()]
+    load = da.Servo(
+        "load",
+        rows[::-1] if reverse else rows,
+        by=(da.Actuator("trolley", x), da.Actuator("winch", length)),
+        settle=5,
+    )
+    rope = da.Constraint((X - x) ** 2 + Z**2 - length**2, "rope")
+    crane = da.System((x, length, X, Z), sp.diag(5, 2, 1.3, 1.3), (0, 0, 0, -1.3 * 9.81), rope, servos=load)
+    # the rope is parallel to the force on the load: closed form
+    slope = path[X].diff(da.t, 2) / (path[Z].diff(da.t, 2) + 9.81)
+    trolley, rope_length = path[X] - path[Z] * slope, -path[Z] * sp.sqrt(1 + slope**2)
+    tension = 1.3 * (path[Z].diff(da.t, 2) + 9.81) * sp.sqrt(1 + slope**2)
+    inputs = {
+        "trolley": 5 * trolley.diff(da.t, 2) + 1.3 * path[X].diff(da.t, 2),
+        "winch": 2 * rope_length.diff(da.t, 2) - tension,
+    }
+    motion = sp.Matrix([trolley, rope_length, path[X], path[Z]])
+    q0, qd0 = (np.array(m.subs(da.t, 0), float).ravel() for m in (motion, motion.diff(da.t)))
+    found = da.consistent_state(crane, (0.1, 4, 0.1, -4), (0, 0, 0, 0), servos=True)
+    np.testing.assert_allclose(np.concatenate(found), np.concatenate([q0, qd0]), atol=1e-10)
+    run = da.simulate(crane, q0, qd0, np.linspace(0, 4, 9))
+    np.testing.assert_allclose(run.servo_error["load"], 0, atol=1e-9)
+    for name, exact in inputs.items():
+        np.testing.assert_allclose(run.inputs[name], [float(exact.subs(da.t, s)) for s in run.t], atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["servo", "continuous", "sampled"])
+def test_a_motion_that_ends_at_a_singular_position_names_the_servo(kind):
+    """A tip that must go farther than the arm reaches."""
+    a, b = da.coordinates("a b")
+    elbow = sp.Matrix([sp.cos(a), sp.sin(a)])
+    tip = elbow + sp.Matrix([sp.cos(a + b), sp.sin(a + b)])
+    energy = (elbow.diff(t).dot(elbow.diff(t)) + tip.diff(t).dot(tip.diff(t))) / 2
+    motors = da.Actuator("shoulder", a), da.Actuator("elbow", b)
+    servo = da.Servo("reach", (tip[0] - 1 - t, tip[1]), by=motors, settle=5)
+    arm = da.System.from_lagrangian(energy, (a, b), servos=servo)
+    control = {"servo": None, "continuous": da.controller(arm), "sampled": da.controller(arm, period=0.01)}[kind]
+    pattern = r"inputs of `shoulder`, `elbow` grow without bound, to .* lose their effect on servo `reach`"
+    with pytest.raises(da.SimulationError, match=pattern):
+        da.simulate(arm, (np.pi / 3, -2 * np.pi / 3), (0, 0), [0, 2], control=control, max_steps=3000)

@@ -291,3 +291,76 @@ def test_a_reference_that_is_not_finite_is_named():
     control = da.controller(system, parameters=NOMINAL)
     with pytest.raises(da.ConstraintError, match="requirement of servo `follow` must be finite"):
         control([0.0], [0.0], 0.0)
+
+
+@pytest.mark.parametrize("keep", ["times", "end"])
+@pytest.mark.parametrize("controlled", [False, True])
+def test_an_ensemble_has_the_inputs_and_errors_of_single_runs(controlled, keep):
+    u, t = da.coordinates("u"), da.t
+    mass = da.parameters("mass")
+    by = (da.Actuator("push", x, limit=4), da.Actuator("pull", {x: 1, u: -1}))
+    servo = da.Servo("both", (x - sp.sin(t), u - 1), by=by, settle=3)
+    plant = da.System((x, u), sp.diag(mass, 2), (0, -u), servos=servo)
+    control = da.controller(plant, parameters={"mass": 1.5}) if controlled else None
+    masses, times = np.array([1.0, 2.0, 3.0]), np.linspace(0, 2, 5)
+    starts = np.array([[0, 1], [0, 0.9], [1, 0]])
+    many = da.simulate_ensemble(plant, starts, (1, 0), times, parameters={"mass": masses}, control=control, keep=keep)
+    for k, mass_k in enumerate(masses):
+        one = da.simulate(plant, starts[k], (1, 0), times, parameters={"mass": mass_k}, control=control)
+        kept = slice(None) if keep == "times" else slice(-1, None)
+        for name, values in one.inputs.items():
+            np.testing.assert_allclose(many[f"input({name})"][k], values[kept], atol=1e-6)
+        np.testing.assert_allclose(many["error(both)"][k], one.servo_error["both"][kept], atol=1e-6)
+    assert ("`push` was at its limit" in many.attrs["notes"]) == (keep == "times")
+
+
+def test_a_summary_notes_inputs_at_their_limits():
+    many = da.simulate_ensemble(cart(limit=1), [[0.0], [1.0]], [0], [0, 1], parameters=NOMINAL, keep="summary")
+    assert "`motor` was at its limit at outputs of" in many.attrs["notes"]
+
+
+def test_inputs_that_depend_on_sticking_contacts_are_left_out_of_ensembles():
+    y = da.coordinates("y")
+    floor = da.Constraint(y, "floor", nonideal=da.Coulomb(0.1))
+    servo = da.Servo("go", x - da.t, by=da.Actuator("motor", x), settle=2)
+    rough = da.System((x, y), sp.eye(2), (0, -9.81), floor, servos=servo)
+    many = da.simulate_ensemble(rough, [[0, 0], [0.1, 0]], (1, 0), [0, 1])
+    assert "Inputs are not reported, because they depend on which contacts stick" in many.attrs["notes"]
+    assert "input(motor)" not in many and many["error(go)"].shape == (2, 2)
+
+
+@pytest.mark.parametrize("extra", ["", "robust", "adaptive"])
+def test_layers_sum_up_to_the_inputs_before_limits(extra):
+    """Two masses and a spring: by hand u = (m₁ + m₂) s̈ + (m₁ m₂/k) s⁗ + settling terms of order four."""
+    m1, m2, k, rate, rho, epsilon = 2.0, 3.0, 7.0, 2.0, 5.0, 0.1
+    servo = da.Servo("second", y - sp.sin(t), by=da.Actuator("push", x, limit=1e-3), settle=rate)
+    system = da.System((x, y), sp.diag(m1, m2), (-k * (x - y), k * (x - y)), servos=servo)
+    layer = {
+        "": {},
+        "robust": {"robust": da.BoundedUncertainty(rho, epsilon)},
+        "adaptive": {"adaptive": da.AdaptiveBound(1, 1, epsilon)},
+    }[extra]
+    control = da.controller(system, **layer)
+    q, qd, at = np.array([0.3, -0.2]), np.array([0.1, 0.4]), 0.6
+    spring, slope = k * (q[0] - q[1]) / m2, k * (qd[0] - qd[1]) / m2  # ÿ and its rate
+    errors = [q[1] - np.sin(at), qd[1] - np.cos(at), spring + np.sin(at), slope + np.cos(at)]
+    # y⁗ = (k/m₂)(ẍ − ÿ), with m₁ ẍ = u − m₂ ÿ
+    nominal = m1 * (m2 / k * np.sin(at) + spring) + m2 * spring
+    z = errors[3] + 3 * rate * errors[2] + 3 * rate**2 * errors[1] + rate**3 * errors[0]
+    settling = (
+        -m1 * m2 / k * sum(c * rate ** (4 - j) * e for j, (c, e) in enumerate(zip((1, 4, 6, 4), errors, strict=True)))
+    )
+    found = control.layers(q, qd, at, **({"bound": rho} if extra == "adaptive" else {}))
+    assert found["nominal"]["push"] == pytest.approx(nominal, rel=1e-10)
+    assert found["settling"]["push"] == pytest.approx(settling, rel=1e-10)
+    assert list(found) == ["nominal", "settling", *(["robust"] if extra else [])]
+    if extra:
+        robust = -m1 * m2 / k * rho * z / max(abs(z), epsilon)
+        assert found["robust"]["push"] == pytest.approx(robust, rel=1e-10)
+    many = control.layers(np.stack([q, q]), np.stack([qd, qd]), at, bound=np.full(2, rho))
+    np.testing.assert_allclose(many["nominal"]["push"], nominal, rtol=1e-10)
+
+
+def test_layers_check_their_arguments():
+    with pytest.raises(da.InputError, match="must hold 1 numbers, or k rows of 1"):
+        da.controller(cart(), parameters=NOMINAL).layers([0.0, 1.0], [0.0, 1.0])

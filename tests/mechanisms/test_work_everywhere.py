@@ -55,7 +55,10 @@ def mechanism_of(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, da.Me
 
 def test_no_mechanism_of_the_gallery_is_left_out() -> None:
     modules = [importlib.import_module(f"dalembert.gallery.{m.name}") for m in pkgutil.iter_modules(gallery.__path__)]
-    built = {module.__name__.split(".")[-1] for module in modules if hasattr(module, "Mechanism")} - {"bodies", "definition"}
+    built = {module.__name__.split(".")[-1] for module in modules if hasattr(module, "Mechanism")} - {
+        "bodies",
+        "definition",
+    }
     assert built == {gallery._CASES[name][1].split(".")[0] for name in mechanisms()}
 
 

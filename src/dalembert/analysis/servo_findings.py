@@ -43,10 +43,13 @@ def servo_report(context: CheckContext) -> ServoReport:
         return ServoReport(tuple(Finding(_subject(context.system, text), text, True) for text in refusal.problems))
     source: Source = dynamics.native.source  # pyright: ignore  (the protocol of compiled systems has no symbols)
     findings: list[Finding] = []
+    singular = _inputs(context, dynamics)
     for name, rows in dynamics.servos.items():
-        texts = [*_structure(context, source, list(rows)), *_start(context, dynamics, source, list(rows))]
-        findings += [Finding(f"servo `{name}`", text) for text in texts]
-    findings += _inputs(context, dynamics)
+        structure = _structure(context, source, list(rows), hidden=bool(singular))
+        findings += [
+            Finding(f"servo `{name}`", text) for text in (*structure, *_start(context, dynamics, source, list(rows)))
+        ]
+    findings += singular
     findings += _limits(context, dynamics, source)
     internal = None
     if not any(finding.trouble for finding in findings):
@@ -73,7 +76,7 @@ def _form(source: Source) -> ControlForm:
     return source.control
 
 
-def _structure(context: CheckContext, source: Source, rows: list[int]) -> list[str]:
+def _structure(context: CheckContext, source: Source, rows: list[int], *, hidden: bool) -> list[str]:
     """Return sentences on the realisation of a servo constraint, its relative degrees and its redundant rows."""
     form, structure = _form(source), source.structure
     names = [row.name for row in form.requirements]
@@ -92,6 +95,8 @@ def _structure(context: CheckContext, source: Source, rows: list[int]) -> list[s
             f"Tangent realisation: the inputs {act} the {_ordinal(order)} derivative{'s' * (len(rows) > 1)}, so that "
             f"{quoted(names[i] for i in behind)} {'is' if len(behind) == 1 else 'are'} differentiated along the motion."
         )
+    elif hidden:
+        realisation = "At this state inputs do not act on the requirement as they do elsewhere."
     elif _aligned(context, source, rows):
         realisation = "Orthogonal realisation: the inputs act as the ideal force of the same constraint would."
     else:

@@ -53,9 +53,9 @@ def controlled_members(plant: System, control: Any, parameters: Any) -> tuple[Sy
     """Return a plant under a controller and its parameters, for the members of an ensemble."""
     _require_controller(plant, control)
     if control.period is not None or control.adaptive is not None:
-        kind = "sampled" if control.period is not None else "adaptive"
+        kind = "a sampled" if control.period is not None else "an adaptive"
         raise InputError(
-            f"`control` of an ensemble must be a continuous controller with a known bound; got a {kind} one. Simulate "
+            f"`control` of an ensemble must be a continuous controller with a known bound; got {kind} one. Simulate "
             f"the members one by one with `da.simulate`."
         )
     system = with_controller(plant, control)

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import sympy as sp
 from llvmlite import ir
 
 from dalembert.array_types import Floats
@@ -104,11 +105,11 @@ class Controller:
             names = self.coordinates
             q, qd = state_values(names, q, "q"), state_values(names, qd, "qd")
         elif not hasattr(q, "__len__") or (len(q) and hasattr(q[0], "__len__")):  # anything but one state
-            return self._at_many(q, qd, t, bound)
+            return self._at_many(q, qd, t, bound, self._many)
         found = self.evaluate(q, qd, t, bound)[0]
         return dict(zip(self._names, found, strict=True))
 
-    def _at_many(self, q: Any, qd: Any, t: Any, bound: float | None) -> dict[str, Any]:
+    def _at_many(self, q: Any, qd: Any, t: Any, bound: Any, program: BatchProgram) -> dict[str, Any]:
         n = len(self.coordinates)
         try:
             q = np.asarray(q, float)
@@ -120,12 +121,52 @@ class Controller:
             raise InputError(
                 f"`q` and `qd` must hold {n} numbers, or k rows of {n}, and `t` one number or k; got other shapes."
             )
-        found = self._batch(q, qd, times, bound)
+        found = self._batch(q, qd, times, bound, program)
         bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
         if len(bad):
             k = int(bad[0])
             raise ConstraintError(f"state {k}: {self._reason(q[k], qd[k], float(times[k]))}")
         return dict(zip(self.actuators, found.T, strict=True))
+
+    def layers(self, q: Any, qd: Any, t: Any = 0.0, *, bound: Any = None) -> dict[str, dict[str, Any]]:
+        """Return the inputs before limits by layer and actuator, at one state or at k states; their sum is the input.
+
+        ``"nominal"`` is the input that would keep the highest derivatives of errors zero, ``"settling"`` what makes
+        errors decay, ``"robust"`` that of a robust or adaptive layer, if there is one. Arguments and errors are those
+        of a call; along a run they are ``run.q``, ``run.qd``, ``run.t`` and, if the layer is adaptive,
+        ``bound=run.estimated_bound``.
+        """
+        names = self.coordinates
+        if isinstance(q, Mapping) or isinstance(qd, Mapping):
+            q, qd = state_values(names, q, "q"), state_values(names, qd, "qd")
+        one = np.ndim(q) == 1
+        if one:
+            q, qd = [q], [qd]
+        found: dict[str, dict[str, Any]] = {}
+        below = dict.fromkeys(self.actuators, 0.0)
+        for layer, program in self._layers.items():
+            total = self._at_many(q, qd, t, bound, program)
+            found[layer] = {name: float(u[0] - below[name]) if one else u - below[name] for name, u in total.items()}
+            below = {name: u[0] if one else u for name, u in total.items()}
+        return found
+
+    @cached_property
+    def _layers(self) -> dict[str, BatchProgram]:
+        """The inputs without limits, with the layers up to each one."""
+        control = self.source.control
+        assert control is not None
+        free = replace(control, limits=(None,) * len(control.limits))
+        still = tuple(replace(row, settling=(), rate=sp.S.Zero) for row in control.requirements)
+        forms = {
+            "nominal": replace(free, requirements=still, robust=None, adaptive=None),
+            "settling": replace(free, robust=None, adaptive=None),
+        }
+        forms |= {"robust": free} if control.robust is not None else {}
+        size = 2 * len(self.coordinates)
+        return {
+            name: BatchProgram(Programs.of_all_rows(replace(self.source, control=form)).controller(), size)
+            for name, form in forms.items()
+        }
 
     def _reason(self, q: Any, qd: Any, t: float) -> str:
         reason = unmet(build(self.system), np.array(q, float), np.array(qd, float), t, self.values)
@@ -169,10 +210,11 @@ class Controller:
     def _program(self) -> Program:
         return Programs.of_all_rows(self.source).controller()
 
-    def _batch(self, q: Floats, qd: Floats, t: Floats, bound: float | None) -> Floats:
-        numbers = (*self._numbers[:-1], self._numbers[-1] if bound is None else bound)
-        p = np.broadcast_to(np.array(numbers), (len(q), len(numbers)))
-        return self._many(np.concatenate([q, qd], axis=1), t, p)[:, :-1]
+    def _batch(self, q: Floats, qd: Floats, t: Floats, bound: Any, program: BatchProgram) -> Floats:
+        p = np.tile(self._numbers, (len(q), 1))
+        if bound is not None:
+            p[:, -1] = bound
+        return program(np.concatenate([q, qd], axis=1), t, p)[:, :-1]
 
     def __getstate__(self) -> dict[str, Any]:
         # compiled programs cannot be pickled, and are compiled again where they are needed
@@ -262,9 +304,9 @@ def controller(
     _require_layers(system, robust, adaptive)
     if robust is not None and adaptive is not None:
         raise InputError("`robust` and `adaptive` must not be given together; an adaptive bound replaces a known one.")
-    if period is not None and not float(scalar_value(period, "period")) > 0:
+    if period is not None and not _number(period, "period") > 0:
         raise InputError(f"`period` must be positive; got {period!r}.")
-    if float(scalar_value(delay, "delay")) < 0:
+    if _number(delay, "delay") < 0:
         raise InputError(f"`delay` must not be negative; got {delay!r}.")
     if period is None and (float(delay) > 0 or noise is not None):
         raise InputError("`delay` and `noise` must belong to a sampled controller; pass a `period`.")
@@ -284,6 +326,12 @@ def controller(
     )
     _refuse_matrices(found)
     return found
+
+
+def _number(given: Any, argument: str) -> float:
+    if isinstance(given, str):  # which NumPy would convert
+        raise InputError(f"`{argument}` must be a number; got {given!r}.")
+    return float(scalar_value(given, argument))
 
 
 def limit_value(name: str, limit: Any, parameters: Mapping[str, float]) -> float:

@@ -18,6 +18,7 @@ from dalembert.control.controller import Controller, limit_value
 from dalembert.control.held_plants import RoughPlant, SmoothPlant
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import ConstraintError, SimulationError
+from dalembert.integration.control_outputs import grown
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import accepted_start
@@ -123,7 +124,10 @@ class SampledSimulation:
             return self.plant.advance(y, t, end, p, times)
         except SimulationError as failed:
             self.holds[-1] = Hold(t, failed.time, inputs)
-            raise SimulationError(str(failed), failed.time, self._so_far(times)) from None
+            servos = [servo.name for servo in self.controller.system.servos]
+            cause = grown(self.controller.actuators, servos, np.array([hold.inputs for hold in self.holds]))
+            message = f"{failed} A possible cause: {cause}." if cause else str(failed)
+            raise SimulationError(message, failed.time, self._so_far(times)) from None
 
     def _so_far(self, times: Floats) -> Trajectory:
         end = self.holds[-1].end if self.holds else float(times[0])

@@ -13,6 +13,7 @@ from dalembert.analysis.conservation import conserved_members, refuse_changing_m
 from dalembert.control.controlled_plant import controlled_members
 from dalembert.control.controller import Controller
 from dalembert.ensembles.ensemble_bifurcations import Bifurcations
+from dalembert.ensembles.ensemble_control import EnsembleControl
 from dalembert.ensembles.members import members_of
 from dalembert.ensembles.projected_starts import ProjectedStarts
 from dalembert.ensembles.runner import EnsembleRunner
@@ -78,11 +79,13 @@ def simulate_ensemble(
     -------
     Dataset       ``q`` and ``qd`` by member, time and coordinate, NaN where a member failed, and ``reason`` by member,
                   empty where it did not; or ``mean``, ``variance`` and ``quantile`` of both, and ``failed``, how many.
+                  With servos or a controller also ``input(name)`` of each actuator and ``error(name)`` of each servo,
+                  by member and time, except in a summary.
                   ``attrs["seconds"]`` is the time in compiled code, ``attrs["handed_over"]`` the number of members that
                   the compiled integrator handed over to the general one: each of them takes as long as a single run;
-                  ``attrs["notes"]`` reports how many starts were projected onto the constraints, and if the
-                  constraints lose rank along the motions of members, of which up to 32 are examined from output to
-                  output
+                  ``attrs["notes"]`` reports how many starts were projected onto the constraints, inputs at their
+                  limits, and if the constraints lose rank along the motions of members, of which up to 32 are examined
+                  from output to output
 
     Raises
     ------
@@ -124,6 +127,7 @@ def simulate_ensemble(
     # a member under dry friction cannot be integrated again without its transitions between sticking and sliding
     bifurcations = Bifurcations(dynamics, method, times, 0 if runner.contacts else len(members))
     starts = ProjectedStarts(dynamics, method, float(times[0]))
+    inputs = EnsembleControl(system, control, times)
     with Progress(0, len(members), progress, "members") as bar:
         for first in range(0, len(members), runner.chunk_size):
             selection = slice(first, first + runner.chunk_size)
@@ -134,6 +138,7 @@ def simulate_ensemble(
                 refuse_changing_members(dynamics, times[-after.shape[1] :], after, members.subset(selection).p, first)
             bifurcations.examine(first, members.subset(selection), chunk.y, chunk.reasons != "")
             starts.examine(members.subset(selection), chunk.reasons != "")
+            inputs.examine(first, members.subset(selection), chunk.y, keep=summary is None)
             if summary is None:
                 states.append(chunk.y)
             else:
@@ -145,7 +150,8 @@ def simulate_ensemble(
         found = _summary_dataset(summary, dynamics.coordinates, kept, np.concatenate(reasons))
     else:
         found = _dataset(_joined(states), dynamics.coordinates, kept, _joined(reasons))
-    notes = " ".join(note for note in (starts.note, bifurcations.note) if note)
+        found = found.assign(inputs.variables)
+    notes = " ".join(note for note in (starts.note, bifurcations.note, *inputs.notes) if note)
     return found.assign_attrs(device=device, seconds=runner.seconds, handed_over=runner.handed_over, notes=notes)
 
 

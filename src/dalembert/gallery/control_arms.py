@@ -65,6 +65,13 @@ def _three_links(name: str, title: str, about: str, *, motors: bool) -> Case:
         checks=(
             Check("tip − its circle", _off_circle, 0, 1e-9, "the requirement"),
             Check("work of the motors − gained energy", _balance, 0, 1e-7, "energy"),
+            Check(
+                "slope of the cost along inputs without effect on the tip",
+                _slope(system, tip, names, motors=motors),
+                0,
+                1e-9,
+                "least cost: N u is orthogonal to all inputs without effect",
+            ),
         ),
         units=si(radians="q1 q2 q3"),
         pictures=(
@@ -80,6 +87,24 @@ def _three_links(name: str, title: str, about: str, *, motors: bool) -> Case:
         points=_joints,
         links=(("base", "elbow"), ("elbow", "wrist"), ("wrist", "tip")),
     )
+
+
+def _slope(system: System, tip: tuple[Any, Any], names: list[str], *, motors: bool) -> Any:
+    """Return the function of a run that gives the cosine of the angle between N u and inputs that do not move the tip.
+
+    These are M n, where the tip does not move along n: the cost has no slope along them where it is least.
+    """
+    q = system.coordinates
+    J = sp.Matrix(tip).jacobian(q)
+    still = J.row(0).cross(J.row(1)).T
+    along = sp.lambdify([q], [*(system.mass_matrix * still if motors else still)])
+
+    def cosine(run: Trajectory) -> Any:
+        v = np.array(along(run.q.T))
+        u = np.array([run.inputs[name] for name in names])
+        return (u * v).sum(axis=0) / (np.linalg.norm(u, axis=0) * np.linalg.norm(v, axis=0))
+
+    return cosine
 
 
 def _arm(q: Any, masses: Any) -> tuple[Any, tuple[Any, Any]]:

@@ -65,6 +65,11 @@ def crane(name: str, title: str) -> Case:
     slope = way[0].diff(t, 2) / (way[1].diff(t, 2) + G)
     known = (way[0] - way[1] * slope, -way[1] * sp.sqrt(1 + slope**2), -sp.atan(slope))
     measured = [sp.lambdify(t, e) for e in known]
+    tension = sp.sqrt(way[0].diff(t, 2) ** 2 + (way[1].diff(t, 2) + G) ** 2)
+    forces = {
+        "trolley": 5 * known[0].diff(t, 2) + way[0].diff(t, 2),
+        "winch": known[1].diff(t, 2) / 2 - tension,
+    }
     place = [sp.lambdify(t, e) for e in way]
     return Case(
         name=name,
@@ -84,6 +89,10 @@ def crane(name: str, title: str) -> Case:
             *(
                 Check(f"{label} − closed form", lambda run, k=k: run.q[:, k] - measured[k](run.t), 0, 1e-9, "flatness")
                 for k, label in enumerate(("trolley", "rope", "angle"))
+            ),
+            *(
+                Check(f"force of {n} − closed form", _off_force(n, exact), 0, 1e-7, "flatness")
+                for n, exact in forces.items()
             ),
             Check("swing at the end", lambda run: np.abs(run.qd[-1]).max(), 0, 1e-8, "rest to rest"),
         ),
@@ -114,6 +123,11 @@ def _flat_path() -> tuple[Any, Any]:
 
 def _load(axis: int) -> Any:
     return lambda run: run["x"] + run["l"] * np.sin(run["theta"]) if axis == 0 else -run["l"] * np.cos(run["theta"])
+
+
+def _off_force(name: str, exact: Any) -> Any:
+    value = sp.lambdify(t, exact)
+    return lambda run: run.inputs[name] - value(run.t)
 
 
 def _off_path(place: list[Any]) -> Any:

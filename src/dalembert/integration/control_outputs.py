@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,10 @@ from dalembert.errors import ConstraintError
 from dalembert.integration.native_steps import native_of
 from dalembert.integration.trajectory import Trajectory
 from dalembert.native.protocol import Control
+
+GROWN, GROWTH_SAMPLES = 1e3, 100
+"""Ratio of the last inputs to the usual ones of a run above which they are said to grow without bound, and the number
+of times at which these are compared."""
 
 
 def control_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Control:
@@ -48,13 +52,51 @@ def unmet(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> str:
             f"`cost` of {_quoted(dynamics.servos)} must be positive definite; at t = {float(t):.6g} it is not. Check "
             f"the values of its parameters."
         )
+    infinite = {int(i) for i in np.flatnonzero(~np.isfinite(found.equations[0]))}
+    if infinite:
+        names = [name for name, rows in dynamics.servos.items() if infinite & set(rows)]
+        return (
+            f"the requirement of servo {_quoted(names)} must have finite derivatives; at t = {float(t):.6g} one that "
+            f"determines the inputs is not finite. Look for a root or a power whose derivative is infinite there, and "
+            f"start the reference smoothly."
+        )
     weak = {int(i) for i in np.flatnonzero(~(found.margins[0] > 1))}
-    names = [name for name, rows in dynamics.servos.items() if weak & set(rows)] or list(dynamics.servos)
+    if not weak:  # all other conditions hold, and those of friction by reactions do not
+        return (
+            f"servo {_quoted(dynamics.servos)} must be met by inputs of {_quoted(dynamics.actuators)}, which change "
+            f"the reactions and with them the friction; at t = {float(t):.6g} no inputs of least cost were found: "
+            f"those computed for one sign of a normal force lead to the other sign. Reduce the coefficients of "
+            f"friction, choose other actuators, or use a law of the velocity, such as `da.Viscous`."
+        )
+    names = [name for name, rows in dynamics.servos.items() if weak & set(rows)]
     return (
         f"servo {_quoted(names)} must be met by inputs of {_quoted(dynamics.actuators)}, which at t = {float(t):.6g} "
         f"do not act on it independently of the other requirements. Start elsewhere, add an actuator or weaken the "
         f"requirement; or check the parameters, since a zero may change how inputs act."
     )
+
+
+def grown(actuators: Sequence[str], servos: Iterable[str], inputs: Floats) -> str:
+    """Return a message if the last of the inputs (k, r) along a run are far larger than the usual ones, else an empty
+    one: inputs that lose their effect on a requirement grow without bound."""
+    sizes = np.nan_to_num(np.abs(inputs), posinf=np.inf)
+    usual = float(np.median(sizes.max(axis=1))) if len(sizes) else 0.0
+    names = [name for name, size in zip(actuators, sizes[-1:].T, strict=True) if len(size) and size[0] > GROWN * usual]
+    if not names or not usual > 0:
+        return ""
+    return (
+        f"the inputs of {_quoted(names)} grow without bound, to {sizes[-1].max():.2e} from {usual:.2e} usually: they "
+        f"lose their effect on servo {_quoted(servos)} at a singular position, where its requirement cannot be met"
+    )
+
+
+def grown_along(dynamics: Dynamics, y: Floats, t: Floats, p: Any) -> str:
+    """Return the message of ``grown`` for the states (k, 2n) of a run; empty without servos."""
+    if not dynamics.servos:
+        return ""
+    # at equal times, since most steps are where inputs change fast
+    places = np.unique(np.searchsorted(t, np.linspace(t[0], t[-1], GROWTH_SAMPLES)))
+    return grown(dynamics.actuators, dynamics.servos, native_of(dynamics).control(y[places], t[places], p).inputs)
 
 
 def with_control(dynamics: Dynamics, run: Trajectory, p: Any) -> Trajectory:

@@ -11,7 +11,7 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import contradiction
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.bifurcations import singular_end
-from dalembert.integration.control_outputs import unmet
+from dalembert.integration.control_outputs import grown_along, unmet
 from dalembert.integration.hand_over import trouble_ahead
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.path import Path
@@ -57,7 +57,7 @@ def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q:
     if not ahead and torn and not method.formulation.compromises:
         return contradiction(answer, dynamics.constraints)
     ahead = ahead or singular_end(dynamics, path.t, path.y, p)
-    return ahead or _step_size(method, path, answer, dynamics)
+    return ahead or _step_size(method, path, answer, dynamics, grown_along(dynamics, path.y, path.t, p))
 
 
 NEARLY_TORN = 0.1
@@ -65,9 +65,10 @@ NEARLY_TORN = 0.1
 contradictory: rounding leaves far less."""
 
 
-def _step_size(method: Method, path: Path, answer: ConstrainedMotion, dynamics: Dynamics) -> str:
+def _step_size(method: Method, path: Path, answer: ConstrainedMotion, dynamics: Dynamics, inputs: str) -> str:
     largest = float(np.abs(np.asarray(answer.acceleration)).max())
-    causes = [f"the forces grow without bound or jump: the largest acceleration there is {largest:.2e}"]
+    causes = [inputs] if inputs else []
+    causes.append(f"the forces grow without bound or jump: the largest acceleration there is {largest:.2e}")
     if path.ranks[0] != path.ranks[1] or np.asarray(answer.rank) != path.ranks[0]:
         causes.append(
             f"the constraints lose their independence: their rank went between {path.ranks[0]} and "
@@ -79,7 +80,7 @@ def _step_size(method: Method, path: Path, answer: ConstrainedMotion, dynamics: 
             f"{len(dynamics.constraints)})"
         )
     causes.append(f"the system is stiff: {IMPLICIT}")
-    listed = "; ".join(f"({letter}) {cause}" for letter, cause in zip("abc", causes, strict=False))
+    listed = "; ".join(f"({letter}) {cause}" for letter, cause in zip("abcd", causes, strict=False))
     return (
         f"no step, however small, kept the error within rtol = {method.rtol:g} and atol = {method.least_atol:g}. "
         f"Possible causes: {listed}."

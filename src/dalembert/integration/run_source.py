@@ -42,6 +42,10 @@ class RunSource(Protocol):
         """Return M (T, n, n) and A (T, m, n) along the run."""
         ...
 
+    def requirement_gradients(self, run: MotionData) -> Floats:
+        """Return the gradients A₂ (T, k, n) of the requirements that the inputs meet."""
+        ...
+
     def values(self, run: Trajectory, expression: Any) -> Floats:
         """Return the values (T, …) of an expression, or of nested sequences of expressions, along the run."""
         ...

@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
+from dalembert.integration.input_split import InputForceSplit, input_force_split
 from dalembert.integration.motion_figures import MotionFigures
 from dalembert.integration.trajectory_dataset import PER_CONSTRAINT, PER_COORDINATE, PER_TIME, dataset_of, fields_of
 from dalembert.integration.trajectory_files import read, write
@@ -114,6 +115,32 @@ class Trajectory(MotionFigures):
         [ 0.540302 -0.416147 -0.989992]
         """
         return self.require_source("`run.at`").at(self, t)
+
+    def split_input_force(self) -> InputForceSplit:
+        """Return the force of all inputs, ``input_force``, as the sum of an ideal and a nonideal part, each (T, n).
+
+        The ideal part is the force that nature would exert to the same effect on the requirements, in the metric of
+        the masses and within the physical constraints. The nonideal part has no effect on them at their own level: it
+        is the price of acting only where actuators act.
+
+        Raises
+        ------
+        InputError    if the run has no inputs, or was read from a file
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> x, y = da.coordinates("x y")
+        >>> servo = da.Servo("sum", x + y - 1, by=da.Actuator("push", x), settle=1)
+        >>> run = da.simulate(da.System((x, y), [[1, 0], [0, 1]], (0, 0), servos=servo), (0, 0), (0, 0), [0, 1])
+        >>> ideal, nonideal = run.split_input_force()
+        >>> print(ideal[0], nonideal[0])
+        [0.5 0.5] [ 0.5 -0.5]
+        """
+        source = self.require_source("`run.split_input_force`")
+        if self.input_force is None:
+            raise InputError("a run must have inputs for their force to be split; this one has none.")
+        return input_force_split(*source.mass_and_rows(self), source.requirement_gradients(self), self.input_force)
 
     def evaluate(self, expression: Any, t: Any = None, *, unwrap: bool = False) -> Floats:
         """Return the values of an expression along the run, at its times or at others; NaN where it is not defined.

@@ -13,12 +13,13 @@ class Differentiation(NamedTuple):
     row        the row to which it belongs; without ``basis`` the derivative takes the place of the row, else it is a
                new row at the end
     basis      other rows in the combination
-    columns    as many inputs, by whose effects the factors of the combination are computed
+    columns    choices of as many inputs, by whose effects the factors of the combination are computed: at each state
+               those with the largest effects, because some inputs may have none there
     """
 
     row: int
     basis: tuple[int, ...]
-    columns: tuple[int, ...]
+    columns: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)

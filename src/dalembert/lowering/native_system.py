@@ -175,15 +175,24 @@ class NativeSystem:
         )
 
     def control(self, y: Floats, t: Floats, p: Any) -> Control:
-        """Return inputs and errors of the servo constraints at k states y (k, 2n) and times (k,)."""
+        """Return inputs and errors of the servo constraints at k states y (k, 2n) and times (k,).
+
+        The parameters are the same for all states, or p (k, number of parameters).
+        """
         run, lengths = self._control
-        p = np.array([float(value) for value in p])
+        p = np.broadcast_to(np.asarray(p, float), (len(t), len(self.source.parameters)))
         return Control(*np.split(run(y, t, p), np.cumsum(lengths)[:-1], axis=1))
 
     @cached_property
     def _control(self) -> tuple[BatchProgram, tuple[int, ...]]:
         program, lengths = Programs.of_all_rows(self.source).control()
         return BatchProgram(program, 2 * len(self.source.form.applied_force)), lengths
+
+    def requirement_gradients(self, y: Floats, t: Floats, p: Any) -> Floats:
+        """Return A₂ (k, rows, n) of the servo constraints at k states y (k, 2n) and times (k,)."""
+        n = len(self.source.form.applied_force)
+        found = BatchProgram(Programs.of_all_rows(self.source).requirement_gradients(), 2 * n)
+        return found(y, t, np.array([float(value) for value in p])).reshape(len(t), -1, n)
 
     def first_integrals(self, y: Floats, t: Floats, p: Any) -> FirstIntegralValues:
         """Return the first integrals of the system and their rates of change at k states y (k, 2n) and times (k,).

@@ -96,7 +96,14 @@ class Programs:
         for own in control.input_forces:
             force = sl.plus(force, own)
         parts = (control.inputs, errors, control.margins(), control.excess(), force, [control.cost_margin()])
+        parts = (*parts, control.equations())
         return Program(recorded.tape, [x for part in parts for x in part]), tuple(map(len, parts))
+
+    def requirement_gradients(self) -> Program:
+        """Record the gradient of each requirement, A₂, entry by entry."""
+        recorded, control = RecordedTerms(self), self.source.control
+        assert control is not None
+        return Program(recorded.tape, [recorded.read(e) for own in control.requirements for e in own.row.gradient])
 
     def laws(self) -> Program:
         """Record the expressions of ``law_terms``; ideal forces and multipliers are further parameters."""

@@ -169,6 +169,13 @@ class RecordedControl(RequirementRows):
             found[owner] = self.terms.smaller(found[owner], pivot / least)
         return found
 
+    def equations(self) -> list[Any]:
+        """Record for each requirement the sum of α over its rows."""
+        found: list[Any] = [0.0] * len(self.form.requirements)
+        for owner, alpha in zip(self.owners, self.alpha, strict=True):
+            found[owner] = sl.add(found[owner], alpha)
+        return found
+
     def cost_margin(self) -> Any:
         """Record by how much N is positive definite: the least pivot over its limit."""
         found: Any = float("inf")
@@ -194,7 +201,8 @@ class RecordedControl(RequirementRows):
 
     @property
     def _limits(self) -> list[Any]:
-        return [None if limit is None else self.terms.read(limit) for limit in self.form.limits]
+        terms = self.terms
+        return [None if limit is None else terms.larger(terms.read(limit), 0.0) for limit in self.form.limits]
 
     def excess(self) -> list[Any]:
         """Record by how much the inputs that meet the requirements exceed their limits; −1 without a limit."""

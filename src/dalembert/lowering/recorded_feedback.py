@@ -27,6 +27,9 @@ class RecordedHeld:
     def margins(self) -> list[Any]:
         return []
 
+    def equations(self) -> list[Any]:
+        return []
+
     def cost_margin(self) -> Any:
         return float("inf")
 
@@ -43,7 +46,7 @@ class RecordedFeedback:
             of_model.read.define(ESTIMATED_BOUND, terms.qd[-1])
         self.model: RecordedControl = of_model.control  # pyright: ignore[reportAttributeAccessIssue]
         self.errors, self.conditions = self.model.errors, self.model.conditions
-        self._limits = [None if limit is None else terms.read(limit) for limit in feedback.limits]
+        self._limits = [None if limit is None else terms.larger(terms.read(limit), 0.0) for limit in feedback.limits]
         self.inputs = [
             u if limit is None else self._limited(u, limit)
             for u, limit in zip(self.model.inputs, self._limits, strict=True)
@@ -56,6 +59,9 @@ class RecordedFeedback:
 
     def margins(self) -> list[Any]:
         return self.model.margins()
+
+    def equations(self) -> list[Any]:
+        return self.model.equations()
 
     def cost_margin(self) -> Any:
         return self.model.cost_margin()

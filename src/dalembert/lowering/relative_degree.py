@@ -8,6 +8,7 @@ random state act on it almost everywhere, and those that do not act at several r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,9 @@ program, and models in use need four: a load behind an elastic element."""
 
 LONGEST_PROGRAM = 200_000
 """Length of a program above which no further derivatives are tried."""
+
+CHOICES, MOST_COMBINATIONS = 4, 1000
+"""Choices of inputs among which a program decides at each state, and sets of inputs from which these are taken."""
 
 STATES, ATTEMPTS = 3, 40
 """Random states at which the structure is judged, and draws until that many are found on the constraints."""
@@ -103,7 +107,7 @@ def _structure(source: Source, form: ControlForm) -> ControlStructure:
     while True:
         control = RecordedControl(RecordedTerms(Programs.of_all_rows(source)), form, found)
         effects = [_effect(control, state) for state in states]
-        step, rank = _deficient(effects, {*found.redundant, *done})
+        step, kept = _deficient(effects, {*found.redundant, *done})
         if step is None:
             _require_gains(form, found)
             return found
@@ -119,8 +123,12 @@ def _structure(source: Source, form: ControlForm) -> ControlStructure:
         order, owner = found.orders[i] + 1, found.owners[i]
         combined.setdefault(owner, set()).update(found.owners[j] for j in basis)
         # all inputs are in use for other rows, or nothing in the state changes ψ, so that it can never be made zero
-        exhausted = rank == len(form.actuators) or not max(np.abs(slope).max() for _, slope in values) > 0
+        exhausted = len(kept) == len(form.actuators) or not max(np.abs(slope).max() for _, slope in values) > 0
         if exhausted or order > HIGHEST_ORDER or len(control.terms.tape.lines) > LONGEST_PROGRAM:
+            if not basis and (names := _constraints_behind(source, control, i, states)):
+                raise _determined(form, owner, names)
+            if not basis and len(kept) == len(form.actuators):
+                raise _too_few(form, owner, [found.owners[j] for j in kept])
             raise _refusal(form, owner, sorted(combined[owner]), found.orders[i])
         if basis:
             done.add(i)
@@ -149,6 +157,46 @@ def _refusal(form: ControlForm, i: int, basis: list[int], order: int) -> ModelEr
             f"{order}. Choose another actuator, or another requirement: there is no relative degree up to that order."
         ]
     )
+
+
+def _too_few(form: ControlForm, i: int, others: list[int]) -> ModelError:
+    by, are = quoted_names(form.actuators), "is" if len(form.actuators) == 1 else "are"
+    met = quoted_names(dict.fromkeys(form.requirements[j].name for j in others))
+    return ModelError(
+        [
+            f"servo `{form.requirements[i].name}` must have an input of its own, and {by} {are} in use for {met}. Add "
+            f"an actuator, or leave out one of the requirements."
+        ]
+    )
+
+
+def _determined(form: ControlForm, i: int, constraints: list[str]) -> ModelError:
+    return ModelError(
+        [
+            f"servo `{form.requirements[i].name}` must require something that constraints leave free; "
+            f"{quoted_names(constraints)} {'determines' if len(constraints) == 1 else 'determine'} it, so that no "
+            f"input acts on it. Leave out the requirement or the constraint."
+        ]
+    )
+
+
+def _constraints_behind(source: Source, control: RecordedControl, i: int, states: list[_State]) -> list[str]:
+    """Return the names of the constraints whose gradients span that of a requirement; none if they do not."""
+    if i >= len(control.form.requirements) or not source.levels:
+        return []
+    n, read = control.terms.programs.n, control.terms.read
+    rows = [*source.form.constraint_matrix, control.form.requirements[i].row.gradient]
+    program = Program(control.terms.tape, [read(e) for row in rows for e in row])
+    used: set[int] = set()
+    for state in states:
+        values = differentiated(program, state.y, state.t, state.p)[0].reshape(-1, n)
+        A, row = values[:-1], values[-1]
+        factors = np.linalg.lstsq(A.T, row, rcond=None)[0]
+        if np.linalg.norm(factors @ A - row) > SHARE_TOLERANCE * np.linalg.norm(row):
+            return []
+        sizes = np.abs(factors) * np.linalg.norm(A, axis=1)
+        used |= {int(k) for k in np.flatnonzero(sizes > SHARE_TOLERANCE * np.linalg.norm(row))}
+    return [source.constraints[k] for k in sorted(used)]
 
 
 def quoted_names(names: Any) -> str:
@@ -200,8 +248,8 @@ def _effect(control: RecordedControl, state: _State) -> _Effect:
     return _Effect(through @ D, np.abs(through) @ np.abs(D), alpha)
 
 
-def _deficient(effects: list[_Effect], done: set[int]) -> tuple[Differentiation | None, int]:
-    """Return the first row on which inputs do not act independently of others, or None; and the rank of the others.
+def _deficient(effects: list[_Effect], done: set[int]) -> tuple[Differentiation | None, list[int]]:
+    """Return the first row on which inputs do not act independently of others, or None; and independent other rows.
 
     Rows on which inputs act most are taken first, so that the others are expressed by them.
     """
@@ -215,21 +263,22 @@ def _deficient(effects: list[_Effect], done: set[int]) -> tuple[Differentiation 
         kept.append(i)
         rows.remove(i)
     if not rows:
-        return None, len(kept)
+        return None, kept
     i = rows[0]
     basis = tuple(sorted(j for j in kept if any(_share(effect, i, j, kept) for effect in effects)))
-    return Differentiation(i, basis, _columns(effects[0], basis)), len(kept)
+    return Differentiation(i, basis, _columns(effects, [*basis, i]) if basis else ()), kept
 
 
-def _columns(effect: _Effect, basis: tuple[int, ...]) -> tuple[int, ...]:
-    """Return as many inputs as rows, whose effects on these are independent."""
-    left, chosen = _scaled(effect, list(basis)), []
-    for _ in basis:
-        j = int(np.argmax(np.linalg.norm(left, axis=0)))
-        chosen.append(j)
-        unit = left[:, j] / np.linalg.norm(left[:, j])
-        left = left - np.outer(unit, unit @ left)
-    return tuple(sorted(chosen))
+def _columns(effects: list[_Effect], rows: list[int]) -> tuple[tuple[int, ...], ...]:
+    """Return choices of one input less than rows, whose effects on these are independent; the largest ones first."""
+    everything = [_scaled(effect, rows) for effect in effects]
+    sizes = {
+        chosen: min(float(np.linalg.det(G[:, chosen].T @ G[:, chosen])) for G in everything)
+        for chosen in islice(combinations(range(effects[0].G.shape[1]), len(rows) - 1), MOST_COMBINATIONS)
+    }
+    largest = max(sizes.values())
+    found = [chosen for chosen, size in sizes.items() if size > SHARE_TOLERANCE * largest]
+    return tuple(sorted(found, key=lambda chosen: -sizes[chosen])[:CHOICES])
 
 
 def _scaled(effect: _Effect, rows: list[int]) -> Floats:

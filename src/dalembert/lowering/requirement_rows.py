@@ -97,14 +97,31 @@ class RequirementRows:
     def null_vector(self, differentiation: Differentiation) -> dict[int, Any]:
         """Record the unit vector w, by row, with which a row and others combine to one without inputs.
 
-        Its entries are minors of G, so that it is smooth wherever any of the rows contains inputs.
+        Its entries are minors of G, so that it is smooth wherever any of the rows contains inputs. Each is a choice of
+        inputs, and the largest ones are taken: they differ from the others by a factor, and the sign of w is arbitrary.
         """
-        i, basis, columns = differentiation
-        rows = (*basis, i)
+        i, basis, choices = differentiation
+        if not basis:
+            return {i: 1}
+        rows, record = (*basis, i), self.terms.tape.record
+        found, largest = self._minors(rows, choices[0])
+        for columns in choices[1:]:
+            other, size = self._minors(rows, columns)
+            larger = record("<", largest, size)
+            found = [record("select", larger, x, y) for x, y in zip(other, found, strict=True)]
+            largest = record("select", larger, size, largest)
+        length = record("sqrt", sl.dot(found, found))
+        return {k: x / length for k, x in zip(rows, found, strict=True)}
+
+    def _minors(self, rows: tuple[int, ...], columns: tuple[int, ...]) -> tuple[sl.Vector, Any]:
+        """Record the signed minors of rows of G with one row left out, and their squared length relative to the effect
+        of the inputs on the whole motion."""
         minors = [_determinant([[self.effect(k)[c] for c in columns] for k in rows if k != left]) for left in rows]
         signed = [sl.sub(0, x) if place % 2 else x for place, x in enumerate(minors)]
-        length = self.terms.tape.record("sqrt", sl.dot(signed, signed)) if basis else 1
-        return {k: x / length if basis else 1 for k, x in zip(rows, signed, strict=True)}
+        size = sl.dot(signed, signed)
+        for c in columns:
+            size = size / sl.dot(self.directions[c], self.columns[c])
+        return signed, size
 
     def combination(self, differentiation: Differentiation) -> Any:
         """Record the combination ψ = w·α."""

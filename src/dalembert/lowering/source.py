@@ -57,6 +57,7 @@ class Source:
     form          M, Q, A, b and the residuals
     parameters    symbols, in the order of their values
     levels        of the constraints
+    constraints   their names
     laws          None when all constraints are ideal
     energy        an expression, or None
     sliding       the components of the sliding velocity of each contact that can stick
@@ -76,6 +77,7 @@ class Source:
     structure: ControlStructure = field(default_factory=ControlStructure)
     feedback: Feedback | Held | None = None
     integrals: tuple[FirstIntegral, ...] = ()
+    constraints: tuple[str, ...] = ()
 
     @property
     def masses_differ(self) -> bool:
@@ -92,6 +94,7 @@ def source_of(system: System) -> Source:
         form=form,
         parameters=tuple(sp.Symbol(name, real=True) for name in system.parameter_names),
         levels=tuple(constraint.level for constraint in system.constraints),
+        constraints=tuple(system.constraint_names),
         laws=_laws(system, form) if system.laws else None,
         energy=None if system.lagrangian is None else energy(system.lagrangian, form.symbols),
         sliding=tuple(tuple(map(form.symbols.plain, contact.velocity)) for contact in contacts(system)),

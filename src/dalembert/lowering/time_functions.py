@@ -8,11 +8,15 @@ from dalembert.native.tape import Program, Value, needed
 SMOOTH_OPERATIONS = {"input", "fadd", "fsub", "fmul", "sin", "cos"}
 """Operations that cause no isolated event: no jump, and no onset after a long constant interval."""
 
+CONDITIONS = {"<", "<=", "==", "and", "or", "not"}
+"""Operations whose results are true or false."""
+
 
 def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:
     """Return the values that depend only on an input and on parameters, and whether all are steady.
 
-    Only those used by other values or as outputs are returned. A division is steady if its denominator is a parameter.
+    Only those used by other values or as outputs are returned; conditions are one if true, else zero. A division is
+    steady if its denominator is a parameter.
     """
     tape, lines = program.tape, needed(program)
     depends: dict[int, set[str]] = {}
@@ -30,4 +34,8 @@ def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:
         by_parameter = name == "fdiv" and not (isinstance(arguments[1], Value) and arguments[1].line in mine)
         return name in SMOOTH_OPERATIONS or by_parameter
 
-    return [Value(tape, line) for line in sorted(used)], all(map(is_steady, mine))
+    def number(line: int) -> Value:
+        value = Value(tape, line)
+        return tape.record("select", value, 1.0, 0.0) if tape.lines[line].name in CONDITIONS else value
+
+    return [number(line) for line in sorted(used)], all(map(is_steady, mine))

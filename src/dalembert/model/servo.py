@@ -15,7 +15,7 @@ from dalembert.levels import LEVELS
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.expressions import as_expression, as_matrix
-from dalembert.model.ordering import name_of, quoted, unknown_names
+from dalembert.model.ordering import name_of, quoted
 from dalembert.model.representation import representation
 from dalembert.tolerances import SAME_VALUE
 
@@ -31,7 +31,8 @@ class Actuator:
     name     its name in messages and results
     along    the direction B(q, q̇, t): a coordinate, a mapping from coordinates to factors, or n expressions; in a
              ``da.Mechanism`` a joint
-    limit    the largest |u|, a positive number or an expression of parameters; None for no limit
+    limit    the largest |u|, a positive number or an expression of parameters, of time or of the state; where an
+             expression is negative, u is zero. None for no limit
 
     Raises
     ------
@@ -78,12 +79,12 @@ class Actuator:
             return tuple(as_expression(entry, where) for entry in along)
         names = [name_of(q) for q in coordinates]
         factors = {name_of(key): factor for key, factor in along}
-        problems = unknown_names(names, factors, where.strip("`"), "coordinate")
-        if problems:
+        unknown = [name for name in factors if name not in names]
+        if unknown:
             raise ModelError(
                 [
                     f"{where} must be a coordinate of the system ({quoted(names)}), a mapping from coordinates to "
-                    f"factors, or {len(names)} expressions; got {quoted(factors)}. Joints are known in a "
+                    f"factors, or {len(names)} expressions; got {quoted(unknown)}. Joints are known in a "
                     f"`da.Mechanism`."
                 ]
             )

@@ -28,7 +28,8 @@ class Control(NamedTuple):
     ``margins`` (k, rows) exceed one where the inputs act on a requirement independently of those before it,
     ``cost_margin`` (k, 1) where the cost is positive definite. ``excess``
     (k, r) is positive where an input is at its limit; without a limit it is −1. ``force`` (k, n) is the generalised
-    force of all inputs.
+    force of all inputs. ``equations`` (k, rows) are the sums of the equations of each requirement without inputs,
+    which are finite if all of their terms are.
     """
 
     inputs: Floats
@@ -37,6 +38,7 @@ class Control(NamedTuple):
     excess: Floats
     force: Floats
     cost_margin: Floats
+    equations: Floats
 
 
 class StateEquations(NamedTuple):
@@ -143,6 +145,10 @@ class NativeDynamics(Protocol):
 
     def control(self, y: Floats, t: Floats, p: Any) -> Control:
         """Return inputs and errors of the servo constraints at k states."""
+        ...
+
+    def requirement_gradients(self, y: Floats, t: Floats, p: Any) -> Floats:
+        """Return A₂ (k, rows, n) of the servo constraints at k states."""
         ...
 
     @cached_property
