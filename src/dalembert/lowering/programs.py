@@ -26,6 +26,9 @@ from dalembert.tolerances import (
 )
 from dalembert.violation import DRIFTED
 
+CONDITIONS = ("<", "<=", "==", "and", "or", "not")
+"""Operations whose values are true or false."""
+
 
 class Programs:
     """Records programs for a selection of constraint rows and, optionally, stabilising rates.
@@ -154,7 +157,12 @@ class Programs:
         targets = [recorded.target(k) for k in range(self.m)]  # including those of the rows left out
         program = Program(recorded.tape, [*recorded.motion().acceleration, *targets, *residuals])
         found, steady = functions_of("t", program)
-        return None if steady else Program(recorded.tape, found)
+        if steady:
+            return None
+        lines, record = recorded.tape.lines, recorded.tape.record
+        # conditions on time are such values too, and programs return numbers
+        numbers = [record("select", v, 1.0, 0.0) if lines[v.line][0] in CONDITIONS else v for v in found]
+        return Program(recorded.tape, numbers)
 
     def acceleration(self) -> Program:
         """Record q̈, and one if the elimination is well conditioned, else zero."""
