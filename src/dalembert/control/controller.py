@@ -14,6 +14,7 @@ import sympy as sp
 from llvmlite import ir
 
 from dalembert.array_types import Floats
+from dalembert.control.controller_arguments import limit_value, noise_values, number_value, require_layers
 from dalembert.errors import ConstraintError, InputError
 from dalembert.integration.control_outputs import unmet
 from dalembert.lowering.build import build, symbolic_source
@@ -21,16 +22,11 @@ from dalembert.lowering.feedback import ESTIMATED_BOUND
 from dalembert.lowering.native_system import BatchProgram
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.source import Source
-from dalembert.model import graph
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.control_form import distinct_actuators
-from dalembert.model.input_values import parameter_values, scalar_value, state_values
-from dalembert.model.ordering import quoted
-from dalembert.model.symbols import free_parameters, functions_of_time
-from dalembert.model.symbols import t as t_
+from dalembert.model.input_values import parameter_values, state_values
 from dalembert.model.system import System, kind_of_object
 from dalembert.model.uncertainty import AdaptiveBound, BoundedUncertainty
-from dalembert.model.validation import expression_problems
 from dalembert.names import listed, summary
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.tape import Program
@@ -301,12 +297,12 @@ def controller(
     if not isinstance(system, System) or not system.servos:
         got = "one without servos" if isinstance(system, System) else kind_of_object(system)
         raise InputError(f"`system` must be a `da.System` with `servos`; got {got}.")
-    _require_layers(system, robust, adaptive)
+    require_layers(system, robust, adaptive)
     if robust is not None and adaptive is not None:
         raise InputError("`robust` and `adaptive` must not be given together; an adaptive bound replaces a known one.")
-    if period is not None and not _number(period, "period") > 0:
+    if period is not None and not number_value(period, "period") > 0:
         raise InputError(f"`period` must be positive; got {period!r}.")
-    if _number(delay, "delay") < 0:
+    if number_value(delay, "delay") < 0:
         raise InputError(f"`delay` must not be negative; got {delay!r}.")
     if period is None and (float(delay) > 0 or noise is not None):
         raise InputError("`delay` and `noise` must belong to a sampled controller; pass a `period`.")
@@ -321,60 +317,11 @@ def controller(
         adaptive,
         None if period is None else float(period),
         float(delay),
-        None if noise is None else _noise(noise, len(system.coordinates)),
+        None if noise is None else noise_values(noise, len(system.coordinates)),
         seed,
     )
     _refuse_matrices(found)
     return found
-
-
-def _number(given: Any, argument: str) -> float:
-    if isinstance(given, str):  # which NumPy would convert
-        raise InputError(f"`{argument}` must be a number; got {given!r}.")
-    return float(scalar_value(given, argument))
-
-
-def limit_value(name: str, limit: Any, parameters: Mapping[str, float]) -> float:
-    """Return the limit of an actuator as a number; infinite if it has none."""
-    if limit is None:
-        return np.inf
-    value = limit.subs(parameters)
-    if not value.is_number:
-        raise InputError(
-            f"`limit` of actuator `{name}` must be a number or an expression of parameters for a sampled "
-            f"controller; got `{limit}`."
-        )
-    return float(value)
-
-
-def _require_layers(system: System, robust: Any, adaptive: Any) -> None:
-    """Raise an error unless the layers are of their classes and use the symbols of the model."""
-    for name, layer, kind in (("robust", robust, BoundedUncertainty), ("adaptive", adaptive, AdaptiveBound)):
-        if layer is None:
-            continue
-        if not isinstance(layer, kind):
-            raise InputError(f"`{name}` must be a `da.{kind.__name__}`; got {layer!r}.")
-        for field in fields(layer):
-            expression, where = getattr(layer, field.name), f"`{field.name}` of {kind.__name__}"
-            problems = expression_problems(system, expression, where)
-            unknown = sorted({s.name for s in free_parameters([expression])} - set(system.parameter_names))
-            if unknown:
-                problems.append(f"{where} must use parameters of the model; {quoted(unknown)} is unknown.")
-            if problems:
-                raise InputError(" ".join(problems))
-            moving = functions_of_time(expression) or t_ in graph.free_symbols(expression)
-            if kind is AdaptiveBound and moving:
-                raise InputError(f"{where} must be a number or an expression of parameters; got `{expression}`.")
-
-
-def _noise(given: Any, n: int) -> Floats:
-    try:
-        noise = np.atleast_1d(np.asarray(given, float))
-    except (TypeError, ValueError):
-        noise = np.empty(0)
-    if noise.shape not in ((1,), (n,), (2 * n,)) or not (noise >= 0).all() or not np.isfinite(noise).all():
-        raise InputError(f"`noise` must be one, {n} or {2 * n} standard deviations, none negative; got {given!r}.")
-    return np.resize(noise, 2 * n) if len(noise) < 2 * n else noise
 
 
 def _refuse_matrices(found: Controller) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_control import RecordedControl
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.recording import NoMachineCodeError
+from dalembert.lowering.servo_refusals import determined, refusal, require_gains, too_few
 from dalembert.lowering.source import Source
 from dalembert.model.control_form import ControlForm
 from dalembert.native.derivatives import differentiated
@@ -109,7 +109,7 @@ def _structure(source: Source, form: ControlForm) -> ControlStructure:
         effects = [_effect(control, state) for state in states]
         step, kept = _deficient(effects, {*found.redundant, *done})
         if step is None:
-            _require_gains(form, found)
+            require_gains(form, found)
             return found
         i, basis, _ = step
         program = Program(control.terms.tape, [control.combination(step)])
@@ -117,7 +117,7 @@ def _structure(source: Source, form: ControlForm) -> ControlStructure:
         scale = [abs(effect.alpha[[i, *basis]]).max() for effect in effects]
         if basis and all(abs(value[0]) <= SAME_VALUE * size for (value, _), size in zip(values, scale, strict=True)):
             if i >= len(form.requirements):  # requirements of one motion, such as a path and its rate
-                raise _refusal(form, found.owners[i], sorted(combined[found.owners[i]]), found.orders[i])
+                raise refusal(form, found.owners[i], sorted(combined[found.owners[i]]), found.orders[i])
             found = replace(found, redundant=(*found.redundant, i))
             continue
         order, owner = found.orders[i] + 1, found.owners[i]
@@ -126,58 +126,16 @@ def _structure(source: Source, form: ControlForm) -> ControlStructure:
         exhausted = len(kept) == len(form.actuators) or not max(np.abs(slope).max() for _, slope in values) > 0
         if exhausted or order > HIGHEST_ORDER or len(control.terms.tape.lines) > LONGEST_PROGRAM:
             if not basis and (names := _constraints_behind(source, control, i, states)):
-                raise _determined(form, owner, names)
+                raise determined(form, owner, names)
             if not basis and len(kept) == len(form.actuators):
-                raise _too_few(form, owner, [found.owners[j] for j in kept])
-            raise _refusal(form, owner, sorted(combined[owner]), found.orders[i])
+                raise too_few(form, owner, [found.owners[j] for j in kept])
+            raise refusal(form, owner, sorted(combined[owner]), found.orders[i])
         if basis:
             done.add(i)
             grown = {"owners": (*found.owners, owner), "orders": (*found.orders, order)}
         else:
             grown = {"orders": tuple(order if k == i else old for k, old in enumerate(found.orders))}
         found = replace(found, differentiations=(*found.differentiations, step), **grown)
-
-
-def _refusal(form: ControlForm, i: int, basis: list[int], order: int) -> ModelError:
-    """Return the error for a row on which inputs do not act independently of other rows."""
-    row = form.requirements[i]
-    others = quoted_names([form.requirements[j].name for j in basis])
-    by, do = quoted_names(form.actuators), "does" if len(form.actuators) == 1 else "do"
-    if basis:
-        return ModelError(
-            [
-                f"servo `{row.name}` must be met by inputs that act on it independently of {others}; {by} {do} not, up "
-                f"to its derivative of order {order}. Add an actuator, or leave out one of the requirements: they "
-                f"depend on each other, contradict each other, or settle at different rates."
-            ]
-        )
-    return ModelError(
-        [
-            f"servo `{row.name}` must be influenced by its actuators; {by} {do} not act on its derivatives up to order "
-            f"{order}. Choose another actuator, or another requirement: there is no relative degree up to that order."
-        ]
-    )
-
-
-def _too_few(form: ControlForm, i: int, others: list[int]) -> ModelError:
-    by, are = quoted_names(form.actuators), "is" if len(form.actuators) == 1 else "are"
-    met = quoted_names(dict.fromkeys(form.requirements[j].name for j in others))
-    return ModelError(
-        [
-            f"servo `{form.requirements[i].name}` must have an input of its own, and {by} {are} in use for {met}. Add "
-            f"an actuator, or leave out one of the requirements."
-        ]
-    )
-
-
-def _determined(form: ControlForm, i: int, constraints: list[str]) -> ModelError:
-    return ModelError(
-        [
-            f"servo `{form.requirements[i].name}` must require something that constraints leave free; "
-            f"{quoted_names(constraints)} {'determines' if len(constraints) == 1 else 'determine'} it, so that no "
-            f"input acts on it. Leave out the requirement or the constraint."
-        ]
-    )
 
 
 def _constraints_behind(source: Source, control: RecordedControl, i: int, states: list[_State]) -> list[str]:
@@ -197,39 +155,6 @@ def _constraints_behind(source: Source, control: RecordedControl, i: int, states
         sizes = np.abs(factors) * np.linalg.norm(A, axis=1)
         used |= {int(k) for k in np.flatnonzero(sizes > SHARE_TOLERANCE * np.linalg.norm(row))}
     return [source.constraints[k] for k in sorted(used)]
-
-
-def quoted_names(names: Any) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def _require_gains(form: ControlForm, found: ControlStructure) -> None:
-    """Raise if errors do not settle in the order in which inputs appear."""
-    for i, requirement in enumerate(form.requirements):
-        order, combined = found.relative_degree(i), found.owners.count(i) > 1
-        if order == 0 and requirement.rate not in (None, 0):
-            raise ModelError(
-                [
-                    f"`settle` of servo `{form.servos[requirement.servo]}` must be left out: inputs meet a requirement "
-                    f"at acceleration level at once, and no error remains that could settle. State the requirement at "
-                    f"position or velocity level to let errors settle."
-                ]
-            )
-        if requirement.rate is None and combined:
-            raise ModelError(
-                [
-                    f"`settle` of servo `{form.servos[requirement.servo]}` must be a rate, since inputs act only on "
-                    f"combinations of its requirements; got matrices."
-                ]
-            )
-        if requirement.rate is None and len(requirement.settling[0][1]) != order:
-            raise ModelError(
-                [
-                    f"`settle` of servo `{form.servos[requirement.servo]}` must hold {order} matrices, one per "
-                    f"derivative below the order {order} in which inputs appear; got "
-                    f"{len(requirement.settling[0][1])}. A rate serves any order."
-                ]
-            )
 
 
 def _effect(control: RecordedControl, state: _State) -> _Effect:
