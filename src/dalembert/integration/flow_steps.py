@@ -10,9 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.method import Method
-from dalembert.integration.time_segments import segments_of
 from dalembert.native.member_kernel import WHOLE_STEPS_SLACK
 
 
@@ -59,14 +57,3 @@ def _equal_steps(times: Any, step: float) -> Any:
     counts = np.ceil(np.diff(times) / step * (1 - WHOLE_STEPS_SLACK)).astype(int)
     spans = [np.linspace(a, b, k, endpoint=False) for a, b, k in zip(times[:-1], times[1:], counts, strict=True)]
     return np.append(np.concatenate(spans), times[-1])
-
-
-def with_events(dynamics: Dynamics, moments: Any) -> Any:
-    """Return the times at which steps end: outputs, and events of functions of time that depend on no parameter."""
-    native = dynamics.machine_code
-    if native is None or native.time_functions is None or native.parameters_of_time:
-        return moments
-    found = segments_of(dynamics, np.zeros(len(dynamics.parameters)), float(moments[0]), float(moments[-1]))
-    short = [np.arange(part.start, part.end, part.max_step) for part in found if np.isfinite(part.max_step)]
-    ends = [time for part in found for time in (part.start, part.end)]
-    return np.unique(np.concatenate([moments, ends, *short]))
