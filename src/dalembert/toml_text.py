@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-WIDTH = 110
+LONGEST_ARRAY_LINE = 110
 """Longest line of an array; longer ones have one entry per line."""
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -40,7 +40,7 @@ def toml_text(document: Mapping[str, Any]) -> str:
 
 def _is_table(value: Any) -> bool:
     """Return whether a value gets a section of its own: a mapping of several entries, or of entries that are long."""
-    return isinstance(value, Mapping) and (len(value) > 1 or len(_value(value)) > WIDTH)
+    return isinstance(value, Mapping) and (len(value) > 1 or len(_value(value)) > LONGEST_ARRAY_LINE)
 
 
 def _are_tables(value: Any) -> bool:
@@ -65,7 +65,7 @@ def _value(value: Any, indent: int = 0) -> str:
     if isinstance(value, list):
         entries = [_value(entry) for entry in value]
         line = f"[{', '.join(entries)}]"
-        if len(line) + indent <= WIDTH:
+        if len(line) + indent <= LONGEST_ARRAY_LINE:
             return line
         return "[\n" + "".join(f"  {entry},\n" for entry in entries) + "]"
     return repr(value)

@@ -29,7 +29,7 @@ SPACING = 4 * 2.0**-52
 FIRST_FRACTION = 1e-4
 """First step to try, as a fraction of the time to the end, if none is given. Steps grow fivefold where errors allow."""
 
-WIDTH = 100
+LONGEST_COEFFICIENT_LINE = 100
 """Characters in a line of coefficients."""
 
 
@@ -239,5 +239,5 @@ def _row(factors: Factors, count: int) -> str:
 
 
 def _array(values: Sequence[float]) -> str:
-    text = fill(", ".join(decimal(value).text for value in values), WIDTH, break_on_hyphens=False)
+    text = fill(", ".join(decimal(value).text for value in values), LONGEST_COEFFICIENT_LINE, break_on_hyphens=False)
     return "{" + text.replace("\n", "\n        ") + "}"

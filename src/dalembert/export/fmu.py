@@ -30,7 +30,7 @@ MOST_DRIFT = 100.0
 """Distance from the constraints, in tolerances, at which a state is projected in model exchange: each projection is an
 event, after which the tool starts its integration anew."""
 
-NAMESPACE = uuid.UUID("8d2f6c1e-5b0a-4a3e-9f57-0c4d1e7a6b92")
+MODEL_NAMESPACE = uuid.UUID("8d2f6c1e-5b0a-4a3e-9f57-0c4d1e7a6b92")
 """The namespace of the identifiers of models; equal models have equal identifiers."""
 
 
@@ -119,7 +119,7 @@ def _platforms(given: Any) -> list[str]:
 def _write(model: ExportedModel, target: Path, kind: str, platforms: Sequence[str], allow_violation: bool) -> None:
     """Compile the model and write the archive; no incomplete file is ever left behind."""
     assert model.start is not None
-    guid = str(uuid.uuid5(NAMESPACE, fmu_source(model, "", allow_violation)))
+    guid = str(uuid.uuid5(MODEL_NAMESPACE, fmu_source(model, "", allow_violation)))
     source = fmu_source(model, guid, allow_violation)
     content: dict[str, bytes] = {
         "modelDescription.xml": description(model, model.start, kind, guid).encode(),

@@ -19,15 +19,12 @@ from dalembert.lowering.state_checks import finite_and_symmetric, sized_residual
 from dalembert.lowering.time_functions import functions_of
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.native.elimination import sparse_order
-from dalembert.native.tape import EnergyTerms, OutputLengths, Program
+from dalembert.native.tape import CONDITIONS, EnergyTerms, OutputLengths, Program
 from dalembert.tolerances import (
     CONSISTENCY_TOLERANCE,
     RANK_TOLERANCE,
 )
 from dalembert.violation import DRIFTED
-
-CONDITIONS = ("<", "<=", "==", "and", "or", "not")
-"""Operations whose values are true or false."""
 
 
 class Programs:

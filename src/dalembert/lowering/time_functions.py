@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from dalembert.native.tape import Program, Value, needed
+from dalembert.native.tape import CONDITIONS, Program, Value, needed
 
 SMOOTH_OPERATIONS = {"input", "fadd", "fsub", "fmul", "sin", "cos"}
 """Operations that cause no isolated event: no jump, and no onset after a long constant interval."""
-
-CONDITIONS = {"<", "<=", "==", "and", "or", "not"}
-"""Operations whose results are true or false."""
 
 
 def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:

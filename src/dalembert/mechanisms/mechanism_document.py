@@ -115,7 +115,7 @@ def _write_inertia(inertia: Any) -> Any:
 
 _INERTIA = FieldKind(read_nested, _write_inertia, "nested")
 _VECTOR = FieldKind(read_expressions, write_nested, "vector")
-_POINT = FieldKind(_read_point, _write_point, "point")
+_MARKER_POINT = FieldKind(_read_point, _write_point, "point")
 _JOINT = FieldKind(_read_joint, lambda joint: joint.name, "text")
 _CURVE = FieldKind(_read_curve, _write_curve, "expression")
 
@@ -133,7 +133,7 @@ BODIES: dict[str, tuple[Any, Fields]] = {
     ),
 }
 
-_ENDS: Fields = {"name": TEXT, "first": _POINT, "second": _POINT}
+_ENDS: Fields = {"name": TEXT, "first": _MARKER_POINT, "second": _MARKER_POINT}
 _WITH_LAWS: Fields = {"nonideal": LAW}
 
 JOINTS: dict[str, tuple[Any, Fields]] = {
@@ -144,7 +144,7 @@ JOINTS: dict[str, tuple[Any, Fields]] = {
     "Spherical": (Spherical, {**_ENDS, **_WITH_LAWS}),
     "Cylindrical": (Cylindrical, {**_ENDS, "axis": NESTED, **_WITH_LAWS}),
     "Universal": (Universal, {**_ENDS, "axis": NESTED, **_WITH_LAWS}),
-    "Gear": (Gear, {**_ENDS, "ratio": EXPRESSION, "carrier": _POINT, "axis": NESTED, **_WITH_LAWS}),
+    "Gear": (Gear, {**_ENDS, "ratio": EXPRESSION, "carrier": _MARKER_POINT, "axis": NESTED, **_WITH_LAWS}),
     "PointOnCurve": (PointOnCurve, {**_ENDS, "curve": _CURVE, **_WITH_LAWS}),
     "RollingOnLine": (RollingOnLine, {**_ENDS, "radius": EXPRESSION, "along": NESTED, **_WITH_LAWS}),
     "KnifeEdge": (KnifeEdge, {**_ENDS, "sideways": NESTED, **_WITH_LAWS}),
@@ -159,17 +159,23 @@ JOINTS: dict[str, tuple[Any, Fields]] = {
 
 FORCES: dict[str, tuple[Any, Fields]] = {
     "Gravity": (Gravity, {"acceleration": _VECTOR}),
-    "Force": (Force, {"at": _POINT, "force": _VECTOR, "axes": TEXT}),
-    "Torque": (Torque, {"body": _POINT, "torque": NESTED, "against": _POINT, "axes": TEXT}),
+    "Force": (Force, {"at": _MARKER_POINT, "force": _VECTOR, "axes": TEXT}),
+    "Torque": (Torque, {"body": _MARKER_POINT, "torque": NESTED, "against": _MARKER_POINT, "axes": TEXT}),
     "Spring": (
         Spring,
-        {"first": _POINT, "second": _POINT, "stiffness": EXPRESSION, "length": EXPRESSION, "damping": EXPRESSION},
+        {
+            "first": _MARKER_POINT,
+            "second": _MARKER_POINT,
+            "stiffness": EXPRESSION,
+            "length": EXPRESSION,
+            "damping": EXPRESSION,
+        },
     ),
     "TorsionSpring": (
         TorsionSpring,
         {"joint": _JOINT, "stiffness": EXPRESSION, "angle": EXPRESSION, "damping": EXPRESSION},
     ),
-    "Drag": (Drag, {"at": _POINT, "linear": EXPRESSION, "quadratic": EXPRESSION}),
+    "Drag": (Drag, {"at": _MARKER_POINT, "linear": EXPRESSION, "quadratic": EXPRESSION}),
 }
 
 MECHANISM_KEYS = ("bodies", "joints", "forces", "constraints", "actuators", "servos")

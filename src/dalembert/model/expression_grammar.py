@@ -38,7 +38,7 @@ CONSTANTS = {"pi": Parsed(sp.pi, 1, math.pi), "t": Parsed(t)}
 
 _COMPARISONS: dict[str, Any] = {"<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge, "=": sp.Eq, "!=": sp.Ne}
 _BINDING = {"or": 1, "and": 2, **dict.fromkeys(_COMPARISONS, 4), "+": 5, "-": 5, "*": 6, "/": 6, "**": 8}
-_NEGATION, _SIGN = 3, 7
+_NEGATION, _SIGN_OF_NUMBER = 3, 7
 
 
 class Parser:
@@ -142,7 +142,7 @@ class Parser:
             raise self.error("an expression with a value was expected; got a condition.", start)
         if kind == "**":
             sign = self.take()
-            exponent = self.inner(lambda: self.number(_SIGN))  # from the right: a**b**c = a**(b**c)
+            exponent = self.inner(lambda: self.number(_SIGN_OF_NUMBER))  # from the right: a**b**c = a**(b**c)
             return self.made(sign, nodes.power_part, left, exponent)
         return self.chain(left, ("+", "-") if kind in "+-" else ("*", "/"))
 
@@ -185,7 +185,7 @@ class Parser:
         if token.kind == "number":
             return self.made(token, nodes.number_part, token.text)
         if token.kind in ("-", "+"):
-            part = self.inner(lambda: self.number(_SIGN))
+            part = self.inner(lambda: self.number(_SIGN_OF_NUMBER))
             return self.made(token, nodes.negative_part, part) if token.kind == "-" else part
         if token.kind == "not":
             return self.made(token, nodes.logical_part, sp.Not, [self.inner(lambda: self.condition(_NEGATION))])

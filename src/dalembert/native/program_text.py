@@ -8,13 +8,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dalembert.native.tape import Operation, Program, Value, needed
+from dalembert.native.tape import CONDITIONS, Operation, Program, Value, needed
 
 LONGEST = 72
 """Characters of an expression that is written inside another one; longer ones get a name."""
 
-CONDITIONS = frozenset({"<", "<=", "==", "and", "or", "not"})
-"""Operations whose result is true or false."""
 
 CHOICE, OR, AND, COMPARISON, SUM, PRODUCT, SIGN, ATOM = range(8)
 """How tightly the operations bind: an operand that binds less is put in parentheses."""

@@ -18,6 +18,9 @@ LIBRARY = {
 } | {"tgamma": math.gamma}
 """Functions of the C library by name, with Python's equivalents for constants."""
 
+CONDITIONS = frozenset({"<", "<=", "==", "and", "or", "not"})
+"""Operations whose results are true or false."""
+
 ARITHMETIC: dict[str, Callable[..., Any]] = {
     "fadd": lambda a, b: a + b,
     "fsub": lambda a, b: a - b,

@@ -29,7 +29,7 @@ HEADER = b"\0asm\1\0\0\0"
 CUSTOM, IMPORTS, EXPORTS = 0, 2, 7
 """Numbers of sections."""
 
-ORDER = (1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11)
+SECTION_ORDER = (1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11)
 """The order of the sections in a module, by their numbers."""
 
 SYMBOL_TABLE, FUNCTION, DEFINED_ELSEWHERE, EXPLICIT_NAME = 8, 0, 0x10, 0x40
@@ -89,7 +89,7 @@ def linked(object_file: bytes, exports: Sequence[str]) -> WasmModule:
         elif name.startswith("reloc."):
             _require_final(reader)
     kept[EXPORTS] = _vector([_text(name) + bytes([FUNCTION]) + leb(numbers[name]) for name in exports])
-    written = [bytes([k]) + leb(len(kept[k])) + kept[k] for k in ORDER if k in kept]
+    written = [bytes([k]) + leb(len(kept[k])) + kept[k] for k in SECTION_ORDER if k in kept]
     return WasmModule(HEADER + b"".join(written), imports)
 
 
