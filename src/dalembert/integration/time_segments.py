@@ -131,9 +131,11 @@ def _settled(functions: Callable[[Floats], Floats], t: Floats, side: int) -> Flo
     unit = np.maximum(np.spacing(np.abs(t)), LEAST_TIME)
     here, found = np.nan_to_num(functions(t)), t.astype(float)
     for distance in JUMP_WIDTHS:
-        sides = [np.nan_to_num(functions(t + sign * distance * unit)) for sign in (-1, 1)]
+        given = [functions(t + sign * distance * unit) for sign in (-1, 1)]
+        defined = np.isfinite(given).all(axis=0)  # where a function ends, there is no other side
+        sides = [np.nan_to_num(value) for value in given]
         least = ISOLATED * np.maximum(np.abs(here), np.maximum(*map(np.abs, sides)))
-        isolated = np.all([np.abs(value - here) > least for value in sides], axis=0).any(axis=1)
+        isolated = (defined & np.all([np.abs(value - here) > least for value in sides], axis=0)).any(axis=1)
         found = np.where(isolated & (found == t), t + side * distance * unit, found)
     return found
 
