@@ -115,7 +115,7 @@ def _write_inertia(inertia: Any) -> Any:
 
 _INERTIA = FieldKind(read_nested, _write_inertia, "nested")
 _VECTOR = FieldKind(read_expressions, write_nested, "vector")
-_MARKER_POINT = FieldKind(_read_point, _write_point, "point")
+_AT_POINT = FieldKind(_read_point, _write_point, "point")
 _JOINT = FieldKind(_read_joint, lambda joint: joint.name, "text")
 _CURVE = FieldKind(_read_curve, _write_curve, "expression")
 
@@ -133,7 +133,7 @@ BODIES: dict[str, tuple[Any, Fields]] = {
     ),
 }
 
-_ENDS: Fields = {"name": TEXT, "first": _MARKER_POINT, "second": _MARKER_POINT}
+_ENDS: Fields = {"name": TEXT, "first": _AT_POINT, "second": _AT_POINT}
 _WITH_LAWS: Fields = {"nonideal": LAW}
 
 JOINTS: dict[str, tuple[Any, Fields]] = {
@@ -144,7 +144,7 @@ JOINTS: dict[str, tuple[Any, Fields]] = {
     "Spherical": (Spherical, {**_ENDS, **_WITH_LAWS}),
     "Cylindrical": (Cylindrical, {**_ENDS, "axis": NESTED, **_WITH_LAWS}),
     "Universal": (Universal, {**_ENDS, "axis": NESTED, **_WITH_LAWS}),
-    "Gear": (Gear, {**_ENDS, "ratio": EXPRESSION, "carrier": _MARKER_POINT, "axis": NESTED, **_WITH_LAWS}),
+    "Gear": (Gear, {**_ENDS, "ratio": EXPRESSION, "carrier": _AT_POINT, "axis": NESTED, **_WITH_LAWS}),
     "PointOnCurve": (PointOnCurve, {**_ENDS, "curve": _CURVE, **_WITH_LAWS}),
     "RollingOnLine": (RollingOnLine, {**_ENDS, "radius": EXPRESSION, "along": NESTED, **_WITH_LAWS}),
     "KnifeEdge": (KnifeEdge, {**_ENDS, "sideways": NESTED, **_WITH_LAWS}),
@@ -159,13 +159,13 @@ JOINTS: dict[str, tuple[Any, Fields]] = {
 
 FORCES: dict[str, tuple[Any, Fields]] = {
     "Gravity": (Gravity, {"acceleration": _VECTOR}),
-    "Force": (Force, {"at": _MARKER_POINT, "force": _VECTOR, "axes": TEXT}),
-    "Torque": (Torque, {"body": _MARKER_POINT, "torque": NESTED, "against": _MARKER_POINT, "axes": TEXT}),
+    "Force": (Force, {"at": _AT_POINT, "force": _VECTOR, "axes": TEXT}),
+    "Torque": (Torque, {"body": _AT_POINT, "torque": NESTED, "against": _AT_POINT, "axes": TEXT}),
     "Spring": (
         Spring,
         {
-            "first": _MARKER_POINT,
-            "second": _MARKER_POINT,
+            "first": _AT_POINT,
+            "second": _AT_POINT,
             "stiffness": EXPRESSION,
             "length": EXPRESSION,
             "damping": EXPRESSION,
@@ -175,7 +175,7 @@ FORCES: dict[str, tuple[Any, Fields]] = {
         TorsionSpring,
         {"joint": _JOINT, "stiffness": EXPRESSION, "angle": EXPRESSION, "damping": EXPRESSION},
     ),
-    "Drag": (Drag, {"at": _MARKER_POINT, "linear": EXPRESSION, "quadratic": EXPRESSION}),
+    "Drag": (Drag, {"at": _AT_POINT, "linear": EXPRESSION, "quadratic": EXPRESSION}),
 }
 
 MECHANISM_KEYS = ("bodies", "joints", "forces", "constraints", "actuators", "servos")

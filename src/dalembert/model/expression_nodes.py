@@ -15,7 +15,7 @@ import sympy as sp
 from dalembert.model.expression_functions import FUNCTIONS
 from dalembert.model.laws import MOST_EVALUATED
 
-MOST_EXPRESSION_PARTS = 40_000
+MOST_NODES_READ = 40_000
 """Largest number of parts of an expression, copies included; a fifth of it suffices for the gallery."""
 
 MOST_FACTORS = 25
@@ -230,17 +230,15 @@ def _part(expression: Any, parts: Sequence[Parsed], value: float | None, tower: 
 
 
 def _limited(size: int) -> int:
-    if size > MOST_EXPRESSION_PARTS:
-        raise OperationError(
-            f"an expression must have at most {MOST_EXPRESSION_PARTS} parts, those of definitions included."
-        )
+    if size > MOST_NODES_READ:
+        raise OperationError(f"an expression must have at most {MOST_NODES_READ} parts, those of definitions included.")
     return size
 
 
 def _count(expression: Any) -> int:
     """Return the number of parts of an expression, up to the limit."""
     waiting, count = [expression], 0
-    while waiting and count <= MOST_EXPRESSION_PARTS:
+    while waiting and count <= MOST_NODES_READ:
         waiting += waiting.pop().args
         count += 1
     return count
