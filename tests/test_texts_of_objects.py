@@ -41,6 +41,9 @@ OBJECTS = {
     "Constraint(x**2 + y**2 - 1, name='rod')": lambda: ROD,
     "Constraint(x'*sin(y) - y'*cos(y))": lambda: da.Constraint(v * sp.sin(y) - w * sp.cos(y)),
     "Constraint(y, name='floor', nonideal=(Coulomb(0.3),))": lambda: da.Constraint(y, "floor", da.Coulomb(0.3)),
+    "<ModelFile 'rod': system of x, y; values of g, mu>": lambda: da.ModelFile(
+        system=SYSTEM, parameters=NUMBERS, title="rod"
+    ),
     "Viscous(0.1)": lambda: da.Viscous(0.1),
     "Quadratic(mu)": lambda: da.Quadratic(mu),
     "Proportional(2)": lambda: da.Proportional(2),

@@ -217,9 +217,8 @@ def test_limits():
     assert "`motor` is at its limit of 5 at this state." in text  # it needs ω² = 9
     assert verdict.well_posed
     assert "at this state" not in about(da.check(model, (0, 0), (0, 0), parameters={"most": 10}), "limits")
-    verdict = da.check(model, (0, 0), (0, 0), parameters={"most": -1})
-    assert not verdict.well_posed
-    assert "The limit of `motor` must be positive; it is -1." in about(verdict, "limits")
+    with pytest.raises(da.InputError, match="`limit` of actuator `motor` must be positive; got -1 from `most` = -1"):
+        da.check(model, (0, 0), (0, 0), parameters={"most": -1})
 
 
 def test_servos_do_not_change_the_verdict_on_constraints():

@@ -133,5 +133,6 @@ def test_the_floor_file_holds_the_lowest_versions_that_are_allowed() -> None:
 
 def test_all_extras_are_in_all_and_in_dev() -> None:
     extras = PROJECT["optional-dependencies"]
-    assert extras["all"] == [f"dalembert[{','.join(name for name in extras if name not in ('all', 'docs', 'dev'))}]"]
+    apart = ("all", "docs", "dev", "fmu")  # the compiler of the extra `fmu` is large, and most systems have one
+    assert extras["all"] == [f"dalembert[{','.join(name for name in extras if name not in apart)}]"]
     assert "dalembert[all,docs]" in extras["dev"]

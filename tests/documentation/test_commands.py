@@ -30,4 +30,5 @@ def test_a_documented_command_line_can_be_parsed(line: str) -> None:
         assert subcommand in COMMANDS  # the mention of a command
         return
     context = COMMANDS[subcommand].make_context(subcommand, list(words))
-    assert context.params.get("name", "NAME") in (*da.gallery.names(), "NAME")
+    name = context.params.get("name", "NAME")
+    assert name in (*da.gallery.names(), "NAME") or name.endswith(".toml")

@@ -22,7 +22,7 @@ from dalembert.model.input_values import named_values
 from dalembert.model.system import System
 from dalembert.model.system_document import system_document
 from dalembert.model.value_document import save_document, value_entries
-from dalembert.names import quoted
+from dalembert.names import listed, quoted, summary
 from dalembert.verbs import simulate
 
 
@@ -30,7 +30,7 @@ def _frozen(given: Any) -> Any:
     return MappingProxyType(dict(given))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ModelFile:
     """A system, and the numbers to run it: the content of a model file.
 
@@ -64,6 +64,16 @@ class ModelFile:
     def __post_init__(self) -> None:
         for name in ("parameters", "settings", "units", "points"):
             object.__setattr__(self, name, _frozen(getattr(self, name)))
+
+    def __repr__(self) -> str:
+        kind = "system" if self.mechanism is None else "mechanism"
+        title = f" {self.title!r}" if self.title else ""
+        return summary(
+            f"ModelFile{title}",
+            f"{kind} of {listed(self.system.coordinate_names)}",
+            listed(self.parameters, "values of"),
+            f"{len(self.checks)} checks" if self.checks else "",
+        )
 
     def start(self, parameters: Any = None) -> tuple[Any, Any]:
         """Return the start (q0, qd0); that of a mechanism without one is found by ``assemble``.
