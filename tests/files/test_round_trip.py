@@ -41,6 +41,12 @@ def plain(system):
     return [graph.replace(expression, symbols) for expression in expressions]
 
 
+def rounded(expressions):
+    """Expressions with 12 digits: directions of a mechanism are normalised again when it is read."""
+    digits = {number: sp.Float(number, 12) for number in set().union(*(e.atoms(sp.Float) for e in expressions))}
+    return [graph.replace(expression, digits) for expression in expressions]
+
+
 def accelerations(model):
     """At three random states, without a check whether they satisfy the constraints."""
     draw, n = np.random.default_rng(20260101), len(model.system.coordinates)
@@ -52,11 +58,12 @@ def accelerations(model):
 def check_case(name, path):
     model = model_of(da.gallery.case(name))
     found = again(model, path)
-    assert plain(found.system) == plain(model.system)
+    exact = plain(found.system) == plain(model.system)
+    assert exact or (model.mechanism is not None and rounded(plain(found.system)) == rounded(plain(model.system)))
     assert [c.name for c in found.system.constraints] == [c.name for c in model.system.constraints]
     assert [type(law.law) for law in found.system.laws] == [type(law.law) for law in model.system.laws]
     symbols = graph.free_symbols(*model.system.expressions()) - {da.t}
-    if all(s == sp.Symbol(s.name) for s in symbols):
+    if exact and all(s == sp.Symbol(s.name) for s in symbols):
         assert found.system == model.system
     for field in ("q0", "qd0", "times"):
         assert np.array_equal(getattr(found, field), getattr(model, field))
