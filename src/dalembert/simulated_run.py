@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can be computed for a simulated run from its system: its ledger, its motion at other times, expressions."""
+"""The source of a simulated run: its ledger, its motion at other times, and expressions along it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def symbols_of(system: Any, dynamics: Dynamics) -> StateSymbols:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedRun:
-    """What a run was made from: it implements ``RunSource``.
+    """The system, method and segments of a simulated run; an implementation of ``RunSource``.
 
     p             values of the parameters of the dynamics
     symbols       those of the system, for expressions

@@ -57,7 +57,7 @@ def original_motion(system: System, run: Trajectory, chosen: Floats, parameters:
 
 @dataclass(frozen=True, eq=False)
 class VakonomicRun:
-    """What can be computed for a vakonomic run from the run of the extended system; it implements ``RunSource``."""
+    """The source of a vakonomic run, by the run of the extended system; an implementation of ``RunSource``."""
 
     system: System
     extended: Trajectory

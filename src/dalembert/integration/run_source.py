@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RunSource(Protocol):
-    """What can be computed for a run from its system, beyond the arrays that a run holds.
+    """The computations for a run that need its system, beyond the arrays that a run holds.
 
     It holds compiled code, so it is kept neither in files nor in pickles.
     """

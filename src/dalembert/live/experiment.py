@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a live page runs: a system, a method and a start; and the reasons for which a page cannot run it."""
+"""The experiment of a live page: a system, a method and a start; and the reasons for which a page cannot run it."""
 
 from __future__ import annotations
 

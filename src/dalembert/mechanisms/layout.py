@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is drawn of a mechanism: points fixed in its bodies, lines between them, and joints."""
+"""The drawing of a mechanism: points fixed in its bodies, lines between them, and joints."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class DocumentEntry:
 
 @dataclass
 class Scope:
-    """What the expressions of a document may use.
+    """The names that the expressions of a document may use.
 
     names             coordinates, parameters and definitions by name
     bodies, joints    of a mechanism, by name
@@ -155,7 +155,7 @@ class Scope:
 
 
 class FieldKind(NamedTuple):
-    """How values of a kind are read from an entry, written to a document, and called in the schema of files."""
+    """A kind of values: functions that read one from an entry and write it to a document, and its name in the schema."""
 
     read: Callable[[DocumentEntry, Scope], Any]
     write: Callable[[Any], Any]

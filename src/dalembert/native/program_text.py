@@ -15,7 +15,7 @@ LONGEST = 72
 
 
 CHOICE, OR, AND, COMPARISON, SUM, PRODUCT, SIGN, ATOM = range(8)
-"""How tightly the operations bind: an operand that binds less is put in parentheses."""
+"""Precedence of the operations: an operand of lower precedence is put in parentheses."""
 
 
 class Text(NamedTuple):
