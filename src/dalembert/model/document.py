@@ -155,7 +155,7 @@ class Scope:
 
 
 class FieldKind(NamedTuple):
-    """A kind of values: functions that read one from an entry and write it to a document, and its name in the schema."""
+    """A kind of values: functions that read and write one in a document, and its name in the schema of files."""
 
     read: Callable[[DocumentEntry, Scope], Any]
     write: Callable[[Any], Any]
