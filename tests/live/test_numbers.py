@@ -171,8 +171,7 @@ def test_functions_of_time_are_followed_across_jumps_and_pulses(tmp_path: Path) 
     (found,) = motions([{"model": model, "times": times.tolist()}], tmp_path)
     run = da.simulate(system, (0,), (0,), times, parameters=numbers)
     assert found["notes"] == [] and len(found["samples"]) == 30
-    # at a jump, the page begins one number earlier than the run, and its steps differ within the tolerance
-    assert np.abs(np.array([sample["y"][0] for sample in found["samples"]]) - run["x"]).max() < 2e-8
+    assert np.abs(np.array([sample["y"][0] for sample in found["samples"]]) - run["x"]).max() < 1e-9
 
 
 def test_reasons_for_which_a_page_stops(tmp_path: Path) -> None:

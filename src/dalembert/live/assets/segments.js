@@ -7,6 +7,8 @@ const JUMP = 1e-4;  // least change between samples, relative to the range of th
 const STEEP = 8;  // least ratio of such a change to the smaller one beside it
 const KEPT = 1e-2;  // part of the change that must remain between adjacent numbers for it to be a jump
 const LEAST_TIME = 1e-290;  // the first time after a jump at zero
+const JUMP_WIDTHS = [1, 4, 16, 64, 256];  // distances from a jump, in last places, at which its two sides are sought
+const ISOLATED = 1e-6;  // change over such a distance, relative to the values, that no continuous function shows
 const QUIET = 1e-8, QUIET_FRACTION = 1e-4, QUIET_CELLS = 8;  // what counts as constant or linear, and for how long
 const ONSET_CELLS = 64, ONSET_STEP = 4;  // intervals after an onset with short steps, and their length in intervals
 const MOST_EVENTS = 1000;  // more of them than this, and the error estimate sees the changes without help
@@ -49,7 +51,10 @@ function allJumps(functions, times, columns) {
   }
   if (cells.length > MOST_EVENTS) return [];
   const found = cells.map(({k, size, value}) => located(value, times[k - 1], times[k], size));
-  const pairs = found.filter(pair => pair !== null).sort((a, b) => a[0] - b[0]);
+  const places = columns.map(({place}) => place);
+  const pairs = found.filter(pair => pair !== null)
+    .map(([left, right]) => [settled(functions, places, left, -1), settled(functions, places, right, 1)])
+    .sort((a, b) => a[0] - b[0]);
   return pairs.filter((pair, i) => i === 0 || pair[0] !== pairs[i - 1][0] || pair[1] !== pairs[i - 1][1]);
 }
 
@@ -63,6 +68,22 @@ function located(value, left, right, size) {
   }
   if (left === 0 && right < LEAST_TIME) right = LEAST_TIME;
   return Math.abs(high - low) > KEPT * size ? [left, right] : null;
+}
+
+// Returns a time, moved to a side (-1 or 1) where a function has a value that differs from those on both sides of it.
+function settled(functions, places, t, side) {
+  const unit = Math.max(spacing(t), LEAST_TIME), here = Array.from(functions(t));
+  for (const distance of JUMP_WIDTHS) {
+    const [before, after] = [-1, 1].map(sign => Array.from(functions(t + sign * distance * unit)));
+    const isIsolated = place => {
+      const sides = [before[place], after[place]], value = Number.isFinite(here[place]) ? here[place] : 0;
+      if (!sides.every(Number.isFinite)) return false;  // where a function ends, there is no other side
+      const least = ISOLATED * Math.max(Math.abs(value), ...sides.map(Math.abs));
+      return sides.every(other => Math.abs(other - value) > least);
+    };
+    if (places.some(isIsolated)) return t + side * distance * unit;
+  }
+  return t;
 }
 
 // Returns the times at which a function begins to change after having been constant or linear.
