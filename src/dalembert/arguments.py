@@ -33,11 +33,6 @@ class RunArguments:
         return bool(self.parameters or self.start) or self.times is not None
 
 
-def is_file(name: str) -> bool:
-    """Return whether a name is that of a model file, and not of a case of the gallery."""
-    return name.lower().endswith(".toml") or "/" in name or "\\" in name
-
-
 def assignment(text: str, option: str, example: str = "a0=0.2") -> tuple[str, float]:
     """Return name and value of a text such as ``a0=0.2``."""
     name, equals, value = text.partition("=")

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,10 +17,12 @@ from rich.table import Table
 
 import dalembert
 from dalembert import gallery
-from dalembert.arguments import RunArguments, assignment, is_file, state_of, times_of
+from dalembert.arguments import RunArguments, assignment, state_of, times_of
 from dalembert.figures.animation_files import WRITERS
 from dalembert.integration.trajectory_files import FORMATS
-from dalembert.terminal import add_checks, assignments, checks_table, end_table, print_text, transliterate_output
+from dalembert.named_cases import is_file, named_case
+from dalembert.output_files import DerivationFormat, derivation_format, require_target
+from dalembert.terminal import add_checks, checks_table, end_table, facts_table, print_text, transliterate_output
 from dalembert.watching import changes
 
 if TYPE_CHECKING:
@@ -35,14 +36,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-
-
-class DerivationFormat(StrEnum):
-    """The formats of a derivation."""
-
-    latex = "latex"
-    markdown = "markdown"
-    html = "html"
 
 
 class FmuKind(StrEnum):
@@ -96,22 +89,10 @@ def show(name: Name) -> None:
     """
     from dalembert.report.outcomes import expected_text
 
-    case = _case(name)
-    system = case.system
+    case = named_case(name)
     console = Console(highlight=False)
     console.print(f"[bold]{escape(case.title)}[/]  ({escape(case.source)})\n{escape(case.about)}\n")
-    facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    facts.add_row("coordinates", ", ".join(system.coordinate_names))
-    facts.add_row("parameters", assignments(case.parameters) or "none")
-    facts.add_row("constraints", ", ".join(f"{c.name} ({c.level})" for c in system.constraints) or "none")
-    if system.servos:
-        facts.add_row("servos", ", ".join(map(_servo_text, system.servos)))
-    facts.add_row("start", assignments(dict(zip(system.coordinate_names, case.q0, strict=False))) or "none")
-    facts.add_row("velocities", assignments(dict(zip(system.coordinate_names, case.qd0, strict=False))) or "none")
-    times = case.times
-    facts.add_row("times", f"{times[0]:g} to {times[-1]:g}, {len(times)} of them" if len(times) else "none")
-    facts.add_row("drift", "None" if case.drift is None else str(case.drift))
-    console.print(facts)
+    console.print(facts_table(case))
     table = Table("check", "expected", "source")
     for check in case.checks:
         table.add_row(escape(check.what), expected_text(check), escape(check.source))
@@ -130,7 +111,7 @@ def check(name: Name) -> None:
     """
     from dalembert.analysis.check import check as verdict_on
 
-    case = _case(name)
+    case = named_case(name)
     if not len(case.q0):
         verdict = verdict_on(case.system)
     else:
@@ -164,8 +145,8 @@ def derive(
     """
     from dalembert.report.derivation import derive as derivation_of
 
-    chosen = _format(format, output)
-    case = _case(name)
+    chosen = derivation_format(format, output)
+    case = named_case(name)
     derivation = derivation_of(case.system, drift=case.drift, title=case.title, about=case.about)
     write = {
         DerivationFormat.latex: derivation.to_latex,
@@ -188,7 +169,7 @@ def classify(name: Name) -> None:
     """
     from dalembert.analysis.classification import classify as classification_of
 
-    print_text(str(classification_of(_case(name).system)))
+    print_text(str(classification_of(named_case(name).system)))
 
 
 @app.command()
@@ -203,7 +184,7 @@ def new(
 
     The checks, pictures and controllers of a case are not written.
     """
-    _require_target(path, "path", (".toml",))
+    require_target(path, "path", (".toml",))
     if path.exists() and not force:
         raise dalembert.InputError(f"`path` must be a new file; `{path}` exists. Pass `--force` to overwrite it.")
     if source is None:
@@ -242,9 +223,9 @@ def run(
     Exits with 1 if a check fails.
     """
     # checked before the simulation, which may take long
-    _require_target(plot, "--plot", (".png", ".pdf", ".svg"))
-    _require_target(animate, "--animate", tuple(WRITERS))
-    _require_target(save, "--save", tuple(FORMATS))
+    require_target(plot, "--plot", (".png", ".pdf", ".svg"))
+    require_target(animate, "--animate", tuple(WRITERS))
+    require_target(save, "--save", tuple(FORMATS))
     changed = dict(assignment(text, "--set") for text in settings or ())
     start = {key: state_of(text, f"--{key}") for key, text in (("q0", q0), ("qd0", qd0)) if text is not None}
     given = RunArguments(changed, start, None if times is None else times_of(times), plot, animate, save, ledger)
@@ -261,7 +242,7 @@ def run(
 
 def _run(name: str, given: RunArguments) -> None:
     """Simulate a case once, and print and write what is asked for."""
-    case, plot, animate, save = _case(name, given.parameters), given.plot, given.animate, given.save
+    case, plot, animate, save = named_case(name, given.parameters), given.plot, given.animate, given.save
     drawn = case.points is not None or case.mechanism is not None
     if animate is not None and not drawn:
         raise dalembert.InputError(f"`--animate` must be used with a case that has points to draw; `{name}` has none.")
@@ -301,8 +282,8 @@ def page(
     Exits with 2 if a page cannot run the case, and says why.
     """
     target = Path(f"{Path(name).stem}.html") if output is None else output
-    _require_target(target, "--output", (".html",))
-    print_text(f"wrote {_case(name).page(target)}")
+    require_target(target, "--output", (".html",))
+    print_text(f"wrote {named_case(name).page(target)}")
 
 
 @app.command()
@@ -318,9 +299,9 @@ def export(
 
     Example: dalembert export crane -o crane.fmu
     """
-    _require_target(output, "--output", (".c", ".py", ".fmu"))
-    case = _case(name)
-    shared: dict[str, Any] = {"inputs": inputs or (), **_start_of(case)}
+    require_target(output, "--output", (".c", ".py", ".fmu"))
+    case = named_case(name)
+    shared: dict[str, Any] = {"inputs": inputs or (), **case.export_arguments}
     if output.suffix.lower() == ".fmu":
         dalembert.export_fmu(case.system, output, kind.value, **shared)
     else:
@@ -364,41 +345,6 @@ def demo(
         raise typer.Exit(1)
 
 
-def _start_of(case: Case) -> dict[str, Any]:
-    """Return the numbers of a case as arguments of an export."""
-    return {
-        "q0": case.q0,
-        "qd0": case.qd0,
-        "t0": float(case.times[0]),
-        "parameters": dict(case.parameters),
-        "drift": case.drift,
-        "control": case.control,
-        "allow_violation": case.allow_violation,
-    }
-
-
-_FORMATS = {".md": DerivationFormat.markdown, ".tex": DerivationFormat.latex, ".html": DerivationFormat.html}
-"""The format of a derivation by the ending of its file."""
-
-
-def _servo_text(servo: Any) -> str:
-    by = "a force on every coordinate" if servo.by is None else " and ".join(actuator.name for actuator in servo.by)
-    return f"{servo.name} ({servo.level}) by {by}"
-
-
-def _format(option: DerivationFormat | None, output: Path | None) -> DerivationFormat:
-    """Return the requested format, from the option or from the file ending."""
-    if output is None:
-        return option or DerivationFormat.markdown
-    _require_target(output, "--output", tuple(_FORMATS))
-    by_ending = _FORMATS[output.suffix.lower()]
-    if option not in (None, by_ending):
-        raise dalembert.InputError(
-            f"`--format` must agree with the ending of the file; got {option} and `{output}`. Leave `--format` out."
-        )
-    return by_ending
-
-
 def _report_checks(console: Console, case: Case, found: Trajectory) -> None:
     """Print the checks of a case; exit with 1 if one fails."""
     from dalembert.report.outcomes import row_of
@@ -409,28 +355,6 @@ def _report_checks(console: Console, case: Case, found: Trajectory) -> None:
     console.print(table)
     if not all(row.passed for row in rows):
         raise typer.Exit(1)
-
-
-def _case(name: str, changed: Mapping[str, float] | None = None) -> Case:
-    """Return a case of the gallery, or a model file as a case, with some parameters changed."""
-    if not is_file(name):
-        return gallery.case(name)
-    from dalembert.files.load import load
-    from dalembert.gallery.file_case import case_of
-
-    model = load(name)
-    return case_of(replace(model, parameters={**model.parameters, **(changed or {})}), Path(name).stem)
-
-
-def _require_target(path: Path | None, option: str, known: tuple[str, ...]) -> None:
-    if path is not None and path.suffix.lower() not in known:
-        raise dalembert.InputError(f"`{option}` must end in {', '.join(known)}; got `{path}`.")
-    _require_folder(path, option)
-
-
-def _require_folder(path: Path | None, option: str) -> None:
-    if path is not None and not path.parent.is_dir():
-        raise dalembert.InputError(f"`{option}` must name a file in a folder that exists; there is no `{path.parent}`.")
 
 
 @contextmanager

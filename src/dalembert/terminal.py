@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from dalembert.gallery.definition import Case
     from dalembert.integration.trajectory import Trajectory
     from dalembert.report.outcomes import Row
 
@@ -47,6 +48,28 @@ def end_table(found: Trajectory) -> Table:
     for k, coordinate in enumerate(found.coordinates):
         table.add_row(coordinate, f"{found.q[-1, k]:.12g}", f"{found.qd[-1, k]:.12g}")
     return table
+
+
+def facts_table(case: Case) -> Table:
+    """Return a table of the system, the numbers and the start of a case."""
+    system = case.system
+    facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    facts.add_row("coordinates", ", ".join(system.coordinate_names))
+    facts.add_row("parameters", assignments(case.parameters) or "none")
+    facts.add_row("constraints", ", ".join(f"{c.name} ({c.level})" for c in system.constraints) or "none")
+    if system.servos:
+        facts.add_row("servos", ", ".join(map(_servo_text, system.servos)))
+    facts.add_row("start", assignments(dict(zip(system.coordinate_names, case.q0, strict=False))) or "none")
+    facts.add_row("velocities", assignments(dict(zip(system.coordinate_names, case.qd0, strict=False))) or "none")
+    times = case.times
+    facts.add_row("times", f"{times[0]:g} to {times[-1]:g}, {len(times)} of them" if len(times) else "none")
+    facts.add_row("drift", "None" if case.drift is None else str(case.drift))
+    return facts
+
+
+def _servo_text(servo: Any) -> str:
+    by = "a force on every coordinate" if servo.by is None else " and ".join(actuator.name for actuator in servo.by)
+    return f"{servo.name} ({servo.level}) by {by}"
 
 
 def assignments(values: Any) -> str:

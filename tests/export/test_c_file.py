@@ -24,23 +24,10 @@ REFUSED = STICKING | OTHER_FORMULATION | SAMPLED
 SAME = 1e-13
 
 
-def arguments(case):
-    """The numbers of a case, as the command line passes them."""
-    return {
-        "q0": case.q0,
-        "qd0": case.qd0,
-        "t0": float(case.times[0]),
-        "parameters": dict(case.parameters),
-        "drift": case.drift,
-        "control": case.control,
-        "allow_violation": case.allow_violation,
-    }
-
-
 def exported(case, folder: Path):
     """The compiled file of a case, and its programs."""
-    file = da.export_c(case.system, folder / "model.c", **arguments(case))
-    return CLibrary(file), model_of(case.system, "model", inputs=(), **arguments(case))
+    file = da.export_c(case.system, folder / "model.c", **case.export_arguments)
+    return CLibrary(file), model_of(case.system, "model", inputs=(), **case.export_arguments)
 
 
 def parts_of(out, groups):
@@ -65,7 +52,7 @@ def test_steps_and_forces_are_those_of_the_library(name: str, tmp_path: Path) ->
     # the stiff governor needs shorter steps than the others
     h = float(case.times[-1] - case.times[0]) / (200_000 if name == "flyball" else 2000)
     times = t + h * np.arange(6)
-    given = {key: value for key, value in arguments(case).items() if key != "t0"}
+    given = {key: value for key, value in case.export_arguments.items() if key != "t0"}
     run = da.simulate(case.system, times=times, step=h, **given)
     assert run.statistics["steps"] == 5  # otherwise the run is divided in time, and its steps differ
     for k in range(5):
@@ -206,7 +193,7 @@ def test_an_actuator_may_be_driven_from_outside(tmp_path: Path) -> None:
     )
     library, text = CLibrary(file), file.read_text()
     assert f"input({names[0]})" in text and "plant_inputs" not in text
-    model = model_of(case.system, "plant", **arguments(case), inputs=names)
+    model = model_of(case.system, "plant", **case.export_arguments, inputs=names)
     u = model.parameters.index(f"input({names[0]})")
     p = model.start.p.copy()
     idle, _ = library.at("acceleration", model.n, model.start.y, 0.0, p)

@@ -13,7 +13,6 @@ import sympy as sp
 import dalembert as da
 from dalembert.export.compiler import host
 from export.c_library import STRICT, needs_compiler
-from export.test_c_file import arguments
 
 fmpy = pytest.importorskip("fmpy", reason="fmpy, which runs FMUs, is not installed")
 from fmpy.fmi2 import (  # noqa: E402
@@ -225,7 +224,7 @@ def test_actuators_as_inputs_follow_a_signal(tmp_path: Path) -> None:
 )
 def test_cases_of_the_gallery_are_valid_units(name: str, tmp_path: Path) -> None:
     case = da.gallery.case(name)
-    unit = da.export_fmu(case.system, tmp_path / "model.fmu", "both", **arguments(case))
+    unit = da.export_fmu(case.system, tmp_path / "model.fmu", "both", **case.export_arguments)
     assert validate_fmu(str(unit)) == []
     start, end = float(case.times[0]), float(case.times[0] + (case.times[-1] - case.times[0]) / 20)
     found = fmpy.simulate_fmu(

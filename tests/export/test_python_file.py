@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from export.test_c_file import arguments, functions_of
+from export.test_c_file import functions_of
 
 
 def module_of(system, folder: Path, **given):
@@ -22,11 +22,11 @@ def module_of(system, folder: Path, **given):
 )
 def test_steps_and_forces_are_those_of_the_library(name: str, tmp_path: Path) -> None:
     case = da.gallery.case(name)
-    module = module_of(case.system, tmp_path, **arguments(case))
+    module = module_of(case.system, tmp_path, **case.export_arguments)
     t, y, p = module["START"]
     h = float(case.times[-1] - case.times[0]) / 2000
     times = t + h * np.arange(6)
-    given = {key: value for key, value in arguments(case).items() if key != "t0"}
+    given = {key: value for key, value in case.export_arguments.items() if key != "t0"}
     run = da.simulate(case.system, times=times, step=h, **given)
     states = [np.array(y)]
     for time in times[:-1]:
@@ -61,7 +61,7 @@ def test_every_function_has_its_numpy_form(tmp_path: Path) -> None:
 
 def test_a_result_that_is_not_valid_is_flagged(tmp_path: Path) -> None:
     case = da.gallery.case("pendulum")
-    module = module_of(case.system, tmp_path, **arguments(case))
+    module = module_of(case.system, tmp_path, **case.export_arguments)
     _, y, p = module["START"]
     states = np.array([y, [0, 0, 1, 0], [np.nan, 1, 0, 0]]).T
     assert module["acceleration"](states, 0.0, p)[1].tolist() == [True, False, False]

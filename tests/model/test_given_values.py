@@ -178,15 +178,15 @@ def test_output_on_an_ascii_terminal():
 
 
 def test_the_ending_of_the_file_decides_the_format(tmp_path: Path):
-    from dalembert.cli import DerivationFormat, _format
+    from dalembert.output_files import DerivationFormat, derivation_format
 
-    assert _format(None, tmp_path / "bead.html") is DerivationFormat.html
-    assert _format(DerivationFormat.latex, tmp_path / "bead.tex") is DerivationFormat.latex
-    assert _format(None, None) is DerivationFormat.markdown
+    assert derivation_format(None, tmp_path / "bead.html") is DerivationFormat.html
+    assert derivation_format(DerivationFormat.latex, tmp_path / "bead.tex") is DerivationFormat.latex
+    assert derivation_format(None, None) is DerivationFormat.markdown
     with pytest.raises(da.InputError, match=r"`--output` must end in .md, .tex, .html; got"):
-        _format(None, tmp_path / "bead.txt")
+        derivation_format(None, tmp_path / "bead.txt")
     with pytest.raises(da.InputError, match="`--format` must agree with the ending of the file; got latex and"):
-        _format(DerivationFormat.latex, tmp_path / "bead.html")
+        derivation_format(DerivationFormat.latex, tmp_path / "bead.html")
 
 
 FORKED = """

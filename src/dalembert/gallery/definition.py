@@ -165,6 +165,19 @@ class Case:
             **self.settings,
         )
 
+    @property
+    def export_arguments(self) -> dict[str, Any]:
+        """Its numbers as arguments of ``da.export_c`` and the other exports."""
+        return {
+            "q0": self.q0,
+            "qd0": self.qd0,
+            "t0": float(self.times[0]),
+            "parameters": dict(self.parameters),
+            "drift": self.drift,
+            "control": self.control,
+            "allow_violation": self.allow_violation,
+        }
+
     def page(self, path: str | Path) -> Path:
         """Write a page that runs the case in the browser, and return its path; see ``da.page``.
 

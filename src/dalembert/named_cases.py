@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The case that an argument of a command names: one of the gallery, or a model file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dalembert import gallery
+
+if TYPE_CHECKING:
+    from dalembert.gallery.definition import Case
+
+
+def is_file(name: str) -> bool:
+    """Return whether a name is that of a model file, and not of a case of the gallery."""
+    return name.lower().endswith(".toml") or "/" in name or "\\" in name
+
+
+def named_case(name: str, changed: Mapping[str, float] | None = None) -> Case:
+    """Return a case of the gallery, or a model file as a case, with some parameters changed."""
+    if not is_file(name):
+        return gallery.case(name)
+    # imported here: most commands are about cases of the gallery
+    from dalembert.files.load import load
+    from dalembert.gallery.file_case import case_of
+
+    model = load(name)
+    return case_of(replace(model, parameters={**model.parameters, **(changed or {})}), Path(name).stem)
