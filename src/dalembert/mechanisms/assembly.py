@@ -30,6 +30,9 @@ UNCHANGED = 1e-9
 """Largest change, relative to the size of the quantity or to one, that is not reported: the solution of the equations
 leaves less."""
 
+MOST_CHANGES_PRINTED = 10
+"""Largest number of changes that are printed."""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -74,9 +77,10 @@ class Assembly:
         width = max((len(change.quantity) for change in self.changes), default=0)
         lines = [
             f"  {change.quantity:{width}}  {_shown(change.given)} → {_shown(change.found)}, by {change.amount:.4g}"
-            for change in self.changes
+            for change in self.changes[:MOST_CHANGES_PRINTED]
         ]
-        return "\n".join([self._heading, *lines])
+        more = len(self.changes) - len(lines)
+        return "\n".join([self._heading, *lines, *([f"  and {more} more, in `changes`"] if more else [])])
 
     def _repr_html_(self) -> str:
         rows = [
