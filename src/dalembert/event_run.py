@@ -32,14 +32,14 @@ def simulate_with_events(
     times: Floats,
     parameters: Any,
     method: Method,
-    events: Any,
     *,
-    controlled: bool,
+    events: Any,
+    control: Any,
     allow_violation: bool,
     progress: bool | None,
 ) -> Trajectory:
     """Simulate a system with events, or with contacts that open and close; see ``da.simulate``."""
-    system, events = _checked(system, events, method, controlled=controlled)
+    system, events = _checked(system, events, method, control)
     whole = active_system(system)
     refuse_distant_laws(whole, _switched(system, events))
     q0, qd0 = (state_values(system.coordinate_names, x, name) for x, name in ((q0, "q0"), (qd0, "qd0")))
@@ -62,7 +62,7 @@ def simulate_with_events(
     return source.complete(found, asked, times)
 
 
-def _checked(system: Any, events: Any, method: Method, *, controlled: bool) -> tuple[System, tuple[Event, ...]]:
+def _checked(system: Any, events: Any, method: Method, control: Any) -> tuple[System, tuple[Event, ...]]:
     """Return the system and its events, or raise an error for what they do not go together with."""
     several = tuple(events) if isinstance(events, (tuple, list)) else (events,)
     if not isinstance(system, System):
@@ -70,7 +70,7 @@ def _checked(system: Any, events: Any, method: Method, *, controlled: bool) -> t
     problems = event_problems(several, system)
     if problems:
         raise ModelError(problems)
-    if controlled or system.servos:
+    if control is not None or system.servos:
         raise InputError(
             "events, and contacts that open and close, must belong to a system without controller and servos; got one "
             "with them. Write the input as a force, or leave out the events."

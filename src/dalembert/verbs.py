@@ -192,11 +192,9 @@ def simulate(
     """
     if events not in ((), []) or not all_permanent(system):
         method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
-        asked = time_values(times, "times", increasing=True)
-        given: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
-        return simulate_with_events(
-            system, q0, qd0, asked, parameters, method, events, controlled=control is not None, **given
-        )
+        times = time_values(times, "times", increasing=True)
+        given: Any = {"allow_violation": allow_violation, "progress": progress, "control": control, "events": events}
+        return simulate_with_events(system, q0, qd0, times, parameters, method, **given)
     if control is not None:
         plant = controlled(system, control, q0, qd0, parameters)
         system, q0, qd0, parameters = plant.system, plant.q0, plant.qd0, plant.parameters

@@ -19,7 +19,7 @@ from dalembert.violation import own_size
 TOUCHING = 1e-11
 """Gap, relative to its terms and to the coordinates, at which a contact is closed: events are located to rounding."""
 
-RESOLVED_HEIGHT = 1e-12
+RESOLVED_HEIGHT = 1e-10
 """Height of a rebound, relative likewise, below which further rebounds are not followed."""
 
 AT_REST = 1e-12

@@ -25,7 +25,7 @@ from dalembert.model.friction_contacts import Contact, contacts, velocity_jacobi
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import ideal_force, multiplier
 from dalembert.model.system import System
-from dalembert.tolerances import RANK_TOLERANCE, START_TOLERANCE
+from dalembert.tolerances import EXACT, RANK_TOLERANCE, START_TOLERANCE
 from dalembert.violation import own_size
 
 ENERGY_ROUNDING = 1e-9
@@ -130,7 +130,7 @@ class ContactTerms:
         new = self.at(np.concatenate([q, after]), t)
         rows = parts.equations
         size = own_size(new.velocity[rows], new.A[rows], after) + np.abs(new.A[rows]) @ np.abs(qd)
-        missed = np.abs(new.velocity[rows]) > START_TOLERANCE * size + 1e-12 * np.abs(new.A[rows]).sum(axis=1)
+        missed = np.abs(new.velocity[rows]) > START_TOLERANCE * size + EXACT * np.abs(new.A[rows]).sum(axis=1)
         if missed.any():
             names = [self.system.constraint_names[i] for i, off in zip(rows, missed, strict=True) if off]
             raise ConstraintError(

@@ -120,8 +120,8 @@ def _states(contacts: Sequence[ImpulseContact]) -> Iterator[tuple[tuple[int, ...
     tangential = [(0,) if contact.slip is None else (0, 1, -1) for contact in contacts]
     if np.prod([float(len(options)) for options in (*normal, *tangential)]) > MOST_STATES:
         raise ConstraintError(
-            f"impacts at once must have fewer contacts; {quoted(contact.name for contact in contacts)} have more "
-            f"than {MOST_STATES} combinations of separating, sticking and sliding. Leave out friction, or some contacts."
+            f"impacts at once must have fewer contacts; {quoted(contact.name for contact in contacts)} have "
+            f"more than {MOST_STATES} combinations of separating, sticking and sliding. Leave out friction, or some."
         )
     return product(product(*normal), product(*tangential))  # pyright: ignore[reportReturnType]
 
@@ -167,7 +167,7 @@ def _routh(contact: ImpulseContact, W: Floats) -> Impulses:
         dv, dw = W[0] @ (1.0, friction), W[1] @ (1.0, friction)
         until_rest = -w / dw if w * dw < 0 else np.inf
         until_turn = -v / dv if v < 0 < dv else np.inf
-        if until_turn <= until_rest:
+        if until_turn <= until_rest and until_turn < np.inf:
             compression = P + until_turn
         end = (1 + contact.restitution) * compression - P if contact.law == "poisson" else (target - v) / dv
         end = np.inf if contact.law == "newton" and dv <= 0 else end

@@ -19,7 +19,7 @@ from dalembert.integration.run import outputs_at
 from dalembert.integration.state_answer import answer_at
 from dalembert.linear_algebra import rank
 from dalembert.model.active_system import active_system
-from dalembert.model.friction_contacts import contacts
+from dalembert.model.friction_contacts import Contact, contacts
 from dalembert.model.ordering import quoted
 from dalembert.stick_slip.modes import cached_mode
 from dalembert.stick_slip.phases import Phase
@@ -30,6 +30,9 @@ FORCE_ROUNDING = 1e-12
 
 ACCELERATION_ROUNDING = 1e-10
 """Acceleration of a gap, relative to its terms, that is rounding."""
+
+STILL = 1e-10
+"""Slip of a contact that stuck before, relative to the velocities, that is rounding and drift."""
 
 MOST_CANDIDATES = 10
 """Largest number of closed contacts whose combinations are enumerated."""
@@ -108,11 +111,20 @@ def _attempt(question: Question, closed: frozenset[str], terms: Terms) -> Choice
     rough = contacts(system)
     phase = Phase(cached_mode(system, rough, ()), method, model.p, {}, {})
     if rough:
-        resting = {*contacts_at_rest(system, rough, y, t, model.p), *(c for c in rough if c.name in still)}
+        slow = (c for c in rough if c.name in still and _is_slow(phase, c, y, t, model.scales))
+        resting = {*contacts_at_rest(system, rough, y, t, model.p), *slow}
         phase, y = next_phase(phase, y, t, stopped=resting)
     here = np.array([t])
     found = outputs_at(phase.mode.dynamics, method, None, here, y[None], here, phase.values)
     return Choice(closed, phase, y, found["acceleration"][0], found["reactions"][0])
+
+
+def _is_slow(phase: Phase, contact: Contact, y: Floats, t: float, scales: Floats) -> bool:
+    """Return whether a contact that was at rest still is: an event may have changed the velocities."""
+    n = len(y) // 2
+    jacobian = phase.mode.velocity_jacobian(contact, t, y, phase.p)
+    allowed = STILL * (np.abs(jacobian) @ (np.abs(y[n:]) + scales[n:]))
+    return bool((np.abs(phase.velocity(contact, t, y)) <= allowed).all())
 
 
 def _worst(question: Question, terms: Terms, choice: Choice, candidates: Collection[str]) -> str | None:

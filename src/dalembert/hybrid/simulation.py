@@ -162,7 +162,7 @@ class HybridSimulation:
                 self.record.events += [run_event(t, name, kind, y, choice.y) for name in sorted(names)]
             self.record.record_friction(segment.phase, choice.phase, choice.y, t)
         self.closed = choice.closed
-        return self._guarded(choice, t)
+        return self._guarded(choice, t, [guard.name for guard in fired if guard.kind != "gap"])
 
     def _after_impacts(self, y: Floats, t: float, arrived: Collection[str]) -> tuple[Floats, Floats, frozenset[str]]:
         """Return the state after all impacts of one instant, the largest speeds, and what friction has stopped."""
@@ -200,7 +200,7 @@ class HybridSimulation:
         self.record.impulses.append(ImpulseWork(t, found.work))
         return np.concatenate([np.split(y, 2)[0], found.qd]), frozenset(found.sticking)
 
-    def _guarded(self, choice: Choice, t: float) -> Choice:
+    def _guarded(self, choice: Choice, t: float, fired: Collection[str]) -> Choice:
         """Return the choice with the guards of its phase."""
         terms = self.model.at(choice.y, t)
         largest = np.abs(terms.A).max(axis=1, initial=np.finfo(float).tiny)
@@ -209,9 +209,8 @@ class HybridSimulation:
         self._find_releases(choice, scale)
         open_contacts = [name for name in self.model.one_sided if name not in choice.closed]
         gaps = Gaps.at(self.model, choice.y, t).offsets(open_contacts)
-        guards = guards_of(
-            self.system, self.events, choice, t, self.span, gaps=gaps, releases=self.releases, force_scale=scale
-        )
+        signs = {"gaps": gaps, "releases": self.releases, "force_scale": scale, "fired": fired}
+        guards = guards_of(self.system, self.events, choice, t, self.span, **signs)
         return choice._replace(phase=replace(choice.phase, guards=guards))
 
     def _find_releases(self, choice: Choice, scale: dict[str, float]) -> None:

@@ -72,7 +72,7 @@ class Constraint:
         return representation(self)
 
     def _repr_latex_(self) -> str | None:
-        return equation(self.expression, self.name)
+        return equation(self.expression, self.name, one_sided=self.one_sided)
 
     def __post_init__(self) -> None:
         with_deep_stack(self._convert, self._label)

@@ -90,7 +90,7 @@ class Event:
     >>> ball = da.System((y,), [[1]], (-10,))
     >>> lands = da.Event(y, direction=-1, stop=True, name="lands")
     >>> run = da.simulate(ball, (5,), (0,), [0, 2], events=[lands])
-    >>> print(run.t[-1], run.events[0].name)
+    >>> print(run.t[-1].round(12), run.events[0].name)
     1.0 lands
     """
 
