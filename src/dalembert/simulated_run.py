@@ -215,11 +215,11 @@ class SimulatedRun:
         events, count = self.stick_slip.changing_events, entry_count(self.dynamics)
         found: list[tuple[float, Floats]] = []
         for impulse in self.stick_slip.impulses:
-            work = np.zeros(count + len(events))
+            work = np.zeros((2, count + len(events)))
             if impulse.work is not None:
-                work[: len(impulse.work)] = impulse.work
+                work[:, : impulse.work.shape[1]] = impulse.work
             if impulse.event:
-                work[count + events.index(impulse.event)] = impulse.event_work
+                work[:, count + events.index(impulse.event)] = impulse.event_work
             found.append((impulse.t, work))
         return {"events": events, "impulses": found}
 

@@ -180,3 +180,36 @@ def test_a_pulled_floor_lets_go() -> None:
     assert run.events[0].t == pytest.approx(1, abs=1e-12)
     np.testing.assert_allclose(run.qd[-1], [1.5, 1.25], atol=1e-11)
     np.testing.assert_allclose(run.q[-1, 1], 10 / 6 / 8, atol=1e-11)
+
+
+def test_the_ledger_of_an_impact_with_friction() -> None:
+    """The ideal impulse of a ball that lands is that without friction; friction has the rest of the work."""
+    run = da.simulate(ball_on_floor(0.5), (0, 1.2, 0), (7, 0, 0), [0, 0.3])
+    ledger = run.ledger()
+    assert [event.kind for event in run.events] == ["impact"]
+    assert ledger["floor"][-1] == pytest.approx(-2 * 0.75, rel=1e-12)  # (1 − e²) m g h
+    assert ledger.ideal_work[-1] == pytest.approx(ledger["floor"][-1], rel=1e-12)
+    impulse = 0.2 * 1.5 * 2  # μ (1 + e) m v
+    slip = 7 - 7 / 4 * impulse  # mean of the slip, which falls by 7/2 of the impulse
+    assert ledger["floor: Coulomb"][-1] == pytest.approx(-impulse * slip, rel=1e-12)
+    assert ledger.nonideal_work[-1] == pytest.approx(ledger["floor: Coulomb"][-1], rel=1e-12)
+
+
+@pytest.mark.slow  # a hundred random throws of a triangle with friction at its corners
+def test_random_throws_neither_hang_nor_penetrate_nor_create_energy() -> None:
+    constraints = []
+    for name, (along, across) in {"A": (-0.5, -0.3), "B": (0.5, -0.3), "C": (0.1, 0.4)}.items():
+        corner = (x + sp.cos(a) * along - sp.sin(a) * across, y + sp.sin(a) * along + sp.cos(a) * across)
+        friction = da.Coulomb(0.3, velocity=corner[0].diff(t), normal_force=da.multiplier(name))
+        gap = sp.Ge(corner[1], 0)
+        constraints.append(da.Constraint(gap, name=name, restitution=0.4, nonideal=friction, impact="poisson"))
+    kinetic = (x.diff(t) ** 2 + y.diff(t) ** 2 + a.diff(t) ** 2 / 8) / 2
+    body = da.System.from_lagrangian(kinetic - 10 * y, (x, y, a), constraints=constraints)
+    draw = np.random.default_rng(3)
+    for _ in range(100):
+        q0 = (0, 1 + draw.uniform(0, 1), draw.uniform(-3, 3))
+        run = da.simulate(body, q0, 2 * draw.normal(size=3), np.linspace(0, 3, 61))
+        ledger = run.ledger()
+        assert run.violation.min() > -1e-12
+        assert np.diff(ledger.energy).max() < 1e-8
+        assert np.abs(ledger.audit).max() < 1e-8

@@ -72,7 +72,8 @@ def ledger_of(
 ) -> Ledger:
     """Compute the ledger of a run, which may consist of several ``legs``.
 
-    ``events`` are the names of further entries, the last ones; ``impulses`` are works (e,) at times between legs.
+    ``events`` are the names of further entries, the last ones; ``impulses`` are works (2, e) at times between
+    legs, of the entries and by the split of Udwadia and Kalaba.
     """
     entries = (*_entries(dynamics, method), *(Entry(name, "event", "") for name in events))
     legs = legs or [whole_run(dynamics, method, p, run, len(entries))]
@@ -82,8 +83,8 @@ def ledger_of(
     turnover, last = 0.0, 0.0
     for t, work in impulses:
         # an output at the time of an impulse is the state before it
-        increments[:, np.searchsorted(run.t, t, side="right") :][:, :1] += work
-        turnover += float(np.abs(work).sum())
+        increments[:, np.searchsorted(run.t, t, side="right") :][:, :1] += work[:, None]
+        turnover += float(np.abs(work[0]).sum())
     at: list[Any] = []
     for leg in legs:
         nodes = nodes_along(leg, method, run.t)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ ENERGY_ROUNDING = 1e-9
 
 
 class Impact(NamedTuple):
-    """The velocities (n,) after an impact, and the work (1 + m + l,) of its impulses by the entries of a ledger.
+    """The velocities (n,) after an impact, and the work (2, 1 + m + l) of its impulses, actual and by split.
 
     sticking    names of the contacts whose slip friction has stopped
     """
@@ -104,25 +104,49 @@ class ContactTerms:
         terms, qd = self.at(y, t), np.split(y, 2)[1]
         parts = _Parts.of(self, terms, y, t, active, touching, rest)
         impulses = impact_impulses(parts.contacts, parts.coupling)
-        k = len(parts.contacts)
         pushed = np.concatenate([impulses.normal, impulses.tangential])
-        change = parts.free_change + parts.mobility @ parts.rows.T @ pushed
+        change = parts.change(pushed)
         after = qd + change
-        equations = np.linalg.lstsq(terms.A[parts.equations].T, terms.M @ change - parts.rows.T @ pushed)[0]
         self._refuse_invalid(parts, y, t, after, pushed)
-        mean = (qd + after) / 2
-        work = np.zeros(1 + len(self.system.constraints) + len(self.system.laws))
-        for i, Lambda in zip(parts.equations, equations, strict=True):
-            work[1 + i] += Lambda * (terms.A[i] @ mean)
-        for i, contact in enumerate(parts.contacts):
-            work[1 + self.row(contact.name)] += impulses.normal[i] * (parts.rows[i] @ mean)
-            if contact.slip is not None:
-                law = 1 + len(self.system.constraints) + self.friction[contact.name].number
-                work[law] += impulses.tangential[i] * (parts.rows[k + i] @ mean)
+        k = len(parts.contacts)
         slips = np.array([c.slip or 0.0 for c in parts.contacts]) + parts.rows[k:] @ change
         size = ROUNDED_SLIP * (np.abs(parts.rows[k:]) @ (np.abs(qd) + np.abs(after)))
         stuck = [c.name for c, w, allowed in zip(parts.contacts, slips, size, strict=True) if abs(w) <= allowed]
-        return Impact(after, work, tuple(stuck))
+        return Impact(after, self._works(parts, terms, pushed, (qd + after) / 2), tuple(stuck))
+
+    def _works(self, parts: _Parts, terms: Terms, pushed: Floats, mean: Floats) -> Floats:
+        """Return the work (2, 1 + m + l) of impulses on the mean velocity: as they act, and by their split.
+
+        The ideal impulses are those of the same impact without friction. What remains is the work of the nonideal
+        ones, which friction laws have in proportion to their own impulses.
+        """
+        work, k = self._work(parts, terms, pushed, mean), len(parts.contacts)
+        friction = np.abs(pushed[k:])
+        if not friction.any():
+            return np.stack([work, work])
+        ideal = impact_impulses([replace(c, slip=None) for c in parts.contacts], parts.coupling)
+        split = self._work(parts, terms, np.concatenate([ideal.normal, ideal.tangential]), mean)
+        rest = work.sum() - split.sum()
+        for contact, share in zip(parts.contacts, friction / friction.sum(), strict=True):
+            if share > 0:
+                split[self._law_entry(contact.name)] += share * rest
+        return np.stack([work, split])
+
+    def _law_entry(self, name: str) -> int:
+        return 1 + len(self.system.constraints) + self.friction[name].number
+
+    def _work(self, parts: _Parts, terms: Terms, pushed: Floats, mean: Floats) -> Floats:
+        """Return the work (1 + m + l,) of impulses on a velocity, by the entries of a ledger."""
+        work, k = np.zeros(1 + len(self.system.constraints) + len(self.system.laws)), len(parts.contacts)
+        free = terms.M @ parts.change(pushed) - parts.rows.T @ pushed
+        equations = np.linalg.lstsq(terms.A[parts.equations].T, free)[0]
+        for i, impulse in zip(parts.equations, equations, strict=True):
+            work[1 + i] += impulse * (terms.A[i] @ mean)
+        for i, contact in enumerate(parts.contacts):
+            work[1 + self.row(contact.name)] += pushed[i] * (parts.rows[i] @ mean)
+            if contact.slip is not None:
+                work[self._law_entry(contact.name)] += pushed[k + i] * (parts.rows[k + i] @ mean)
+        return work
 
     def _refuse_invalid(self, parts: _Parts, y: Floats, t: float, after: Floats, pushed: Floats) -> None:
         """Raise an error if impulses create energy, or miss constraints that are not linear in the velocities."""
@@ -169,6 +193,10 @@ class _Parts:
     mobility: Floats
     free_change: Floats
     coupling: Floats
+
+    def change(self, pushed: Floats) -> Floats:
+        """Return the change (n,) of the velocities by impulses (2k,) of the contacts."""
+        return self.free_change + self.mobility @ self.rows.T @ pushed
 
     @classmethod
     def of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -209,7 +210,7 @@ class HybridSimulation:
         self._find_releases(choice, scale)
         open_contacts = [name for name in self.model.one_sided if name not in choice.closed]
         gaps = Gaps.at(self.model, choice.y, t).offsets(open_contacts)
-        signs = {"gaps": gaps, "releases": self.releases, "force_scale": scale, "fired": fired}
+        signs: Any = {"gaps": gaps, "releases": self.releases, "force_scale": scale, "fired": fired}
         guards = guards_of(self.system, self.events, choice, t, self.span, **signs)
         return choice._replace(phase=replace(choice.phase, guards=guards))
 

@@ -43,7 +43,7 @@ the last digit of time, and fifty of them may add up."""
 
 
 class ImpulseWork(NamedTuple):
-    """The work at time t of impulses, by the entries of a ledger (1 + m + l,), and of an event by its name."""
+    """The work at time t of impulses, by the entries of a ledger and by its split (2, 1 + m + l), and of an event."""
 
     t: float
     work: Floats | None
