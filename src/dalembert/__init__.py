@@ -31,6 +31,8 @@ from dalembert.errors import StateError as StateError
 from dalembert.extras import with_extra
 from dalembert.model.constraint import Constraint as Constraint
 from dalembert.model.constraint import pfaffian as pfaffian
+from dalembert.model.event import Change as Change
+from dalembert.model.event import Event as Event
 from dalembert.model.friction import Coulomb as Coulomb
 from dalembert.model.friction import Stribeck as Stribeck
 from dalembert.model.function_system import FunctionConstraint as FunctionConstraint

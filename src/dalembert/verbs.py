@@ -22,6 +22,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import finished
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
+from dalembert.event_run import simulate_with_events
 from dalembert.integration.control_outputs import motion_with_control, refuse_unmet
 from dalembert.integration.default_tolerances import USUAL_ATOL, USUAL_RTOL, with_tolerances
 from dalembert.integration.drift import Drift, Projection, drift_notes
@@ -34,6 +35,7 @@ from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
 from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
+from dalembert.model.active_system import all_permanent
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
@@ -135,6 +137,7 @@ def simulate(
     max_steps: int = 1_000_000,
     allow_violation: bool = False,
     control: Controller | None = None,
+    events: Any = (),
     progress: bool | None = None,
 ) -> Trajectory:
     """Simulate the motion of a system from a given start, and return it at given times.
@@ -163,6 +166,8 @@ def simulate(
     max_steps          largest number of steps
     allow_violation    start from a state that does not satisfy the constraints
     control            a ``da.controller`` that drives the actuators in the place of the system's own servos
+    events             ``da.Event`` objects: zeros of expressions, located and listed in ``run.events``, which may end
+                       or change the motion
     progress           True or False to show or hide the progress bar; by default it appears on a terminal after two
                        seconds
 
@@ -185,6 +190,11 @@ def simulate(
     >>> bool(abs(run.violation).max() < 1e-12)
     True
     """
+    if events not in ((), []) or not all_permanent(system):
+        method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
+        times = time_values(times, "times", increasing=True)
+        given: Any = {"allow_violation": allow_violation, "progress": progress, "control": control, "events": events}
+        return simulate_with_events(system, q0, qd0, times, parameters, method, **given)
     if control is not None:
         plant = controlled(system, control, q0, qd0, parameters)
         system, q0, qd0, parameters = plant.system, plant.q0, plant.qd0, plant.parameters

@@ -228,6 +228,7 @@ class System:
         laws += [placed.law.static_coefficient for placed in self.laws if getattr(placed.law, "can_stick", False)]
         lagrangian = () if self.lagrangian is None else (self.lagrangian,)
         rows = [constraint.expression for constraint in self.constraints]
+        rows += [constraint.restitution for constraint in self.constraints if constraint.restitution is not None]
         integrals = () if self.conserved is None else self.conserved.all_expressions()
         control = self._servo_expressions()
         return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian, *control, *integrals)
