@@ -16,8 +16,9 @@ from dalembert.export.model import ExportedModel, Start, exported_model
 from dalembert.integration.default_tolerances import USUAL_RTOL
 from dalembert.integration.drift import Drift
 from dalembert.integration.start_states import require_start
+from dalembert.lowering.batch_program import BatchProgram
 from dalembert.lowering.build import build
-from dalembert.lowering.native_system import BatchProgram, NativeSystem
+from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.model.friction_contacts import contacts
