@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.quadrature import Leg, integrated_again
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.control.controlled_plant import with_controlled
 from dalembert.control.controller import Controller
 from dalembert.control.held_plants import SmoothPlant
@@ -167,7 +167,7 @@ class SimulatedRun:
         states, n = self._states(run), len(run.coordinates)
         native = self.dynamics.machine_code
         if native is not None:
-            p = np.broadcast_to(np.array([float(value) for value in self.p]), (len(run), len(self.p)))
+            p = np.broadcast_to(vector_of(self.p), (len(run), len(self.p)))
             M, _, A, *_ = native.terms_of_many(states, run.t, p)
         else:
             halves = zip(*np.split(states, 2, axis=1), run.t, strict=True)

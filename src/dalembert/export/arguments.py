@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.array_types import vector_of
 from dalembert.control.controlled_plant import controlled
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
@@ -147,6 +148,4 @@ def _start(system: System, q0: Any, qd0: Any, t0: Any, parameters: Any) -> Start
     if q0 is None or qd0 is None:
         raise InputError("`q0` and `qd0` must both be given along with `parameters`, or none of the three.")
     _, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
-    return Start(
-        float(scalar_value(t0, "t0")), np.concatenate([q0, qd0]).astype(float), np.array([float(value) for value in p])
-    )
+    return Start(float(scalar_value(t0, "t0")), np.concatenate([q0, qd0]).astype(float), vector_of(p))

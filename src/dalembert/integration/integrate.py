@@ -255,7 +255,11 @@ class _Integration:
         y, t = self.last
         last = self.stop_test(np.append(t, batch.t), np.vstack([y, batch.y]), self.path.native)
         self.path.stopped = last is not None
-        return batch if last is None else batch._replace(t=batch.t[:last], y=batch.y[:last], finished=False)
+        return (
+            batch
+            if last is None
+            else batch._replace(t=batch.t[:last], y=batch.y[:last], finished=False, from_start=None)
+        )
 
     def _keep(self, batch: StepBatch) -> None:
         """Record a batch of steps."""

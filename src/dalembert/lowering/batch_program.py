@@ -9,6 +9,7 @@ import numpy as np
 from llvmlite import ir
 
 from dalembert.array_types import Floats
+from dalembert.native.addresses import address_of
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.batch import write_each
 from dalembert.native.tape import Program, Value
@@ -40,5 +41,5 @@ class BatchProgram:
         y, t, p = (np.ascontiguousarray(x, float) for x in (y, t, p))
         computed = np.empty((len(y), len(self.computed)))
         apart = p.shape[1] if p.ndim == 2 else 0
-        self._each(len(y), y.ctypes.data, t.ctypes.data, p.ctypes.data, apart, computed.ctypes.data)
+        self._each(len(y), address_of(y), address_of(t), address_of(p), apart, address_of(computed))
         return computed
