@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.quadrature import Leg, integrated_again
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.control.controlled_plant import with_controlled
 from dalembert.control.controller import Controller
 from dalembert.control.held_plants import SmoothPlant
@@ -21,8 +22,9 @@ from dalembert.extras import require
 from dalembert.integration.control_outputs import with_control
 from dalembert.integration.method import Method
 from dalembert.integration.motion_data import MotionData
+from dalembert.integration.outputs import outputs_along
 from dalembert.integration.path import Path
-from dalembert.integration.run import first_invalid, outputs_along, suited_to
+from dalembert.integration.run import first_invalid, suited_to
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
@@ -86,11 +88,13 @@ class SimulatedRun:
             return with_control(self.dynamics, run, self.p)
         return with_controlled(self.dynamics, run, self.p, self.control)
 
-    def complete(self, run: Trajectory, asked: Floats, times: Floats) -> Trajectory:
-        """Return a run computed at settled times with inputs and errors, at the times asked for."""
-        found = self.with_control(replace(run, source=self))
-        count = min(len(found), int(np.searchsorted(times, found.t[-1], side="right")))
-        return replace(found, t=np.concatenate([asked[:count], found.t[count:]]))
+    def complete(self, run: Trajectory, asked: Floats, times: Floats, notes: Iterable[str] = ()) -> Trajectory:
+        """Return a run computed at settled times with inputs, errors and further notes, at the times asked for."""
+        found, t = self.with_control(run), run.t
+        if asked is not times:
+            count = min(len(found), int(np.searchsorted(times, t[-1], side="right")))
+            t = np.concatenate([asked[:count], t[count:]])
+        return replace(found, t=t, notes=(*found.notes, *notes), source=self)
 
     def _settled(self, run: Any) -> Any:
         """Return a run at the times at which its motion was computed: see ``settled_times``."""
@@ -163,7 +167,7 @@ class SimulatedRun:
         states, n = self._states(run), len(run.coordinates)
         native = self.dynamics.machine_code
         if native is not None:
-            p = np.broadcast_to(np.array([float(value) for value in self.p]), (len(run), len(self.p)))
+            p = np.broadcast_to(vector_of(self.p), (len(run), len(self.p)))
             M, _, A, *_ = native.terms_of_many(states, run.t, p)
         else:
             halves = zip(*np.split(states, 2, axis=1), run.t, strict=True)

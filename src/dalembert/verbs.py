@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -201,7 +200,8 @@ def simulate(
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     times = time_values(times, "times", increasing=True)
-    page = page_source(system, method, (q0, qd0), times, p, allow_violation=allow_violation, control=control)
+    span = (times[0], times[-1])
+    page = page_source(system, method, (q0, qd0), span, p, allow_violation=allow_violation, control=control)
     if method.drift.integrals:
         at_start = (q0, qd0, times[0])
         system, dynamics, p = conserved(system, method, control, at_start, p, allow_violation=allow_violation)
@@ -220,8 +220,8 @@ def simulate(
             found = run(dynamics, method, q0, qd0, times, p, **start)
         else:
             found = stick_slip.run(q0, qd0, times, **start)
-        notes = (*found.notes, *drift_notes(method.drift, dynamics.integrals), *redundancies(dynamics, found, p))
-        return source.complete(replace(found, notes=notes), asked, times)
+        notes = (*drift_notes(method.drift, dynamics.integrals), *redundancies(dynamics, found, p))
+        return source.complete(found, asked, times, notes)
     except (MassMatrixError, ConstraintError) as refusal:
         raise explained(refusal, system, p) from None
     except SimulationError as end:

@@ -13,7 +13,7 @@ import sympy as sp
 from dalembert.array_types import Floats
 from dalembert.errors import InputError, ModelError
 from dalembert.integration.trajectory import Trajectory
-from dalembert.lowering.native_system import BatchProgram
+from dalembert.lowering.batch_program import BatchProgram
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.model import graph
 from dalembert.model.deep_stack import with_deep_stack
