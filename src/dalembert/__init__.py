@@ -62,6 +62,10 @@ if TYPE_CHECKING:
     from dalembert.control.controller import Controller as Controller
     from dalembert.control.controller import controller as controller
     from dalembert.differentiable import flow as flow
+    from dalembert.ensembles.designs import grid as grid
+    from dalembert.ensembles.designs import latin as latin
+    from dalembert.ensembles.designs import scatter as scatter
+    from dalembert.ensembles.designs import sobol as sobol
     from dalembert.ensembles.ensemble import simulate_ensemble as simulate_ensemble
     from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
     from dalembert.equation.constrained_motion import constrained_motion as constrained_motion
@@ -149,6 +153,10 @@ _LAZY = {
     "Verdict": "analysis.verdict",
     "Controller": "control.controller",
     "controller": "control.controller",
+    "grid": "ensembles.designs",
+    "latin": "ensembles.designs",
+    "scatter": "ensembles.designs",
+    "sobol": "ensembles.designs",
     "simulate_ensemble": "ensembles.ensemble",
     "ConstrainedMotion": "equation.answer",
     "constrained_motion": "equation.constrained_motion",

@@ -13,7 +13,7 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.model import graph
-from dalembert.model.constraint import Constraint
+from dalembert.model.constraint import Constraint, named_constraints
 from dalembert.model.control_form import distinct_actuators
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_expressions, as_matrix
@@ -99,7 +99,9 @@ class System:
             "applied_force": with_deep_stack(
                 lambda: _column(coordinates, self.applied_force, problems), "`applied_force`"
             ),
-            "constraints": with_deep_stack(lambda: _named(_constraints(self.constraints), coordinates), "a constraint"),
+            "constraints": with_deep_stack(
+                lambda: named_constraints(_constraints(self.constraints), coordinates), "a constraint"
+            ),
             "nonideal": as_laws(self.nonideal, problems),
             "servos": tuple(self.servos) if isinstance(self.servos, (tuple, list)) else (self.servos,),
         }
@@ -148,6 +150,24 @@ class System:
         if problems:
             raise ModelError(problems)
         return system
+
+    @classmethod
+    def from_sympy(cls, method: Any) -> System:
+        """Return the system of a ``KanesMethod``, ``LagrangesMethod``, ``System`` or ``JointsMethod`` of SymPy.
+
+        Coordinates keep their names; generalised speeds are replaced by rates of coordinates. A speed ``u`` of no
+        coordinate becomes the rate of a further one, ``integral_u``. All constraints are kept; none is eliminated.
+
+        >>> from sympy.physics import mechanics as me
+        >>> import dalembert as da
+        >>> q = me.dynamicsymbols("q")
+        >>> da.System.from_sympy(me.LagrangesMethod(q.diff()**2 / 2 - q, [q])).applied_force
+        Matrix([[-1]])
+        """
+        from dalembert.model.sympy_mechanics import system_arguments
+
+        given = system_arguments(method)
+        return cls(**given) if "mass_matrix" in given else cls.from_lagrangian(**given)
 
     def constrain(self, *constraints: Constraint) -> System:
         """Return the same system with additional constraints."""
@@ -262,9 +282,7 @@ def _from_lagrangian(given: Any, coordinates: tuple[Any, ...]) -> tuple[Any, Any
 
 
 def _constraints(given: Any) -> tuple[Any, ...]:
-    if given is None:
-        return ()
-    return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    return () if given is None else tuple(given) if isinstance(given, (tuple, list)) else (given,)
 
 
 def _matrix(given: Any, problems: list[str]) -> Any:
@@ -284,18 +302,3 @@ def _column(coordinates: Sequence[Any], given: Any, problems: list[str]) -> Any:
     except ModelError as error:
         problems += error.problems
         return sp.ImmutableMatrix(0, 1, [])
-
-
-def _named(constraints: tuple[Constraint, ...], coordinates: tuple[Any, ...]) -> tuple[Constraint, ...]:
-    """Name each unnamed constraint by its equation, with a number if that name is taken."""
-    taken = {name_of(q) for q in coordinates} | {str(c.name) for c in constraints if isinstance(c, Constraint)}
-    named: list[Constraint] = []
-    for number, constraint in enumerate(constraints, start=1):
-        if isinstance(constraint, Constraint) and constraint.name is None:
-            spelled = StateSymbols(coordinates).readable(constraint.expression)
-            base = spelled if len(spelled) <= 40 else f"{constraint.level} constraint {number}"
-            name = next(n for n in (base, *(f"{base} ({k})" for k in range(2, len(constraints) + 2))) if n not in taken)
-            taken.add(name)
-            constraint = replace(constraint, name=name)
-        named.append(constraint)
-    return tuple(named)
