@@ -64,6 +64,8 @@ class SparseSystem:
         starts = np.searchsorted(rows, np.arange(self.m + 1)).astype(np.int32)
         self.A: Any = csr_array((data, columns.astype(np.int32), starts), shape=(self.m, n))
         self.A_transposed: Any = csc_array((self.A.data, self.A.indices, self.A.indptr), shape=(n, self.m))
+        for matrix in (self.A, self.A_transposed):  # SciPy must not rearrange the entries, which have their places
+            matrix.has_sorted_indices = matrix.has_canonical_format = True
         self.evaluations = 0
 
     def evaluate(self, q: Floats, qd: Floats, t: float, numbers: Floats) -> None:
@@ -139,5 +141,5 @@ def _layout(
         columns.append(term.coordinates.ravel().astype(np.int64))
         places.append((offset + np.arange(copies)[:, None] * term.outputs + np.arange(k)).ravel())
     found = [np.concatenate(x) for x in (rows, columns, places)]
-    by_row = np.argsort(found[0], kind="stable")
+    by_row = np.lexsort((found[1], found[0]))
     return found[0][by_row], found[1][by_row], found[2][by_row]
