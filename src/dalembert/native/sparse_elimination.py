@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.errors import ModelError
+from dalembert.native.elimination_order import minimum_degree, postorder
 from dalembert.native.sparse_loops import sparse_loops
 
 Indices = NDArray[np.int32]
@@ -37,17 +38,14 @@ class SparseElimination:
     def __init__(self, shape: tuple[int, int], rows: Any, columns: Any, places: Any):
         self.m, self.n = shape
         first, second = _pairs(columns, self.n)
-        self.order = _elimination_order(self.m, rows[first], rows[second])
-        rank = np.empty(self.m, np.int64)
-        rank[self.order] = np.arange(self.m)
-        later, earlier = rank[rows[first]], rank[rows[second]]
-        below = earlier <= later
-        key, first, second = (later * self.m + earlier)[below], first[below], second[below]
-        by_entry = np.argsort(key, kind="stable")
-        key, first, second = key[by_entry], first[by_entry], second[by_entry]
-        entries, starts = np.unique(key, return_index=True)
+        self.order = minimum_degree(self.m, rows[first], rows[second])
+        # the tree of the elimination is known only with the pattern in that order, and the pattern is made again
+        entries = self._pattern(rows, first, second)[0]
+        parents, _ = self._tree(_starts(entries // self.m, self.m), _indices(entries % self.m))
+        self.order = self.order[postorder(parents.tolist())]
+        entries, starts, first, second = self._pattern(rows, first, second)
         self._products = [
-            _indices(np.append(starts, len(key))),
+            _indices(np.append(starts, len(first))),
             *(_indices(x) for x in (places[first], places[second], columns[first])),
         ]
         self._starts = _starts(entries // self.m, self.m)
@@ -59,19 +57,38 @@ class SparseElimination:
         self._used = np.ones(self.m, np.int32)
         self._found, self._left = np.empty(self.m), np.empty(self.m)
 
+    def _pattern(self, rows: Any, first: Any, second: Any) -> tuple[Any, Any, Any, Any]:
+        """Return the entries of S up to the diagonal in the order of elimination, each with its pairs of entries of A.
+
+        They are m·column + row of each entry, the start of its pairs, and the pairs.
+        """
+        rank = np.empty(self.m, np.int64)
+        rank[self.order] = np.arange(self.m)
+        later, earlier = rank[rows[first]], rank[rows[second]]
+        below = earlier <= later
+        key = (later * self.m + earlier)[below]
+        by_entry = np.argsort(key, kind="stable")
+        entries, starts = np.unique(key[by_entry], return_index=True)
+        return entries, starts, first[below][by_entry], second[below][by_entry]
+
+    def _tree(self, starts: Indices, rows: Indices) -> tuple[Indices, Indices]:
+        """Return the elimination tree (m,) of a pattern, and the number of entries in each row of L."""
+        parents, mark, counts = (np.empty(self.m, np.int32) for _ in range(3))
+        sparse_loops().count_rows(self.m, *map(_address, (starts, rows, parents, mark, counts)), 0)
+        return parents, counts
+
     def _analyse(self) -> None:
         """Find the pattern of L, by columns and by rows."""
         from scipy.sparse import csr_array
 
-        m, loops = self.m, sparse_loops()
-        parent, mark, counts = (np.empty(m, np.int32) for _ in range(3))
-        given = [_address(x) for x in (self._starts, self._rows, parent, mark, counts)]
-        loops.count_rows(m, *given, 0)
+        m = self.m
+        parents, counts = self._tree(self._starts, self._rows)
         row_starts = np.append(0, np.cumsum(counts, dtype=np.int64))
         if row_starts[-1] >= np.iinfo(np.int32).max:
             raise ModelError([f"the factors of the constraints must have fewer than 2³¹ entries; got {row_starts[-1]}."])
         counts[:], columns = row_starts[:-1], np.empty(row_starts[-1], np.int32)
-        loops.fill_rows(m, *given, _address(columns))
+        given = (self._starts, self._rows, parents, np.empty(m, np.int32), counts, columns)
+        sparse_loops().fill_rows(m, *map(_address, given))
         # two transpositions sort the entries of columns and of rows
         by_rows = csr_array((np.ones(len(columns), np.int8), columns, row_starts.astype(np.int32)), shape=(m, m))
         by_columns = by_rows.tocsc()
@@ -159,18 +176,3 @@ def _pairs(columns: Any, n: int) -> tuple[Any, Any]:
     within = np.arange(total) - np.repeat(np.cumsum(own) - own, own)
     second = starts[first] + within
     return by_column[first], by_column[second]
-
-
-def _elimination_order(m: int, rows: Any, others: Any) -> Any:
-    """Return a minimum-degree order of the unknowns (m,) of a symmetric matrix, from the places of its entries."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.linalg import spilu
-
-    # SuperLU orders its columns by multiple minimum degree. A diagonal that dominates makes its incomplete factors
-    # cheap, and they are not used
-    values = np.where(rows == others, float(m), 1.0)
-    matrix: Any = coo_array((values, (rows, others)), shape=(m, m)).tocsc()
-    found = spilu(matrix, drop_tol=1.0, fill_factor=1.0, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0)
-    order = np.empty(m, np.int64)
-    order[found.perm_c] = np.arange(m)
-    return order
