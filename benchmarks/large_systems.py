@@ -49,7 +49,9 @@ def net(side: int) -> Case:
     corners = np.array([number[0, 0], number[-1, -1]])
     h = da.parameters("h")
     held = [q[k * side**2 + corners] for k in range(3)]
-    fixed = da.Constraint.over(u - h, {u: [*x[corners], *y[corners], *z[corners]], h: np.concatenate(held)}, name="held")
+    fixed = da.Constraint.over(
+        u - h, {u: [*x[corners], *y[corners], *z[corners]], h: np.concatenate(held)}, name="held"
+    )
     rods = da.Constraint.over(length, places, name="rod")
     return Case(da.System((x, y, z), 1, {z: -GRAVITY}, (rods, fixed)), q, np.zeros(3 * side**2))
 

@@ -6,7 +6,7 @@ No array of n × n numbers is made: A and M are sparse.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,14 +19,17 @@ from dalembert.equation.factored import Factored, checked_formulation
 from dalembert.errors import InputError
 from dalembert.integration.method import Method
 from dalembert.integration.sparse_motion import refuse_contradiction, require_valid_terms, solution, sparse_answer
-from dalembert.integration.sparse_run import sparse_run, usual_tolerances
+from dalembert.integration.progress import Progress
+from dalembert.integration.sparse_run import SparseRun, sparse_run, usual_tolerances
 from dalembert.integration.sparse_start import nearest_sparse_state
 from dalembert.integration.start_states import State
 from dalembert.integration.trajectory import Trajectory
+from dalembert.lowering.expressions_along import values_of_part
 from dalembert.lowering.large_system import compiled
 from dalembert.model.input_values import scalar_value, state_values, time_values
 from dalembert.model.large_statement import LargeStatement
 from dalembert.native.sparse_system import LargeDynamics
+from dalembert.simulated_run import times_within
 
 if TYPE_CHECKING:
     from dalembert.analysis.ledger import Ledger
@@ -112,7 +115,7 @@ def _reported(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class LargeRun:
-    """The compiled system of a run; an implementation of ``RunSource``."""
+    """The compiled system of a run and its method; an implementation of ``RunSource``."""
 
     dynamics: LargeDynamics
     method: Method
@@ -126,20 +129,57 @@ class LargeRun:
         raise InputError(_refusal("a ledger"))
 
     def at(self, run: Trajectory, times: Any) -> Trajectory:
-        raise InputError(_refusal("`run.at`"))
+        """Return the motion at one time, or at increasing ones, within those of the run."""
+        asked = times_within(run, times)
+        if np.isin(asked, run.t).all():
+            return run.taken(np.searchsorted(run.t, asked))
+        wanted = np.unique(np.concatenate([run.t[[0, -1]], asked]))
+        found = self._again(run, wanted).trajectory(run.parameters, [], self)
+        return replace(found.taken(np.searchsorted(wanted, asked)), notes=run.notes, statistics=run.statistics)
+
+    def _again(self, run: Trajectory, times: Floats) -> SparseRun:
+        """Integrate a run once more, by the same steps, with outputs at other times."""
+        again = SparseRun(self.dynamics, self.method, self.numbers, times)
+        with Progress(float(times[0]), float(times[-1]), False) as bar:
+            again.follow(np.concatenate([run.q[0], run.qd[0]]), bar)
+        return again
 
     def steps(self, run: Trajectory) -> Floats:
-        raise InputError(_refusal("the steps of a run"))
+        """Return the times of the integration steps, from the first time of the run to its last."""
+        return np.array([run.t[0], *self._again(run, run.t[[0, -1]]).step_times])
 
     def mass_and_rows(self, run: MotionData) -> tuple[Floats, Floats]:
-        raise InputError(_refusal("M and A as arrays"))
+        """Return M (T, n, n) and A (T, m, n) along the run, unless they are too large."""
+        code = self.dynamics.code
+        if len(run) * code.n * (code.n + code.m) > MOST_NUMBERS:
+            raise InputError(_refusal("M and A as arrays"))
+        terms = [(np.diag(code.mass), code.A.toarray()) for _ in self._evaluated(run)]
+        return np.array([M for M, _ in terms]), np.array([A for _, A in terms])
+
+    def row_of(self, run: MotionData, i: int) -> Floats:
+        """Return row i of A (T, n) along the run."""
+        code = self.dynamics.code
+        return np.array([code.A[[i]].toarray()[0] for _ in self._evaluated(run)])
+
+    def _evaluated(self, run: MotionData) -> Iterator[None]:
+        """Evaluate the terms at each time of a run."""
+        for q, qd, t in zip(run.q, run.qd, run.t, strict=True):
+            yield self.dynamics.code.evaluate(np.array(q), np.array(qd), float(t), self.numbers)
 
     def requirement_gradients(self, run: MotionData) -> Floats:
         raise InputError(_refusal("a split of input forces"))
 
     def values(self, run: Trajectory, expression: Any) -> Floats:
-        raise InputError(_refusal("`run.evaluate`"))
+        """Return the values (T, …) of an expression, or of nested sequences of expressions, along the run."""
+        return values_of_part(run, expression)
+
+
+MOST_NUMBERS = 10**7
+"""Most numbers of M and A along a run that are returned as arrays."""
 
 
 def _refusal(what: str) -> str:
-    return f"{what} must be asked of a system of at most 200 coordinates; this run is of a larger one."
+    return (
+        f"{what} must be of a system that is compiled term by term, with at most 200 coordinates or with terms of many "
+        f"kinds; this run is of a larger one."
+    )

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.errors import SimulationError
 from dalembert.integration.default_tolerances import USUAL_ATOL, coarse_notes
+from dalembert.integration.drift import drift_notes
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.progress import Progress
 from dalembert.integration.sparse_motion import Dependencies, inconsistency, refuse_contradiction, solution
@@ -34,7 +35,7 @@ class SparseRun:
         self.steps = SparseSteps(dynamics, method, numbers)
         self.numbers = numbers
         self.outputs: dict[str, list[Any]] = {name: [] for name in ("t", *COLUMNS, "rank", "inconsistency")}
-        self.taken = 0
+        self.step_times: list[float] = []
         self.began = time.perf_counter()
         self.redundant: dict[int, tuple[float, Any]] = {}
 
@@ -44,11 +45,11 @@ class SparseRun:
         self._keep(y, float(self.times[0]))
         count = 1
         for step in self.steps.all_steps(y, float(self.times[0]), float(self.times[-1])):
-            self.taken += 1
+            self.step_times.append(step.t)
             while count < len(self.times) and self.times[count] <= step.t:
                 self._output(step, float(self.times[count]))
                 count += 1
-            bar.show(step.t, self.taken)
+            bar.show(step.t, len(self.step_times))
 
     def _output(self, step: SparseStep, t: float) -> None:
         rows = self.steps.rows
@@ -98,14 +99,19 @@ class SparseRun:
             constraints=self.dynamics.constraints,
             parameters=dict(parameters),
             statistics=self._statistics(),
-            notes=(*notes, *self._redundancies(), *coarse_notes(self.method, found["q"])),
+            notes=(
+                *notes,
+                *coarse_notes(self.method, found["q"]),
+                *drift_notes(self.method.drift),
+                *self._redundancies(),
+            ),
             source=source,
         )
 
     def _statistics(self) -> dict[str, Any]:
         method = self.method
         return {
-            "steps": self.taken,
+            "steps": len(self.step_times),
             "rejected": self.steps.rejected,
             "seconds": time.perf_counter() - self.began,
             "solver": method.solver_name,

@@ -149,7 +149,9 @@ class SparseSteps:
             if h < settings[1] or not np.isfinite(h):
                 raise NoStepError(t, "no step is short enough for the tolerances: forces or constraints are singular")
             if taken >= method.max_steps:
-                raise NoStepError(t, f"`max_steps` ({method.max_steps}) steps were taken. Pass more, or larger tolerances")
+                raise NoStepError(
+                    t, f"`max_steps` ({method.max_steps}) steps were taken. Pass more, or larger tolerances"
+                )
             is_last = h * (1 + LAST_STEP_SLACK) >= end - t
             size, reached = (end - t, end) if is_last else (min(h, method.max_step), t + min(h, method.max_step))
             arrived = self.stepped(y, t, size)
@@ -179,7 +181,9 @@ class SparseSteps:
         """Return the largest distance of a projection in tolerances; steps of fixed length are not judged by it."""
         if self.method.step is not None:
             return 0.0
-        return float((np.abs(after - before) / self._allowed(np.maximum(np.abs(before), np.abs(after)))).max(initial=0.0))
+        return float(
+            (np.abs(after - before) / self._allowed(np.maximum(np.abs(before), np.abs(after)))).max(initial=0.0)
+        )
 
     def _error(self, y: Floats, y1: Floats, h: float) -> float:
         """Return the error of a step relative to the tolerance, as ``step_control.write_error`` does."""

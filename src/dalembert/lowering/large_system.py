@@ -99,7 +99,9 @@ def _constraints(group: ConstraintGroup, statement: LargeStatement, numbers: _Nu
     symbols, places = _placed([group.template.expression], group.substitutions, len(group), statement)
     bad = nonlinear_terms(symbols.plain(group.template.expression), symbols)
     if group.template.level == "acceleration" and bad:
-        raise ModelError([f"constraint `{group.template.name}` must be linear in the accelerations; `{bad[0]}` is not."])
+        raise ModelError(
+            [f"constraint `{group.template.name}` must be linear in the accelerations; `{bad[0]}` is not."]
+        )
     row = constraint_row(group.template, symbols)
     outputs = [*row.gradient, row.rhs, row.position, row.velocity]
     return _copied(symbols, outputs, places, group.substitutions, numbers)
@@ -132,7 +134,12 @@ def _placed(
 
 
 def _copied(
-    symbols: StateSymbols, outputs: list[Any], places: Any, copies: Substitutions, numbers: _Numbers, targets: Any = None
+    symbols: StateSymbols,
+    outputs: list[Any],
+    places: Any,
+    copies: Substitutions,
+    numbers: _Numbers,
+    targets: Any = None,
 ) -> CopiedTerm:
     """Record the outputs of a template on a tape, with the places of the inputs of each copy."""
     own = {real_symbol(symbol): values for symbol, values in copies.numbers.items()}

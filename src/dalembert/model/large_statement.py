@@ -180,7 +180,9 @@ class Positions:
         known = self._arrays.get(given.name, np.zeros(0, np.int64))
         inside = given.indices < len(known)
         if not inside.all() or (known[given.indices] < 0).any():
-            raise ModelError([f"terms must be stated over coordinates of the system; `{given.name}` is not among them."])
+            raise ModelError(
+                [f"terms must be stated over coordinates of the system; `{given.name}` is not among them."]
+            )
         return known[given.indices]
 
     def _one(self, coordinate: Any) -> int:

@@ -98,7 +98,7 @@ def similar_terms(system: Any) -> LargeStatement | None:
     if any(others) or any(x is not None for x in (system.lagrangian, system.feedback, system.conserved)):
         return None
     matrix, q = system.mass_matrix, system.coordinates
-    if not matrix.is_diagonal():
+    if any(i != j for i, j in matrix.todok()):
         return None
     rows = _grouped(constraint.expression for constraint in system.constraints)
     names = [str(constraint.name) for constraint in system.constraints]

@@ -49,7 +49,9 @@ class SymbolArray(ABC):
         return [f"{self.name}[{i}]" for i in self.indices.tolist()]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {len(self)}: {self.name}[{self.indices[0]}] … {self.name}[{self.indices[-1]}]>"
+        return (
+            f"<{type(self).__name__} of {len(self)}: {self.name}[{self.indices[0]}] … {self.name}[{self.indices[-1]}]>"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,7 +11,7 @@ from typing import Any
 
 import sympy as sp
 
-from dalembert.errors import ModelError
+from dalembert.errors import InputError, ModelError
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.control_form import distinct_actuators
@@ -90,6 +90,9 @@ class System:
     statement: LargeStatement | None = field(default=None, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
+        if self.is_large:
+            names = (listed(self.constraint_names, "constraints"), listed(self.parameter_names, "parameters"))
+            return summary(f"System of {listed(self.coordinate_names)}", *names)
         return summary(
             f"System of {listed(self.coordinate_names)}",
             listed(self.constraint_names, "constraints"),
@@ -99,7 +102,7 @@ class System:
         )
 
     def _repr_latex_(self) -> str | None:
-        return equations(self)
+        return None if self.is_large else equations(self)
 
     def __post_init__(self) -> None:
         if is_stated_by_arrays(self.coordinates, self.applied_force, self.constraints):
@@ -144,6 +147,12 @@ class System:
         statement = self.__dict__.get("statement")
         if name not in EXPANDED or statement is None:
             raise AttributeError(name)
+        if self.is_large:
+            raise InputError(
+                f"`{name}` must be known term by term here, which is for at most {LARGEST_EXPANDED} coordinates; this "
+                f"system has {len(statement.coordinate_names)}. `da.motion`, `da.simulate` and `da.consistent_state` "
+                f"take it as it is; for anything else, state a smaller one."
+            )
         for expanded, value in statement.expanded().items():
             object.__setattr__(self, expanded, value)
         return self.__dict__[name]
@@ -293,7 +302,15 @@ class System:
         rows = [constraint.expression for constraint in self.constraints]
         integrals = () if self.conserved is None else self.conserved.all_expressions()
         control = self._servo_expressions()
-        return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian, *control, *integrals)
+        return (
+            *self.mass_matrix.todok().values(),
+            *self.applied_force,
+            *rows,
+            *laws,
+            *lagrangian,
+            *control,
+            *integrals,
+        )
 
     def _servo_expressions(self) -> list[Any]:
         directions = [actuator.direction(self.coordinates) for actuator in distinct_actuators(self.servos)]

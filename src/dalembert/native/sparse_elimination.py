@@ -85,7 +85,9 @@ class SparseElimination:
         parents, counts = self._tree(self._starts, self._rows)
         row_starts = np.append(0, np.cumsum(counts, dtype=np.int64))
         if row_starts[-1] >= np.iinfo(np.int32).max:
-            raise ModelError([f"the factors of the constraints must have fewer than 2³¹ entries; got {row_starts[-1]}."])
+            raise ModelError(
+                [f"the factors of the constraints must have fewer than 2³¹ entries; got {row_starts[-1]}."]
+            )
         counts[:], columns = row_starts[:-1], np.empty(row_starts[-1], np.int32)
         given = (self._starts, self._rows, parents, np.empty(m, np.int32), counts, columns)
         sparse_loops().fill_rows(m, *map(_address, given))
@@ -96,7 +98,9 @@ class SparseElimination:
         numbered: Any = by_columns.copy()
         numbered.data = np.arange(len(columns), dtype=np.int32)
         numbered = numbered.tocsr()
-        self._row_starts, self._columns, self._places = map(_indices, (numbered.indptr, numbered.indices, numbered.data))
+        self._row_starts, self._columns, self._places = map(
+            _indices, (numbered.indptr, numbered.indices, numbered.data)
+        )
         self._L = np.zeros(len(columns))
 
     @property

@@ -128,9 +128,7 @@ class LargeDynamics:
         return np.concatenate([parameters, self.constants])
 
 
-def _layout(
-    constraints: Sequence[CopiedTerm], numbers: Sequence[Any], offsets: Sequence[int]
-) -> tuple[Any, Any, Any]:
+def _layout(constraints: Sequence[CopiedTerm], numbers: Sequence[Any], offsets: Sequence[int]) -> tuple[Any, Any, Any]:
     """Return row, column and place among the terms of each entry of A, row by row."""
     rows: list[Any] = [np.zeros(0, np.int64)]
     columns: list[Any] = [np.zeros(0, np.int64)]
