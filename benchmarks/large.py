@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Large systems: time to state, to first answer, per acceleration and per simulated second; ``python -m benchmarks.large``.
+"""Large systems: time to state, to first answer, per acceleration and per simulated second, and memory.
+
+``python -m benchmarks.large`` prints the table; ``python -m benchmarks.large net 50`` measures one case.
 
 Every case runs in a process of its own, so that memory and first calls are its own. ``pip install qdldl`` adds the
 column of QDLDL, which factors the same matrix and solves with it.

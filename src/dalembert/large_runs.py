@@ -18,8 +18,8 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import Factored, checked_formulation
 from dalembert.errors import InputError
 from dalembert.integration.method import Method
-from dalembert.integration.sparse_motion import refuse_contradiction, require_valid_terms, solution, sparse_answer
 from dalembert.integration.progress import Progress
+from dalembert.integration.sparse_motion import refuse_contradiction, require_valid_terms, solution, sparse_answer
 from dalembert.integration.sparse_run import SparseRun, sparse_run, usual_tolerances
 from dalembert.integration.sparse_start import nearest_sparse_state
 from dalembert.integration.start_states import State

@@ -38,8 +38,8 @@ from dalembert.lowering.build import build as build
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.large_statement import LargeStatement
 from dalembert.model.input_values import parameter_values, scalar_value, state_values, time_values
+from dalembert.model.large_statement import LargeStatement
 from dalembert.model.ordering import by_name
 from dalembert.model.system import System
 from dalembert.settings import method_of, require_system

@@ -5,12 +5,11 @@ import pytest
 import sympy as sp
 from benchmarks.large_systems import chain, net, truss
 
-from helpers import quick_first
-
 import dalembert as da
 from dalembert.large_runs import large_consistent_state, large_motion, large_simulation
 from dalembert.model.similar_terms import similar_terms
 from dalembert.settings import method_of
+from helpers import quick_first
 
 CASES = {"chain": lambda: chain(6), "net": lambda: net(4), "truss": lambda: truss(4)}
 FIELDS = ("acceleration", "ideal_force", "multipliers", "rank", "gauss", "unique_multipliers")
@@ -78,7 +77,7 @@ def test_different_terms_are_no_groups():
 def mixed():
     """Skates on a line, moved by springs and a common time-dependent force: velocity level, parameters, arrays."""
     x, y = da.coordinates("x", 5), da.coordinates("y", 5)
-    u, v, a, b = da.coordinates("u v a b")
+    u, v = da.coordinates("u v")
     k, m, w = da.parameters("k m w")
     masses = da.parameters("mass", 5)
     edge = da.Constraint.over(v.diff(da.t) - w * u * u.diff(da.t), {u: x, v: y, w: np.arange(5.0)}, name="edge")

@@ -101,13 +101,13 @@ class Dependencies:
 
         r = len(self.rows)
         operator: Any = LinearOperator((r, r), matvec=normal, dtype=float)  # pyright: ignore[reportCallIssue]
-        shares, _ = cg(operator, self.shares_of(v * lengths), rtol=CG_TOLERANCE, atol=0.0, maxiter=MOST_ITERATIONS)
+        shares, _ = cg(operator, self.shares_of(v * lengths), rtol=CG_TOLERANCE, atol=0.0, maxiter=MOST_CG_ITERATIONS)
         return lengths * self.combined(shares)
 
     def unique(self) -> NDArray[np.bool_]:
         """Return a mask (m,) of the multipliers that are determined: no dependency has a part along them."""
         found = np.ones(self.code.m, bool)
-        for seed in range(TRIALS if len(self.rows) else 0):
+        for seed in range(RANDOM_DEPENDENCIES if len(self.rows) else 0):
             # a random combination is zero only where all dependencies are
             v = self.combined(np.random.default_rng(seed).normal(size=len(self.rows)))
             found &= np.abs(v) <= UNIQUE_SHARE
@@ -117,10 +117,10 @@ class Dependencies:
 CG_TOLERANCE = 1e-14
 """Tolerance of the conjugate gradients for the shortest multipliers: rounding."""
 
-MOST_ITERATIONS = 1000
+MOST_CG_ITERATIONS = 1000
 """Most iterations of these conjugate gradients; a few dozen are usual."""
 
-TRIALS = 2
+RANDOM_DEPENDENCIES = 2
 """Random combinations of dependencies that show which multipliers are unique."""
 
 
@@ -226,8 +226,8 @@ def require_valid_terms(dynamics: LargeDynamics) -> None:
 
 def _not_finite(name: str, owners: Sequence[str]) -> str:
     return (
-        f"`{name}` must be finite at this state; that of {quoted(owners)} is not. Look for a division by zero or a root "
-        f"of a negative number."
+        f"`{name}` must be finite at this state; that of {quoted(owners)} is not. Look for a division by zero or a "
+        f"root of a negative number."
     )
 
 

@@ -89,7 +89,7 @@ class SparseRun:
 
     def trajectory(self, parameters: Mapping[str, Any], notes: list[str], source: Any) -> Trajectory:
         """Return the motion at the times reached."""
-        found = {name: np.array(values) for name, values in self.outputs.items()}
+        found: dict[str, Any] = {name: np.array(values) for name, values in self.outputs.items()}
         return Trajectory(
             **found,
             nonideal_force=np.zeros_like(found["q"]),

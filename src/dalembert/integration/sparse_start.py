@@ -89,7 +89,7 @@ def _nearest(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers
     if len(rows):
         culprits = _violations(dynamics, rows, code.residuals[level], "remains")
         raise StateError(
-            f"some state near `{('q0', 'qd0')[level]}` must satisfy the constraints; {culprits}. If they contradict one "
-            f"another, correct them; otherwise start from a guess nearer to them."
+            f"some state near `{('q0', 'qd0')[level]}` must satisfy the constraints; {culprits}. If they contradict "
+            f"one another, correct them; otherwise start from a guess nearer to them."
         )
     return state[level]

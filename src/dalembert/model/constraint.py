@@ -96,7 +96,8 @@ class Constraint:
         >>> import dalembert as da
         >>> x, y = da.coordinates("x", 4), da.coordinates("y", 4)
         >>> u, v, w, z = da.coordinates("u v w z")
-        >>> rods = da.Constraint.over((u - w)**2 + (v - z)**2 - 1, {u: x[:-1], v: y[:-1], w: x[1:], z: y[1:]}, name="rod")
+        >>> ends = {u: x[:-1], v: y[:-1], w: x[1:], z: y[1:]}
+        >>> rods = da.Constraint.over((u - w)**2 + (v - z)**2 - 1, ends, name="rod")
         >>> rods
         <ConstraintGroup of 3: rod[0] … rod[2]>
         """

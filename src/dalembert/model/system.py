@@ -28,7 +28,6 @@ from dalembert.model.symbols import StateSymbols, free_parameters, t
 from dalembert.model.validation import coordinate_problems, problems_of
 from dalembert.names import listed, summary
 
-
 EXPANDED = ("coordinates", "mass_matrix", "applied_force", "constraints")
 """Fields of a system stated by arrays that are expanded when they are asked for."""
 

@@ -13,8 +13,9 @@ from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.expressions import as_expression
-from dalembert.model.symbol_arrays import CoordinateArray, Substitutions, substitutions
+from dalembert.model.symbol_arrays import Substitutions, substitutions
 from dalembert.model.symbols import functions_of_time
+from dalembert.names import listed, name_of, summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,14 +124,12 @@ class AppliedForce:
     def __len__(self) -> int:
         return self.substitutions.count
 
+    def __repr__(self) -> str:
+        return summary(f"AppliedForce along {listed(map(name_of, self.components))}", f"{len(self)} copies")
+
 
 def _require_placed(expression: Any, found: Substitutions, label: str) -> None:
     """Raise an error if a symbol that is replaced does not occur: a slip of the pen would go unnoticed."""
     used = functions_of_time(expression) | graph.free_symbols(expression)
     if not used & (found.coordinates.keys() | found.numbers.keys()):
         raise ModelError([f"{label} must contain a symbol that it is stated over; got `{graph.shown(expression)}`."])
-
-
-def is_term_group(given: Any) -> bool:
-    """Return whether an object is one of the parts of a large system."""
-    return isinstance(given, (ConstraintGroup, AppliedForce, CoordinateArray))

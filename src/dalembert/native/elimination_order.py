@@ -69,7 +69,7 @@ class QuotientGraph:
 
     def order(self) -> list[int]:
         """Eliminate all unknowns, one of least degree after the other, and return their order."""
-        # among equal degrees the one that has waited longest: the others would eliminate a net from one end to the other
+        # among equal degrees the one that has waited longest: otherwise a net is eliminated from one end to the other
         queue = [(degree, i, i) for i, degree in enumerate(self.degrees)]
         heapify(queue)
         found: list[int] = []

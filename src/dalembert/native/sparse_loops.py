@@ -22,7 +22,7 @@ from dalembert.native.writer import LONG, Writer, whole
 INDEX = ir.IntType(32)
 INDICES = INDEX.as_pointer()
 
-KINDS = {LONG: ctypes.c_int64, DOUBLE: ctypes.c_double, POINTER: ctypes.c_void_p, INDICES: ctypes.c_void_p}
+ARGUMENT_KINDS = {LONG: ctypes.c_int64, DOUBLE: ctypes.c_double, POINTER: ctypes.c_void_p, INDICES: ctypes.c_void_p}
 """The types of arguments for ctypes."""
 
 
@@ -191,7 +191,7 @@ class SparseLoops:
 
 def callable_of(code: MachineCode, module: ir.Module, name: str) -> Callable[..., None]:
     """Return a compiled function without a result, by its name."""
-    kinds: Any = [KINDS[argument.type] for argument in module.globals[name].args]
+    kinds: Any = [ARGUMENT_KINDS[argument.type] for argument in module.globals[name].args]
     return ctypes.CFUNCTYPE(None, *kinds)(code.address(name))
 
 

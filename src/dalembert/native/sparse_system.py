@@ -70,7 +70,8 @@ class SparseSystem:
 
     def evaluate(self, q: Floats, qd: Floats, t: float, numbers: Floats) -> None:
         """Evaluate M, Q, A, b and the residuals at a state; the attributes hold them until the next evaluation."""
-        inputs = *addresses(q, qd), t, *addresses(numbers)
+        (at_q, at_qd, at_numbers) = addresses(q, qd, numbers)
+        inputs = at_q, at_qd, t, at_numbers
         constraints, masses, forces = self._kinds
         terms, mass, force = addresses(self.terms, self.mass, self.force)
         for i in range(constraints):
