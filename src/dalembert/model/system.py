@@ -42,10 +42,10 @@ class System:
 
     Parameters
     ----------
-    coordinates      n coordinates made by ``da.coordinates``
-    mass_matrix      (n, n) symmetric, M(q, t)
-    applied_force    n components, Q(q, q̇, t), as a sequence or a mapping by coordinate
-    constraints      ``da.Constraint`` objects; any number, redundant ones included
+    coordinates      n coordinates made by ``da.coordinates``; also arrays of them, see docs/large.md
+    mass_matrix      (n, n) symmetric, M(q, t); for arrays of coordinates its diagonal: a mass, or one for each of them
+    applied_force    n components, Q(q, q̇, t), as a sequence or a mapping by coordinate; also ``da.AppliedForce``
+    constraints      ``da.Constraint`` objects; any number, redundant ones included; also ``da.Constraint.over``
     nonideal         a law such as ``da.Quadratic(a0)``, several laws (they are added), or n expressions for C; laws of
                      single constraints belong to the `Constraint`
     lagrangian       only for the energy; ``System.from_lagrangian`` fills it in
