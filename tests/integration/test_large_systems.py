@@ -193,6 +193,8 @@ def test_a_drift_cure_may_be_baumgarte_and_steps_fixed(long_chain):
 def test_what_a_large_system_cannot_do_is_said(long_chain):
     system, q, qd = long_chain
     with pytest.raises(da.errors.InputError, match="term by term here, which is for at most 200 coordinates"):
+        da.classify(system)
+    with pytest.raises(da.errors.InputError, match="must be given for a large system, which is checked by numbers"):
         da.check(system)
     with pytest.raises(da.errors.InputError, match=r"`formulation` of a large system must be `da.Factored\(\)`"):
         da.motion(system, q, qd, formulation=da.PseudoInverse())

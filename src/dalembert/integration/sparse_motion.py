@@ -170,7 +170,7 @@ def sparse_answer(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numb
         "reactions": lam,
         "unique_multipliers": dependencies.unique(),
         "rank": np.asarray(m - len(dependencies.rows)),
-        "rank_gap": np.asarray(_rank_gap(code)),
+        "rank_gap": np.asarray(rank_gap_of(code)),
         "inconsistency": np.asarray(inconsistency(code, found)),
         "residual": np.asarray(_residual(code, found, dependencies.rows)),
         "gauss": np.asarray(change @ (code.mass * change)),
@@ -185,7 +185,7 @@ def sparse_answer(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numb
     return ConstrainedMotion(**answer)
 
 
-def _rank_gap(code: SparseSystem) -> float:
+def rank_gap_of(code: SparseSystem) -> float:
     """Return the size of the last row kept over that of the largest one left out; infinite if none was."""
     if code.elimination is None or not code.elimination.left_out.any():
         return np.inf
