@@ -36,6 +36,7 @@ def vakonomic():
     return da.vakonomic(da.System.from_lagrangian(energy, (x, y, theta), constraints=blade))
 
 
+U = da.coordinates("u")
 OBJECTS = {
     "<System of x, y: constraints rod; laws Viscous; parameters g, mu>": lambda: SYSTEM,
     "Constraint(x**2 + y**2 - 1, name='rod')": lambda: ROD,
@@ -49,6 +50,7 @@ OBJECTS = {
     "<ModelFile 'rod': system of x, y; values of g, mu>": lambda: da.ModelFile(
         system=SYSTEM, parameters=NUMBERS, title="rod"
     ),
+    "<AppliedForce along u: 3 copies>": lambda: da.AppliedForce.over({U: -U}, {U: da.coordinates("x", 3)}),
     "Viscous(0.1)": lambda: da.Viscous(0.1),
     "Quadratic(mu)": lambda: da.Quadratic(mu),
     "Proportional(2)": lambda: da.Proportional(2),

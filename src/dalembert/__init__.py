@@ -49,6 +49,7 @@ from dalembert.model.symbols import multiplier as multiplier
 from dalembert.model.symbols import parameters as parameters
 from dalembert.model.symbols import t as t
 from dalembert.model.system import System as System
+from dalembert.model.term_groups import AppliedForce as AppliedForce
 from dalembert.model.uncertainty import AdaptiveBound as AdaptiveBound
 from dalembert.model.uncertainty import BoundedUncertainty as BoundedUncertainty
 

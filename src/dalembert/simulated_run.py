@@ -102,7 +102,7 @@ class SimulatedRun:
 
     def at(self, run: Trajectory, times: Any) -> Trajectory:
         """Return the motion at one time, or at increasing ones, within those of the run."""
-        asked = _times_within(run, times)
+        asked = times_within(run, times)
         if np.isin(asked, run.t).all():
             return run.taken(np.searchsorted(run.t, asked))
         run, wanted = self._settled(run), settled_times(self.dynamics, self.p, asked)
@@ -174,6 +174,10 @@ class SimulatedRun:
             terms = [terms_at(self.dynamics, q, qd, t, self.p) for q, qd, t in halves]
             M, A = (np.stack([np.asarray(getattr(one, name)) for one in terms]) for name in ("M", "A"))
         return M[:, :n, :n], A[:, :, :n]
+
+    def row_of(self, run: MotionData, i: int) -> Floats:
+        """Return row i of A (T, n) along the run."""
+        return self.mass_and_rows(run)[1][:, i]
 
     def requirement_gradients(self, run: MotionData) -> Floats:
         """Return the gradients A₂ (T, k, n) of the requirements that the inputs meet."""
@@ -250,7 +254,7 @@ class SimulatedRun:
         return legs
 
 
-def _times_within(run: Trajectory, times: Any) -> Floats:
+def times_within(run: Trajectory, times: Any) -> Floats:
     """Return increasing times, or raise an error if one is not within a run."""
     single = np.size(times) == 1
     wanted = np.ravel(scalar_value(np.ravel(times)[0], "t")) if single else time_values(times, "t", increasing=True)

@@ -94,6 +94,37 @@ class Constraint:
     def _label(self) -> str:
         return "an unnamed constraint" if self.name is None else f"constraint `{self.name}`"
 
+    @classmethod
+    def over(cls, expression: Any, over: Any, *, name: str) -> Any:
+        """Return constraints ``name[0]``, ``name[1]``, … that differ only in their coordinates and numbers.
+
+        They are stated, compiled and evaluated as one expression; a system may have 10⁵ of them. See docs/large.md.
+
+        Parameters
+        ----------
+        expression    as for one constraint, of placeholder coordinates, which need not belong to the system
+        over          a mapping from placeholders to arrays of one length: coordinates to coordinates, symbols to
+                      numbers or to an array of parameters; a single coordinate or number is the same for all
+        name          of the group
+
+        Raises
+        ------
+        ModelError    if arrays differ in length, or the expression is not one of a constraint
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> x, y = da.coordinates("x", 4), da.coordinates("y", 4)
+        >>> u, v, w, z = da.coordinates("u v w z")
+        >>> ends = {u: x[:-1], v: y[:-1], w: x[1:], z: y[1:]}
+        >>> rods = da.Constraint.over((u - w)**2 + (v - z)**2 - 1, ends, name="rod")
+        >>> rods
+        <ConstraintGroup of 3: rod[0] … rod[2]>
+        """
+        from dalembert.model.term_groups import constraint_group
+
+        return constraint_group(expression, over, name)
+
     @property
     def level(self) -> Level:
         return LEVELS[_highest_derivative(self.expression)]
