@@ -17,8 +17,10 @@ from dalembert.model.system import System
 
 
 def all_permanent(system: Any) -> bool:
-    """Return whether all constraints of a system are equations that always hold."""
-    return not isinstance(system, System) or all(constraint.is_permanent for constraint in system.constraints)
+    """Return whether all constraints of a system are equations that always hold, as those stated by arrays do."""
+    if not isinstance(system, System) or system.statement is not None:
+        return True
+    return all(constraint.is_permanent for constraint in system.constraints)
 
 
 @lru_cache(maxsize=256)

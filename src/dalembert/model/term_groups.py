@@ -58,6 +58,10 @@ def constraint_group(expression: Any, over: Any, name: str) -> ConstraintGroup:
     if not isinstance(name, str) or not name:
         raise ModelError([f"a group of constraints must have a name; got {name!r}. Pass `name=`."])
     template = Constraint(expression, name=name)
+    if not template.is_permanent:
+        raise ModelError(
+            [f"a group of constraints must be equations; `{name}` is an inequality. State contacts singly."]
+        )
     found = substitutions(over, f"constraint `{name}`")
     _require_placed(template.expression, found, f"constraint `{name}`")
     return ConstraintGroup(template, found)
