@@ -62,7 +62,7 @@ def test_one_coordinate_may_be_common_to_all_copies():
         (lambda: da.System(x, 1, 3.0), "must be `da.AppliedForce` objects, or mappings"),
         (lambda: da.System(x, 1, {x: [1, 2]}), "must have 4 entries for `x"),
         (lambda: da.System(x, 1, 0, da.Constraint(x[0])), "must be ideal equations and have names"),
-        (lambda: da.System(x, 1, 0, da.Constraint(sp.Ge(x[0], 0), name="floor")), "must be ideal equations"),
+        (lambda: da.System(x, 1, 0, da.Constraint(x[0] >= 0, name="floor", restitution=0)), "must be ideal equations"),
         (lambda: da.Constraint.over(sp.Ge(u, 0), {u: x}, name="floor"), "`floor` is an inequality"),
         (lambda: da.System(x, 1, 0, da.Constraint(v, name="a")), "`v` is not among them"),
         (lambda: da.System(x[:2], 1, 0, da.Constraint.over(u, {u: x}, name="a")), "`x` is not among them"),

@@ -90,9 +90,9 @@ def _along(expressions: Iterable[Any], coordinates: Sequence[Any]) -> tuple[Appl
 
 
 def similar_terms(system: Any) -> LargeStatement | None:
-    """Return a ``System`` in groups of similar terms, or None if it has few of them, or other than ideal, permanent constraints.
+    """Return a ``System`` in groups of similar terms, or None if it has few of them.
 
-    The mass matrix must be diagonal.
+    The mass matrix must be diagonal, and the constraints ideal equations.
     """
     others = (system.laws, system.servos, system.coefficients)
     if any(others) or any(x is not None for x in (system.lagrangian, system.feedback, system.conserved)):

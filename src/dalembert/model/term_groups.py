@@ -57,8 +57,7 @@ def constraint_group(expression: Any, over: Any, name: str) -> ConstraintGroup:
     """Return the constraints that an expression gives with the coordinates and numbers of each copy."""
     if not isinstance(name, str) or not name:
         raise ModelError([f"a group of constraints must have a name; got {name!r}. Pass `name=`."])
-    template = Constraint(expression, name=name)
-    if not template.is_permanent:
+    if isinstance(expression, sp.Ge | sp.Gt | sp.Le | sp.Lt):
         raise ModelError(
             [f"a group of constraints must be equations; `{name}` is an inequality. State contacts singly."]
         )
