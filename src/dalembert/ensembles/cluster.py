@@ -10,13 +10,14 @@ from __future__ import annotations
 import pickle
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from itertools import islice
 from threading import Lock
 from typing import Any
 
 from dalembert.ensembles.ensemble_layout import Block
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.study import BlockResult, Study, StudyRunner
-from dalembert.errors import InputError
+from dalembert.errors import DeviceError, InputError
 from dalembert.extras import require
 
 WAITING_BLOCKS = 3
@@ -45,17 +46,35 @@ def results_on_cluster(
         return future
 
     known: Any = client.nthreads()
-    threads = sum(known.values())
-    running = as_completed(
-        [submitted(k) for k, _ in zip(waiting, range(WAITING_BLOCKS * max(threads, 1)), strict=False)]
-    )
+    threads = max(sum(known.values()), 1)
+    running = as_completed([submitted(k) for k in islice(waiting, WAITING_BLOCKS * threads)])
     for future in running:
-        k, result = numbers.pop(future.key), future.result()
+        k, result = numbers.pop(future.key), _result(future)
         future.release()
-        for another in waiting:
+        for another in islice(waiting, 1):
             running.add(submitted(another))
-            break
         yield k, result
+
+
+def _result(future: Any) -> BlockResult:
+    """Return the result of a block, or raise an error that says why the cluster did not compute it."""
+    from distributed import CancelledError, KilledWorker
+
+    try:
+        return future.result()
+    except KilledWorker as error:
+        raise DeviceError(
+            f"a block of members must be simulated by a worker; {error.allowed_failures + 1} workers in turn died at "
+            f"one. (a) Their memory is too small: keep fewer times or outputs. (b) The machine code crashed: simulate "
+            f"without `client`. The logs of the workers tell. {CONTINUE}"
+        ) from None
+    except CancelledError:
+        raise DeviceError(
+            f"the client must stay connected to the scheduler; the connection was lost. {CONTINUE}"
+        ) from None
+
+
+CONTINUE = "With a `store`, the same call continues with the blocks that are missing."
 
 
 def simulated_block(study: Study, first: int, y: Any, p: Any) -> BlockResult:

@@ -54,11 +54,13 @@ def prepared_ensemble(
     system: System, q0: Any, qd0: Any, times: Floats, parameters: Any, method: Method, control: Controller | None
 ) -> Ensemble:
     """Return the members described by a design or by arrays, for a system with its controller and first integrals."""
-    if control is not None:
-        if is_design(parameters):
-            raise InputError(
-                "`parameters` must be a mapping from names to arrays if there is a `control`; got a design."
-            )
+    if is_design(parameters):
+        parameters = _as_dataset(parameters)
+    if control is not None and is_design(parameters):
+        names = {str(name): name for name in parameters.variables}
+        system, used = controlled_members(system, control, names)
+        parameters = parameters.drop_vars([name for name in names if name not in used])
+    elif control is not None:
         system, parameters = controlled_members(system, control, parameters)
     members, layout, moved = laid_out(system, q0, qd0, parameters)
     note, t0 = "", float(times[0])
@@ -80,8 +82,7 @@ def laid_out(system: System, q0: Any, qd0: Any, parameters: Any) -> tuple[Member
     return members, numbered(len(members), swept), False
 
 
-def _of_design(system: System, q0: Any, qd0: Any, given: Any) -> tuple[Members, EnsembleLayout, bool]:
-    design = _as_dataset(given)
+def _of_design(system: System, q0: Any, qd0: Any, design: xr.Dataset) -> tuple[Members, EnsembleLayout, bool]:
     values, names = _values(system, design), system.coordinate_names
     own = [name for name in values if name in system.parameter_names]
     problems = name_problems(system.parameter_names, own, "parameters", "parameter")
@@ -115,7 +116,7 @@ def _values(system: System, design: xr.Dataset) -> dict[str, Any]:
     names = system.coordinate_names
     known = (*system.parameter_names, *names, *(f"{name}'" for name in names))
     found = {str(name): design[name] for name in (*design.coords, *design.data_vars) if name != "member"}
-    unknown = unknown_names(known, found, "parameters", "parameter or coordinate")
+    unknown = unknown_names(known, found, "parameters", "parameter")
     if unknown:
         raise InputError(" ".join(unknown))
     return found

@@ -46,7 +46,7 @@ def grid(values: Any = None, /, **named: Any) -> xr.Dataset:
     return xr.Dataset({name: ((), array) for name, array in given.items() if not array.ndim}, coords=axes)
 
 
-def latin(members: int, values: Any = None, /, *, seed: int = 0, **named: Any) -> xr.Dataset:
+def latin(members: float, values: Any = None, /, *, seed: int = 0, **named: Any) -> xr.Dataset:
     """Return a design of members drawn by Latin hypercube sampling (``scipy.stats.qmc.LatinHypercube``).
 
     A pair is a range, of which each part of equal length gets one member; an object with a method ``ppf``, such as
@@ -60,7 +60,7 @@ def latin(members: int, values: Any = None, /, *, seed: int = 0, **named: Any) -
     return _sampled(members, values, named, lambda size, count: _qmc("LatinHypercube", size, seed).random(count))
 
 
-def sobol(members: int, values: Any = None, /, *, seed: int = 0, **named: Any) -> xr.Dataset:
+def sobol(members: float, values: Any = None, /, *, seed: int = 0, **named: Any) -> xr.Dataset:
     """Return a design of members from a scrambled Sobol' sequence (``scipy.stats.qmc.Sobol``).
 
     Values are given as for ``da.latin``. The number of members should be a power of two.
@@ -72,7 +72,7 @@ def sobol(members: int, values: Any = None, /, *, seed: int = 0, **named: Any) -
     return _sampled(members, values, named, lambda size, count: _qmc("Sobol", size, seed).random(count))
 
 
-def scatter(members: int, values: Any = None, /, *, seed: int = 0, **named: Any) -> xr.Dataset:
+def scatter(members: float, values: Any = None, /, *, seed: int = 0, **named: Any) -> xr.Dataset:
     """Return a design of members drawn at random, independently of one another; values are given as for ``da.latin``.
 
     >>> import scipy.stats

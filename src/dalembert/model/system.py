@@ -251,6 +251,10 @@ class System:
     def __hash__(self) -> int:
         return self._hash
 
+    def __getstate__(self) -> dict[str, Any]:
+        # the hash of a text differs from process to process
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
     @cached_property
     def _hash(self) -> int:
         # functions look up the compiled program by the system, and hashing large matrices each time would be slow
@@ -348,8 +352,7 @@ def kind_of_object(given: Any) -> str:
 def _coordinates(given: Any) -> tuple[Any, ...]:
     """Return the coordinates as a tuple, or raise: no other check makes sense without valid coordinates."""
     coordinates = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    problems = coordinate_problems(coordinates)
-    if problems:
+    if problems := coordinate_problems(coordinates):
         raise ModelError(problems)
     return coordinates
 
