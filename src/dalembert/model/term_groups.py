@@ -61,6 +61,7 @@ def constraint_group(expression: Any, over: Any, name: str) -> ConstraintGroup:
         raise ModelError(
             [f"a group of constraints must be equations; `{name}` is an inequality. State contacts singly."]
         )
+    template = Constraint(expression, name=name)
     found = substitutions(over, f"constraint `{name}`")
     _require_placed(template.expression, found, f"constraint `{name}`")
     return ConstraintGroup(template, found)
