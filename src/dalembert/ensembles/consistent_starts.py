@@ -13,7 +13,7 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.levels import LEVELS
 from dalembert.tolerances import EXACT, SOLVED_RANK_TOLERANCE
 
-MOST_CORRECTIONS = 50
+MOST_GAUSS_NEWTON_STEPS = 50
 """Largest number of Gauss–Newton steps towards the constraints."""
 
 
@@ -49,7 +49,7 @@ def _corrected(dynamics: Dynamics, y: Floats, p: Floats, t0: float) -> Floats:
     found = y.copy()
     for part, rows in ((slice(0, n), np.flatnonzero(levels == 0)), (slice(n, None), np.flatnonzero(levels <= 1))):
         waiting = np.flatnonzero(np.isfinite(y).all(axis=1) & np.isfinite(p).all(axis=1))
-        for _ in range(MOST_CORRECTIONS if len(rows) else 0):
+        for _ in range(MOST_GAUSS_NEWTON_STEPS if len(rows) else 0):
             step = _step(dynamics, found[waiting], p[waiting], t0, rows, "velocity" if part.start else "position")
             found[waiting, part] -= np.where(np.isfinite(step), step, 0.0)
             far = (np.abs(step) > EXACT * (1 + np.abs(found[waiting, part]))).any(axis=1)

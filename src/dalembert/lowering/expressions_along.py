@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -12,14 +13,15 @@ import sympy as sp
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError, ModelError
-from dalembert.lowering.native_system import BatchProgram
+from dalembert.integration.trajectory import Trajectory
+from dalembert.lowering.batch_program import BatchProgram
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.model import graph
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression
 from dalembert.model.numeric_function import numeric_function
-from dalembert.model.ordering import quoted
-from dalembert.model.symbols import StateSymbols, plain_multiplier
+from dalembert.model.ordering import name_of, quoted
+from dalembert.model.symbols import StateSymbols, functions_of_time, ideal_force, multiplier, plain_multiplier, t
 from dalembert.native.tape import Program, Tape
 
 Evaluate = Callable[[Floats, Floats, Floats], Floats]
@@ -69,6 +71,27 @@ def values_along(run: States, symbols: StateSymbols, given: Any) -> Floats:
     parts = (run.q, run.qd, run.acceleration, run.ideal_force, run.multipliers)
     values = evaluate(np.concatenate(parts, axis=1), run.t, np.array([*run.parameters.values()], float).T)
     return values.reshape(len(run.t), *shape)
+
+
+def values_of_part(run: Trajectory, given: Any) -> Floats:
+    """Return the same as ``values_along`` for a large system, from the coordinates and constraints that occur in it."""
+    nested, _ = _nested(given)
+    expressions = [graph.evaluated(as_expression(e, "`expression`")) for e in nested]
+    used = {q for e in expressions for q in (*functions_of_time(e), *graph.atoms(e, ideal_force))}
+    names = {name_of(q.args[0] if isinstance(q, ideal_force) else q) for q in used}
+    named = {m.name for e in expressions for m in graph.atoms(e, multiplier)}
+    columns = np.array([i for i, name in enumerate(run.coordinates) if name in names], int)
+    rows = np.array([i for i, name in enumerate(run.constraints) if name in named], int)
+    part = replace(
+        run,
+        **{name: getattr(run, name)[:, columns] for name in ("q", "qd", "acceleration", "ideal_force")},
+        multipliers=run.multipliers[:, rows],
+        coordinates=tuple(run.coordinates[i] for i in columns),
+        constraints=tuple(run.constraints[i] for i in rows),
+        parameters={name: value for name, value in run.parameters.items() if np.ndim(value) == 0},
+    )
+    functions: list[Any] = [sp.Function(name) for name in part.coordinates]
+    return values_along(part, StateSymbols(tuple(f(t) for f in functions)), given)
 
 
 def _nested(given: Any) -> tuple[list[Any], tuple[int, ...]]:
