@@ -5,8 +5,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.ensembles import outputs as outputs_module
-from dalembert.ensembles import runner
+from dalembert.ensembles import ensemble_outputs, runner
 
 x, y = da.coordinates("x y")
 m, g, length = da.parameters("m g l")
@@ -23,7 +22,7 @@ def pendulum(rods=1, nonideal=()):
 @pytest.mark.parametrize("rods", [1, 2])
 def test_outputs_are_those_of_single_runs(rods, monkeypatch):
     """With one rod, and with two that are redundant; in several parts."""
-    monkeypatch.setattr(outputs_module, "STATES_AT_ONCE", 10)
+    monkeypatch.setattr(ensemble_outputs, "STATES_AT_ONCE", 10)
     monkeypatch.setattr(runner, "CHUNK", 4)
     system, numbers = pendulum(rods, da.Viscous(0.3)), {"m": 2.0, "l": 1.0}
     height = {"height": y + length, "power": da.ideal_force(x) * x.diff(da.t) + y.diff(da.t, 2)}

@@ -13,7 +13,7 @@ from dalembert.control.controller import Controller
 from dalembert.ensembles.cluster import results_on_cluster
 from dalembert.ensembles.collection import InMemory
 from dalembert.ensembles.design_members import Ensemble, prepared_ensemble
-from dalembert.ensembles.outputs import output_choice
+from dalembert.ensembles.ensemble_outputs import output_choice
 from dalembert.ensembles.store import Store, checked_store
 from dalembert.ensembles.study import Study, StudyRunner
 from dalembert.errors import InputError

@@ -14,8 +14,8 @@ from dalembert.array_types import Floats
 from dalembert.control.controller import Controller
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings, Bifurcations
 from dalembert.ensembles.ensemble_control import EnsembleControl
+from dalembert.ensembles.ensemble_outputs import EnsembleOutputs, OutputChoice
 from dalembert.ensembles.members import Members
-from dalembert.ensembles.outputs import EnsembleOutputs, OutputChoice
 from dalembert.ensembles.projected_starts import ProjectedStarts, StartFindings
 from dalembert.ensembles.runner import EnsembleRunner
 from dalembert.ensembles.summary import Summary
