@@ -206,6 +206,7 @@ def plane():
         force={sway: -sway.diff(da.t), bend: 0},
         start=(0.1, 0),
         rates=(0, 0.2),
+        determined_by=sway - disc.coordinates[1],
     )
     level = da.Constraint(bead.coordinates[0] - disc.coordinates[0], name="level")
     held = da.Constraint(sway - disc.coordinates[1], name="held")

@@ -38,9 +38,11 @@ from dalembert.model.document import (
     read_expressions,
     read_nested,
     read_object,
+    read_several,
     write_expression,
     write_nested,
     write_object,
+    write_several,
 )
 from dalembert.model.law_document import LAW, read_by_coordinate, read_constraint
 from dalembert.model.servo_document import read_actuators, read_servos
@@ -167,7 +169,7 @@ FORCES: dict[str, tuple[Any, Fields]] = {
 ENERGIES = ("kinetic", "potential")
 """Energies of extra coordinates."""
 
-EXTRA_KEYS = ("name", "coordinates", *ENERGIES, "force", "start", "rates")
+EXTRA_KEYS = ("name", "coordinates", *ENERGIES, "force", "start", "rates", "determined_by")
 """Keys of a table of extra coordinates."""
 
 MECHANISM_KEYS = ("bodies", "extra_coordinates", "joints", "forces", "constraints", "actuators", "servos")
@@ -214,6 +216,8 @@ def _read_extra(entry: DocumentEntry, scope: Scope, coordinates: tuple[Any, ...]
     table = entry.table()
     values: dict[str, Any] = {key: read_expression(table[key], scope) for key in ENERGIES if key in table}
     values |= {key: table[key].numbers() for key in ("start", "rates") if key in table}
+    if "determined_by" in table:
+        values["determined_by"] = read_several(table["determined_by"], scope)
     if "force" in table:
         values["force"] = read_by_coordinate(table["force"], scope)
     with entry.places():
@@ -224,6 +228,7 @@ def _write_extra(extra: ExtraCoordinates) -> dict[str, Any]:
     document: dict[str, Any] = {"name": extra.name, "coordinates": list(extra.names)}
     document |= {key: write_expression(getattr(extra, key)) for key in ENERGIES if getattr(extra, key) != 0}
     document |= {"force": [write_expression(own) for own in extra.force]} if any(extra.force) else {}
+    document |= {"determined_by": write_several(extra.determined_by)} if extra.determined_by else {}
     return document | {key: list(getattr(extra, key)) for key in ("start", "rates") if any(getattr(extra, key))}
 
 

@@ -30,7 +30,7 @@ def system_of(mechanism: Any) -> System:
     for extra in extras:
         more_mass, more_force = extra.terms(coordinates)
         mass, force = mass + more_mass, force + more_force
-        kinetic.append(extra.kinetic)
+        kinetic.append(extra.whole_kinetic)
         potential.append(extra.potential)
     rows = [c for part in (*bodies, *mechanism.joints) for c in part.constraints]
     return System(
