@@ -82,6 +82,7 @@ def test_forces_of_extra_coordinates_and_their_power():
     ledger = run.ledger()
     np.testing.assert_allclose(ledger.work.sum(axis=1), ledger.energy - ledger.energy[0], atol=1e-8)
     assert "extra coordinates q" in repr(mechanism)
+    assert "ExtraCoordinates" in mechanism._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from mechanisms.test_rolling_on_round import disc_in, swinging
+from mechanisms.work import assert_own_work, simulated
 
 G = 9.81
 EXACT = {"rtol": 1e-12, "atol": 1e-13}
@@ -117,6 +118,15 @@ def test_friction_of_a_flat_face():
     force = mechanism.reactions(run)["cam"].force
     np.testing.assert_allclose(force, [[-0.1 * 2 * G, 2 * G]] * 2, atol=1e-8)
     np.testing.assert_allclose(mechanism.reactions(run)["motor"].torque, 0.1 * 2 * G, atol=1e-8)
+
+
+@pytest.mark.slow
+def test_the_ledger_has_the_work_of_friction_on_a_cam():
+    """Every joint's entries are the work of its reaction, and all of them are the change of energy."""
+    mechanism = driven_cam(circle_off_centre, face=(1, 0), height=1.0, nonideal=da.Coulomb(0.1))
+    run, weights = simulated(mechanism, 1.0, intervals=20)
+    ledger = assert_own_work(mechanism, run, weights)
+    assert ledger.work[-1, [entry.constraint == "cam: contact" for entry in ledger.entries]].sum() < -1
 
 
 def test_drawings_show_profiles_and_rollers():

@@ -62,6 +62,18 @@ def test_a_driven_screw_lifts_its_nut():
     np.testing.assert_allclose(torque, 0, atol=1e-9)
 
 
+@pytest.mark.slow
+def test_a_motor_in_a_screw_holds_its_nut():
+    """Its torque is m g h at rest, and it is an entry of its own beside the reaction of the screw."""
+    body = da.Body("nut", 2, (0.003,) * 3)
+    screw = da.Screw("screw", O3, body, axis=(0, 0, 1), pitch=0.02)
+    hold = da.Servo("hold", screw.displacement, by=da.Actuator("motor", screw))
+    mechanism = da.Mechanism(body, screw, da.Gravity((0, 0, -G)), servos=hold)
+    run = da.simulate(mechanism.system, *mechanism.assemble(), [0, 0.1])
+    np.testing.assert_allclose(run.inputs["motor"], 2 * G * 0.02 / (2 * np.pi), atol=1e-9)
+    np.testing.assert_allclose(mechanism.reactions(run)["motor"].torque[:, 2], 2 * G * 0.02 / (2 * np.pi), atol=1e-9)
+
+
 def test_a_plate_on_an_inclined_plane_slides_and_spins():
     tilt = 0.5
     normal, down = np.array([np.sin(tilt), 0, np.cos(tilt)]), np.array([np.cos(tilt), 0, -np.sin(tilt)])
