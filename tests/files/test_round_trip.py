@@ -252,6 +252,31 @@ def test_mechanisms_are_read_back_equal(make, tmp_path):
     ]
 
 
+def test_constraints_in_a_file_may_contain_contact_parameters(tmp_path):
+    wheel = da.PlanarBody("wheel", 1, 0.1, (0, 0.5))
+    hill = da.RollingOnProfile("hill", da.ground.at(0, 0), wheel, radius=0.5, profile=lambda s: (s, s**2 / 9))
+    stop = da.Constraint(hill.parameter - sp.sin(da.t), name="stop")
+    mechanism = da.Mechanism(wheel, hill, (), stop)
+    assert da.load(mechanism.save(tmp_path / "a.toml")).mechanism.system == mechanism.system
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ('coordinates = ["x_a"]', "a coordinate must have a name of its own; `x_a` is declared already"),
+        ('coordinates = ["w"]\npotental = "w^2"', "unknown key `potental`. Did you mean `potential`"),
+        ('coordinates = ["w"]\nstart = [1, 2]', "`start of modes` must be 1 finite number"),
+    ],
+)
+def test_extra_coordinates_in_a_file_that_are_wrong(extra, message, tmp_path):
+    path = tmp_path / "a.toml"
+    body = '[[bodies]]\ntype = "PlanarBody"\nname = "a"\nmass = 1\ninertia = 1\n'
+    path.write_text(f'format = 1\n{body}[[extra_coordinates]]\nname = "modes"\n{extra}\n', encoding="utf-8")
+    with pytest.raises(da.FileError) as refusal:
+        da.load(path)
+    assert message in str(refusal.value)
+
+
 def test_every_joint_and_force_is_in_a_test():
     parts = [part for make in (plane, space) for part in (*make().joints, *make().forces)]
     assert {type(part).__name__ for part in parts} == {*JOINTS, *FORCES}

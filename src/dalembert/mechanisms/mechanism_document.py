@@ -13,6 +13,7 @@ from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.forces import Drag, Force, Gravity, Torque
 from dalembert.mechanisms.frames import Ground, Marker, ground
 from dalembert.mechanisms.function_fields import function_field
+from dalembert.mechanisms.joint import joints_with_parameters
 from dalembert.mechanisms.joints import Prismatic, Revolute, Rod, Weld
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.particle import Particle
@@ -190,8 +191,12 @@ def read_mechanism(document: DocumentEntry, scope: Scope) -> Mechanism:
     read_names({key: table[key] for key in ("definitions",) if key in table}, scope)
     extras = [_read_extra(own, scope, name) for own, name in names]
     joints = _read_parts(table["joints"], scope, JOINTS, scope.joints) if "joints" in table else []
-    parameters = [joint.contact_parameter for joint in joints if joint.contact_parameter is not None]
-    scope.names.update({name: q for own in parameters for name, q in zip(own.names, own.coordinates, strict=True)})
+    own = [
+        (extra.names, extra.coordinates)
+        for joint in joints_with_parameters(joints)
+        if (extra := joint.contact_parameter)
+    ]
+    scope.names.update({name: q for names, found in own for name, q in zip(names, found, strict=True)})
     forces = [read_object(own, scope, FORCES) for own in table["forces"].list()] if "forces" in table else []
     constraints = [read_constraint(own, scope) for own in table["constraints"].list()] if "constraints" in table else []
     actuators = read_actuators(table["actuators"], scope) if "actuators" in table else {}
