@@ -36,14 +36,21 @@ def vakonomic():
     return da.vakonomic(da.System.from_lagrangian(energy, (x, y, theta), constraints=blade))
 
 
+U = da.coordinates("u")
 OBJECTS = {
     "<System of x, y: constraints rod; laws Viscous; parameters g, mu>": lambda: SYSTEM,
     "Constraint(x**2 + y**2 - 1, name='rod')": lambda: ROD,
     "Constraint(x'*sin(y) - y'*cos(y))": lambda: da.Constraint(v * sp.sin(y) - w * sp.cos(y)),
     "Constraint(y, name='floor', nonideal=(Coulomb(0.3),))": lambda: da.Constraint(y, "floor", da.Coulomb(0.3)),
+    "Constraint(y, name='floor', restitution=0.5, one_sided=True)": lambda: da.Constraint(
+        sp.Ge(y, 0), "floor", restitution=0.5
+    ),
+    "Event(y - 1, direction=-1, name='y - 1')": lambda: da.Event(y - 1, -1),
+    "Change(values=((\"x'\", -x'),), on=('rod',))": lambda: da.Change({v: -v}, on=ROD),
     "<ModelFile 'rod': system of x, y; values of g, mu>": lambda: da.ModelFile(
         system=SYSTEM, parameters=NUMBERS, title="rod"
     ),
+    "<AppliedForce along u: 3 copies>": lambda: da.AppliedForce.over({U: -U}, {U: da.coordinates("x", 3)}),
     "Viscous(0.1)": lambda: da.Viscous(0.1),
     "Quadratic(mu)": lambda: da.Quadratic(mu),
     "Proportional(2)": lambda: da.Proportional(2),

@@ -31,6 +31,8 @@ from dalembert.errors import StateError as StateError
 from dalembert.extras import with_extra
 from dalembert.model.constraint import Constraint as Constraint
 from dalembert.model.constraint import pfaffian as pfaffian
+from dalembert.model.event import Change as Change
+from dalembert.model.event import Event as Event
 from dalembert.model.friction import Coulomb as Coulomb
 from dalembert.model.friction import Stribeck as Stribeck
 from dalembert.model.function_system import FunctionConstraint as FunctionConstraint
@@ -47,6 +49,7 @@ from dalembert.model.symbols import multiplier as multiplier
 from dalembert.model.symbols import parameters as parameters
 from dalembert.model.symbols import t as t
 from dalembert.model.system import System as System
+from dalembert.model.term_groups import AppliedForce as AppliedForce
 from dalembert.model.uncertainty import AdaptiveBound as AdaptiveBound
 from dalembert.model.uncertainty import BoundedUncertainty as BoundedUncertainty
 
@@ -60,6 +63,10 @@ if TYPE_CHECKING:
     from dalembert.control.controller import Controller as Controller
     from dalembert.control.controller import controller as controller
     from dalembert.differentiable import flow as flow
+    from dalembert.ensembles.designs import grid as grid
+    from dalembert.ensembles.designs import latin as latin
+    from dalembert.ensembles.designs import scatter as scatter
+    from dalembert.ensembles.designs import sobol as sobol
     from dalembert.ensembles.ensemble import simulate_ensemble as simulate_ensemble
     from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
     from dalembert.equation.constrained_motion import constrained_motion as constrained_motion
@@ -147,6 +154,10 @@ _LAZY = {
     "Verdict": "analysis.verdict",
     "Controller": "control.controller",
     "controller": "control.controller",
+    "grid": "ensembles.designs",
+    "latin": "ensembles.designs",
+    "scatter": "ensembles.designs",
+    "sobol": "ensembles.designs",
     "simulate_ensemble": "ensembles.ensemble",
     "ConstrainedMotion": "equation.answer",
     "constrained_motion": "equation.constrained_motion",

@@ -36,7 +36,7 @@ MOST_CHANGES_PRINTED = 10
 
 
 @dataclass(frozen=True)
-class Change:
+class AssemblyChange:
     """A given quantity that assembly changed.
 
     quantity        such as "spin of rod"
@@ -67,7 +67,7 @@ class Assembly:
 
     q: Floats
     qd: Floats
-    changes: tuple[Change, ...]
+    changes: tuple[AssemblyChange, ...]
     kept: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Floats]:
@@ -222,13 +222,13 @@ def _kept(keep: Any, known: Sequence[Quantity], names: Sequence[str], q: Any, qd
     return [quantity for name in asked for quantity in by_name[name]]
 
 
-def _change(quantity: Quantity, state: State) -> Change | None:
+def _change(quantity: Quantity, state: State) -> AssemblyChange | None:
     """Return the change of a quantity, None if there is none beyond rounding."""
     found = quantity.values(state.q, state.qd)
     amount = quantity.change(found)
     if amount <= UNCHANGED * max(1.0, float(np.linalg.norm(quantity.given))):
         return None
-    return Change(quantity.name, quantity.given, found, amount)
+    return AssemblyChange(quantity.name, quantity.given, found, amount)
 
 
 def _raise_contradiction(solve: _Solver, kept: Sequence[Quantity], error: StateError) -> None:
