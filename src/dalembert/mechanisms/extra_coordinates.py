@@ -28,16 +28,16 @@ class ExtraCoordinates:
 
     Parameters
     ----------
-    name           of the group
-    coordinates    made by ``da.coordinates``
-    kinetic        the kinetic energy that they add
-    potential      the potential energy that they add
-    force          generalised forces without a potential, one for each coordinate, in order or by name
-    start          initial values, at least approximately; zero by default
-    rates          initial velocities; zero by default
-    determined_by    expressions φ that determine coordinates without inertia, where the mechanism has the constraints
-                   φ = 0. The energy (dφ/dt)²/2 is added for each: it vanishes with the constraint, changes nothing
-                   in the motion, and makes the mass matrix regular
+    name             of the group
+    coordinates      made by ``da.coordinates``
+    kinetic          the kinetic energy that they add
+    potential        the potential energy that they add
+    force            generalised forces without a potential, one for each coordinate, in order or by name
+    start            initial values, at least approximately; zero by default
+    rates            initial velocities; zero by default
+    determined_by    expressions φ that determine coordinates without inertia, where the mechanism has constraints
+                     φ = 0. The energy (dφ/dt)²/2 is added for each: it vanishes with the constraint, changes nothing in
+                     the motion, and makes the mass matrix regular
 
     Examples
     --------
