@@ -206,6 +206,7 @@ def plane():
         force={sway: -sway.diff(da.t), bend: 0},
         start=(0.1, 0),
         rates=(0, 0.2),
+        determined_by=sway - disc.coordinates[1],
     )
     level = da.Constraint(bead.coordinates[0] - disc.coordinates[0], name="level")
     held = da.Constraint(sway - disc.coordinates[1], name="held")
@@ -249,6 +250,31 @@ def test_mechanisms_are_read_back_equal(make, tmp_path):
     assert [type(part) for part in found.joints + found.forces] == [
         type(p) for p in mechanism.joints + mechanism.forces
     ]
+
+
+def test_constraints_in_a_file_may_contain_contact_parameters(tmp_path):
+    wheel = da.PlanarBody("wheel", 1, 0.1, (0, 0.5))
+    hill = da.RollingOnProfile("hill", da.ground.at(0, 0), wheel, radius=0.5, profile=lambda s: (s, s**2 / 9))
+    stop = da.Constraint(hill.parameter - sp.sin(da.t), name="stop")
+    mechanism = da.Mechanism(wheel, hill, (), stop)
+    assert da.load(mechanism.save(tmp_path / "a.toml")).mechanism.system == mechanism.system
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ('coordinates = ["x_a"]', "a coordinate must have a name of its own; `x_a` is declared already"),
+        ('coordinates = ["w"]\npotental = "w^2"', "unknown key `potental`. Did you mean `potential`"),
+        ('coordinates = ["w"]\nstart = [1, 2]', "`start of modes` must be 1 finite number"),
+    ],
+)
+def test_extra_coordinates_in_a_file_that_are_wrong(extra, message, tmp_path):
+    path = tmp_path / "a.toml"
+    body = '[[bodies]]\ntype = "PlanarBody"\nname = "a"\nmass = 1\ninertia = 1\n'
+    path.write_text(f'format = 1\n{body}[[extra_coordinates]]\nname = "modes"\n{extra}\n', encoding="utf-8")
+    with pytest.raises(da.FileError) as refusal:
+        da.load(path)
+    assert message in str(refusal.value)
 
 
 def test_every_joint_and_force_is_in_a_test():

@@ -39,6 +39,7 @@ def test_an_elastic_slider_crank_has_the_published_accelerations():
         assert torque == pytest.approx(expected.multipliers[2], rel=1e-10)
 
 
+@pytest.mark.slow
 def test_the_motion_of_an_elastic_slider_crank_ends_at_the_published_state():
     mechanism = crank.mechanism()
     run = da.simulate(mechanism.system, *mechanism.assemble(), [0, 0.1], rtol=1e-11, atol=1e-13)
@@ -51,7 +52,7 @@ def test_a_contact_parameter_of_a_user():
     bead = da.Particle("bead", 2, (0.5, 0.25), velocity=(1, 1))
     x, y = bead.coordinates
     rows = da.Constraint(x - Q, name="foot"), da.Constraint(y - Q**2, name="curve")
-    parameter = da.ExtraCoordinates("parameter", Q, kinetic=(x - Q).diff(da.t) ** 2, start=(0.5,), rates=(1,))
+    parameter = da.ExtraCoordinates("parameter", Q, determined_by=x - Q, start=(0.5,), rates=(1,))
     with_parameter = da.Mechanism(bead, (), da.Gravity((0, -9.81)), rows, extra_coordinates=parameter)
     wire = da.PointOnCurve("wire", da.ground.at(0, 0), bead, curve=lambda x, y: y - x**2)
     without = da.Mechanism(bead, wire, da.Gravity((0, -9.81)))
@@ -81,6 +82,7 @@ def test_forces_of_extra_coordinates_and_their_power():
     ledger = run.ledger()
     np.testing.assert_allclose(ledger.work.sum(axis=1), ledger.energy - ledger.energy[0], atol=1e-8)
     assert "extra coordinates q" in repr(mechanism)
+    assert "ExtraCoordinates" in mechanism._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -94,6 +96,7 @@ def test_forces_of_extra_coordinates_and_their_power():
         (lambda: da.ExtraCoordinates("m", ()), "`coordinates` of m must be made by `da.coordinates`"),
         (lambda: da.ExtraCoordinates("m", Q, kinetic="T"), "`kinetic energy of m` must be a finite number or an"),
         (lambda: da.ExtraCoordinates("m", Q, force=(1, 2)), "`force of m` must have one entry per coordinate"),
+        (lambda: da.ExtraCoordinates("m", Q, determined_by=None), "`determined_by of m` must be a finite number or an"),
         (lambda: da.ExtraCoordinates("m", Q, start=(1, 2)), "`start of m` must be 1 finite number"),
         (lambda: da.ExtraCoordinates("m", Q, rates={"p": 1}), "`rates of m` must give a value for every coordinate"),
         (lambda: da.Mechanism(A, extra_coordinates=Q), "`extra_coordinates` must hold `da.ExtraCoordinates` objects"),

@@ -229,8 +229,18 @@ FREE = {
 }  # fmt: skip
 """Degrees of freedom in velocity."""
 
+LONG = {
+    planar, planar_on_a_turning_plate, screw, cam, flat_cam, point_on_a_curve_in_space, rolling_on_a_free_circle,
+    rolling_on_a_free_sphere, rolling_in_a_turning_cylinder,
+}  # fmt: skip
+"""Joints that other quick tests compare with closed forms."""
 
-@pytest.mark.parametrize(("make", "free"), FREE.items(), ids=lambda v: getattr(v, "__name__", ""))
+
+@pytest.mark.parametrize(
+    ("make", "free"),
+    [pytest.param(make, free, marks=pytest.mark.slow if make in LONG else ()) for make, free in FREE.items()],
+    ids=lambda v: getattr(v, "__name__", ""),
+)
 def test_joint(make, free):
     bodies, joints = make()
     gravity = G2 if bodies[0].dimension == 2 else G3

@@ -7,6 +7,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from mechanisms.test_rolling_on_round import disc_in, swinging
+from mechanisms.work import assert_own_work, simulated
 
 G = 9.81
 EXACT = {"rtol": 1e-12, "atol": 1e-13}
@@ -43,6 +44,7 @@ def lagrange_in_one_coordinate(profile, radius, mass, inertia, start, times):
     return found.y[0], sp.lambdify(s, centre)
 
 
+@pytest.mark.slow
 def test_a_wheel_in_a_parabola_follows_lagranges_equation():
     profile, times = (lambda s: (s, s**2)), np.linspace(0, 2, 21)
     s, centre = lagrange_in_one_coordinate(profile, 0.2, 2, 0.05, (0.7, 0), times)
@@ -83,6 +85,7 @@ def assert_height(mechanism, expected, rate=3.0):
     return run
 
 
+@pytest.mark.slow
 def test_a_harmonic_cam_with_a_pointed_follower():
     """The radius 1 + cos(s)/10 in the direction of the follower is its height: 1 + sin(Ωt)/10."""
     run = assert_height(driven_cam(lambda s: 1 + sp.cos(s) / 10), 1 + sp.sin(3 * da.t) / 10)
@@ -94,6 +97,7 @@ def circle_off_centre(s):
     return sp.cos(s) / 5 + sp.sqrt(1 - sp.sin(s) ** 2 / 25)
 
 
+@pytest.mark.slow
 def test_an_eccentric_cam_with_a_roller():
     """The distance of the two centres is the sum of the radii."""
     mechanism = driven_cam(circle_off_centre, radius=0.3, height=1.3)
@@ -106,6 +110,7 @@ def test_an_eccentric_cam_with_a_flat_face():
     assert_height(mechanism, 1 + sp.sin(3 * da.t) / 5)
 
 
+@pytest.mark.slow
 def test_friction_of_a_flat_face():
     """A flat follower that is held at rest on an eccentric circle is pushed sideways by μ times the normal force."""
     mechanism = driven_cam(lambda s: sp.Integer(1), face=(1, 0), height=1.0, nonideal=da.Coulomb(0.1))
@@ -115,14 +120,34 @@ def test_friction_of_a_flat_face():
     np.testing.assert_allclose(mechanism.reactions(run)["motor"].torque, 0.1 * 2 * G, atol=1e-8)
 
 
+@pytest.mark.slow
+def test_the_ledger_has_the_work_of_friction_on_a_cam():
+    """Every joint's entries are the work of its reaction, and all of them are the change of energy."""
+    mechanism = driven_cam(circle_off_centre, face=(1, 0), height=1.0, nonideal=da.Coulomb(0.1))
+    run, weights = simulated(mechanism, 1.0, intervals=20)
+    ledger = assert_own_work(mechanism, run, weights)
+    assert ledger.work[-1, [entry.constraint == "cam: contact" for entry in ledger.entries]].sum() < -1
+
+
 def test_drawings_show_profiles_and_rollers():
-    mechanism = driven_cam(circle_off_centre, radius=0.3, height=1.3)
+    wheel = da.PlanarBody("wheel", 1, 0.1, position=(0, 1.3))
+    joint = da.RollingOnProfile(
+        *("hill", da.ground.at(0, 1), wheel), radius=0.3, profile=lambda s: (s, s**2), span=(-1, 2)
+    )
+    mechanism = da.Mechanism(wheel, joint)
     run = da.simulate(mechanism.system, *mechanism.assemble(), [0, 0.1])
     lines = [line.get_xydata() for line in mechanism.plot(run, positions=1).axes[0].lines]
-    reach = [np.linalg.norm(line - [0.2, 0], axis=1) for line in lines if len(line) == 61]
-    assert len(reach) == 1 and reach[0] == pytest.approx(1)
-    roller = next(line for line in lines if len(line) == 26)[1:]
-    assert np.linalg.norm(roller - [0, run["y_rod"][0]], axis=1) == pytest.approx(0.3)
+    (track,) = [line for line in lines if len(line) == 61]
+    np.testing.assert_allclose(track[:, 1], 1 + track[:, 0] ** 2, atol=1e-12)
+    assert (track[0, 0], track[-1, 0]) == (-1, 2)
+    rim = next(line for line in lines if len(line) == 26)[1:]
+    assert np.linalg.norm(rim - [0, 1.3], axis=1) == pytest.approx(0.3)
+    outline, roller = driven_cam(circle_off_centre, radius=0.3, height=1.3).joints[2].outlines
+    reach = [np.linalg.norm(np.asarray(place, float).ravel() - [0.2, 0]) for place in outline.points]
+    assert reach == pytest.approx([1] * 61)
+    assert [float(part) for part in roller.points[0]] == pytest.approx([0.3, 0])
+    _, face = driven_cam(circle_off_centre, face=(1, 0)).joints[2].outlines
+    assert [tuple(map(float, place)) for place in face.points] == [(-1.2, 0), (1.2, 0)]
 
 
 A, ROD = da.PlanarBody("a", 1, 1), da.PlanarBody("rod", 1, 1)

@@ -84,6 +84,7 @@ def test_a_ball_in_an_upright_cylinder_does_not_fall():
     np.testing.assert_allclose(run["tube: contact"], far * rate**2, atol=1e-8)  # the wall turns it round
 
 
+@pytest.mark.slow
 def test_a_ball_rolls_down_beside_a_tilted_cylinder_axis():
     """Along the top line of a cylinder that is tilted by an angle: (7/5) a = g sin(angle)."""
     tilt, r = 0.4, 0.1
@@ -115,7 +116,7 @@ def newton_and_euler(u, omega, times, reach, lever, gravity):
     return found.y[:3].T, found.y[3:].T
 
 
-@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize("inside", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_ball_in_and_on_a_sphere_follows_newtons_and_eulers_laws(inside):
     r, times = 0.2, np.linspace(0, 1.5 if inside else 0.4, 11)
     reach, lever = (0.8, r) if inside else (1.2, -r)
@@ -136,6 +137,7 @@ def test_a_ball_in_and_on_a_sphere_follows_newtons_and_eulers_laws(inside):
     np.testing.assert_allclose(reaction.force, run.acceleration[:, :3] - [0, 0, -G], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_ball_loops_through_all_directions_of_a_sphere():
     """In a vertical plane, over the top, where no fixed pair of tangents would do: φ̈ = −(5/7) g/(R − r) sin φ."""
     r, speed = 0.1, 9.0

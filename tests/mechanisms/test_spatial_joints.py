@@ -18,7 +18,7 @@ def nut(pitch, mass=2.0, inertia=0.003, **options):
     return da.Mechanism(body, screw, da.Gravity((0, 0, -G)))
 
 
-@pytest.mark.parametrize("pitch", [0.05, -0.3])
+@pytest.mark.parametrize("pitch", [0.05, pytest.param(-0.3, marks=pytest.mark.slow)])
 def test_a_nut_turns_down_a_screw(pitch):
     """z̈ = −g h²/(h² + k²), with h the displacement per radian and k the radius of gyration, over many turns."""
     mechanism = nut(pitch)
@@ -37,6 +37,7 @@ def test_a_nut_turns_down_a_screw(pitch):
     np.testing.assert_allclose(run["screw: thread"], -0.003 * fall / h, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_screw_with_viscous_friction_has_a_limit_speed():
     """The torque −c ω balances the torque m g h of the weight."""
     c, h = 0.02, 0.05 / (2 * np.pi)
@@ -49,6 +50,7 @@ def test_a_screw_with_viscous_friction_has_a_limit_speed():
     np.testing.assert_allclose(ledger.work.sum(axis=1), ledger.energy - ledger.energy[0], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_driven_screw_lifts_its_nut():
     body = da.Body("nut", 2, (0.003,) * 3)
     screw = da.Screw("screw", O3, body, axis=(0, 0, 1), pitch=0.02)
@@ -58,6 +60,18 @@ def test_a_driven_screw_lifts_its_nut():
     # of the joint and its drive together: the torque m g h
     torque = sum(mechanism.reactions(run)[name].torque[:, 2] for name in ("screw", "motor"))
     np.testing.assert_allclose(torque, 0, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_a_motor_in_a_screw_holds_its_nut():
+    """Its torque is m g h at rest, and it is an entry of its own beside the reaction of the screw."""
+    body = da.Body("nut", 2, (0.003,) * 3)
+    screw = da.Screw("screw", O3, body, axis=(0, 0, 1), pitch=0.02)
+    hold = da.Servo("hold", screw.displacement, by=da.Actuator("motor", screw))
+    mechanism = da.Mechanism(body, screw, da.Gravity((0, 0, -G)), servos=hold)
+    run = da.simulate(mechanism.system, *mechanism.assemble(), [0, 0.1])
+    np.testing.assert_allclose(run.inputs["motor"], 2 * G * 0.02 / (2 * np.pi), atol=1e-9)
+    np.testing.assert_allclose(mechanism.reactions(run)["motor"].torque[:, 2], 2 * G * 0.02 / (2 * np.pi), atol=1e-9)
 
 
 def test_a_plate_on_an_inclined_plane_slides_and_spins():

@@ -95,7 +95,12 @@ def _parts() -> dict[str, Schema]:
     servo = {"name": _TEXT, "requirement": requirement, "by": _either(_TEXT, _array(_TEXT))}
     servo |= {"settle": _ref("nested"), "cost": _ref("nested"), "metric": {"enum": ["mass", "euclidean"]}}
     extra = {"name": _TEXT, "coordinates": _array(_TEXT), "kinetic": expression, "potential": expression}
-    extra |= {"force": _ref("by-coordinate"), "start": _ref("vector"), "rates": _ref("vector")}
+    extra |= {
+        "determined_by": _ref("several"),
+        "force": _ref("by-coordinate"),
+        "start": _ref("vector"),
+        "rates": _ref("vector"),
+    }
     coefficient = {"owner": _TEXT, "name": _TEXT, "value": expression, "positive": _BOOLEAN, "otherwise": _TEXT}
     return {
         "coordinates": _array(_TEXT),

@@ -18,6 +18,7 @@ from dalembert.integration.matching_states import matching_state
 from dalembert.integration.start_states import HeldRows, State, nearest_state, terms_at
 from dalembert.integration.time_segments import settled_times
 from dalembert.mechanisms.given_quantities import Quantity, coordinate_quantities, given_quantities
+from dalembert.mechanisms.joint import joints_with_parameters
 from dalembert.mechanisms.mechanism_system import extra_coordinates_of
 from dalembert.mechanisms.spatial_body import Body
 from dalembert.model.input_values import parameter_values, scalar_value
@@ -167,7 +168,7 @@ def _with_contacts(mechanism: Any, dynamics: Dynamics, q: Floats, qd: Floats, t:
 
     Their approximate values must not move the bodies.
     """
-    joints = [joint for joint in mechanism.joints if joint.contact_parameter is not None]
+    joints: list[Any] = list(joints_with_parameters(mechanism.joints))
     rows = [dynamics.constraints.index(joint.row_name("foot")) for joint in joints]
     columns = [dynamics.coordinates.index(joint.contact_parameter.names[0]) for joint in joints]
 

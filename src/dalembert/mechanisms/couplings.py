@@ -163,16 +163,6 @@ class Drive:
         return self.joint.markers
 
     @property
-    def contact_parameter(self) -> None:
-        """None: the coordinate of a contact belongs to the joint."""
-        return None
-
-    @property
-    def outlines(self) -> tuple[()]:
-        """Nothing: drawings show the joint."""
-        return ()
-
-    @property
     def dimension(self) -> int:
         return self.joint.dimension
 

@@ -12,10 +12,11 @@ from sympy.core.function import AppliedUndef
 
 from dalembert.errors import ModelError
 from dalembert.mechanisms.vectors import number, numbers
+from dalembert.model.constraint import Constraint
 from dalembert.model.ordering import in_order
 from dalembert.model.representation import representation
-from dalembert.model.standard_form import euler_lagrange
-from dalembert.model.symbols import StateSymbols, functions_of_time
+from dalembert.model.standard_form import constraint_row, euler_lagrange
+from dalembert.model.symbols import StateSymbols, functions_of_time, t
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,15 +28,16 @@ class ExtraCoordinates:
 
     Parameters
     ----------
-    name           of the group
-    coordinates    made by ``da.coordinates``
-    kinetic        the kinetic energy that they add. A coordinate without inertia, which a constraint φ = 0
-                   determines, may be given m/2 (dφ/dt)² with any mass m: it vanishes with the constraint, changes
-                   nothing in the motion, and makes the mass matrix regular
-    potential      the potential energy that they add
-    force          generalised forces without a potential, one for each coordinate, in order or by name
-    start          initial values, at least approximately; zero by default
-    rates          initial velocities; zero by default
+    name             of the group
+    coordinates      made by ``da.coordinates``
+    kinetic          the kinetic energy that they add
+    potential        the potential energy that they add
+    force            generalised forces without a potential, one for each coordinate, in order or by name
+    start            initial values, at least approximately; zero by default
+    rates            initial velocities; zero by default
+    determined_by    expressions φ that determine coordinates without inertia, where the mechanism has constraints
+                     φ = 0. The energy (dφ/dt)²/2 is added for each: it vanishes with the constraint, changes nothing in
+                     the motion, and makes the mass matrix regular
 
     Examples
     --------
@@ -54,6 +56,7 @@ class ExtraCoordinates:
     force: Any = None
     start: Any = None
     rates: Any = None
+    determined_by: Any = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -67,6 +70,9 @@ class ExtraCoordinates:
         for energy in ("kinetic", "potential"):
             object.__setattr__(self, energy, number(getattr(self, energy), f"{energy} energy of {self.name}"))
         object.__setattr__(self, "force", self._forces())
+        rows = self.determined_by if isinstance(self.determined_by, (tuple, list)) else (self.determined_by,)
+        argument = f"determined_by of {self.name}"
+        object.__setattr__(self, "determined_by", tuple(number(row, argument) for row in rows))
         for field in ("start", "rates"):
             object.__setattr__(self, field, self._values(field))
 
@@ -97,19 +103,36 @@ class ExtraCoordinates:
                 raise ModelError(problems)
         return numbers(given, argument, (len(self.coordinates),))
 
+    @property
+    def whole_kinetic(self) -> Any:
+        """The kinetic energy with that of coordinates without inertia, which vanishes."""
+        return self.kinetic + sp.Add(*(row.diff(t) ** 2 / 2 for row in self.determined_by))
+
     def terms(self, coordinates: Sequence[Any]) -> tuple[Any, Any]:
         """Return the contributions to the mass matrix (n, n) and to the force (n, 1) of n coordinates."""
         n = len(coordinates)
         mass, force = sp.zeros(n), sp.zeros(n, 1)
         for q, own in zip(self.coordinates, self.force, strict=True):
             force[coordinates.index(q)] += own
-        lagrangian = self.kinetic - self.potential
-        moving = functions_of_time(lagrangian)
-        involved = [k for k, q in enumerate(coordinates) if q in moving]
-        if involved:
-            own_mass, own_force = euler_lagrange(lagrangian, StateSymbols(tuple(coordinates[k] for k in involved)))
-            for i, row in enumerate(involved):
+        parts = [(euler_lagrange, self.kinetic - self.potential), *((_vanishing, row) for row in self.determined_by)]
+        for derive, expression in parts:
+            moving = functions_of_time(expression)
+            rows = [k for k, q in enumerate(coordinates) if q in moving]
+            if not rows:
+                continue
+            own_mass, own_force = derive(expression, StateSymbols(tuple(coordinates[k] for k in rows)))
+            for i, row in enumerate(rows):
                 force[row] += own_force[i]
-                for j, column in enumerate(involved):
+                for j, column in enumerate(rows):
                     mass[row, column] += own_mass[i, j]
         return mass, force
+
+
+def _vanishing(row: Any, symbols: StateSymbols) -> tuple[Any, Any]:
+    """Return M and Q of the energy (dφ/dt)²/2: g gᵀ with the gradient g, and g b with φ̈ = g·q̈ − b.
+
+    Lagrange's equations have further terms, which vanish with dφ/dt.
+    """
+    found = constraint_row(Constraint(row), symbols)
+    g = sp.Matrix([symbols.restore(slope) for slope in found.gradient])
+    return g * g.T, g * symbols.restore(found.rhs)

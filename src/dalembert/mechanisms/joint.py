@@ -159,6 +159,11 @@ class Joint(ABC):
         return "They cannot be derived for this kind of joint."
 
 
+def joints_with_parameters(joints: Sequence[Any]) -> list[Joint]:
+    """Return the joints that have a contact parameter; drives have none."""
+    return [joint for joint in joints if isinstance(joint, Joint) and joint.contact_parameter is not None]
+
+
 def as_marker(given: Any, name: str, beside: Any = None) -> Marker:
     """Return a point; for a body its reference point, for the ground the origin in the dimension of the other point."""
     if isinstance(given, Marker):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dalembert.figures.view import checked_view
 from dalembert.live.scene import Scene
-from dalembert.mechanisms.joint import Outline
+from dalembert.mechanisms.joint import Joint, Outline
 from dalembert.mechanisms.joints import Rod
 
 
@@ -49,7 +49,7 @@ def layout_of(mechanism: Any) -> Layout:
         if isinstance(joint, Rod):
             end = layout.add(f"end of {joint.name}", first.body, first.point)
             layout.lines.append(("", [layout.joints[-1], end]))
-        for k, outline in enumerate(joint.outlines):
+        for k, outline in enumerate(joint.outlines if isinstance(joint, Joint) else ()):
             _add_outline(layout, joint.name, k, outline)
     for k, force in enumerate(mechanism.forces):
         if len(force.markers) == 2 and not hasattr(force, "joint"):

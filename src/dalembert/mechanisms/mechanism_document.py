@@ -13,6 +13,7 @@ from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.forces import Drag, Force, Gravity, Torque
 from dalembert.mechanisms.frames import Ground, Marker, ground
 from dalembert.mechanisms.function_fields import function_field
+from dalembert.mechanisms.joint import joints_with_parameters
 from dalembert.mechanisms.joints import Prismatic, Revolute, Rod, Weld
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.particle import Particle
@@ -38,9 +39,11 @@ from dalembert.model.document import (
     read_expressions,
     read_nested,
     read_object,
+    read_several,
     write_expression,
     write_nested,
     write_object,
+    write_several,
 )
 from dalembert.model.law_document import LAW, read_by_coordinate, read_constraint
 from dalembert.model.servo_document import read_actuators, read_servos
@@ -167,7 +170,7 @@ FORCES: dict[str, tuple[Any, Fields]] = {
 ENERGIES = ("kinetic", "potential")
 """Energies of extra coordinates."""
 
-EXTRA_KEYS = ("name", "coordinates", *ENERGIES, "force", "start", "rates")
+EXTRA_KEYS = ("name", "coordinates", *ENERGIES, "force", "start", "rates", "determined_by")
 """Keys of a table of extra coordinates."""
 
 MECHANISM_KEYS = ("bodies", "extra_coordinates", "joints", "forces", "constraints", "actuators", "servos")
@@ -188,8 +191,12 @@ def read_mechanism(document: DocumentEntry, scope: Scope) -> Mechanism:
     read_names({key: table[key] for key in ("definitions",) if key in table}, scope)
     extras = [_read_extra(own, scope, name) for own, name in names]
     joints = _read_parts(table["joints"], scope, JOINTS, scope.joints) if "joints" in table else []
-    parameters = [joint.contact_parameter for joint in joints if joint.contact_parameter is not None]
-    scope.names.update({name: q for own in parameters for name, q in zip(own.names, own.coordinates, strict=True)})
+    own = [
+        (extra.names, extra.coordinates)
+        for joint in joints_with_parameters(joints)
+        if (extra := joint.contact_parameter)
+    ]
+    scope.names.update({name: q for names, found in own for name, q in zip(names, found, strict=True)})
     forces = [read_object(own, scope, FORCES) for own in table["forces"].list()] if "forces" in table else []
     constraints = [read_constraint(own, scope) for own in table["constraints"].list()] if "constraints" in table else []
     actuators = read_actuators(table["actuators"], scope) if "actuators" in table else {}
@@ -214,6 +221,8 @@ def _read_extra(entry: DocumentEntry, scope: Scope, coordinates: tuple[Any, ...]
     table = entry.table()
     values: dict[str, Any] = {key: read_expression(table[key], scope) for key in ENERGIES if key in table}
     values |= {key: table[key].numbers() for key in ("start", "rates") if key in table}
+    if "determined_by" in table:
+        values["determined_by"] = read_several(table["determined_by"], scope)
     if "force" in table:
         values["force"] = read_by_coordinate(table["force"], scope)
     with entry.places():
@@ -224,6 +233,7 @@ def _write_extra(extra: ExtraCoordinates) -> dict[str, Any]:
     document: dict[str, Any] = {"name": extra.name, "coordinates": list(extra.names)}
     document |= {key: write_expression(getattr(extra, key)) for key in ENERGIES if getattr(extra, key) != 0}
     document |= {"force": [write_expression(own) for own in extra.force]} if any(extra.force) else {}
+    document |= {"determined_by": write_several(extra.determined_by)} if extra.determined_by else {}
     return document | {key: list(getattr(extra, key)) for key in ("start", "rates") if any(getattr(extra, key))}
 
 

@@ -9,14 +9,15 @@ import sympy as sp
 
 from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.frames import Ground
+from dalembert.mechanisms.joint import joints_with_parameters
 from dalembert.mechanisms.motors import with_directions
 from dalembert.model.system import System
 
 
 def extra_coordinates_of(mechanism: Any) -> tuple[ExtraCoordinates, ...]:
     """Return the extra coordinates of a mechanism: its own, then those of its joints."""
-    of_joints = [joint.contact_parameter for joint in mechanism.joints if joint.contact_parameter is not None]
-    return (*mechanism.extra_coordinates, *of_joints)
+    of_joints = [joint.contact_parameter for joint in joints_with_parameters(mechanism.joints)]
+    return (*mechanism.extra_coordinates, *(own for own in of_joints if own is not None))
 
 
 def system_of(mechanism: Any) -> System:
@@ -30,7 +31,7 @@ def system_of(mechanism: Any) -> System:
     for extra in extras:
         more_mass, more_force = extra.terms(coordinates)
         mass, force = mass + more_mass, force + more_force
-        kinetic.append(extra.kinetic)
+        kinetic.append(extra.whole_kinetic)
         potential.append(extra.potential)
     rows = [c for part in (*bodies, *mechanism.joints) for c in part.constraints]
     return System(

@@ -16,20 +16,34 @@ RIM_POINTS = 24
 """Number of points on the rim of a wheel."""
 
 CURVE_POINTS = 60
-"""Number of segments of a profile."""
+"""Number of segments of a profile, and of a circle that bodies roll on."""
 
 
 def wheel(marker: Marker, u: Any, v: Any) -> Outline:
     """Return the ellipse with half axes u and v about a point, with a spoke that shows the rotation."""
-    angles = np.linspace(0, 2 * np.pi, RIM_POINTS + 1)
-    rim = [sp.Matrix(marker.point) + float(np.cos(angle)) * u + float(np.sin(angle)) * v for angle in angles]
-    return Outline(marker, rim, spoke=True)
+    return Outline(marker, _ellipse(marker, u, v, RIM_POINTS), spoke=True)
+
+
+def rim_about(marker: Marker, axis: Any, radius: Any) -> Outline:
+    """Return the circle of a round body about an axis through a point, with a spoke that shows the rotation."""
+    u, v = across(axis)
+    return wheel(marker, radius * u, radius * v)
 
 
 def circle_in_space(marker: Marker, axis: Any, radius: Any) -> Outline:
-    """Return the circle about an axis through a point, without a spoke."""
+    """Return the circle about an axis through a point, of a surface that bodies roll on."""
     u, v = across(axis)
-    return wheel(marker, radius * u, radius * v)._replace(spoke=False)
+    return Outline(marker, _ellipse(marker, radius * u, radius * v, CURVE_POINTS))
+
+
+def circle_in_plane(marker: Marker, radius: Any) -> Outline:
+    """Return the circle about a point that bodies roll on, in the plane."""
+    return Outline(marker, _ellipse(marker, radius * sp.Matrix([1, 0]), radius * sp.Matrix([0, 1]), CURVE_POINTS))
+
+
+def _ellipse(marker: Marker, u: Any, v: Any, count: int) -> list[Any]:
+    angles = np.linspace(0, 2 * np.pi, count + 1)
+    return [sp.Matrix(marker.point) + float(np.cos(angle)) * u + float(np.sin(angle)) * v for angle in angles]
 
 
 def curve(marker: Marker, profile: Any, span: tuple[float, float]) -> Outline:

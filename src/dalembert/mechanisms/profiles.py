@@ -21,7 +21,7 @@ from dalembert.mechanisms.outlines import curve, wheel
 from dalembert.mechanisms.rolling_on_round import slip
 from dalembert.mechanisms.vectors import constant, dot, number, numbers, positive_number, quarter_turn, vector
 from dalembert.model import graph
-from dalembert.model.symbols import coordinates, t
+from dalembert.model.symbols import coordinates
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,15 +92,17 @@ class ProfileContact(Joint):
 
     @property
     def along_profile(self) -> Any:
-        """The part along the profile of the vector from the point of contact to the second point."""
-        return dot(self.tangent, self.second.position - self.contact_point)
+        """The vector from the point of contact to the second point times the derivative of the profile."""
+        return dot(self.slope, self.second.position - self.contact_point)
 
     @property
     def contact_parameter(self) -> ExtraCoordinates:
         bodies = [marker.body for marker in self.markers if isinstance(marker.body, MovingBody)]
-        # the parameter has no inertia: this energy vanishes with the equation that determines it
-        kinetic = bodies[-1].mass * self.foot.diff(t) ** 2 / 2
-        return ExtraCoordinates(f"contact of {self.name}", (self.parameter,), kinetic=kinetic, start=(self.start,))
+        # weighted by a mass, so that the mass matrix is well conditioned
+        weighted = sp.sqrt(bodies[-1].mass) * self.foot
+        return ExtraCoordinates(
+            f"contact of {self.name}", (self.parameter,), determined_by=weighted, start=(self.start,)
+        )
 
     def called(self, s: Any, example: str) -> Any:
         """Return the value of the profile; a message shows an example of one."""

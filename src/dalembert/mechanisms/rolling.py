@@ -14,7 +14,7 @@ import sympy as sp
 from dalembert.errors import ModelError
 from dalembert.mechanisms.joint import Joint, Outline, Rows
 from dalembert.mechanisms.joints import direction
-from dalembert.mechanisms.outlines import circle_in_space, wheel
+from dalembert.mechanisms.outlines import rim_about, wheel
 from dalembert.mechanisms.spatial_joints import SpatialJoint
 from dalembert.mechanisms.vectors import across, dot, positive_number, quarter_turn, unit, vector
 
@@ -167,7 +167,7 @@ class RollingBall(Rolling):
 
     @property
     def outlines(self) -> Sequence[Outline]:
-        return (circle_in_space(self.second, self.normal, self.radius)._replace(spoke=True),)
+        return (rim_about(self.second, self.normal, self.radius),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -199,7 +199,7 @@ class RollingDisc(Rolling):
 
     @property
     def outlines(self) -> Sequence[Outline]:
-        return (circle_in_space(self.second, self.axle, self.radius)._replace(spoke=True),)
+        return (rim_about(self.second, self.axle, self.radius),)
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,7 +11,7 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.mechanisms.joint import Joint, Outline, Rows
-from dalembert.mechanisms.outlines import circle_in_space, wheel
+from dalembert.mechanisms.outlines import circle_in_plane, circle_in_space, rim_about, wheel
 from dalembert.mechanisms.rolling import carried
 from dalembert.mechanisms.spatial_joints import SpatialJoint
 from dalembert.mechanisms.vectors import across, constant, cross, dot, positive_number, quarter_turn, unit
@@ -61,9 +61,8 @@ class RollingOnCircle(Joint):
 
     @property
     def outlines(self) -> Sequence[Outline]:
-        x, y = sp.Matrix([1, 0]), sp.Matrix([0, 1])
-        track = wheel(self.first, self.circle * x, self.circle * y)._replace(spoke=False)
-        return track, wheel(self.second, self.radius * x, self.radius * y)
+        rim = wheel(self.second, self.radius * sp.Matrix([1, 0]), self.radius * sp.Matrix([0, 1]))
+        return circle_in_plane(self.first, self.circle), rim
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,7 +114,7 @@ class RollingOnSphere(SpatialJoint):
     def outlines(self) -> Sequence[Outline]:
         axes = [sp.eye(3)[:, k] for k in range(3)]
         great = [circle_in_space(self.first, axis, self.sphere) for axis in axes]
-        return *great, circle_in_space(self.second, axes[2], self.radius)._replace(spoke=True)
+        return *great, rim_about(self.second, axes[2], self.radius)
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,7 +172,7 @@ class RollingOnCylinder(SpatialJoint):
     def outlines(self) -> Sequence[Outline]:
         return (
             circle_in_space(self.first, self.axis, self.cylinder),
-            circle_in_space(self.second, across(self.axis)[0], self.radius)._replace(spoke=True),
+            rim_about(self.second, across(self.axis)[0], self.radius),
         )
 
 

@@ -25,12 +25,12 @@ class Spring(Applied):
 
     Parameters
     ----------
-    first, second    points of bodies or of the ground
-    stiffness        force per extension of a linear spring
-    length           its natural length
-    damping          force per rate of extension, not negative
-    force            of a nonlinear spring, in place of ``stiffness``: a function of the extension that returns the
-                     pull, ``lambda e: 100 * e + 4000 * e**3``, of numbers and parameters
+    first, second       points of bodies or of the ground
+    stiffness           force per extension of a linear spring
+    length              its natural length
+    damping             force per rate of extension, not negative
+    force               of a nonlinear spring, in place of ``stiffness``: a function of the extension that returns the
+                        pull, ``lambda e: 100 * e + 4000 * e**3``, of numbers and parameters
     potential_energy    its energy, a function of the extension; left out, the force is integrated, from zero
     """
 
@@ -94,13 +94,14 @@ class TorsionSpring(Applied):
 
     Parameters
     ----------
-    joint        the revolute joint
-    stiffness    torque per angle of a linear spring
-    angle        its rest angle: that of the second body relative to the first, counted from the given poses of the
-                 bodies. In space the angle is determined within ± half a turn
-    damping      torque per rate, not negative
-    torque       of a nonlinear spring, in place of ``stiffness``: a function of the angle less the rest angle that
-                 returns the torque with which it turns back, ``lambda a: 2 * sp.sinh(a)``, of numbers and parameters
+    joint               the revolute joint
+    stiffness           torque per angle of a linear spring
+    angle               its rest angle: that of the second body relative to the first, counted from the given poses of
+                        the bodies. In space the angle is determined within ± half a turn
+    damping             torque per rate, not negative
+    torque              of a nonlinear spring, in place of ``stiffness``: a function of the angle less the rest angle
+                        that returns the torque with which it turns back, ``lambda a: 2 * sp.sinh(a)``, of numbers and
+                        parameters
     potential_energy    its energy, a function of the same angle; left out, the torque is integrated, from zero
     """
 
