@@ -41,6 +41,7 @@ from dalembert.model.laws import Quadratic as Quadratic
 from dalembert.model.laws import Viscous as Viscous
 from dalembert.model.servo import Actuator as Actuator
 from dalembert.model.servo import Servo as Servo
+from dalembert.model.signal import signal as signal
 from dalembert.model.symbols import coordinates as coordinates
 from dalembert.model.symbols import ideal_force as ideal_force
 from dalembert.model.symbols import multiplier as multiplier

@@ -39,6 +39,7 @@ from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.input_values import parameter_values, scalar_value, state_values, time_values
 from dalembert.model.ordering import by_name
+from dalembert.model.signal_checks import require_in_range
 from dalembert.model.system import System
 from dalembert.settings import method_of, require_system
 from dalembert.simulated_run import SimulatedRun, symbols_of
@@ -92,6 +93,7 @@ def motion(
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
+    require_in_range(system, scalar_value(t, "t"), "t")
     at = settled_times(dynamics, p, scalar_value(t, "t"))
     if throw:
         refuse_unmet(dynamics, q, qd, at, p)
@@ -191,6 +193,7 @@ def simulate(
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     times = time_values(times, "times", increasing=True)
+    require_in_range(system, times)
     page = page_source(system, method, (q0, qd0), times, p, allow_violation=allow_violation, control=control)
     if method.drift.integrals:
         at_start = (q0, qd0, times[0])
@@ -262,6 +265,7 @@ def consistent_state(
         raise InputError(f'`metric` must be "mass" or "euclidean"; got {metric!r}.')
     if servos and not dynamics.servos:
         raise InputError("`servos=True` needs a system with servo constraints; got one without. Leave it out.")
+    require_in_range(system, scalar_value(t, "t"), "t")
     nearest = matching_state if servos else nearest_state
     return nearest(dynamics, q0, qd0, settled_times(dynamics, p, scalar_value(t, "t")), p, metric)
 

@@ -23,6 +23,7 @@ from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.progress import Progress
 from dalembert.lowering.build import build
 from dalembert.model.input_values import time_values
+from dalembert.model.signal_checks import require_in_range
 from dalembert.model.system import System, kind_of_object
 from dalembert.settings import method_of
 
@@ -111,6 +112,7 @@ def simulate_ensemble(
         raise InputError(f'`device` must be "cpu" or "gpu"; got {device!r}.')
     levels = _quantile_levels(quantiles)
     times = time_values(times, "times", increasing=True)
+    require_in_range(system, times)
     method = method_of(None, drift, None, rtol, atol, step, max_steps, max_step)
     if control is not None:
         system, parameters = controlled_members(system, control, parameters)

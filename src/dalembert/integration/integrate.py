@@ -252,7 +252,8 @@ class _Integration:
     def _stagnates(self, batch: StepBatch, end: float) -> bool:
         """Return whether the last steps made no progress, and set ``Path.refusal`` if so."""
         path = self.path
-        if path.steps < LAST_STEPS[0] or not len(batch.t) or not np.isfinite(batch.y[-1]).all():
+        # not at the end of a segment, which has been reached: there may be thousands of them
+        if batch.finished or path.steps < LAST_STEPS[0] or not len(batch.t) or not np.isfinite(batch.y[-1]).all():
             return False
         t, y = batch.t, batch.y
         if len(t) <= LAST_STEPS[-1]:  # then nothing of the last steps has been pruned

@@ -32,6 +32,7 @@ from dalembert.native.member_kernel import MemberPrograms
 from dalembert.native.protocol import Control, FirstIntegralValues, StateEquations, SwitchingFunctions
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import EnergyTerms, Program, Value, needed
+from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 
 class NativeSystem:
@@ -76,6 +77,11 @@ class NativeSystem:
     @cached_property
     def _time_program(self) -> Program | None:
         return Programs.of_all_rows(self.source).time_functions()
+
+    @cached_property
+    def signals(self) -> tuple[PiecewisePolynomial, ...]:
+        """The signals of time in the equations."""
+        return Programs.of_all_rows(self.source).signals() if self.source.has_signals else ()
 
     @cached_property
     def parameters_of_time(self) -> list[int]:

@@ -58,6 +58,7 @@ class Source:
     parameters    symbols, in the order of their values
     levels        of the constraints
     constraints   their names
+    has_signals   whether there is a signal in any of the expressions
     laws          None when all constraints are ideal
     energy        an expression, or None
     sliding       the components of the sliding velocity of each contact that can stick
@@ -78,6 +79,7 @@ class Source:
     feedback: Feedback | Held | None = None
     integrals: tuple[FirstIntegral, ...] = ()
     constraints: tuple[str, ...] = ()
+    has_signals: bool = False
 
     @property
     def masses_differ(self) -> bool:
@@ -101,6 +103,7 @@ def source_of(system: System) -> Source:
         control=control_form(system),
         feedback=None if system.feedback is None else _feedback(system),
         integrals=() if system.conserved is None else first_integrals(system.conserved, form.symbols),
+        has_signals=bool(system.signals),
     )
 
 

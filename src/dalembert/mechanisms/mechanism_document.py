@@ -41,6 +41,7 @@ from dalembert.model.document import (
 from dalembert.model.expression_text import expression_text
 from dalembert.model.law_document import LAW, read_constraint
 from dalembert.model.servo_document import read_actuators, read_servos
+from dalembert.model.signal_document import write_signals
 from dalembert.model.system_document import located, read_names, written_parts
 
 CURVE_AXES = ("x", "y", "z")
@@ -185,7 +186,7 @@ MECHANISM_KEYS = ("bodies", "joints", "forces", "constraints", "actuators", "ser
 def read_mechanism(document: DocumentEntry, scope: Scope) -> Mechanism:
     """Return the mechanism of a document; the scope receives its names."""
     table = document.table(required=("bodies",))
-    read_names({key: table[key] for key in ("parameters",) if key in table}, scope)
+    read_names({key: table[key] for key in ("parameters", "signals") if key in table}, scope)
     bodies = _read_parts(table["bodies"], scope, BODIES, scope.bodies)
     coordinates = {q.func.__name__: q for body in bodies for q in body.coordinates}
     clash = sorted(set(coordinates) & set(scope.names))
@@ -219,6 +220,8 @@ def mechanism_document(mechanism: Mechanism) -> dict[str, Any]:
     document: dict[str, Any] = {"bodies": _written(mechanism.bodies, BODIES)}
     document |= {"joints": _written(mechanism.joints, JOINTS)} if mechanism.joints else {}
     document |= {"forces": _written(mechanism.forces, FORCES)} if mechanism.forces else {}
+    signals = mechanism.system.signals
+    document |= {"signals": write_signals(signals)} if signals else {}
     return document | written_parts(mechanism.constraints, mechanism.servos)
 
 

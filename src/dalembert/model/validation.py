@@ -15,6 +15,7 @@ from dalembert.model import graph
 from dalembert.model.constraint import Constraint, rejection_reason
 from dalembert.model.control_form import distinct_actuators, servo_problems
 from dalembert.model.ordering import name_of, quoted, unknown_names
+from dalembert.model.signal_checks import signal_problems
 from dalembert.model.standard_form import nonlinear_terms
 from dalembert.model.symbols import StateSymbols, free_parameters, functions_of_time, ideal_force, multiplier, t
 from dalembert.tolerances import SAME_VALUE
@@ -29,7 +30,8 @@ def problems_of(system: Any) -> list[str]:
     problems += _law_problems(system)
     if system.lagrangian is not None:
         problems += expression_problems(system, system.lagrangian, "the Lagrangian")
-    return problems + _name_problems(system) + _servo_problems(system)
+    problems += _name_problems(system) + _servo_problems(system)
+    return problems or signal_problems(system)
 
 
 def coordinate_problems(coordinates: tuple[Any, ...]) -> list[str]:
