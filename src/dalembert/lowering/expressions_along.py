@@ -20,7 +20,7 @@ from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.ordering import quoted
-from dalembert.model.symbols import StateSymbols, plain_multiplier
+from dalembert.model.symbols import StateSymbols, plain_multiplier, plain_reaction
 from dalembert.native.tape import Program, Tape
 
 Evaluate = Callable[[Floats, Floats, Floats], Floats]
@@ -37,11 +37,12 @@ def values_along(run: Trajectory, symbols: StateSymbols, given: Any) -> Floats:
     expressions = with_deep_stack(lambda: [_plain(symbols, e) for e in nested], "`expression`")
     places = [symbols.names.index(name) for name in run.coordinates]
     families = (symbols.q, symbols.qd, symbols.qdd, symbols.ideal_force)
-    state = (*(family[k] for family in families for k in places), *map(plain_multiplier, run.constraints))
+    reactions = (*map(plain_multiplier, run.constraints), *map(plain_reaction, run.constraints))
+    state = (*(family[k] for family in families for k in places), *reactions)
     parameters = tuple(sp.Symbol(name, real=True) for name in run.parameters)
     _refuse_unknown(run, symbols, expressions, {*state, *parameters, symbols.time})
     evaluate = _compiled(tuple(map(graph.IdentityKey, expressions)), state, symbols.time, parameters)
-    parts = (run.q, run.qd, run.acceleration, run.ideal_force, run.multipliers)
+    parts = (run.q, run.qd, run.acceleration, run.ideal_force, run.multipliers, run.reactions)
     values = evaluate(np.concatenate(parts, axis=1), run.t, np.array([*run.parameters.values()], float))
     return values.reshape(len(run), *shape)
 

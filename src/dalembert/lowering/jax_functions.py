@@ -91,7 +91,7 @@ def refuse_unknown_functions(source: Source, constraints: Sequence[str]) -> None
     for k, components in enumerate(() if laws is None else laws.components):
         constraint, kind = laws.names[k] if laws is not None else ("", "")
         _refuse(components, f"the nonideal law {kind}" + (f" of `{constraint}`" if constraint else ""))
-    _refuse(() if laws is None else (laws.normals, laws.mu), "the nonideal laws")
+    _refuse(() if laws is None else (laws.normals, laws.mu, laws.slopes), "the nonideal laws")
     _refuse(() if source.energy is None else source.energy, "the Lagrangian")
 
 

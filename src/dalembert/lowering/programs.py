@@ -107,10 +107,10 @@ class Programs:
         return Program(recorded.tape, [recorded.read(e) for own in control.requirements for e in own.row.gradient])
 
     def laws(self) -> Program:
-        """Record the expressions of ``law_terms``; ideal forces and multipliers are further parameters."""
+        """Record the expressions of ``law_terms``; ideal forces, multipliers and reactions are further parameters."""
         recorded, form, laws = RecordedTerms(self), self.source.form, self.source.laws
         if laws is not None:
-            further = (*form.symbols.ideal_force, *laws.multipliers)
+            further = (*form.symbols.ideal_force, *laws.multipliers, *laws.reactions)
             for i, symbol in enumerate(further, start=len(self.source.parameters)):
                 recorded.read.define(symbol, recorded.tape.input("p", i))
         return Program(recorded.tape, [recorded.read(e) for e in flat(law_terms(self.source))])

@@ -22,10 +22,13 @@ from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.mechanism_problems import mechanism_problems
 from dalembert.mechanisms.motors import with_directions
 from dalembert.mechanisms.reactions import Reactions, reactions_of
+from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.input_values import parameter_values
+from dalembert.model.laws import Prescribed
 from dalembert.model.ordering import unknown_names
 from dalembert.model.servo import Servo
+from dalembert.model.symbols import reaction
 from dalembert.model.symbols import t as time
 from dalembert.model.system import System
 from dalembert.model.value_document import save_document, value_entries
@@ -119,29 +122,46 @@ class Mechanism:
         coordinates = tuple(q for body in self.bodies for q in body.coordinates)
         rows = [c for part in (*self.bodies, *self.joints) for c in part.constraints]
         potential = sp.Add(*(force.potential(self.bodies) for force in self.forces))
+        force, laws = self._forces()
         return System(
             coordinates,
             sp.diag(*(body.mass_matrix for body in self.bodies)),
-            self._force(),
+            force,
             (*rows, *self.constraints),
+            laws,
             lagrangian=sp.Add(*(body.kinetic for body in self.bodies)) - potential,
             coefficients=tuple((type(force).__name__, c) for force in self.forces for c in force.coefficients),
             servos=with_directions(self.servos, coordinates),
         )
 
-    def _force(self) -> list[Any]:
-        shares = {body.name: list(body.inertia_force) for body in self.bodies}
+    def _forces(self) -> tuple[list[Any], tuple[Prescribed, ...]]:
+        """Return the applied force, and forces that depend on reactions as laws: both are then found together."""
+        applied = {body.name: list(body.inertia_force) for body in self.bodies}
+        laws: list[Prescribed] = []
         for force in self.forces:
-            for marker, push, torque in force.loads(self.bodies):
-                if isinstance(marker.body, Ground):
-                    continue
-                nothing = sp.zeros(marker.dimension, 1)
-                still = sp.S.Zero if marker.dimension == 2 else nothing
-                share = marker.body.generalised(
-                    nothing if push is None else push, marker.point, still if torque is None else torque
-                )
-                shares[marker.body.name] = [a + b for a, b in zip(shares[marker.body.name], share, strict=True)]
-        return [component for body in self.bodies for component in shares[body.name]]
+            shares = self._shares(force)
+            if any(graph.has_kind(e, reaction) for share in shares.values() for e in share):
+                still = {body.name: [sp.S.Zero] * len(body.coordinates) for body in self.bodies}
+                laws.append(Prescribed([e for share in (still | shares).values() for e in share]))
+                continue
+            for name, share in shares.items():
+                applied[name] = [a + b for a, b in zip(applied[name], share, strict=True)]
+        return [component for share in applied.values() for component in share], tuple(laws)
+
+    def _shares(self, force: Applied) -> dict[str, list[Any]]:
+        """Return the generalised force on each body on which a force acts, by name."""
+        found: dict[str, list[Any]] = {}
+        for marker, push, torque in force.loads(self.bodies):
+            if isinstance(marker.body, Ground):
+                continue
+            nothing = sp.zeros(marker.dimension, 1)
+            still = sp.S.Zero if marker.dimension == 2 else nothing
+            share = marker.body.generalised(
+                nothing if push is None else push, marker.point, still if torque is None else torque
+            )
+            known = found.get(marker.body.name)
+            found[marker.body.name] = [*share] if known is None else [a + b for a, b in zip(known, share, strict=True)]
+        return found
 
     def assemble(
         self, *, keep: str | Sequence[str] = (), t: float = 0.0, parameters: Any = None, servos: bool = False

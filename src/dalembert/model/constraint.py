@@ -19,7 +19,7 @@ from dalembert.model.expressions import as_expression, as_matrix
 from dalembert.model.latex import equation
 from dalembert.model.laws import as_laws
 from dalembert.model.representation import representation
-from dalembert.model.symbols import functions_of_time, t
+from dalembert.model.symbols import functions_of_time, reaction, t
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,13 @@ class Constraint:
     @property
     def _label(self) -> str:
         return "an unnamed constraint" if self.name is None else f"constraint `{self.name}`"
+
+    @property
+    def reaction(self) -> Any:
+        """``da.reaction`` of the constraint, which must have a name: its actual reaction, for use in a law."""
+        if self.name is None:
+            raise ModelError(["a constraint must have a name for its reaction to be used; pass `name=`."])
+        return reaction(self.name)
 
     @property
     def level(self) -> Level:

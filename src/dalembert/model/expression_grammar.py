@@ -28,7 +28,7 @@ from dalembert.model.expression_functions import ALIASES, FUNCTIONS, SYNTAX_FUNC
 from dalembert.model.expression_nodes import OperationError, Parsed
 from dalembert.model.expression_tokens import Token, tokens_of
 from dalembert.model.signal import Signal, signal_data
-from dalembert.model.symbols import ideal_force, multiplier, t
+from dalembert.model.symbols import ideal_force, multiplier, reaction, t
 
 MOST_NESTED = 100
 """Largest depth of brackets, exponents and signs."""
@@ -264,7 +264,7 @@ class Parser:
             hint = "" if len(token.text) > LONGEST_NAME else _nearest(token.text, known, "There are")
             raise self.error(f"unknown function `{token.text[:LONGEST_NAME]}`.{hint}", token)
         self.take("(")
-        if name in ("multiplier", "ideal_force"):
+        if name in ("multiplier", "reaction", "ideal_force"):
             part = self.force(name)
         elif name == "piecewise":
             part = self.made(token, nodes.piecewise_part, self.pieces())
@@ -300,12 +300,12 @@ class Parser:
             self.take()
 
     def force(self, name: str) -> Parsed:
-        """Return the multiplier of a constraint, or the ideal force along a coordinate."""
+        """Return the multiplier or the reaction of a constraint, or the ideal force along a coordinate."""
         token = self.take()
         if token.kind not in ("name", "quoted"):
             raise self.error(f"`{name}` must have a name as its argument; got {_shown(token)}.", token)
-        if name == "multiplier":
-            return Parsed(multiplier(token.text))
+        if name != "ideal_force":
+            return Parsed((multiplier if name == "multiplier" else reaction)(token.text))
         found = self.known(token)
         if isinstance(found, Parsed) or not found.is_Function:
             raise self.error(f"`ideal_force` must have a coordinate as its argument; `{token.text}` is none.", token)
