@@ -68,7 +68,8 @@ class SlidingLaw(Law):
         """Return (∂v/∂q̇)ᵀ times a force with components like those of v: the generalised force."""
         rates = [q.diff(t) for q in coordinates]
         pairs = zip(self.sliding_velocity(coordinates), force, strict=True)
-        shares = [[slope * component for slope in gradient(v, rates)] for v, component in pairs]
+        # zero times a force is left out: SymPy asks first whether the force is finite, which takes it seconds
+        shares = [[slope * component if slope != 0 else 0 for slope in gradient(v, rates)] for v, component in pairs]
         return tuple(sp.Add(*entries) for entries in zip(*shares, strict=True))
 
     def sliding_velocity(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
