@@ -13,6 +13,9 @@ DRIFTED = 10.0
 """Factor by which the violation of a redundant constraint, measured along its gradient, may exceed the drift of the
 rows in use."""
 
+SLOWEST = 1e-9
+"""Rate, relative to the coordinates, below which a motion counts as rest: such rates may be rounding errors."""
+
 LARGEST_SQUARABLE = 1e150
 """Larger numbers have squares that overflow."""
 
@@ -76,9 +79,9 @@ def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any 
     """Return the scales (..., 2n) of coordinates and velocities of a motion from its start; one if it has no scale.
 
     √Mᵢᵢ qᵢ has the same unit for all coordinates: its largest value L is the scale of all coordinates, its largest rate
-    V that of all velocities. From rest, accelerations a lead to rates of √(aL); L per unit of time is a lower bound of
-    V. No scale exceeds one unless the coordinate itself does, so that a heavy body does not set the scale of a light
-    one.
+    V that of all velocities. From rest, accelerations a lead to rates of √(aL). Without rates and forces nothing tells
+    the scale of time, and V is L per unit of time. No scale exceeds one unless the coordinate itself does, so that a
+    heavy body does not set the scale of a light one.
     """
     q, qd, force = (xp.abs(xp.asarray(x, float)) for x in (q, qd, applied_force))
     weight = xp.sqrt(xp.abs(xp.diagonal(xp.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
@@ -86,7 +89,8 @@ def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any 
     # massless coordinates have no common unit with the others and do not count
     L, rate, pull = (x.max(axis=-1, keepdims=True, initial=0.0) for x in (weight * q, weight * qd, force / safe))
     known = (q.max(axis=-1, keepdims=True, initial=0.0) > ROUNDING) & (L > 0)  # massless coordinates have no scale
-    V = xp.maximum(rate, xp.maximum(xp.sqrt(L * pull), L))
+    V = xp.maximum(rate, xp.sqrt(L * pull))
+    V = xp.where(V > 0, xp.maximum(V, SLOWEST * L), L)
     own_q = xp.maximum(1.0, q)
     own_qd = xp.maximum(xp.maximum(1.0, qd), own_q * V / xp.where(known, L, 1.0))
     found = [xp.where(weight > 0, xp.minimum(S / safe, own), 1.0) for S, own in ((L, own_q), (V, own_qd))]
