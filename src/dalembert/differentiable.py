@@ -37,7 +37,7 @@ from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.input_values import time_values
-from dalembert.model.signal_checks import require_in_range
+from dalembert.model.signal_ranges import require_in_range
 from dalembert.model.system import System
 from dalembert.settings import method_of, require_system
 from dalembert.violation import state_scales, violated

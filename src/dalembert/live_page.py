@@ -18,7 +18,7 @@ from dalembert.live.scene import USUAL_VIEW, Scene, scene_of_points
 from dalembert.mechanisms.layout import scene_of_mechanism
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.model.input_values import time_values
-from dalembert.model.signal_checks import require_in_range
+from dalembert.model.signal_ranges import require_in_range
 from dalembert.settings import method_of
 from dalembert.verbs import AnySystem, prepared
 

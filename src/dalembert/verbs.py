@@ -39,7 +39,7 @@ from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.input_values import parameter_values, scalar_value, state_values, time_values
 from dalembert.model.ordering import by_name
-from dalembert.model.signal_checks import require_in_range
+from dalembert.model.signal_ranges import end_of_range, require_in_range, require_state_in_range
 from dalembert.model.system import System
 from dalembert.settings import method_of, require_system
 from dalembert.simulated_run import SimulatedRun, symbols_of
@@ -94,6 +94,7 @@ def motion(
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
     require_in_range(system, scalar_value(t, "t"), "t")
+    require_state_in_range(system, q, qd, t, p)
     at = settled_times(dynamics, p, scalar_value(t, "t"))
     if throw:
         refuse_unmet(dynamics, q, qd, at, p)
@@ -194,6 +195,7 @@ def simulate(
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     times = time_values(times, "times", increasing=True)
     require_in_range(system, times)
+    require_state_in_range(system, q0, qd0, times[0], p)
     page = page_source(system, method, (q0, qd0), times, p, allow_violation=allow_violation, control=control)
     if method.drift.integrals:
         at_start = (q0, qd0, times[0])
@@ -221,6 +223,7 @@ def simulate(
         end.trajectory = source.complete(end.trajectory, asked, times)
         refuse_paradox_at_end(dynamics, end, method.formulation, p)
         hint = hidden_behind(system, p) if may_be_hidden(dynamics, end.trajectory, p) else ""
+        hint += end_of_range(system, end.trajectory.q[-1], end.trajectory.qd[-1], end.time, p)
         raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None
 
 

@@ -23,7 +23,7 @@ from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.progress import Progress
 from dalembert.lowering.build import build
 from dalembert.model.input_values import time_values
-from dalembert.model.signal_checks import require_in_range
+from dalembert.model.signal_ranges import require_in_range
 from dalembert.model.system import System, kind_of_object
 from dalembert.settings import method_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from dalembert.errors import ModelError
 from dalembert.model.constraint import LEVELS, Level
@@ -71,9 +71,6 @@ class FunctionSystem:
     lagrangian: Callable[..., Any] | None = None
     coordinates: tuple[str, ...] | None = None
     parameters: tuple[str, ...] | None = None
-
-    signals: ClassVar[tuple[Any, ...]] = ()
-    """There are none: functions may interpolate by themselves."""
 
     def __repr__(self) -> str:
         return summary(

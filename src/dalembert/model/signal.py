@@ -19,14 +19,14 @@ from dalembert.model.symbols import t
 from dalembert.names import quoted
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
-INTERPOLATIONS = ("previous", "linear", "pchip", "cubic")
-"""Kinds of interpolation."""
+INTERPOLATIONS = {"previous": 2, "linear": 2, "pchip": 2, "cubic": 2, "quintic": 6}
+"""Kinds of interpolation, and the smallest number of values of each."""
 
 EXTENSIONS = ("hold", "periodic")
 """What a signal may be outside of its range."""
 
-_SMOOTHNESS = {"previous": -1, "linear": 0, "pchip": 1, "cubic": 2}
-_SMOOTHNESS_OF_ENDS = {("pchip", "hold"): 0, ("pchip", "periodic"): 0, ("cubic", "hold"): 1}
+_SMOOTHNESS = {"previous": -1, "linear": 0, "pchip": 1, "cubic": 2, "quintic": 4}
+_SMOOTHNESS_OF_ENDS = {("pchip", "hold"): 0, ("pchip", "periodic"): 0, ("cubic", "hold"): 1, ("quintic", "hold"): 2}
 """Numbers of continuous derivatives: of the interpolation, and where it is continued, if that is less."""
 
 
@@ -140,11 +140,12 @@ def signal(
     ----------
     times     (K,), increasing
     values    (K,), or (K, c) for c channels, which are returned as a tuple
-    kind      "cubic": a spline with two continuous derivatives. "pchip": cubic pieces that do not overshoot, with one.
-              "linear": none. "previous": the value of the last time, which jumps
+    kind      "cubic": a spline with two continuous derivatives. "quintic": one with four, for six times or more.
+              "pchip": cubic pieces that do not overshoot, with one. "linear": none. "previous": the value of the last
+              time, which jumps
     name      for messages, formulas and files; that of several channels is followed by ``_0``, ``_1``, …, or is given
               as a sequence of names
-    extend    what follows outside of the times: "hold", the first and the last value (a cubic spline then begins and
+    extend    what follows outside of the times: "hold", the first and the last value (a spline then begins and
               ends with slope zero), or "periodic". By default, there is no motion at such times
     of        the expression that takes the place of time, such as the speed in a table of torques. ``times`` are then
               values of this expression. The kind "previous" jumps and must be a function of time
@@ -215,7 +216,7 @@ def _require_kind(places: Floats, kind: Any, extend: Any) -> None:
         raise InputError(f"`kind` must be one of {quoted(INTERPOLATIONS)}; got {kind!r}.")
     if extend is not None and extend not in EXTENSIONS:
         raise InputError(f'`extend` must be "hold" or "periodic", or be left out; got {extend!r}.')
-    fewest = 3 if extend == "periodic" else 2
+    fewest = max(INTERPOLATIONS[kind], 3 if extend == "periodic" else 2)
     if len(places) < fewest:
         raise InputError(f"`times` must hold at least {fewest} times for this signal; got {len(places)}.")
 
@@ -233,7 +234,7 @@ def _names(name: Any, table: Floats) -> list[str]:
 def _interpolated(data: SignalData) -> PiecewisePolynomial:
     """Return the piecewise polynomial of a signal; where it is held, constant pieces before and behind are added."""
     x, values, kind, extend = data.places, data.values, data.kind, data.extend
-    coefficients = _coefficients(x, values, kind, extend)
+    x, coefficients = _pieces(x, values, kind, extend)
     smoothness = min(_SMOOTHNESS[kind], _SMOOTHNESS_OF_ENDS.get((kind, extend or ""), _SMOOTHNESS[kind]))
     outside: Any = {None: "undefined", "hold": "continued", "periodic": "periodic"}[extend]
     if extend == "hold":
@@ -244,15 +245,22 @@ def _interpolated(data: SignalData) -> PiecewisePolynomial:
     return PiecewisePolynomial(data.name, x, coefficients, outside, smoothness)
 
 
-def _coefficients(x: Floats, values: Floats, kind: str, extend: str | None) -> Floats:
-    """Return the coefficients (degree + 1, K − 1) of the pieces, the lowest power first."""
+def _pieces(x: Floats, values: Floats, kind: str, extend: str | None) -> tuple[Floats, Floats]:
+    """Return the breakpoints and the coefficients of the pieces between them, the lowest power first."""
     if kind == "previous":
-        return values[None, :-1]
+        return x, values[None, :-1]
     if kind == "linear":
-        return np.stack([values[:-1], np.diff(values) / np.diff(x)])
-    from scipy.interpolate import CubicSpline, PchipInterpolator  # imported here: it is slow to import
+        return x, np.stack([values[:-1], np.diff(values) / np.diff(x)])
+    from scipy.interpolate import CubicSpline, PchipInterpolator, PPoly, make_interp_spline  # slow to import
 
     if kind == "pchip":
-        return np.ascontiguousarray(PchipInterpolator(x, values).c[::-1])
-    ends: Any = {None: "not-a-knot", "hold": "clamped", "periodic": "periodic"}[extend]
-    return np.ascontiguousarray(CubicSpline(x, values, bc_type=ends).c[::-1])
+        found: Any = PchipInterpolator(x, values)
+    elif kind == "cubic":
+        ends: Any = {None: "not-a-knot", "hold": "clamped", "periodic": "periodic"}[extend]
+        found = CubicSpline(x, values, bc_type=ends)
+    else:
+        still: Any = [(1, 0.0), (2, 0.0)]  # slope and curvature at an end that is held
+        ends = {None: None, "hold": (still, still), "periodic": "periodic"}[extend]
+        found = PPoly.from_spline(make_interp_spline(x, values, k=5, bc_type=ends))
+    kept = (np.diff(found.x) > 0) & (found.x[:-1] >= x[0]) & (found.x[:-1] < x[-1])  # knots beyond and repeated ones
+    return np.append(found.x[:-1][kept], x[-1]), np.ascontiguousarray(found.c[::-1, kept])

@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks of the signals of a model: names, continuous derivatives, and times within their ranges."""
+"""Checks of the signals of a model: names and continuous derivatives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
-from dalembert.errors import InputError
 from dalembert.model import graph
 from dalembert.model.signal import Signal
-from dalembert.model.symbols import functions_of_time, t
+from dalembert.model.symbols import functions_of_time
 from dalembert.names import quoted
 
 DERIVATIVES = {"position": 2, "velocity": 1, "acceleration": 0}
@@ -70,20 +67,3 @@ def _impulses(expression: Any, derivatives: int, where: str) -> list[str]:
                 f'{f" in its derivative {order}" if order else ""}. Use a smoother `kind`, such as "cubic".'
             )
     return problems
-
-
-def require_in_range(system: Any, times: Any, argument: str = "times") -> None:
-    """Raise an error if a signal of time in a system has no value at one of the times.
-
-    A ``da.FunctionSystem`` has no signals.
-    """
-    first, last = float(np.min(times)), float(np.max(times))
-    for node in system.signals:
-        polynomial = node.data.polynomial
-        low, high = polynomial.limits
-        if node.args[1] == t and polynomial.outside == "undefined" and not low <= first <= last <= high:
-            begin, end = polynomial.breakpoints[[0, -1]]
-            raise InputError(
-                f"`{argument}` must lie in the range of signal `{node.data.name}`, from {begin:.6g} to {end:.6g}; got "
-                f'{first:.6g} to {last:.6g}. Give the signal more values, or `extend="hold"` or `"periodic"`.'
-            )
