@@ -36,7 +36,7 @@ def _read(name: str, entry: DocumentEntry, scope: Scope) -> Any:
     table = entry.table(_KEYS)
     given: dict[str, Any] = {"name": name}
     if "kind" in table:
-        given["kind"] = table["kind"].text(INTERPOLATIONS)
+        given["kind"] = table["kind"].text(list(INTERPOLATIONS))
     if "extend" in table:
         given["extend"] = table["extend"].text(EXTENSIONS)
     if "file" in table:
