@@ -40,13 +40,16 @@ from dalembert.model.function_system import FunctionSystem as FunctionSystem
 from dalembert.model.laws import Prescribed as Prescribed
 from dalembert.model.laws import Proportional as Proportional
 from dalembert.model.laws import Quadratic as Quadratic
+from dalembert.model.laws import SlidingForce as SlidingForce
 from dalembert.model.laws import Viscous as Viscous
 from dalembert.model.servo import Actuator as Actuator
 from dalembert.model.servo import Servo as Servo
+from dalembert.model.signal import signal as signal
 from dalembert.model.symbols import coordinates as coordinates
 from dalembert.model.symbols import ideal_force as ideal_force
 from dalembert.model.symbols import multiplier as multiplier
 from dalembert.model.symbols import parameters as parameters
+from dalembert.model.symbols import reaction as reaction
 from dalembert.model.symbols import t as t
 from dalembert.model.system import System as System
 from dalembert.model.term_groups import AppliedForce as AppliedForce

@@ -42,6 +42,7 @@ from dalembert.model.function_system import FunctionSystem
 from dalembert.model.input_values import parameter_values, scalar_value, state_values, time_values
 from dalembert.model.large_statement import LargeStatement
 from dalembert.model.ordering import by_name
+from dalembert.model.signal_ranges import end_of_range, require_in_range, require_state_in_range
 from dalembert.model.system import System
 from dalembert.settings import method_of, require_system
 from dalembert.simulated_run import SimulatedRun, symbols_of
@@ -97,6 +98,8 @@ def motion(
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
+    require_in_range(system, scalar_value(t, "t"), "t")
+    require_state_in_range(system, q, qd, t, p)
     at = settled_times(dynamics, p, scalar_value(t, "t"))
     if throw:
         refuse_unmet(dynamics, q, qd, at, p)
@@ -208,6 +211,8 @@ def simulate(
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     times = time_values(times, "times", increasing=True)
+    require_in_range(system, times)
+    require_state_in_range(system, q0, qd0, times[0], p)
     span = (times[0], times[-1])
     page = page_source(system, method, (q0, qd0), span, p, allow_violation=allow_violation, control=control)
     if method.drift.integrals:
@@ -236,6 +241,7 @@ def simulate(
         end.trajectory = source.complete(end.trajectory, asked, times)
         refuse_paradox_at_end(dynamics, end, method.formulation, p)
         hint = hidden_behind(system, p) if may_be_hidden(dynamics, end.trajectory, p) else ""
+        hint += end_of_range(system, end.trajectory.q[-1], end.trajectory.qd[-1], end.time, p)
         raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None
 
 
@@ -282,6 +288,7 @@ def consistent_state(
         raise InputError(f'`metric` must be "mass" or "euclidean"; got {metric!r}.')
     if servos and not dynamics.servos:
         raise InputError("`servos=True` needs a system with servo constraints; got one without. Leave it out.")
+    require_in_range(system, scalar_value(t, "t"), "t")
     nearest = matching_state if servos else nearest_state
     return nearest(dynamics, q0, qd0, settled_times(dynamics, p, scalar_value(t, "t")), p, metric)
 

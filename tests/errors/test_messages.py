@@ -355,7 +355,7 @@ def test_entries_of_arrays_are_no_symbols() -> None:
 
 def test_a_function_of_numbers_is_no_expression() -> None:
     spline = CubicSpline([0, 1, 2, 3], [0, 1, 0, 1])
-    with pytest.raises(da.ModelError, match=r"`applied_force` must be an expression; .* `sympy.interpolating_spline\("):
+    with pytest.raises(da.ModelError, match=r"`applied_force` must be an expression; .* `da.signal\(times, values\)`"):
         da.System((da.coordinates("x"),), [[1]], (spline,))
 
 

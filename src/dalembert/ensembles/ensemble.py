@@ -20,6 +20,7 @@ from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.progress import Progress
 from dalembert.model.input_values import time_values
+from dalembert.model.signal_ranges import require_in_range
 from dalembert.model.system import System, kind_of_object
 from dalembert.settings import method_of
 
@@ -119,6 +120,7 @@ def simulate_ensemble(
         raise InputError(f'`device` must be "cpu" or "gpu"; got {device!r}.')
     levels, target = _quantile_levels(quantiles), None if store is None else checked_store(store)
     times = time_values(times, "times", increasing=True)
+    require_in_range(system, times)
     method = method_of(None, drift, None, rtol, atol, step, max_steps, max_step)
     choice = output_choice(system, outputs)
     ensemble = prepared_ensemble(system, q0, qd0, times, parameters, method, control)

@@ -165,7 +165,8 @@ class EnsembleRunner:
         """
         native = native_of(self.dynamics)
         if native.time_functions is None:
-            return [(slice(None), self.times, [TimeSegment(float(self.times[0]), float(self.times[-1]))])]
+            begin, end = float(self.times[0]), float(self.times[-1])
+            return [(slice(None), self.times, segments_of(self.dynamics, members.p[:, 0], begin, end))]
         kinds, kind = np.unique(members.p[native.parameters_of_time], axis=1, return_inverse=True)
         if kinds.shape[1] > MAX_GROUPS:
             return []

@@ -12,6 +12,7 @@ from dalembert.files.run_settings import DRIFT_CURES, FORMULATIONS, TOLERANCES
 from dalembert.mechanisms.mechanism_document import BODIES, FORCES, JOINTS
 from dalembert.model.document import Fields
 from dalembert.model.law_document import LAWS
+from dalembert.model.signal import EXTENSIONS, INTERPOLATIONS
 from dalembert.model.value_document import FORMAT, ORDER
 
 Schema = dict[str, Any]
@@ -123,10 +124,12 @@ def schema() -> Schema:
     """Return the JSON schema of model files."""
     expression, parameter = _ref("expression"), _table({"value": _ref("expression"), "unit": _TEXT})
     check = {"what": _TEXT, "expression": expression, "expected": expression, "tolerance": expression}
+    texts = {"kind": {"enum": list(INTERPOLATIONS)}, "extend": {"enum": list(EXTENSIONS)}, "file": _TEXT}
     entries: dict[str, Schema] = {
         "format": {"const": FORMAT},
         **dict.fromkeys(("title", "about", "source"), _TEXT),
         "parameters": _either(_array(_TEXT), _by_name(_either(expression, parameter))),
+        "signals": _by_name(_table({key: _either(_TEXT, _array(_NUMBER)) for key in ("times", "values")} | texts)),
         "definitions": _by_name(expression),
         **_parts(),
         "simulate": _settings(),

@@ -15,6 +15,7 @@ from dalembert.array_types import Floats, vector_of
 from dalembert.equation.answer_checks import require_positive
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.factored import Factored
+from dalembert.equation.implicit_laws import is_unique
 from dalembert.errors import MassMatrixError
 from dalembert.integration.control_outputs import unmet
 from dalembert.integration.method import Method
@@ -130,6 +131,8 @@ def has_no_answer(dynamics: Dynamics, method: Method, y: Floats, t: float, p: An
     q, qd = np.split(y, 2)
     answer = answer_at(dynamics, q, qd, t, p, method.formulation)
     if answer.normals is not None and np.asarray(answer.normals.solutions) != 1:
+        return True
+    if answer.implicit is not None and not is_unique(answer.implicit):
         return True
     return bool(trouble_at(dynamics, answer, method.formulation))
 

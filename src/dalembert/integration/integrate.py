@@ -241,7 +241,8 @@ class _Integration:
 
     def _stagnates(self, batch: StepBatch, end: float) -> bool:
         """Return whether the last steps made no progress, and set ``Path.refusal`` if so."""
-        if self.path.steps < LAST_STEPS[0] or not len(batch.t):
+        # not at the end of a segment, which has been reached: there may be thousands of them
+        if batch.finished or self.path.steps < LAST_STEPS[0] or not len(batch.t):
             return False
         kept, whole, rest = (self.ts, self.ys), self.t1 - self.t0, end - float(batch.t[-1])
         self.path.refusal = stagnation(

@@ -21,7 +21,15 @@ from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.ordering import name_of, quoted
-from dalembert.model.symbols import StateSymbols, functions_of_time, ideal_force, multiplier, plain_multiplier, t
+from dalembert.model.symbols import (
+    ConstraintSymbol,
+    StateSymbols,
+    functions_of_time,
+    ideal_force,
+    plain_multiplier,
+    plain_reaction,
+    t,
+)
 from dalembert.native.tape import Program, Tape
 
 Evaluate = Callable[[Floats, Floats, Floats], Floats]
@@ -47,6 +55,8 @@ class States(Protocol):
     @property
     def multipliers(self) -> Any: ...
     @property
+    def reactions(self) -> Any: ...
+    @property
     def coordinates(self) -> tuple[str, ...]: ...
     @property
     def constraints(self) -> tuple[str, ...]: ...
@@ -64,11 +74,12 @@ def values_along(run: States, symbols: StateSymbols, given: Any) -> Floats:
     expressions = with_deep_stack(lambda: [_plain(symbols, e) for e in nested], "`expression`")
     places = [symbols.names.index(name) for name in run.coordinates]
     families = (symbols.q, symbols.qd, symbols.qdd, symbols.ideal_force)
-    state = (*(family[k] for family in families for k in places), *map(plain_multiplier, run.constraints))
+    reactions = (*map(plain_multiplier, run.constraints), *map(plain_reaction, run.constraints))
+    state = (*(family[k] for family in families for k in places), *reactions)
     parameters = tuple(sp.Symbol(name, real=True) for name in run.parameters)
     _refuse_unknown(run, symbols, expressions, {*state, *parameters, symbols.time})
     evaluate = _compiled(tuple(map(graph.IdentityKey, expressions)), state, symbols.time, parameters)
-    parts = (run.q, run.qd, run.acceleration, run.ideal_force, run.multipliers)
+    parts = (run.q, run.qd, run.acceleration, run.ideal_force, run.multipliers, run.reactions)
     values = evaluate(np.concatenate(parts, axis=1), run.t, np.array([*run.parameters.values()], float).T)
     return values.reshape(len(run.t), *shape)
 
@@ -79,13 +90,14 @@ def values_of_part(run: Trajectory, given: Any) -> Floats:
     expressions = [graph.evaluated(as_expression(e, "`expression`")) for e in nested]
     used = {q for e in expressions for q in (*functions_of_time(e), *graph.atoms(e, ideal_force))}
     names = {name_of(q.args[0] if isinstance(q, ideal_force) else q) for q in used}
-    named = {m.name for e in expressions for m in graph.atoms(e, multiplier)}
+    named = {m.name for e in expressions for m in graph.atoms(e, ConstraintSymbol)}
     columns = np.array([i for i, name in enumerate(run.coordinates) if name in names], int)
     rows = np.array([i for i, name in enumerate(run.constraints) if name in named], int)
     part = replace(
         run,
         **{name: getattr(run, name)[:, columns] for name in ("q", "qd", "acceleration", "ideal_force")},
         multipliers=run.multipliers[:, rows],
+        reactions=run.reactions[:, rows],
         coordinates=tuple(run.coordinates[i] for i in columns),
         constraints=tuple(run.constraints[i] for i in rows),
         parameters={name: value for name, value in run.parameters.items() if np.ndim(value) == 0},

@@ -33,6 +33,7 @@ from dalembert.native.member_kernel import MemberPrograms
 from dalembert.native.protocol import Control, FirstIntegralValues, StateEquations, SwitchingFunctions
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import EnergyTerms, Program, needed
+from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 
 class NativeSystem:
@@ -78,6 +79,11 @@ class NativeSystem:
     @cached_property
     def _time_program(self) -> Program | None:
         return Programs.of_all_rows(self.source).time_functions()
+
+    @cached_property
+    def signals(self) -> tuple[PiecewisePolynomial, ...]:
+        """The signals of time in the equations."""
+        return Programs.of_all_rows(self.source).signals() if self.source.has_signals else ()
 
     @cached_property
     def parameters_of_time(self) -> list[int]:
@@ -248,14 +254,15 @@ class NativeSystem:
             return None
         program = Programs.of_all_rows(self.source).laws()
         run = BatchProgram(program, 2 * len(laws.components[0]))
-        zeros = (0.0,) * (len(laws.components[0]) + len(laws.multipliers))
+        zeros = (0.0,) * (len(laws.components[0]) + 2 * len(laws.multipliers))
 
         def evaluate(q: Any, qd: Any, t: Any, p: Any, *forces: Any) -> Any:
-            further = zeros if not forces or forces[0] is None else (*forces[0], *forces[1])
+            further = zeros if not forces or forces[0] is None else [x for part in forces for x in part]
             y, p = np.array([*q, *qd], float), np.array([*p, *further], float)
             return _nest(law_terms(self.source), iter(run(y[None], np.array([float(t)]), p[None])[0].tolist()))
 
-        return LawFunctions(laws, lambda *inputs: evaluate(*inputs)[0], lambda *inputs: evaluate(*inputs)[1])
+        # the three parts of ``law_terms``
+        return LawFunctions(laws, *(lambda *inputs, k=k: evaluate(*inputs)[k] for k in range(3)))
 
     def rows_of_many(self, y: Floats, t: Floats, p: Floats) -> Floats:
         """Return A (k, m, n) at k states y (k, 2n) and times (k,), for one set of parameters."""

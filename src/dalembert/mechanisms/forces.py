@@ -78,7 +78,8 @@ class Force(Applied):
     Parameters
     ----------
     at       ``body.at(...)``, or a body for its reference point
-    force    numbers or expressions of time, of the bodies' coordinates and velocities
+    force    numbers or expressions of time, of the bodies' coordinates and velocities. One that contains reactions of
+             joints (``joint.reaction("x")``) becomes a nonideal law of the system: it changes these reactions
     axes     "world", or "body" for components along the body's own axes
     """
 

@@ -19,7 +19,8 @@ from dalembert.model.constraint import Constraint
 from dalembert.model.friction import Friction
 from dalembert.model.laws import SlidingLaw, as_laws
 from dalembert.model.representation import representation
-from dalembert.model.symbols import multiplier
+from dalembert.model.symbols import multiplier, reaction
+from dalembert.names import quoted
 from dalembert.tolerances import EXACT
 
 Rows = list[tuple[str, Any]]
@@ -129,11 +130,19 @@ class Joint(ABC):
         """Return the force whose components are these multipliers."""
         return tuple(multiplier(self.row_name(part)) for part in about)
 
+    def reaction(self, about: str) -> Any:
+        """Return ``da.reaction`` of one of the equations of the joint, such as "x", for use in a law or a force."""
+        labels = [label for label, _ in self.rows()]
+        if about not in labels:
+            raise ModelError([f"joint `{self.name}` must have an equation `{about}`; it has {quoted(labels)}."])
+        return reaction(self.row_name(about))
+
     def _laws(self) -> Sequence[SlidingLaw]:
         problems: list[str] = []
         laws = as_laws(self.nonideal, problems)
         problems += [
-            f"laws of a joint must be `da.Viscous`, `da.Quadratic`, `da.Coulomb` or `da.Stribeck`; got {law!r}."
+            f"laws of a joint must be `da.Viscous`, `da.Quadratic`, `da.Coulomb`, `da.Stribeck` or `da.SlidingForce`; "
+            f"got {law!r}."
             for law in laws
             if not isinstance(law, SlidingLaw)
         ]

@@ -47,6 +47,7 @@ from dalembert.model.document import (
 )
 from dalembert.model.law_document import LAW, read_by_coordinate, read_constraint
 from dalembert.model.servo_document import read_actuators, read_servos
+from dalembert.model.signal_document import write_signals
 from dalembert.model.system_document import located, read_coordinates, read_names, written_parts
 
 
@@ -180,7 +181,7 @@ MECHANISM_KEYS = ("bodies", "extra_coordinates", "joints", "forces", "constraint
 def read_mechanism(document: DocumentEntry, scope: Scope) -> Mechanism:
     """Return the mechanism of a document; the scope receives its names."""
     table = document.table(required=("bodies",))
-    read_names({key: table[key] for key in ("parameters",) if key in table}, scope)
+    read_names({key: table[key] for key in ("parameters", "signals") if key in table}, scope)
     bodies = _read_parts(table["bodies"], scope, BODIES, scope.bodies)
     coordinates = {q.func.__name__: q for body in bodies for q in body.coordinates}
     clash = sorted(set(coordinates) & set(scope.names))
@@ -254,6 +255,8 @@ def mechanism_document(mechanism: Mechanism) -> dict[str, Any]:
     document |= {"extra_coordinates": extras} if extras else {}
     document |= {"joints": _written(mechanism.joints, JOINTS)} if mechanism.joints else {}
     document |= {"forces": _written(mechanism.forces, FORCES)} if mechanism.forces else {}
+    signals = mechanism.system.signals
+    document |= {"signals": write_signals(signals)} if signals else {}
     return document | written_parts(mechanism.constraints, mechanism.servos)
 
 

@@ -20,6 +20,7 @@ from dalembert.mechanisms.motors import motors, unit_force
 from dalembert.mechanisms.vectors import evaluate
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction import Friction
+from dalembert.model.laws import SlidingLaw
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient
 from dalembert.notebook_html import block, figure_or_nothing, paragraph, table
@@ -232,10 +233,17 @@ def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str | None
     for name, law in owned:
         actual = isinstance(law, Friction) and law.normal == "actual"
         components = expression_values(system, law.components(system.coordinates))
-        shares[name] += components(run.t, y, run.parameters, run.reactions if actual else run.multipliers)
+        shares[name] += components(
+            run.t, y, run.parameters, run.reactions if actual else run.multipliers, run.reactions
+        )
     held = total - sum(shares.values(), np.zeros_like(total))
-    sliding = [(name, v) for name, law in owned for v in law.sliding_velocity(system.coordinates)]
-    if not owned or (not run.events and np.abs(held).max(initial=0.0) <= NEGLIGIBLE * np.abs(total).max(initial=0.0)):
+    sliding = [
+        (name, v)
+        for name, law in owned
+        if isinstance(law, SlidingLaw)
+        for v in law.sliding_velocity(system.coordinates)
+    ]
+    if not sliding or (not run.events and np.abs(held).max(initial=0.0) <= NEGLIGIBLE * np.abs(total).max(initial=0.0)):
         return shares
     slopes = [gradient(system.symbols.plain(v), system.symbols.qd) for _, v in sliding]
     flat = expression_values(system, tuple(entry for row in slopes for entry in row))(run.t, y, run.parameters)

@@ -20,7 +20,7 @@ from dalembert.model.latex import equation
 from dalembert.model.laws import as_laws
 from dalembert.model.ordering import name_of
 from dalembert.model.representation import representation
-from dalembert.model.symbols import StateSymbols, functions_of_time, t
+from dalembert.model.symbols import StateSymbols, functions_of_time, reaction, t
 
 Impact = Literal["newton", "poisson"]
 
@@ -124,6 +124,13 @@ class Constraint:
         from dalembert.model.term_groups import constraint_group
 
         return constraint_group(expression, over, name)
+
+    @property
+    def reaction(self) -> Any:
+        """``da.reaction`` of the constraint, which must have a name: its actual reaction, for use in a law."""
+        if self.name is None:
+            raise ModelError(["a constraint must have a name for its reaction to be used; pass `name=`."])
+        return reaction(self.name)
 
     @property
     def level(self) -> Level:

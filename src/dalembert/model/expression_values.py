@@ -12,7 +12,7 @@ import sympy as sp
 
 from dalembert.array_types import Floats
 from dalembert.model.numeric_function import numeric_function
-from dalembert.model.symbols import plain_multiplier
+from dalembert.model.symbols import plain_multiplier, plain_reaction
 from dalembert.model.system import System
 
 
@@ -20,7 +20,7 @@ from dalembert.model.system import System
 def expression_values(
     system: System, expressions: tuple[Any, ...], further: tuple[str, ...] = ()
 ) -> Callable[..., Floats]:
-    """Return expressions as a function of (t, y, parameters, multipliers), for one time or many.
+    """Return expressions as a function of (t, y, parameters, multipliers, reactions), for one time or many.
 
     The values have shape (…, expressions) for times of shape (…) and states of shape (…, 2n). ``further`` are names of
     parameters that the system does not have.
@@ -29,14 +29,20 @@ def expression_values(
     symbols = system.symbols
     lam = [plain_multiplier(name) for name in system.constraint_names]
     parameters = [sp.Symbol(name, real=True) for name in names]
-    arguments = [symbols.time, *symbols.q, *symbols.qd, *parameters, *lam]
+    actual = [plain_reaction(name) for name in system.constraint_names]
+    arguments = [symbols.time, *symbols.q, *symbols.qd, *parameters, *lam, *actual]
     compute = numeric_function(arguments, [symbols.plain(e) for e in expressions], "numpy")
 
-    def values(t: Any, y: Floats, p: dict[str, float], multipliers: Floats | None = None) -> Floats:
+    def values(
+        t: Any, y: Floats, p: dict[str, float], multipliers: Floats | None = None, reactions: Floats | None = None
+    ) -> Floats:
         shape = np.shape(t)
-        reactions = np.zeros((*shape, len(lam))) if multipliers is None else multipliers[..., : len(lam)]
+        forces = [
+            np.moveaxis(np.zeros((*shape, len(lam))) if given is None else given[..., : len(lam)], -1, 0)
+            for given in (multipliers, reactions)
+        ]
         numbers = (p[name] for name in names)
-        found = compute(t, *np.moveaxis(y, -1, 0), *numbers, *np.moveaxis(reactions, -1, 0))
+        found = compute(t, *np.moveaxis(y, -1, 0), *numbers, *forces[0], *forces[1])
         return np.stack([np.broadcast_to(np.asarray(entry, float), shape) for entry in found], axis=-1)
 
     return values

@@ -25,7 +25,7 @@ from dalembert.model.document import (
 )
 from dalembert.model.expression_text import expression_text
 from dalembert.model.friction import Coulomb, Stribeck
-from dalembert.model.laws import Prescribed, Proportional, Quadratic, Viscous, as_laws
+from dalembert.model.laws import Prescribed, Proportional, Quadratic, SlidingForce, Viscous, as_laws
 
 
 def read_by_coordinate(entry: DocumentEntry, scope: Scope) -> Any:
@@ -55,6 +55,7 @@ _FRICTION: Fields = {
 LAWS: dict[str, tuple[Any, Fields]] = {
     "Viscous": (Viscous, _DAMPING),
     "Quadratic": (Quadratic, _DAMPING),
+    "SlidingForce": (SlidingForce, {"force": SEVERAL, "velocity": SEVERAL}),
     "Proportional": (Proportional, {"coefficient": EXPRESSION}),
     "Prescribed": (
         Prescribed,

@@ -22,6 +22,8 @@ from dalembert.model.latex import equations
 from dalembert.model.law_placement import PlacedLaw, placed_laws
 from dalembert.model.laws import Coefficient, as_laws
 from dalembert.model.ordering import in_order, name_of
+from dalembert.model.signal import Signal
+from dalembert.model.signal_checks import signals_in
 from dalembert.model.similar_terms import similar_terms
 from dalembert.model.standard_form import euler_lagrange
 from dalembert.model.symbols import StateSymbols, free_parameters, t
@@ -316,6 +318,11 @@ class System:
     def placed_laws(self) -> tuple[tuple[PlacedLaw, ...], list[str]]:
         """All nonideal laws with their places, and the problems with them as sentences."""
         return placed_laws(self)
+
+    @cached_property
+    def signals(self) -> tuple[Signal, ...]:
+        """All signals in the expressions of the model."""
+        return tuple(signals_in(self.expressions()))
 
     def expressions(self) -> tuple[Any, ...]:
         """Return every expression of the model."""
