@@ -20,7 +20,7 @@ from dalembert.levels import LEVELS
 from dalembert.names import LISTED_NAMES, quoted
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
 from dalembert.stabilisation import Gains, damping
-from dalembert.tolerances import CONSISTENCY_TOLERANCE, NAMED_SHARE, TINY, UNIQUE_SHARE
+from dalembert.tolerances import CONSISTENCY_TOLERANCE, EXACT, NAMED_SHARE, TINY, UNIQUE_SHARE
 
 
 class SparseSolution(NamedTuple):
@@ -169,6 +169,9 @@ def inconsistency(code: SparseSystem, found: SparseSolution) -> float:
     bound = float(np.linalg.norm(left / lengths)) / size
     if bound <= CONSISTENCY_TOLERANCE:
         return bound  # its projection on the dependencies is not larger
+    terms = np.abs(code.rhs) + abs(code.A) @ (np.abs(found.acceleration) + np.abs(found.free_acceleration))
+    if np.linalg.norm(left / lengths) <= EXACT * np.linalg.norm(terms / lengths):
+        return 0.0  # b − A a itself is hardly more than rounding, as in free fall
     return float(np.linalg.norm(Dependencies(code).part_of(left / lengths, lengths))) / size
 
 
