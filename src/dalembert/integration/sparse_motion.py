@@ -20,7 +20,7 @@ from dalembert.levels import LEVELS
 from dalembert.names import LISTED_NAMES, quoted
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
 from dalembert.stabilisation import Gains, damping
-from dalembert.tolerances import CONSISTENCY_TOLERANCE, NAMED_SHARE, TINY, UNIQUE_SHARE
+from dalembert.tolerances import CONSISTENCY_TOLERANCE, EXACT, NAMED_SHARE, TINY, UNIQUE_SHARE
 
 
 class SparseSolution(NamedTuple):
@@ -114,10 +114,34 @@ class Dependencies:
         return found
 
 
-CG_TOLERANCE = 1e-14
-"""Tolerance of the conjugate gradients for the shortest multipliers: rounding."""
+def shortest(dependencies: Dependencies, multipliers: Floats) -> Floats:
+    """Return the shortest λ (m,) with the same force Aᵀλ as some multipliers; these, if all rows are independent.
 
-MOST_CG_ITERATIONS = 1000
+    The force is exact to rounding; λ is the shortest one as far as the condition of AᵀA allows.
+    """
+    if not len(dependencies.rows):
+        return multipliers
+    code = dependencies.code
+    force, elimination = code.A_transposed @ multipliers, code.gram_elimination
+    elimination.factor(code.terms, np.ones(code.m))
+    # λ = A y with AᵀA y = force, refined as long as that helps, because the squares of A have half the digits
+    lam, missing = np.zeros(code.m), force
+    for _ in range(MOST_REFINEMENTS):
+        better = lam + code.A @ elimination.solve(missing)
+        left = force - code.A_transposed @ better
+        if not np.abs(left).max(initial=0.0) < np.abs(missing).max(initial=0.0) / 2:
+            break
+        lam, missing = better, left
+    return lam + code.correction(code.A @ (code.weights * missing))[0]
+
+
+MOST_REFINEMENTS = 10
+"""Most refinements of the shortest multipliers; one or two suffice unless AᵀA is ill conditioned."""
+
+CG_TOLERANCE = 1e-12
+"""Tolerance of the conjugate gradients that find the part of a contradiction in each constraint."""
+
+MOST_CG_ITERATIONS = 200
 """Most iterations of these conjugate gradients; a few dozen are usual."""
 
 RANDOM_DEPENDENCIES = 2
@@ -145,6 +169,9 @@ def inconsistency(code: SparseSystem, found: SparseSolution) -> float:
     bound = float(np.linalg.norm(left / lengths)) / size
     if bound <= CONSISTENCY_TOLERANCE:
         return bound  # its projection on the dependencies is not larger
+    terms = np.abs(code.rhs) + abs(code.A) @ (np.abs(found.acceleration) + np.abs(found.free_acceleration))
+    if np.linalg.norm(left / lengths) <= EXACT * np.linalg.norm(terms / lengths):
+        return 0.0  # b − A a itself is hardly more than rounding, as in free fall
     return float(np.linalg.norm(Dependencies(code).part_of(left / lengths, lengths))) / size
 
 
@@ -158,7 +185,7 @@ def sparse_answer(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numb
     code.factor()
     found = solution(dynamics)
     dependencies = Dependencies(code)
-    lam = found.multipliers - dependencies.part_of(found.multipliers)
+    lam = shortest(dependencies, found.multipliers)
     change = found.acceleration - found.free_acceleration
     n, m, nothing = code.n, code.m, np.zeros((0, code.n))
     answer: dict[str, Any] = {

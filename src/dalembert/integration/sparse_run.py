@@ -15,7 +15,7 @@ from dalembert.integration.default_tolerances import USUAL_ATOL, coarse_notes
 from dalembert.integration.drift import drift_notes
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.progress import Progress
-from dalembert.integration.sparse_motion import Dependencies, inconsistency, refuse_contradiction, solution
+from dalembert.integration.sparse_motion import Dependencies, inconsistency, refuse_contradiction, shortest, solution
 from dalembert.integration.sparse_start import nearest_sparse_state, require_start
 from dalembert.integration.sparse_steps import NoStepError, SparseStep, SparseSteps
 from dalembert.integration.trajectory import Trajectory
@@ -76,7 +76,7 @@ class SparseRun:
             "qd": qd,
             "acceleration": found.acceleration,
             "ideal_force": found.ideal_force,
-            "multipliers": found.multipliers - dependencies.part_of(found.multipliers),
+            "multipliers": shortest(dependencies, found.multipliers),
             "violation": np.where(levels == 0, position, accelerated),
             "velocity_violation": velocity,
             "rank": code.m - len(dependencies.rows),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,6 +100,12 @@ class SparseSystem:
         """Factor S at the state of the last evaluation."""
         if self.elimination is not None:
             self.elimination.factor(self.terms, self.weights)
+
+    @cached_property
+    def gram_elimination(self) -> SparseElimination:
+        """The elimination of AᵀA, which the shortest multipliers of redundant constraints need."""
+        rows = np.repeat(np.arange(self.m), np.diff(self.A.indptr))
+        return SparseElimination((self.n, self.m), self.A.indices.astype(np.int64), rows, self._places)
 
     def correction(self, residual: Floats) -> tuple[Floats, Floats]:
         """Return λ (m,) and the shortest x = W Aᵀλ (n,) in the metric of M with A x = residual."""
