@@ -94,7 +94,7 @@ class SimulatedRun:
         if asked is not times:
             count = min(len(found), int(np.searchsorted(times, t[-1], side="right")))
             t = np.concatenate([asked[:count], t[count:]])
-        return replace(found, t=t, notes=(*found.notes, *notes), source=self)
+        return found.replaced(t=t, notes=(*found.notes, *notes), source=self)
 
     def _settled(self, run: Any) -> Any:
         """Return a run at the times at which its motion was computed: see ``settled_times``."""

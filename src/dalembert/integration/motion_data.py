@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,12 @@ class MotionData:
             f"{quoted((*self.coordinates, *self.constraints))}. Velocities and accelerations are those of a "
             f"coordinate with one prime and two, as `{self.coordinates[0]}'`."
         )
+
+    def replaced(self, **fields: Any) -> Self:
+        """Return the motion with other values of some fields, several times as fast as ``dataclasses.replace``."""
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__, **fields)
+        return found
 
     @property
     def constraint_force(self) -> Floats:

@@ -43,12 +43,22 @@ def outputs_at(
     if native is not None:
         found, well_conditioned = native.sample(t0, y0, times)
         missing = ~well_conditioned
-        # a single state needs no step, so that NumPy can evaluate it without JAX
-        here = missing & (times == t0)
-        if here.any() and answers_by_numpy(dynamics):
-            others = numpy_outputs(dynamics, method, times[here], y0[here], p)
-            found |= {name: _filled(found[name], here, values) for name, values in others.items()}
-            missing &= ~here
+    if missing.any():
+        found = _with_missing(dynamics, method, found, missing, (t0, y0, times), p)
+    return {"energy": None} | found
+
+
+def _with_missing(
+    dynamics: Dynamics, method: Method, found: dict[str, Any], missing: Any, at: tuple[Floats, Floats, Floats], p: Any
+) -> dict[str, Any]:
+    """Return the outputs with those that machine code does not give, by NumPy where no step is needed, else by JAX."""
+    t0, y0, times = at
+    # a single state needs no step, so that NumPy can evaluate it without JAX
+    here = missing & (times == t0)
+    if found and here.any() and answers_by_numpy(dynamics):
+        others = numpy_outputs(dynamics, method, times[here], y0[here], p)
+        found |= {name: _filled(found[name], here, values) for name, values in others.items()}
+        missing = missing & ~here
     if missing.any():
         # as in ``integrate``: import diffrax only if it is needed
         require("diffrax")
@@ -56,7 +66,7 @@ def outputs_at(
 
         general = sample(dynamics, method, t0[missing], y0[missing], times[missing], p)
         found = {name: _filled(found.get(name), missing, values) for name, values in general.items()}
-    return {"energy": None} | found
+    return found
 
 
 def _filled(values: Any, places: Any, others: Any) -> Any:

@@ -15,6 +15,6 @@ def address_of(array: NDArray[Any]) -> int:
     """Return the address of an array; it is valid as long as the array exists."""
     # a third of the time of ``array.ctypes.data``, which makes an object in Python
     try:
-        return ctypes.addressof(_NOTHING.from_buffer(array))
+        return ctypes.addressof(_NOTHING.from_buffer(array))  # pyright: ignore[reportArgumentType]
     except TypeError:  # memory that cannot be written to, as that of JAX's arrays
         return array.ctypes.data
