@@ -12,7 +12,7 @@ import sympy as sp
 
 from dalembert.figures.view import checked_view
 from dalembert.live.scene import Scene
-from dalembert.mechanisms.joints import Rod
+from dalembert.mechanisms.joints import Rod, Rope
 from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingEllipsoid, RollingOnLine
 from dalembert.mechanisms.vectors import across
 
@@ -54,7 +54,7 @@ def layout_of(mechanism: Any) -> Layout:
     for joint in mechanism.joints:
         first, second = joint.markers[:2]
         layout.joints.append(layout.add(f"joint {joint.name}", second.body, second.point))
-        if isinstance(joint, Rod):
+        if isinstance(joint, (Rod, Rope)):
             end = layout.add(f"end of {joint.name}", first.body, first.point)
             layout.lines.append(("", [layout.joints[-1], end]))
         for rim, (u, v) in enumerate(_rims(joint)):

@@ -22,6 +22,7 @@ from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.mechanism_problems import mechanism_problems
 from dalembert.mechanisms.motors import with_directions
 from dalembert.mechanisms.reactions import Reactions, reactions_of
+from dalembert.model.active_system import active_system
 from dalembert.model.constraint import Constraint
 from dalembert.model.input_values import parameter_values
 from dalembert.model.ordering import unknown_names
@@ -148,6 +149,8 @@ class Mechanism:
     ) -> State:
         """Return the state nearest to the given poses and velocities of the bodies that satisfies all joints.
 
+        Ropes and contacts that open and close are left out: they hold where the given poses satisfy them.
+
         Servo constraints need not be met at the start, since their errors settle. With ``servos=True`` the state also
         matches them, as for ``da.consistent_state``: there is no error from the beginning. Together with ``keep``, it
         meets the requirements and their rates, but not their higher derivatives.
@@ -178,6 +181,8 @@ class Mechanism:
         system = self.system if matched else self._without_servos(keep, t, servos)
         constants = self.system.parameter_names
         given = dict(zip(constants, parameter_values(constants, parameters), strict=True))
+        # contacts and ropes need not be closed: a start that they do not allow is refused by `da.simulate`
+        system = active_system(system, frozenset(str(c.name) for c in system.constraints if c.is_permanent))
         own = {name: given[name] for name in system.parameter_names}
         try:
             return consistent_state(system, q, qd, t, parameters=own, servos=matched)
