@@ -33,7 +33,7 @@ def test_a_rope_in_a_file(tmp_path) -> None:
 
 def test_a_rope_needs_a_restitution() -> None:
     with pytest.raises(da.ModelError, match="constraint `rope: length`: an inequality needs a `restitution`"):
-        swing().system
+        _ = swing().system
     with pytest.raises(da.ModelError, match="length of rope"):
         da.Rope("rope", da.ground.at(0, 0), da.Particle("bob", mass=1, position=(0, 1)), length=-1, restitution=0)
 
