@@ -213,3 +213,13 @@ def test_random_throws_neither_hang_nor_penetrate_nor_create_energy() -> None:
         assert run.violation.min() > -1e-12
         assert np.diff(ledger.energy).max() < 1e-8
         assert np.abs(ledger.audit).max() < 1e-8
+
+
+def test_a_start_in_contact_that_approaches_begins_with_an_impact() -> None:
+    floor = da.Constraint(sp.Ge(y, 0), name="floor", restitution=0.5)
+    run = da.simulate(da.System((y,), [[1]], (-10,), floor), (0,), (-2,), [0, 0.1, 0.25])
+    np.testing.assert_allclose(run.qd[:2, 0], [1, 0], atol=1e-14)
+    assert run.notes == ("The start is an impact at `floor`: the motion begins with the velocities after it.",)
+    assert kinds(run) == [("floor", "impact"), ("floor", "impact")]
+    assert audit(run) < 1e-14
+    assert audit(run.taken(slice(1, 3))) < 1e-14
