@@ -14,7 +14,7 @@ import scipy.linalg
 import sympy as sp
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError, ModelError, StateError
 from dalembert.integration.start_states import require_start, terms_at
@@ -216,7 +216,7 @@ def _of_outputs(
     slope, jacobian, tangent = near
     n, names = len(x) // 2, list(outputs)
     program = _record_outputs(system, outputs)
-    inputs = (np.array([float(value) for value in p]), slope[n:], jacobian[n:])
+    inputs = (vector_of(p), slope[n:], jacobian[n:])
     values, slopes = differentiated(program, x, t, *inputs)
     # the program returns the outputs first, then their rates of change
     drift, first, second = values[len(names) :], slopes[: len(names)], slopes[len(names) :]

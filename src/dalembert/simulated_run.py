@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.quadrature import Leg, integrated_again
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.control.controlled_plant import with_controlled
 from dalembert.control.controller import Controller
 from dalembert.control.held_plants import SmoothPlant
@@ -21,8 +22,9 @@ from dalembert.extras import require
 from dalembert.integration.control_outputs import with_control
 from dalembert.integration.method import Method
 from dalembert.integration.motion_data import MotionData
+from dalembert.integration.outputs import outputs_along
 from dalembert.integration.path import Path
-from dalembert.integration.run import first_invalid, outputs_along, suited_to
+from dalembert.integration.run import first_invalid, suited_to
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
@@ -86,11 +88,13 @@ class SimulatedRun:
             return with_control(self.dynamics, run, self.p)
         return with_controlled(self.dynamics, run, self.p, self.control)
 
-    def complete(self, run: Trajectory, asked: Floats, times: Floats) -> Trajectory:
-        """Return a run computed at settled times with inputs and errors, at the times asked for."""
-        found = self.with_control(replace(run, source=self))
-        count = min(len(found), int(np.searchsorted(times, found.t[-1], side="right")))
-        return replace(found, t=np.concatenate([asked[:count], found.t[count:]]))
+    def complete(self, run: Trajectory, asked: Floats, times: Floats, notes: Iterable[str] = ()) -> Trajectory:
+        """Return a run computed at settled times with inputs, errors and further notes, at the times asked for."""
+        found, t = self.with_control(run), run.t
+        if asked is not times:
+            count = min(len(found), int(np.searchsorted(times, t[-1], side="right")))
+            t = np.concatenate([asked[:count], t[count:]])
+        return replace(found, t=t, notes=(*found.notes, *notes), source=self)
 
     def _settled(self, run: Any) -> Any:
         """Return a run at the times at which its motion was computed: see ``settled_times``."""
@@ -98,7 +102,7 @@ class SimulatedRun:
 
     def at(self, run: Trajectory, times: Any) -> Trajectory:
         """Return the motion at one time, or at increasing ones, within those of the run."""
-        asked = _times_within(run, times)
+        asked = times_within(run, times)
         if np.isin(asked, run.t).all():
             return run.taken(np.searchsorted(run.t, asked))
         run, wanted = self._settled(run), settled_times(self.dynamics, self.p, asked)
@@ -163,13 +167,17 @@ class SimulatedRun:
         states, n = self._states(run), len(run.coordinates)
         native = self.dynamics.machine_code
         if native is not None:
-            p = np.broadcast_to(np.array([float(value) for value in self.p]), (len(run), len(self.p)))
+            p = np.broadcast_to(vector_of(self.p), (len(run), len(self.p)))
             M, _, A, *_ = native.terms_of_many(states, run.t, p)
         else:
             halves = zip(*np.split(states, 2, axis=1), run.t, strict=True)
             terms = [terms_at(self.dynamics, q, qd, t, self.p) for q, qd, t in halves]
             M, A = (np.stack([np.asarray(getattr(one, name)) for one in terms]) for name in ("M", "A"))
         return M[:, :n, :n], A[:, :, :n]
+
+    def row_of(self, run: MotionData, i: int) -> Floats:
+        """Return row i of A (T, n) along the run."""
+        return self.mass_and_rows(run)[1][:, i]
 
     def requirement_gradients(self, run: MotionData) -> Floats:
         """Return the gradients A₂ (T, k, n) of the requirements that the inputs meet."""
@@ -249,7 +257,7 @@ class SimulatedRun:
         return legs
 
 
-def _times_within(run: Trajectory, times: Any) -> Floats:
+def times_within(run: Trajectory, times: Any) -> Floats:
     """Return increasing times, or raise an error if one is not within a run."""
     single = np.size(times) == 1
     wanted = np.ravel(scalar_value(np.ravel(times)[0], "t")) if single else time_values(times, "t", increasing=True)

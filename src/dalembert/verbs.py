@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -33,6 +32,7 @@ from dalembert.integration.start_states import State, nearest_state
 from dalembert.integration.state_answer import answer_at
 from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
+from dalembert.large_runs import large_consistent_state, large_motion, large_simulation
 from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
 from dalembert.model.active_system import all_permanent
@@ -40,6 +40,7 @@ from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.input_values import parameter_values, scalar_value, state_values, time_values
+from dalembert.model.large_statement import LargeStatement
 from dalembert.model.ordering import by_name
 from dalembert.model.system import System
 from dalembert.settings import method_of, require_system
@@ -91,6 +92,8 @@ def motion(
     >>> print(da.motion(pendulum, q=(0, -1), qd=(2, 0)).ideal_force)
     [ 0. 14.]
     """
+    if (stated := _stated_large(system)) is not None:
+        return large_motion(stated, q, qd, t, parameters, formulation, throw=throw)
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
@@ -195,13 +198,18 @@ def simulate(
         times = time_values(times, "times", increasing=True)
         given: Any = {"allow_violation": allow_violation, "progress": progress, "control": control, "events": events}
         return simulate_with_events(system, q0, qd0, times, parameters, method, **given)
+    if (stated := _stated_large(system)) is not None:
+        method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
+        start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress, "control": control}
+        return large_simulation(stated, method, q0, qd0, times, parameters=parameters, **start)
     if control is not None:
         plant = controlled(system, control, q0, qd0, parameters)
         system, q0, qd0, parameters = plant.system, plant.q0, plant.qd0, plant.parameters
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     times = time_values(times, "times", increasing=True)
-    page = page_source(system, method, (q0, qd0), times, p, allow_violation=allow_violation, control=control)
+    span = (times[0], times[-1])
+    page = page_source(system, method, (q0, qd0), span, p, allow_violation=allow_violation, control=control)
     if method.drift.integrals:
         at_start = (q0, qd0, times[0])
         system, dynamics, p = conserved(system, method, control, at_start, p, allow_violation=allow_violation)
@@ -213,15 +221,15 @@ def simulate(
     sampled = None if control is None else sampled_simulation(system, dynamics, control, method, p, stick_slip)
     source = SimulatedRun(dynamics, method, p, symbols_of(system, dynamics), control, stick_slip, sampled, page)
     try:
-        start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
+        start = {"allow_violation": allow_violation, "progress": progress}
         if sampled is not None:
             found = sampled.run(q0, qd0, times, **start)
         elif stick_slip is None:
             found = run(dynamics, method, q0, qd0, times, p, **start)
         else:
             found = stick_slip.run(q0, qd0, times, **start)
-        notes = (*found.notes, *drift_notes(method.drift, dynamics.integrals), *redundancies(dynamics, found, p))
-        return source.complete(replace(found, notes=notes), asked, times)
+        notes = (*drift_notes(method.drift, dynamics.integrals), *redundancies(dynamics, found, p))
+        return source.complete(found, asked, times, notes)
     except (MassMatrixError, ConstraintError) as refusal:
         raise explained(refusal, system, p) from None
     except SimulationError as end:
@@ -267,6 +275,8 @@ def consistent_state(
     >>> print(q.round(9), qd.round(9))
     [ 0. -1.] [1. 0.]
     """
+    if (stated := _stated_large(system)) is not None:
+        return large_consistent_state(stated, q0, qd0, t, parameters, metric, servos=servos)
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     if metric not in ("mass", "euclidean"):
         raise InputError(f'`metric` must be "mass" or "euclidean"; got {metric!r}.')
@@ -274,6 +284,12 @@ def consistent_state(
         raise InputError("`servos=True` needs a system with servo constraints; got one without. Leave it out.")
     nearest = matching_state if servos else nearest_state
     return nearest(dynamics, q0, qd0, settled_times(dynamics, p, scalar_value(t, "t")), p, metric)
+
+
+def _stated_large(system: AnySystem) -> LargeStatement | None:
+    """Return the groups of terms of a system that is too large for straight-line code; None for others."""
+    require_system(system)
+    return system.templates if isinstance(system, System) else None
 
 
 def prepared(
@@ -284,6 +300,8 @@ def prepared(
     if isinstance(system, FunctionSystem):
         size = len(q) if isinstance(q, Sized) else 1
         system = system.sized(size, list(by_name(parameters, "parameters", "parameter")[0] or ()))
+    if isinstance(system, System) and system.statement is not None:
+        parameters = system.statement.flat_parameters(parameters)
     names = system.coordinate_names
     q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
     # arrays, not Python numbers: those would be compiled as constants, and every new value would recompile

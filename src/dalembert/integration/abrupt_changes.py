@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import MassMatrixError, StateError
 from dalembert.integration.native_steps import rows_for
@@ -85,7 +85,7 @@ def contradiction_at(dynamics: Dynamics, y: Floats, t: float, p: Any) -> str:
     if dynamics.machine_code is None or not np.isfinite(y).all():
         return ""
     q, qd = np.split(y, 2)
-    used = rows_for(dynamics, y, t, np.array([float(value) for value in p]))
+    used = rows_for(dynamics, y, t, vector_of(p))
     terms = terms_at(dynamics, q, qd, np.asarray(t), p)
     off = violated_rows(terms, q, qd)
     # if a row in use is violated as well, drift is the cause, and no contradiction follows

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.equation.answer_checks import require_positive
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.factored import Factored
@@ -88,7 +88,7 @@ def _singular_mass_ahead(dynamics: Dynamics, y: Floats, t: float, so_far: float,
         return ""
     with np.errstate(all="ignore"):
         a = np.asarray(answer_at(dynamics, q, qd, t, p, Factored()).acceleration)
-    ahead, values = so_far * np.geomspace(AHEAD[0], AHEAD[-1], SAMPLES), np.array([float(value) for value in p])
+    ahead, values = so_far * np.geomspace(AHEAD[0], AHEAD[-1], SAMPLES), vector_of(p)
     for _ in range(REFINEMENTS_AHEAD):
         h = ahead[:, None]
         states = np.concatenate([q + h * qd + h**2 / 2 * a, np.broadcast_to(qd, (len(h), len(qd)))], axis=1)

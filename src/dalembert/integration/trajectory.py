@@ -93,8 +93,7 @@ class Trajectory(MotionFigures):
                 f"the force of one constraint is defined by d'Alembert's principle; this run is {self.mark}."
             )
         i = self.constraints.index(key)
-        _, rows = self.require_source("`run.force`").mass_and_rows(self)
-        return rows[:, i] * self.reactions[:, i, None]
+        return self.require_source("`run.force`").row_of(self, i) * self.reactions[:, i, None]
 
     def at(self, t: Any) -> Trajectory:
         """Return the motion at other times: one time, or increasing ones, within those of the run.

@@ -17,8 +17,10 @@ from dalembert.model.system import System
 
 
 def all_permanent(system: Any) -> bool:
-    """Return whether all constraints of a system are equations that always hold."""
-    return not isinstance(system, System) or all(constraint.is_permanent for constraint in system.constraints)
+    """Return whether all constraints of a system are equations that always hold, as those stated by arrays do."""
+    if not isinstance(system, System) or system.statement is not None:
+        return True
+    return all(constraint.is_permanent for constraint in system.constraints)
 
 
 @lru_cache(maxsize=256)
@@ -26,6 +28,13 @@ def active_system(system: System, active: frozenset[str] | None = None) -> Syste
     """Return the system with its active constraints only, as equations; with all of them if none are named."""
     kept = (c for c in system.constraints if active is None or c.name in active)
     return replace(system, constraints=tuple(_as_equation(constraint) for constraint in kept))
+
+
+def permanent_system(system: System) -> System:
+    """Return the system with the equations that always hold only."""
+    if all_permanent(system):
+        return system
+    return active_system(system, frozenset(str(c.name) for c in system.constraints if c.is_permanent))
 
 
 def _as_equation(constraint: Constraint) -> Constraint:

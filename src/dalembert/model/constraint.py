@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,8 +18,9 @@ from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_matrix
 from dalembert.model.latex import equation
 from dalembert.model.laws import as_laws
+from dalembert.model.ordering import name_of
 from dalembert.model.representation import representation
-from dalembert.model.symbols import functions_of_time, t
+from dalembert.model.symbols import StateSymbols, functions_of_time, t
 
 Impact = Literal["newton", "poisson"]
 
@@ -92,6 +93,37 @@ class Constraint:
     @property
     def _label(self) -> str:
         return "an unnamed constraint" if self.name is None else f"constraint `{self.name}`"
+
+    @classmethod
+    def over(cls, expression: Any, over: Any, *, name: str) -> Any:
+        """Return constraints ``name[0]``, ``name[1]``, … that differ only in their coordinates and numbers.
+
+        They are stated, compiled and evaluated as one expression; a system may have 10⁵ of them. See docs/large.md.
+
+        Parameters
+        ----------
+        expression    as for one constraint, of placeholder coordinates, which need not belong to the system
+        over          a mapping from placeholders to arrays of one length: coordinates to coordinates, symbols to
+                      numbers or to an array of parameters; a single coordinate or number is the same for all
+        name          of the group
+
+        Raises
+        ------
+        ModelError    if arrays differ in length, or the expression is not one of a constraint
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> x, y = da.coordinates("x", 4), da.coordinates("y", 4)
+        >>> u, v, w, z = da.coordinates("u v w z")
+        >>> ends = {u: x[:-1], v: y[:-1], w: x[1:], z: y[1:]}
+        >>> rods = da.Constraint.over((u - w)**2 + (v - z)**2 - 1, ends, name="rod")
+        >>> rods
+        <ConstraintGroup of 3: rod[0] … rod[2]>
+        """
+        from dalembert.model.term_groups import constraint_group
+
+        return constraint_group(expression, over, name)
 
     @property
     def level(self) -> Level:
@@ -172,6 +204,21 @@ def pfaffian(
     residuals = rows * sp.Matrix([q.diff(t) for q in coordinates]) - right
     given = [None] * rows.rows if names is None else names
     return tuple(Constraint(residual, name=name) for residual, name in zip(residuals, given, strict=True))
+
+
+def named_constraints(constraints: tuple[Constraint, ...], coordinates: tuple[Any, ...]) -> tuple[Constraint, ...]:
+    """Return constraints with names: an unnamed one is named by its equation, with a number if that name is taken."""
+    taken = {name_of(q) for q in coordinates} | {str(c.name) for c in constraints if isinstance(c, Constraint)}
+    named: list[Constraint] = []
+    for number, constraint in enumerate(constraints, start=1):
+        if isinstance(constraint, Constraint) and constraint.name is None:
+            spelled = StateSymbols(coordinates).readable(constraint.expression)
+            base = spelled if len(spelled) <= 40 else f"{constraint.level} constraint {number}"
+            name = next(n for n in (base, *(f"{base} ({k})" for k in range(2, len(constraints) + 2))) if n not in taken)
+            taken.add(name)
+            constraint = replace(constraint, name=name)
+        named.append(constraint)
+    return tuple(named)
 
 
 def _as_residual(expression: Any, label: str) -> Any:
