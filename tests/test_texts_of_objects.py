@@ -98,6 +98,9 @@ OBJECTS = {
     "bar.at(0.5, 0)": lambda: BAR.at(0.5, 0),
     "Revolute('pin', ground.at(0, 0), bar.at(-0.5, 0), nonideal=Viscous(0.1))": lambda: PIN,
     "Prismatic('slide', ground.at(0, 0), bar.at(0, 0), axis=(1, 0))": lambda: da.Prismatic("slide", O2, BAR),
+    "Rope('line', ground.at(0, 0), bar.at(0, 0), length=1, restitution=0)": lambda: da.Rope(
+        "line", O2, BAR, length=1, restitution=0
+    ),
     "Rod('link', ground.at(0, 0), bar.at(0, 0), length=1)": lambda: da.Rod("link", O2, BAR, length=1),
     "Weld('weld', ground.at(0, 0), bar.at(0, 0))": lambda: da.Weld("weld", O2, BAR),
     "Gear('gear', bar.at(0, 0), w.at(0, 0), ratio=2)": lambda: da.Gear("gear", BAR, da.PlanarBody("w", 1, 1), ratio=2),

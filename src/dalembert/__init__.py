@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.joints import Prismatic as Prismatic
     from dalembert.mechanisms.joints import Revolute as Revolute
     from dalembert.mechanisms.joints import Rod as Rod
+    from dalembert.mechanisms.joints import Rope as Rope
     from dalembert.mechanisms.joints import Weld as Weld
     from dalembert.mechanisms.mechanism import Mechanism as Mechanism
     from dalembert.mechanisms.particle import Particle as Particle
@@ -202,6 +203,7 @@ _LAZY = {
     "Prismatic": "mechanisms.joints",
     "Revolute": "mechanisms.joints",
     "Rod": "mechanisms.joints",
+    "Rope": "mechanisms.joints",
     "Weld": "mechanisms.joints",
     "Mechanism": "mechanisms.mechanism",
     "Particle": "mechanisms.particle",

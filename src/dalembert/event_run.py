@@ -67,6 +67,11 @@ def _checked(system: Any, events: Any, method: Method, control: Any) -> tuple[Sy
     several = tuple(events) if isinstance(events, (tuple, list)) else (events,)
     if not isinstance(system, System):
         raise InputError("`events` need a `da.System`, whose expressions are known; got a `da.FunctionSystem`.")
+    if system.statement is not None:
+        raise InputError(
+            "`events` need a system that is stated term by term; got one stated by arrays of coordinates. Write its "
+            "constraints one by one, without `da.Constraint.over`."
+        )
     problems = event_problems(several, system)
     if problems:
         raise ModelError(problems)

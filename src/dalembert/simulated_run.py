@@ -211,10 +211,10 @@ class SimulatedRun:
         from dalembert.analysis.energy_terms import ledger_of
 
         settled = self._settled(run)
-        ledger = ledger_of(self.dynamics, self.method, self.p, settled, self._legs(settled), **self._impulses())
+        ledger = ledger_of(self.dynamics, self.method, self.p, settled, self._legs(settled), **self._impulses(settled))
         return replace(ledger, t=run.t)
 
-    def _impulses(self) -> dict[str, Any]:
+    def _impulses(self, run: Trajectory) -> dict[str, Any]:
         """Return the events that have entries in the ledger, and the work of impulses by entries."""
         if self.stick_slip is None or not self.stick_slip.impulses:
             return {}
@@ -222,7 +222,10 @@ class SimulatedRun:
 
         events, count = self.stick_slip.changing_events, entry_count(self.dynamics)
         found: list[tuple[float, Floats]] = []
+        began = self.stick_slip.segments[0].path.t[0]
         for impulse in self.stick_slip.impulses:
+            if impulse.t < run.t[0] or impulse.t == began:
+                continue  # before the first output, which at the start is the state after an impact
             work = np.zeros((2, count + len(events)))
             if impulse.work is not None:
                 work[:, : impulse.work.shape[1]] = impulse.work

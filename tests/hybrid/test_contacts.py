@@ -195,7 +195,19 @@ def test_the_ledger_of_an_impact_with_friction() -> None:
     assert ledger.nonideal_work[-1] == pytest.approx(ledger["floor: Coulomb"][-1], rel=1e-12)
 
 
-@pytest.mark.slow  # a hundred random throws of a triangle with friction at its corners
+def test_a_particle_that_bounces_in_space() -> None:
+    """Friction takes μ (1 + e) vₙ from the slip, along its direction, and stops it if that is more."""
+    z = da.coordinates("z")
+    floor = da.Constraint(sp.Ge(z, 0), name="floor", restitution=0.5, nonideal=da.Coulomb(0.2))
+    particle = da.System((x, y, z), sp.eye(3), (0, 0, -10), floor)
+    fast, slow = (da.simulate(particle, (0, 0, 0.2), (v, 4 / 3 * v, 0), [0, 0.25]) for v in (3, 0.1))
+    np.testing.assert_allclose(fast.events[0].after[3:], [3 - 0.6 * 0.6, 4 - 0.6 * 0.8, 1], atol=1e-13)
+    np.testing.assert_allclose(slow.events[0].after[3:], [0, 0, 1], atol=1e-13)
+    assert max(audit(fast), audit(slow)) < 1e-13
+    assert fast.ledger()["floor: Coulomb"][-1] == pytest.approx((4.4**2 - 25) / 2, rel=1e-12)
+
+
+@pytest.mark.slow  # random throws of a triangle with friction at its corners
 def test_random_throws_neither_hang_nor_penetrate_nor_create_energy() -> None:
     constraints = []
     for name, (along, across) in {"A": (-0.5, -0.3), "B": (0.5, -0.3), "C": (0.1, 0.4)}.items():
@@ -206,10 +218,20 @@ def test_random_throws_neither_hang_nor_penetrate_nor_create_energy() -> None:
     kinetic = (x.diff(t) ** 2 + y.diff(t) ** 2 + a.diff(t) ** 2 / 8) / 2
     body = da.System.from_lagrangian(kinetic - 10 * y, (x, y, a), constraints=constraints)
     draw = np.random.default_rng(3)
-    for _ in range(100):
+    for _ in range(40):
         q0 = (0, 1 + draw.uniform(0, 1), draw.uniform(-3, 3))
         run = da.simulate(body, q0, 2 * draw.normal(size=3), np.linspace(0, 3, 61))
         ledger = run.ledger()
         assert run.violation.min() > -1e-12
         assert np.diff(ledger.energy).max() < 1e-8
         assert np.abs(ledger.audit).max() < 1e-8
+
+
+def test_a_start_in_contact_that_approaches_begins_with_an_impact() -> None:
+    floor = da.Constraint(sp.Ge(y, 0), name="floor", restitution=0.5)
+    run = da.simulate(da.System((y,), [[1]], (-10,), floor), (0,), (-2,), [0, 0.1, 0.25])
+    np.testing.assert_allclose(run.qd[:2, 0], [1, 0], atol=1e-14)
+    assert run.notes == ("The start is an impact at `floor`: the motion begins with the velocities after it.",)
+    assert kinds(run) == [("floor", "impact"), ("floor", "impact")]
+    assert audit(run) < 1e-14
+    assert audit(run.taken(slice(1, 3))) < 1e-14

@@ -88,10 +88,11 @@ def test_functions_that_cannot_follow_contacts(verb: str, tmp_path, monkeypatch)
         VERBS[verb]()
 
 
-def test_friction_in_a_plane_has_no_impact() -> None:
-    floor = da.Constraint(sp.Ge(z, 0), name="floor", restitution=0.5, nonideal=da.Coulomb(0.3))
-    particle = da.System((x, y, z), sp.eye(3), (0, 0, -1), floor)
-    with pytest.raises(da.SimulationError, match="friction in an impact must be along a line; that of `floor`"):
+def test_a_slip_that_turns_during_an_impact() -> None:
+    friction = da.Coulomb(0.3, velocity=(x.diff(t), y.diff(t)), normal_force=da.multiplier("floor"))
+    floor = da.Constraint(sp.Ge(z, 0), name="floor", restitution=0.5, nonideal=friction)
+    particle = da.System((x, y, z), sp.diag(1, 3, 1), (0, 0, -1), floor)
+    with pytest.raises(da.SimulationError, match="must keep its direction during an impact; that of `floor` turns"):
         da.simulate(particle, (0, 0, 1), (1, 1, 0), [0, 2])
 
 
@@ -141,3 +142,12 @@ def test_painleves_paradox_in_contact() -> None:
     angle = 1.1
     with pytest.raises((da.PainleveError, da.ConstraintError), match=r"Painlevé|paradox"):
         da.simulate(rod, (0, np.sin(angle), angle), (-1, 0, 0), [0, 0.1])
+
+
+def test_a_system_stated_by_arrays() -> None:
+    many = da.coordinates("x", 3)
+    u, w = da.coordinates("u w")
+    links = da.Constraint.over(w - u - 1, {u: many[:-1], w: many[1:]}, name="link")
+    train = da.System((many,), mass_matrix=1, applied_force={many: 1}, constraints=links)
+    with pytest.raises(da.InputError, match="`events` need a system that is stated term by term"):
+        da.simulate(train, (0, 1, 2), (0, 0, 0), [0, 1], events=[da.Event(many[0] - 1)])

@@ -176,6 +176,10 @@ ROUNDED_SLIP = 1e-12
 """Sliding velocity after an impact, relative to the velocities, that is rounding."""
 
 
+STRAIGHT = 1e-12
+"""Change of the direction of a slip during an impact, relative to that of the slip, that is rounding."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Parts:
     """The parts of an impact problem: contacts with their rows, and equations, whose impulses are eliminated.
@@ -216,9 +220,9 @@ class _Parts:
         A, inverse = terms.A[equations], np.linalg.inv(terms.M)
         held = inverse @ A.T @ np.linalg.pinv(A @ inverse @ A.T, rcond=RANK_TOLERANCE, hermitian=True)
         mobility, free = inverse - held @ A @ inverse, -held @ terms.velocity[equations]
-        slips = [_slip(model, name, y, t) for name in members]
-        n = len(y) // 2
-        rows = np.array([*(terms.A[model.row(name)] for name in members), *(row for row, *_ in slips)]).reshape(-1, n)
+        normals = terms.A[[model.row(name) for name in members]]
+        slips = [_slip(model, name, y, t, mobility, normals) for name in members]
+        rows = np.vstack([normals, *(row[None] for row, *_ in slips)])
         found: list[ImpulseContact] = []
         for name, (row, slip, friction) in zip(members, slips, strict=True):
             stated = model.system.constraints[model.row(name)]
@@ -230,17 +234,14 @@ class _Parts:
         return cls(tuple(found), equations, rows, mobility, free, rows @ mobility @ rows.T)
 
 
-def _slip(model: ContactTerms, name: str, y: Floats, t: float) -> tuple[Floats, float | None, float]:
+def _slip(
+    model: ContactTerms, name: str, y: Floats, t: float, mobility: Floats, normals: Floats
+) -> tuple[Floats, float | None, float]:
     """Return the gradient (n,) of the slip of a contact, its slip, and its friction per unit of normal impulse."""
     contact = model.friction.get(name)
     if contact is None:
         return np.zeros(len(y) // 2), None, 0.0
-    whole = model.whole
-    if len(contact.velocity) > 1:
-        raise ConstraintError(
-            f"friction in an impact must be along a line; that of `{name}` is in a plane, where the direction of the "
-            f"slip turns during the impact. Model the motion in a plane, or leave out friction."
-        )
+    whole, count = model.whole, len(contact.velocity)
     if graph.atoms(contact.normal_size, multiplier) - {multiplier(name)}:
         raise InputError(
             f"friction in an impact must be proportional to the impulse of its own constraint; that of `{name}` "
@@ -249,9 +250,31 @@ def _slip(model: ContactTerms, name: str, y: Floats, t: float) -> tuple[Floats, 
     mu = whole.laws[contact.number].law.friction_coefficient(sp.S.Zero)
     unit = np.zeros(len(whole.constraints))
     unit[model.row(name)] = 1.0
-    (gradient,) = velocity_jacobian(contact, whole)
-    values = expression_values(whole, (*contact.velocity, mu * contact.normal_size, *gradient))(t, y, model.p, unit)
-    return values[2:], float(values[0]), float(values[1])
+    gradients = [entry for row in velocity_jacobian(contact, whole) for entry in row]
+    wanted = (*contact.velocity, mu * contact.normal_size, *gradients)
+    values = expression_values(whole, wanted)(t, y, model.p, unit)
+    slip, rows = values[:count], values[count + 1 :].reshape(count, -1)
+    along = _line_of_slip(name, slip, rows, mobility, normals)
+    return along @ rows, float(along @ slip), float(values[count])
+
+
+def _line_of_slip(name: str, slip: Floats, rows: Floats, mobility: Floats, normals: Floats) -> Floats:
+    """Return the unit vector (c,) along which a contact slips during an impact, or raise an error if it turns."""
+    speed = float(np.linalg.norm(slip))
+    along = slip / speed if speed > 0 else np.eye(len(slip))[0]
+    if len(slip) == 1:
+        return np.ones(1)
+    # the slip keeps its direction if normal impulses do not change it, and friction along it changes it along itself
+    own = rows @ mobility @ rows.T
+    aside = own @ along - (along @ own @ along) * along
+    driven = rows @ mobility @ normals.T
+    turns = np.linalg.norm(aside) if speed > 0 else 0.0
+    if max(turns, np.abs(driven).max()) > STRAIGHT * np.linalg.norm(own):
+        raise ConstraintError(
+            f"the slip of a contact must keep its direction during an impact; that of `{name}` turns. Model "
+            f"the motion in a plane, or leave out friction."
+        )
+    return along
 
 
 def _refuse_laws(model: ContactTerms, names: Collection[str]) -> None:

@@ -80,6 +80,11 @@ class HybridSimulation:
         y = self._accepted(q0, qd0, t, allow_violation=allow_violation)
         with Progress(t, t1, progress) as bar:
             choice = self._next(y, t)
+            if self.record.impulses:
+                hit = dict.fromkeys(event.name for event in self.record.events)
+                self.record.notes.append(
+                    f"The start is an impact at {quoted(hit)}: the motion begins with the velocities after it."
+                )
             while True:
                 y = self.record.advance(choice.phase, choice.y, t, t1, times, bar)
                 segment = self.record.segments[-1]

@@ -21,6 +21,7 @@ from dalembert.mechanisms.given_quantities import Quantity, coordinate_quantitie
 from dalembert.mechanisms.joint import joints_with_parameters
 from dalembert.mechanisms.mechanism_system import extra_coordinates_of
 from dalembert.mechanisms.spatial_body import Body
+from dalembert.model.active_system import permanent_system
 from dalembert.model.input_values import parameter_values, scalar_value
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
@@ -136,7 +137,8 @@ class _Solver:
 
     def __call__(self, kept: Sequence[Quantity]) -> State:
         matched = self.servos and not kept
-        system = self._system(matched)
+        # ropes and contacts need not be closed: a start that they do not allow is refused by `da.simulate`
+        system = permanent_system(self._system(matched))
         own = {name: self.given[name] for name in system.parameter_names}
         dynamics, q, qd, p = prepared(system, self.q, self.qd, own, ("q0", "qd0"))
         at = settled_times(dynamics, p, scalar_value(self.t, "t"))

@@ -113,6 +113,11 @@ class Joint(ABC):
             [f"joint `{self.name}` must be revolute, prismatic or a screw to be driven; it is a {type(self).__name__}."]
         )
 
+    @property
+    def contact(self) -> dict[str, Any]:
+        """Further arguments of its constraints, for a joint that opens and closes."""
+        return {}
+
     def row_name(self, about: str) -> str:
         return f"{self.name}: {about}"
 
@@ -122,7 +127,7 @@ class Joint(ABC):
         laws = [self._with_velocity_and_force(law) for law in self._laws()]
         rows = self.rows()
         return tuple(
-            Constraint(expression, name=self.row_name(about), nonideal=laws if k == 0 else ())
+            Constraint(expression, name=self.row_name(about), nonideal=laws if k == 0 else (), **self.contact)
             for k, (about, expression) in enumerate(rows)
         )
 

@@ -170,6 +170,38 @@ class Rod(Joint):
         return [("length", (dot(away, away) - self.length**2) / (2 * self.length))]
 
 
+@dataclass(frozen=True, repr=False)
+class Rope(Joint):
+    """A massless rope between two points, which pulls when it is taut and goes slack.
+
+    It is a one-sided constraint, which ``da.simulate`` follows; its multiplier is the tension.
+
+    Parameters
+    ----------
+    length         a positive number, a parameter, or an expression of ``da.t``
+    restitution    of the jerk with which it becomes taut, from 0 for no rebound to 1
+
+    Raises
+    ------
+    ModelError    if the length is not positive, or the restitution is missing or not between 0 and 1
+    """
+
+    length: Any = None
+    restitution: Any = None
+
+    def __post_init__(self) -> None:
+        Joint.__post_init__(self)
+        object.__setattr__(self, "length", positive_number(self.length, f"length of rope {self.name}"))
+
+    def rows(self) -> Rows:
+        away = self.second.position - self.first.position
+        return [("length", sp.Ge((self.length**2 - dot(away, away)) / (2 * self.length), 0))]
+
+    @property
+    def contact(self) -> dict[str, Any]:
+        return {"restitution": self.restitution}
+
+
 def together(joint: Any) -> Rows:
     """Return the second point minus the first, in world axes, so that multipliers are the force on the second body."""
     away = joint.second.position - joint.first.position

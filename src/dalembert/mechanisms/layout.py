@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from dalembert.figures.view import checked_view
 from dalembert.live.scene import Scene
 from dalembert.mechanisms.joint import Joint, Outline
-from dalembert.mechanisms.joints import Rod
+from dalembert.mechanisms.joints import Rod, Rope
 
 
 class BodyPoint(NamedTuple):
@@ -46,7 +46,7 @@ def layout_of(mechanism: Any) -> Layout:
     for joint in mechanism.joints:
         first, second = joint.markers[:2]
         layout.joints.append(layout.add(f"joint {joint.name}", second.body, second.point))
-        if isinstance(joint, Rod):
+        if isinstance(joint, (Rod, Rope)):
             end = layout.add(f"end of {joint.name}", first.body, first.point)
             layout.lines.append(("", [layout.joints[-1], end]))
         for k, outline in enumerate(joint.outlines if isinstance(joint, Joint) else ()):

@@ -123,6 +123,8 @@ class Mechanism:
     ) -> Assembly:
         """Return the state nearest to the given poses and velocities of the bodies that satisfies all joints.
 
+        Ropes and contacts that open and close are left out: they hold where the given poses satisfy them.
+
         The result unpacks as ``q, qd``. Its ``changes`` list every given position, angle, orientation, velocity and
         spin that had to be changed, and by how much; printed, it is a report.
 

@@ -14,7 +14,7 @@ from dalembert.mechanisms.forces import Drag, Force, Gravity, Torque
 from dalembert.mechanisms.frames import Ground, Marker, ground
 from dalembert.mechanisms.function_fields import function_field
 from dalembert.mechanisms.joint import joints_with_parameters
-from dalembert.mechanisms.joints import Prismatic, Revolute, Rod, Weld
+from dalembert.mechanisms.joints import Prismatic, Revolute, Rod, Rope, Weld
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.particle import Particle
 from dalembert.mechanisms.planar_body import PlanarBody
@@ -119,6 +119,7 @@ JOINTS: dict[str, tuple[Any, Fields]] = {
     "Prismatic": (Prismatic, {**_ENDS, "axis": NESTED, **_WITH_LAWS}),
     "Weld": (Weld, {**_ENDS, **_WITH_LAWS}),
     "Rod": (Rod, {**_ENDS, "length": EXPRESSION, **_WITH_LAWS}),
+    "Rope": (Rope, {**_ENDS, "length": EXPRESSION, "restitution": EXPRESSION, **_WITH_LAWS}),
     "Spherical": (Spherical, {**_ENDS, **_WITH_LAWS}),
     "Cylindrical": (Cylindrical, {**_ENDS, "axis": NESTED, **_WITH_LAWS}),
     "Universal": (Universal, {**_ENDS, "axis": NESTED, **_WITH_LAWS}),

@@ -18,6 +18,7 @@ from dalembert.lowering.build import build
 from dalembert.mechanisms.frames import Ground, Marker
 from dalembert.mechanisms.motors import motors, unit_force
 from dalembert.mechanisms.vectors import evaluate
+from dalembert.model.active_system import active_system
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction import Friction
 from dalembert.model.laws import SlidingLaw
@@ -196,10 +197,14 @@ def _motors(mechanism: Any, run: Trajectory, axes: str) -> dict[str, Reaction]:
 
 def _rows(mechanism: Any, run: Trajectory) -> Floats:
     """Return A (T, m, n) along the trajectory."""
-    dynamics = build(mechanism.system)
+    dynamics = build(active_system(mechanism.system))
     p = tuple(run.parameters[name] for name in dynamics.parameters)
     states = zip(run.q, run.qd, run.t, strict=True)
-    return np.stack([np.asarray(terms_at(dynamics, q, qd, t, p).A) for q, qd, t in states])
+    rows = np.stack([np.asarray(terms_at(dynamics, q, qd, t, p).A) for q, qd, t in states])
+    for k, constraint in enumerate(mechanism.system.constraints):
+        if not constraint.is_permanent:  # while it is open it shares no load
+            rows[run.reactions[:, k] == 0, k] = 0.0
+    return rows
 
 
 def _self_equilibrated(rows: Floats) -> Floats:

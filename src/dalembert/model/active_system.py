@@ -30,6 +30,13 @@ def active_system(system: System, active: frozenset[str] | None = None) -> Syste
     return replace(system, constraints=tuple(_as_equation(constraint) for constraint in kept))
 
 
+def permanent_system(system: System) -> System:
+    """Return the system with the equations that always hold only."""
+    if all_permanent(system):
+        return system
+    return active_system(system, frozenset(str(c.name) for c in system.constraints if c.is_permanent))
+
+
 def _as_equation(constraint: Constraint) -> Constraint:
     if constraint.is_permanent:
         return constraint
