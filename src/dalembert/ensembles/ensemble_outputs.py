@@ -24,7 +24,7 @@ from dalembert.lowering.outputs_of_many import OutputsOfMany, outputs_of_many
 from dalembert.model import graph
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.ordering import quoted
-from dalembert.model.symbols import ideal_force, multiplier
+from dalembert.model.symbols import ideal_force, multiplier, reaction
 from dalembert.model.system import System
 
 OF_STATES = ("q", "qd")
@@ -59,7 +59,7 @@ class OutputChoice:
 
 def _has_forces(expression: Any) -> bool:
     second = any(node.derivative_count > 1 for node in graph.atoms(expression, sp.Derivative))
-    return second or graph.has_kind(expression, ideal_force, multiplier)
+    return second or graph.has_kind(expression, ideal_force, multiplier, reaction)
 
 
 def output_choice(system: System, given: Any) -> OutputChoice:
@@ -116,6 +116,7 @@ class _States:
     acceleration: Floats
     ideal_force: Floats
     multipliers: Floats
+    reactions: Floats
     coordinates: tuple[str, ...]
     constraints: tuple[str, ...]
     parameters: dict[str, Floats]
@@ -152,7 +153,7 @@ class EnsembleOutputs:
         found: dict[str, Any] = {"q": states[:, :n], "qd": states[:, n:]}
         if self.choice.needs_forces:
             found |= self._forces(states, t, p, finite)
-        empty = {"acceleration": n, "ideal_force": n, "multipliers": m}
+        empty = {"acceleration": n, "ideal_force": n, "multipliers": m, "reactions": m}
         fields = {name: found.get(name, np.zeros((N * T, size))) for name, size in empty.items()}
         named = dict(zip(self.dynamics.parameters, p.T, strict=True))
         view = _States(t, found["q"], found["qd"], **fields, parameters=named, **self._names)
