@@ -28,7 +28,7 @@ from dalembert.names import LISTED_NAMES, quoted
 from dalembert.native.sparse_system import LargeDynamics
 from dalembert.tolerances import CONSISTENCY_TOLERANCE, SHARE_TOLERANCE, START_TOLERANCE
 
-MOST_COMBINATIONS = 300
+MOST_LISTED_COMBINATIONS = 300
 """Most redundant constraints that are described as combinations of others: each one needs a solution."""
 
 
@@ -102,7 +102,7 @@ def _combinations(
     largest = np.abs(found.left / lengths).max(initial=0.0)
     for number, row in enumerate(dependencies.rows):
         clashes = contradictory and abs(found.left[row]) / lengths[row] > CONSISTENCY_TOLERANCE * largest
-        if number >= MOST_COMBINATIONS and not clashes:
+        if number >= MOST_LISTED_COMBINATIONS and not clashes:
             redundant[names[row]] = {}
             continue
         shares = -dependencies.combined((dependencies.rows == row).astype(float))

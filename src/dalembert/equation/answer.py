@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.equation.reaction import Normals
+from dalembert.equation.reaction import Normals, ReactionSolution
 from dalembert.equation.scaled_numbers import scaled_numbers
 from dalembert.errors import InputError
 from dalembert.lazy_jax import jnp
@@ -64,8 +64,11 @@ class ConstrainedMotion(PaperLetters):
     laws                                    the l nonideal laws, each as (name of its constraint, name of the law); the
                                             former is empty for a law of the whole system
     law_nonideal, law_forces (l, n)         C and the nonideal constraint force of each law
-    normals                                 of the laws that depend on the actual reaction, in their order: their
+    normals                                 of friction that depends on the actual reaction, in its order: the
                                             normal ``forces`` and the number of ``solutions``; None if there are none
+    implicit                                of laws that depend on ``da.reaction``: these ``reactions``, the relative
+                                            ``residual`` of their equations, and the ``determinant`` of the derivative,
+                                            which is positive where they are unique nearby; None if there are none
     residuals, acceleration_covariance, force_covariance    only from ``StackedLeastSquares``: residual of the n
                                             equations of motion and m constraints, and covariances (n, n)
     inputs                                  u of each actuator that meets servo constraints, by its name; their force is
@@ -96,6 +99,7 @@ class ConstrainedMotion(PaperLetters):
     law_nonideal: Array
     law_forces: Array
     normals: Normals | None = None
+    implicit: ReactionSolution | None = None
     laws: tuple[tuple[str, str], ...] = ()
     residuals: Array | None = None
     acceleration_covariance: Array | None = None

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.equation.answer_checks import require_positive
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.factored import Factored
+from dalembert.equation.implicit_laws import is_unique
 from dalembert.errors import MassMatrixError
 from dalembert.integration.control_outputs import unmet
 from dalembert.integration.method import Method
@@ -88,7 +89,7 @@ def _singular_mass_ahead(dynamics: Dynamics, y: Floats, t: float, so_far: float,
         return ""
     with np.errstate(all="ignore"):
         a = np.asarray(answer_at(dynamics, q, qd, t, p, Factored()).acceleration)
-    ahead, values = so_far * np.geomspace(AHEAD[0], AHEAD[-1], SAMPLES), np.array([float(value) for value in p])
+    ahead, values = so_far * np.geomspace(AHEAD[0], AHEAD[-1], SAMPLES), vector_of(p)
     for _ in range(REFINEMENTS_AHEAD):
         h = ahead[:, None]
         states = np.concatenate([q + h * qd + h**2 / 2 * a, np.broadcast_to(qd, (len(h), len(qd)))], axis=1)
@@ -130,6 +131,8 @@ def has_no_answer(dynamics: Dynamics, method: Method, y: Floats, t: float, p: An
     q, qd = np.split(y, 2)
     answer = answer_at(dynamics, q, qd, t, p, method.formulation)
     if answer.normals is not None and np.asarray(answer.normals.solutions) != 1:
+        return True
+    if answer.implicit is not None and not is_unique(answer.implicit):
         return True
     return bool(trouble_at(dynamics, answer, method.formulation))
 

@@ -42,7 +42,8 @@ class Trajectory(MotionFigures):
     parameters                            values by name
     statistics                            steps, rejected steps, seconds and the method, by name
     notes                                 sentences about events during the run
-    events                                (t, contact, "sticks" or "slips"), in order of time
+    events                                in order of time: t, name, kind such as "slips" or "impact", and the states
+                                          before and after it
     source                                the system that it is a motion of, compiled; None for a run from a file or a
                                           pickle, of which ``da.reproduce`` makes one that has it
     inputs                                u (T,) of each actuator, by its name

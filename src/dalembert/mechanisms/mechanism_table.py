@@ -17,6 +17,7 @@ def table_of(mechanism: Any) -> str:
     rows += [("", type(force).__name__, repr(force)) for force in mechanism.forces]
     rows += [(str(constraint.name), "Constraint", short(constraint.expression)) for constraint in mechanism.constraints]
     rows += [(servo.name, "Servo", repr(servo)) for servo in mechanism.servos]
+    rows += [(extra.name, "ExtraCoordinates", ", ".join(extra.names)) for extra in mechanism.extra_coordinates]
     plane = "the plane" if mechanism.dimension == 2 else "space"
     system = mechanism.system
     counts = f"{len(system.coordinates)} coordinates, {len(system.constraints)} constraints"

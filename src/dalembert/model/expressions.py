@@ -106,8 +106,8 @@ def _hint(given: Any) -> str:
     if not callable(given) or isinstance(given, (type, sp.Basic)):
         return ""
     return (
-        " A function of numbers cannot be part of an expression: for data, use "
-        "`sympy.interpolating_spline(3, da.t, times, values)`, or a `da.FunctionSystem`."
+        " A function of numbers cannot be part of an expression: for data, use `da.signal(times, values)`, or a "
+        "`da.FunctionSystem`."
     )
 
 

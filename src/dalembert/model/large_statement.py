@@ -282,10 +282,10 @@ def along(piece: Any, given: Any, symbol: Any, where: str) -> AppliedForce:
 def _group(given: Any) -> ConstraintGroup:
     if isinstance(given, ConstraintGroup):
         return given
-    if not isinstance(given, Constraint) or given.nonideal or given.name is None:
+    if not isinstance(given, Constraint) or given.nonideal or given.name is None or not given.is_permanent:
         raise ModelError(
             [
-                "`constraints` of a system stated by arrays must be ideal and have names; got "
+                "`constraints` of a system stated by arrays must be ideal equations and have names; got "
                 f"{given!r:.80}. Write `da.Constraint.over(expression, {{...}}, name=...)`."
             ]
         )

@@ -90,12 +90,14 @@ def _along(expressions: Iterable[Any], coordinates: Sequence[Any]) -> tuple[Appl
 
 
 def similar_terms(system: Any) -> LargeStatement | None:
-    """Return a ``System`` in groups of similar terms, or None if it has few of them, or other than ideal constraints.
+    """Return a ``System`` in groups of similar terms, or None if it has few of them.
 
-    The mass matrix must be diagonal.
+    The mass matrix must be diagonal, and the constraints ideal equations.
     """
     others = (system.laws, system.servos, system.coefficients)
     if any(others) or any(x is not None for x in (system.lagrangian, system.feedback, system.conserved)):
+        return None
+    if not all(constraint.is_permanent for constraint in system.constraints):
         return None
     matrix, q = system.mass_matrix, system.coordinates
     if any(i != j for i, j in matrix.todok()):

@@ -19,6 +19,9 @@ from dalembert.model.symbol_arrays import CoordinateArray, ParameterArray, symbo
 MULTIPLIER = "lam."
 """Prefix of the plain symbol of a multiplier; the name of its constraint follows."""
 
+REACTION = "reaction."
+"""Prefix of the plain symbol of an actual reaction; the name of its constraint follows."""
+
 t = sp.Symbol("t")
 """Time, the same symbol that SymPy's ``dynamicsymbols`` uses."""
 
@@ -96,22 +99,16 @@ class ideal_force(sp.Function):  # noqa: N801  (reads as a function in a law, an
         return sp.Function.__new__(cls, as_expression(coordinate, "the argument of `da.ideal_force`"))
 
 
-class multiplier(sp.AtomicExpr):  # noqa: N801  (reads as a function in a law, like ideal_force)
-    """The multiplier λ of a named constraint: its ideal force is λ ∂φ/∂q (λ ∂ψ/∂q̇ at velocity level).
-
-    For use in a nonideal law. On one particle in Cartesian coordinates the normal force is |λ| |∂φ/∂q|.
-
-    >>> import dalembert as da
-    >>> length = da.parameters("l")
-    >>> tension = 2 * length * da.multiplier("rod")  # of a rod x² + y² = l²
-    """
+class ConstraintSymbol(sp.AtomicExpr):
+    """A quantity of a named constraint."""
 
     __slots__ = ("name",)
     is_real = True
     is_commutative = True
+    letter = ""
     name: str
 
-    def __new__(cls, name: str) -> multiplier:
+    def __new__(cls, name: str) -> Any:
         symbol = sp.AtomicExpr.__new__(cls)
         symbol.name = str(name)
         return symbol
@@ -123,10 +120,42 @@ class multiplier(sp.AtomicExpr):  # noqa: N801  (reads as a function in a law, l
         return (self.name,)
 
     def _sympystr(self, printer: Any) -> str:
-        return f"multiplier({self.name})"
+        return f"{type(self).__name__}({self.name})"
 
     def _latex(self, printer: Any) -> str:
-        return rf"\lambda_{{\text{{{self.name}}}}}"
+        return rf"{self.letter}_{{\text{{{self.name}}}}}"
+
+
+class multiplier(ConstraintSymbol):  # noqa: N801  (reads as a function in a law, like ideal_force)
+    """The multiplier λ of a named constraint: its ideal force is λ ∂φ/∂q (λ ∂ψ/∂q̇ at velocity level).
+
+    For use in a nonideal law. On one particle in Cartesian coordinates the normal force is |λ| |∂φ/∂q|.
+
+    >>> import dalembert as da
+    >>> length = da.parameters("l")
+    >>> tension = 2 * length * da.multiplier("rod")  # of a rod x² + y² = l²
+    """
+
+    __slots__ = ()
+    letter = r"\lambda"
+
+
+class reaction(ConstraintSymbol):  # noqa: N801  (reads as a function in a law, like ideal_force)
+    """The actual reaction Λ of a named constraint: its force is Λ ∂φ/∂q, with the effect of all nonideal laws.
+
+    For use in a nonideal law. The law may change the reaction on which it depends, as in wheels that creep on a rail:
+    both are then found together by Newton's method. ``da.multiplier`` is the multiplier of the ideal problem, which no
+    law changes.
+
+    >>> import dalembert as da
+    >>> f, v0 = da.parameters("f v0")
+    >>> x, y = da.coordinates("x y")
+    >>> N = abs(da.reaction("rail"))
+    >>> creep = (-f * N ** sp.Rational(2, 3) * sp.tanh(x.diff(da.t) / v0), 0)
+    """
+
+    __slots__ = ()
+    letter = r"\Lambda"
 
 
 @dataclass(frozen=True)
@@ -208,6 +237,8 @@ def _plain(same: graph.IdentityKey, symbols: StateSymbols) -> Any:
     for node in graph.Graph([expression]).nodes:
         if isinstance(node, multiplier):
             rules[node] = plain_multiplier(node.name)
+        elif isinstance(node, reaction):
+            rules[node] = plain_reaction(node.name)
         elif node.is_Symbol and node not in rules and not isinstance(node, InternalSymbol):
             rules[node] = real_symbol(node)
     return graph.replace(expression, rules)
@@ -218,10 +249,16 @@ def plain_multiplier(name: str) -> sp.Symbol:
     return InternalSymbol(MULTIPLIER + name)
 
 
+def plain_reaction(name: str) -> sp.Symbol:
+    """Return the plain symbol of the actual reaction of a constraint."""
+    return InternalSymbol(REACTION + name)
+
+
 def _original(plain: sp.Symbol) -> Any:
-    """Return the multiplier or the parameter that a plain symbol stands for."""
-    if isinstance(plain, InternalSymbol) and plain.name.startswith(MULTIPLIER):
-        return multiplier(plain.name.removeprefix(MULTIPLIER))
+    """Return the multiplier, the reaction or the parameter that a plain symbol stands for."""
+    for prefix, kind in ((MULTIPLIER, multiplier), (REACTION, reaction)):
+        if isinstance(plain, InternalSymbol) and plain.name.startswith(prefix):
+            return kind(plain.name.removeprefix(prefix))
     return sp.Symbol(plain.name)
 
 

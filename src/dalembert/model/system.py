@@ -13,7 +13,7 @@ import sympy as sp
 
 from dalembert.errors import InputError, ModelError
 from dalembert.model import graph
-from dalembert.model.constraint import Constraint
+from dalembert.model.constraint import Constraint, named_constraints
 from dalembert.model.control_form import distinct_actuators
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_expressions, as_matrix
@@ -22,6 +22,8 @@ from dalembert.model.latex import equations
 from dalembert.model.law_placement import PlacedLaw, placed_laws
 from dalembert.model.laws import Coefficient, as_laws
 from dalembert.model.ordering import in_order, name_of
+from dalembert.model.signal import Signal
+from dalembert.model.signal_checks import signals_in
 from dalembert.model.similar_terms import similar_terms
 from dalembert.model.standard_form import euler_lagrange
 from dalembert.model.symbols import StateSymbols, free_parameters, t
@@ -116,7 +118,9 @@ class System:
             "applied_force": with_deep_stack(
                 lambda: _column(coordinates, self.applied_force, problems), "`applied_force`"
             ),
-            "constraints": with_deep_stack(lambda: _named(_constraints(self.constraints), coordinates), "a constraint"),
+            "constraints": with_deep_stack(
+                lambda: named_constraints(_constraints(self.constraints), coordinates), "a constraint"
+            ),
             "nonideal": as_laws(self.nonideal, problems),
             "servos": tuple(self.servos) if isinstance(self.servos, (tuple, list)) else (self.servos,),
         }
@@ -196,6 +200,24 @@ class System:
             raise ModelError(problems)
         return system
 
+    @classmethod
+    def from_sympy(cls, method: Any) -> System:
+        """Return the system of a ``KanesMethod``, ``LagrangesMethod``, ``System`` or ``JointsMethod`` of SymPy.
+
+        Coordinates keep their names; generalised speeds are replaced by rates of coordinates. A speed ``u`` of no
+        coordinate becomes the rate of a further one, ``integral_u``. All constraints are kept; none is eliminated.
+
+        >>> from sympy.physics import mechanics as me
+        >>> import dalembert as da
+        >>> q = me.dynamicsymbols("q")
+        >>> da.System.from_sympy(me.LagrangesMethod(q.diff()**2 / 2 - q, [q])).applied_force
+        Matrix([[-1]])
+        """
+        from dalembert.model.sympy_mechanics import system_arguments
+
+        given = system_arguments(method)
+        return cls(**given) if "mass_matrix" in given else cls.from_lagrangian(**given)
+
     def constrain(self, *constraints: Constraint) -> System:
         """Return the same system with additional constraints."""
         if self.statement is not None:
@@ -230,6 +252,10 @@ class System:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        # the hash of a text differs from process to process
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     @cached_property
     def _hash(self) -> int:
@@ -293,12 +319,18 @@ class System:
         """All nonideal laws with their places, and the problems with them as sentences."""
         return placed_laws(self)
 
+    @cached_property
+    def signals(self) -> tuple[Signal, ...]:
+        """All signals in the expressions of the model."""
+        return tuple(signals_in(self.expressions()))
+
     def expressions(self) -> tuple[Any, ...]:
         """Return every expression of the model."""
         laws = [component for placed in self.laws for component in placed.law.components(self.coordinates)]
         laws += [placed.law.static_coefficient for placed in self.laws if getattr(placed.law, "can_stick", False)]
         lagrangian = () if self.lagrangian is None else (self.lagrangian,)
         rows = [constraint.expression for constraint in self.constraints]
+        rows += [constraint.restitution for constraint in self.constraints if constraint.restitution is not None]
         integrals = () if self.conserved is None else self.conserved.all_expressions()
         control = self._servo_expressions()
         return (
@@ -327,8 +359,7 @@ def kind_of_object(given: Any) -> str:
 def _coordinates(given: Any) -> tuple[Any, ...]:
     """Return the coordinates as a tuple, or raise: no other check makes sense without valid coordinates."""
     coordinates = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    problems = coordinate_problems(coordinates)
-    if problems:
+    if problems := coordinate_problems(coordinates):
         raise ModelError(problems)
     return coordinates
 
@@ -340,9 +371,7 @@ def _from_lagrangian(given: Any, coordinates: tuple[Any, ...]) -> tuple[Any, Any
 
 
 def _constraints(given: Any) -> tuple[Any, ...]:
-    if given is None:
-        return ()
-    return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    return () if given is None else tuple(given) if isinstance(given, (tuple, list)) else (given,)
 
 
 def _matrix(given: Any, problems: list[str]) -> Any:
@@ -362,18 +391,3 @@ def _column(coordinates: Sequence[Any], given: Any, problems: list[str]) -> Any:
     except ModelError as error:
         problems += error.problems
         return sp.ImmutableMatrix(0, 1, [])
-
-
-def _named(constraints: tuple[Constraint, ...], coordinates: tuple[Any, ...]) -> tuple[Constraint, ...]:
-    """Name each unnamed constraint by its equation, with a number if that name is taken."""
-    taken = {name_of(q) for q in coordinates} | {str(c.name) for c in constraints if isinstance(c, Constraint)}
-    named: list[Constraint] = []
-    for number, constraint in enumerate(constraints, start=1):
-        if isinstance(constraint, Constraint) and constraint.name is None:
-            spelled = StateSymbols(coordinates).readable(constraint.expression)
-            base = spelled if len(spelled) <= 40 else f"{constraint.level} constraint {number}"
-            name = next(n for n in (base, *(f"{base} ({k})" for k in range(2, len(constraints) + 2))) if n not in taken)
-            taken.add(name)
-            constraint = replace(constraint, name=name)
-        named.append(constraint)
-    return tuple(named)

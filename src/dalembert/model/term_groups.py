@@ -57,6 +57,10 @@ def constraint_group(expression: Any, over: Any, name: str) -> ConstraintGroup:
     """Return the constraints that an expression gives with the coordinates and numbers of each copy."""
     if not isinstance(name, str) or not name:
         raise ModelError([f"a group of constraints must have a name; got {name!r}. Pass `name=`."])
+    if isinstance(expression, sp.Ge | sp.Gt | sp.Le | sp.Lt):
+        raise ModelError(
+            [f"a group of constraints must be equations; `{name}` is an inequality. State contacts singly."]
+        )
     template = Constraint(expression, name=name)
     found = substitutions(over, f"constraint `{name}`")
     _require_placed(template.expression, found, f"constraint `{name}`")
