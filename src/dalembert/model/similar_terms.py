@@ -94,7 +94,7 @@ def similar_terms(system: Any) -> LargeStatement | None:
 
     The mass matrix must be diagonal, and the constraints ideal equations.
     """
-    others = (system.laws, system.servos, system.coefficients)
+    others = (system.laws, system.servos, system.coefficients, system.signals)
     if any(others) or any(x is not None for x in (system.lagrangian, system.feedback, system.conserved)):
         return None
     if not all(constraint.is_permanent for constraint in system.constraints):
