@@ -100,7 +100,11 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.joints import Prismatic as Prismatic
     from dalembert.mechanisms.joints import Revolute as Revolute
     from dalembert.mechanisms.joints import Rod as Rod
+    from dalembert.mechanisms.joint_inertia import RotorInertia as RotorInertia
+    from dalembert.mechanisms.joint_motion import JointMotion as JointMotion
     from dalembert.mechanisms.joints import Weld as Weld
+    from dalembert.mechanisms.massless_body import MasslessBody as MasslessBody
+    from dalembert.mechanisms.transmission import Transmission as Transmission
     from dalembert.mechanisms.mechanism import Mechanism as Mechanism
     from dalembert.mechanisms.particle import Particle as Particle
     from dalembert.mechanisms.planar_body import PlanarBody as PlanarBody
@@ -176,6 +180,10 @@ _LAZY = {
     "Prismatic": "mechanisms.joints",
     "Revolute": "mechanisms.joints",
     "Rod": "mechanisms.joints",
+    "MasslessBody": "mechanisms.massless_body",
+    "RotorInertia": "mechanisms.joint_inertia",
+    "Transmission": "mechanisms.transmission",
+    "JointMotion": "mechanisms.joint_motion",
     "Weld": "mechanisms.joints",
     "Mechanism": "mechanisms.mechanism",
     "Particle": "mechanisms.particle",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +19,16 @@ from dalembert.mechanisms.couplings import Drive
 from dalembert.mechanisms.forces import Applied, Gravity
 from dalembert.mechanisms.frames import Ground, MovingBody
 from dalembert.mechanisms.joint import Joint
+from dalembert.mechanisms.joint_inertia import added_inertia
 from dalembert.mechanisms.mechanism_problems import mechanism_problems
 from dalembert.mechanisms.motors import with_directions
 from dalembert.mechanisms.reactions import Reactions, reactions_of
+from dalembert.mechanisms.transmission import Transmission
+from dalembert.mechanisms.vectors import numbers
 from dalembert.model.constraint import Constraint
 from dalembert.model.input_values import parameter_values
 from dalembert.model.ordering import unknown_names
-from dalembert.model.servo import Servo
+from dalembert.model.servo import Actuator, Servo
 from dalembert.model.symbols import t as time
 from dalembert.model.system import System
 from dalembert.model.value_document import save_document, value_entries
@@ -35,6 +38,8 @@ from dalembert.verbs import consistent_state
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from dalembert.mechanisms.joint_motion import JointMotion
+
 
 @dataclass(frozen=True, repr=False)
 class Mechanism:
@@ -43,7 +48,7 @@ class Mechanism:
     Parameters
     ----------
     bodies         ``da.Particle``, ``da.PlanarBody`` or ``da.Body``; all in the plane or all in space
-    joints         ``da.Revolute`` and the like, and ``da.Drive``; loops and redundant joints are allowed
+    joints         ``da.Revolute`` and the like, ``da.Drive`` and ``da.Transmission``; loops and redundant joints are allowed
     forces         ``da.Gravity``, ``da.Spring`` and the like
     constraints    further ``da.Constraint`` objects, in the coordinates of the bodies; their forces, and those of
                    their laws, are in the ledger, but not in ``reactions``
@@ -51,6 +56,9 @@ class Mechanism:
                    ``body.at(...).position``, which actuators meet. An actuator on a ``da.Revolute`` is a motor with
                    the input as its torque about the axis, on a ``da.Prismatic`` with the input as its force along the
                    axis: on the second body, with the opposite on the first
+    actuators      ``da.Actuator`` objects that servos may use; those of a robot that was read from a file. They have no
+                   effect by themselves
+    notes          sentences about the file that a mechanism was read from: what was assumed, and what was not read
 
     Raises
     ------
@@ -73,14 +81,17 @@ class Mechanism:
     forces: Any = ()
     constraints: Any = ()
     servos: Any = ()
+    actuators: Any = ()
+    notes: Any = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         kinds = {
             "bodies": MovingBody,
-            "joints": (Joint, Drive),
+            "joints": (Joint, Drive, Transmission),
             "forces": Applied,
             "constraints": Constraint,
             "servos": Servo,
+            "actuators": Actuator,
         }
         problems: list[str] = []
         for field, kind in kinds.items():
@@ -101,6 +112,8 @@ class Mechanism:
             listed((type(force).__name__ for force in self.forces), "forces"),
             listed((str(constraint.name) for constraint in self.constraints), "constraints"),
             listed((servo.name for servo in self.servos), "servos"),
+            listed((actuator.name for actuator in self.actuators), "actuators"),
+            f"{len(self.notes)} notes" if self.notes else "",
         )
 
     def _repr_html_(self) -> str:
@@ -119,12 +132,13 @@ class Mechanism:
         coordinates = tuple(q for body in self.bodies for q in body.coordinates)
         rows = [c for part in (*self.bodies, *self.joints) for c in part.constraints]
         potential = sp.Add(*(force.potential(self.bodies) for force in self.forces))
+        added = added_inertia(self, coordinates)
         return System(
             coordinates,
-            sp.diag(*(body.mass_matrix for body in self.bodies)),
-            self._force(),
+            sp.diag(*(body.mass_matrix for body in self.bodies)) + added.mass_matrix,
+            [own + more for own, more in zip(self._force(), added.force, strict=True)],
             (*rows, *self.constraints),
-            lagrangian=sp.Add(*(body.kinetic for body in self.bodies)) - potential,
+            lagrangian=sp.Add(*(body.kinetic for body in self.bodies), added.kinetic) - potential,
             coefficients=tuple((type(force).__name__, c) for force in self.forces for c in force.coefficients),
             servos=with_directions(self.servos, coordinates),
         )
@@ -183,6 +197,103 @@ class Mechanism:
             return consistent_state(system, q, qd, t, parameters=own, servos=matched)
         except StateError as error:
             raise StateError(f"the mechanism cannot be assembled from the given poses of its bodies: {error}") from None
+
+    @classmethod
+    def from_urdf(
+        cls, path: str | Path, *, floating: bool = False, gravity: Sequence[float] = (0.0, 0.0, -9.81)
+    ) -> Mechanism:
+        """Return the mechanism of a URDF file.
+
+        Each link that moves is a ``da.Body`` with the frame of the link as its axes; links on fixed joints are part of
+        the body that carries them. The zero position of all joints is the given pose of the bodies.
+
+        Parameters
+        ----------
+        path        the file, without macros of xacro
+        floating    whether the root link moves freely; by default it is fixed to the ground
+        gravity     the acceleration by gravity, which is not in the file
+
+        Raises
+        ------
+        InputError    if there is no such file
+        FileError     if the file is wrong: the message begins with file, line and column
+
+        Notes
+        -----
+        ``notes`` of the mechanism tell what was not read, such as shapes, and what is not enforced, such as limits.
+        """
+        from dalembert.mechanisms.robots.urdf import read_urdf
+
+        return read_urdf(path, numbers(gravity, "gravity", (3,)), floating=floating)
+
+    @classmethod
+    def from_mjcf(cls, path: str | Path) -> Mechanism:
+        """Return the mechanism of an MJCF file, the format of MuJoCo.
+
+        Bodies, joints and equality constraints are read as ``from_urdf`` reads links and joints. Constraints are rigid
+        here, and contacts, tendons and limits are not modelled.
+
+        Raises
+        ------
+        InputError    if there is no such file
+        FileError     if the file is wrong or states what is not supported: the message begins with file, line and
+                      column
+        """
+        from dalembert.mechanisms.robots.mjcf import read_mjcf
+
+        return read_mjcf(path)
+
+    def state(
+        self, positions: Any = None, velocities: Any = None, *, t: float = 0.0, parameters: Any = None
+    ) -> State:
+        """Return the state in which the joints have these positions and velocities: forward kinematics.
+
+        Joints that are not named stay as in the given poses of the bodies, at rest. In a mechanism with closed loops,
+        the motions of the other joints follow from those that are named, which are kept.
+
+        Parameters
+        ----------
+        positions     by name of the joint: the angle of a ``da.Revolute``, counted from the given poses; the
+                      displacement of a ``da.Prismatic``; the quaternion of a ``da.Spherical``. By name of a free body:
+                      its position and quaternion, seven numbers
+        velocities    the rates; three components of angular velocity in the axes of the second body for a
+                      ``da.Spherical``; velocity and angular velocity in world axes, six numbers, for a free body
+        t             time, for drives
+        parameters    a value for every constant of the model
+
+        Raises
+        ------
+        InputError    if a name is unknown, a value has another size, or the mechanism is in the plane
+        StateError    if no state with these motions satisfies all joints
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> bar = da.Body("bar", 1, (0.1, 1, 1), position=(1, 0, 0))
+        >>> pin = da.Revolute("pin", da.ground.at(0, 0, 0), bar.at(-1, 0, 0), axis=(0, 0, 1))
+        >>> q, qd = da.Mechanism(bar, pin).state({"pin": 1.5707963267948966}, {"pin": 2.0})
+        >>> print(q[:3].round(9), qd[:3].round(9))
+        [0. 1. 0.] [-2.  0.  0.]
+        """
+        from dalembert.mechanisms.joint_state import joint_state
+
+        return joint_state(self, positions, velocities, t, parameters)
+
+    def joint_motion(self, q: Any, qd: Any = None, acceleration: Any = None, *, parameters: Any = None) -> JointMotion:
+        """Return positions, velocities and accelerations of all joints by name, the inverse of ``state``.
+
+        Parameters
+        ----------
+        q, qd, acceleration    of the mechanism's ``system``, at one state (n,) or along a run (T, n)
+        parameters             a value for every constant of the model
+
+        Raises
+        ------
+        InputError    if a shape does not fit, or the mechanism is in the plane
+        """
+        from dalembert.mechanisms.joint_motion import joint_motion
+
+        return joint_motion(self, q, qd, acceleration, parameters)
 
     def _without_servos(self, keep: Sequence[str], t: float, required: bool) -> System:
         """Return the system with named coordinates held and, if required, the requirements of servos as constraints.
@@ -304,8 +415,9 @@ class Mechanism:
 
 _EXPECTED = {
     "bodies": "`da.Particle`, `da.PlanarBody` or `da.Body` objects",
-    "joints": "joints such as `da.Revolute`, or `da.Drive`",
+    "joints": "joints such as `da.Revolute`, `da.Drive` or `da.Transmission`",
     "forces": "forces such as `da.Gravity` or `da.Spring`",
     "constraints": "`da.Constraint` objects",
     "servos": "`da.Servo` objects",
+    "actuators": "`da.Actuator` objects",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dalembert.mechanisms.transmission import Transmission
 from dalembert.model.representation import short
 from dalembert.notebook_html import block, paragraph, table
 
@@ -17,6 +18,8 @@ def table_of(mechanism: Any) -> str:
     rows += [("", type(force).__name__, repr(force)) for force in mechanism.forces]
     rows += [(str(constraint.name), "Constraint", short(constraint.expression)) for constraint in mechanism.constraints]
     rows += [(servo.name, "Servo", repr(servo)) for servo in mechanism.servos]
+    rows += [(actuator.name, "Actuator", repr(actuator)) for actuator in mechanism.actuators]
+    rows += [("", "note", note) for note in mechanism.notes]
     plane = "the plane" if mechanism.dimension == 2 else "space"
     system = mechanism.system
     counts = f"{len(system.coordinates)} coordinates, {len(system.constraints)} constraints"
@@ -29,5 +32,7 @@ def _connection(joint: Any) -> str:
     driven = getattr(joint, "joint", None)
     if driven is not None:
         return f"{driven.name} by {short(joint.motion)}"
+    if isinstance(joint, Transmission):
+        return f"{joint.driven.name} by {joint.driving.name}"
     laws = f", {short(joint.nonideal)}" if joint.nonideal else ""
     return f"{joint.first!r} to {joint.second!r}{laws}"
