@@ -40,8 +40,8 @@ ROBOTS = {
     "Go1": Robot(DATA / "go1_description/urdf/go1.urdf", True),
     "G1": Robot(DATA / "g1_description/urdf/g1_29dof_rev_1_0.urdf", True),
     "simple humanoid": Robot(DATA / "simple_humanoid_description/urdf/simple_humanoid.urdf", True),
-    "iCub": Robot(DATA / "icub_description/robots/icub_reduced.urdf", True),
-    "Talos": Robot(DATA / "talos_data/robots/talos_reduced.urdf", True),
+    "human": Robot(DATA / "human_description/robots/human.urdf", True),
+    "Talos": Robot(DATA / "talos_data/robots/talos_full_v2.urdf", True),
 }
 
 

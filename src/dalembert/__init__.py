@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.joints import Prismatic as Prismatic
     from dalembert.mechanisms.joints import Revolute as Revolute
     from dalembert.mechanisms.joints import Rod as Rod
-    from dalembert.mechanisms.joint_inertia import RotorInertia as RotorInertia
+    from dalembert.mechanisms.joint_inertia import Rotor as Rotor
     from dalembert.mechanisms.joint_motion import JointMotion as JointMotion
     from dalembert.mechanisms.joints import Weld as Weld
     from dalembert.mechanisms.massless_body import MasslessBody as MasslessBody
@@ -181,7 +181,7 @@ _LAZY = {
     "Revolute": "mechanisms.joints",
     "Rod": "mechanisms.joints",
     "MasslessBody": "mechanisms.massless_body",
-    "RotorInertia": "mechanisms.joint_inertia",
+    "Rotor": "mechanisms.joint_inertia",
     "Transmission": "mechanisms.transmission",
     "JointMotion": "mechanisms.joint_motion",
     "Weld": "mechanisms.joints",

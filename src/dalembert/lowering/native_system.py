@@ -51,7 +51,12 @@ class NativeSystem:
         """True if every function in the system can be compiled natively."""
         programs = Programs(self.source, range(len(self.source.levels)), None)
         try:
-            programs.outputs()
+            if self.source.has_terms_only:
+                # elimination adds no other functions, and takes seconds for a robot
+                self._terms_program  # noqa: B018
+                programs.energy()
+            else:
+                programs.outputs()
             if self.source.integrals:
                 programs.first_integrals()
                 programs.projection(1)
@@ -75,6 +80,8 @@ class NativeSystem:
 
     @cached_property
     def _time_program(self) -> Program | None:
+        if not self.source.depends_on_time:
+            return None
         return Programs.of_all_rows(self.source).time_functions()
 
     @cached_property
@@ -299,9 +306,12 @@ class NativeSystem:
     @cached_property
     def _terms(self) -> tuple[BatchProgram, tuple[tuple[int, ...], ...]]:
         """The program of all terms, and their shapes."""
-        programs = Programs.of_all_rows(self.source)
-        n, m = programs.n, programs.m
-        return BatchProgram(programs.terms(), 2 * n), ((n, n), (n,), (m, n), (m,), (m,), (m,))
+        n, m = len(self.source.form.applied_force), len(self.source.levels)
+        return BatchProgram(self._terms_program, 2 * n), ((n, n), (n,), (m, n), (m,), (m,), (m,))
+
+    @cached_property
+    def _terms_program(self) -> Program:
+        return Programs.of_all_rows(self.source).terms()
 
 
 def _nest(nested: Any, values: Iterator[float]) -> Any:

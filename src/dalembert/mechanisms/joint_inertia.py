@@ -28,29 +28,32 @@ from dalembert.model.symbols import t
 
 
 @dataclass(frozen=True, repr=False)
-class RotorInertia(Applied):
-    """The inertia of a rotor that turns with a joint, such as that of a motor, multiplied by its gear ratio squared.
+class Rotor(Applied):
+    """A rotor that turns with a joint, such as that of a motor: its inertia and its viscous friction.
 
-    It adds J r²/2 to the kinetic energy, where r is the rate of the joint. In robot descriptions it is called armature.
-    The rotor itself is no body: its gyroscopic moments are neglected.
+    It adds J r²/2 to the kinetic energy, where r is the rate of the joint, and brakes the joint by −c r. The inertia is
+    that of the rotor times the square of its gear ratio; robot descriptions call it armature. The rotor itself is no
+    body: its gyroscopic moments are neglected.
 
     Parameters
     ----------
     joint      ``da.Revolute``, ``da.Prismatic`` or ``da.Spherical``
     inertia    J, not negative: a moment of inertia, for a prismatic joint a mass
+    damping    c, not negative: torque or force per rate
 
     Examples
     --------
     >>> import dalembert as da
     >>> bar = da.PlanarBody("bar", mass=3, inertia=1, position=(1, 0))
     >>> pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-1, 0))
-    >>> arm = da.Mechanism(bar, pin, (da.Gravity((0, -10)), da.RotorInertia(pin, 2)))
+    >>> arm = da.Mechanism(bar, pin, (da.Gravity((0, -10)), da.Rotor(pin, 2)))
     >>> print(da.motion(arm.system, *arm.assemble()).acceleration.round(6) + 0.0)
     [ 0. -5. -5.]
     """
 
     joint: Any
-    inertia: Any
+    inertia: Any = 0
+    damping: Any = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.joint, Joint) or not (self.joint.motion_rate is not None or self._is_ball):
@@ -60,7 +63,8 @@ class RotorInertia(Applied):
                     f"{self.joint!r}."
                 ]
             )
-        object.__setattr__(self, "inertia", number(self.inertia, "inertia of a rotor"))
+        for value in ("inertia", "damping"):
+            object.__setattr__(self, value, number(getattr(self, value), f"{value} of a rotor"))
         require_nonnegative(self)
 
     @property
@@ -69,7 +73,8 @@ class RotorInertia(Applied):
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
-        return (Coefficient("inertia", self.inertia, otherwise="the mass matrix may be indefinite"),)
+        inertia = Coefficient("inertia", self.inertia, otherwise="the mass matrix may be indefinite")
+        return inertia, Coefficient("damping", self.damping)
 
     @property
     def markers(self) -> tuple[Marker, ...]:
@@ -90,11 +95,12 @@ class RotorInertia(Applied):
 
 
 class WeightedRate(NamedTuple):
-    """A rate r of a joint and its weight w in the kinetic energy w r²/2."""
+    """A rate r of a joint, its weight w in the kinetic energy w r²/2, and the factor c of a force −c r along it."""
 
     joint: Joint
     weight: Any
     rate: Any
+    damping: Any = sp.S.Zero
 
     @property
     def coordinates(self) -> list[Any]:
@@ -105,8 +111,8 @@ class WeightedRate(NamedTuple):
 
 def weighted_rates(mechanism: Any) -> list[WeightedRate]:
     """Return the rates of the rotors of a mechanism, and those of the joints of its massless bodies."""
-    rotors = [force for force in mechanism.forces if isinstance(force, RotorInertia)]
-    found = [WeightedRate(rotor.joint, rotor.inertia, rate) for rotor in rotors for rate in rotor.rates]
+    rotors = [force for force in mechanism.forces if isinstance(force, Rotor)]
+    found = [WeightedRate(rotor.joint, rotor.inertia, r, rotor.damping) for rotor in rotors for r in rotor.rates]
     for joint in mechanism.joints:
         massless = [marker.body for marker in joint.markers if isinstance(marker.body, MasslessBody)]
         if not massless or not isinstance(joint, Joint):
@@ -135,12 +141,15 @@ def added_inertia(mechanism: Any, coordinates: Sequence[Any]) -> AddedInertia:
     for one in weighted_rates(mechanism):
         own = one.coordinates
         speeds = [q.diff(t) for q in own]
-        drift = sp.Add(*(slope * v for slope, v in zip(gradient(one.rate, own), speeds, strict=True)))
+        drift = sp.S.Zero
+        if one.weight != 0:
+            drift = sp.Add(*(slope * v for slope, v in zip(gradient(one.rate, own), speeds, strict=True)))
         slopes = [(place[q], slope) for q, slope in zip(own, gradient(one.rate, speeds), strict=True) if slope != 0]
         for i, a in slopes:
-            force[i] -= one.weight * a * drift
-            for j, b in slopes:
-                mass[i, j] = mass.get((i, j), sp.S.Zero) + one.weight * (a * b)
+            force[i] -= one.weight * a * drift + one.damping * a * one.rate
+            for j, b in slopes if one.weight != 0 else ():
+                if j <= i:  # entries (i, j) and (j, i) are one object, which is soon found to be symmetric
+                    mass[i, j] = mass[j, i] = mass.get((i, j), sp.S.Zero) + one.weight * (a * b)
         energy.append(one.weight * one.rate**2 / 2)
     size = len(coordinates)
     return AddedInertia(sp.SparseMatrix(size, size, mass), force, sp.Add(*energy))

@@ -53,8 +53,11 @@ class Revolute(Joint):
 
     @property
     def rate(self) -> Any:
-        relative = self.second.body.turning - self.first.body.turning
-        return relative if self.dimension == 2 else dot(relative, self.first.body.turn(self.axis[0]))
+        first, second = self.first.body, self.second.body
+        if self.dimension == 2:
+            return second.turning - first.turning
+        # along the common axis, each in the axes of its own body
+        return dot(self.axis[1], second.own_turning) - dot(self.axis[0], first.own_turning)
 
     @property
     def motion_rate(self) -> Any:

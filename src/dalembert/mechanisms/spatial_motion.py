@@ -95,9 +95,9 @@ class SpatialBody(MovingBody):
         momentum = [[dot(row, G[:, j]) for j in range(4)] for row in self._about_reference.tolist()]
         full = sp.zeros(7, 7)
         for i in range(4):
-            for j in range(4):
+            for j in range(i + 1):
                 turned = dot(G[:, i], [row[j] for row in momentum])
-                full[3 + i, 3 + j] = turned + J * e[i] * e[j]
+                full[3 + i, 3 + j] = full[3 + j, 3 + i] = turned + J * e[i] * e[j]
         for i in range(3):
             full[i, i] = self.mass
             for j in range(4):

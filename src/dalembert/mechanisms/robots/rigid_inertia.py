@@ -23,7 +23,8 @@ class RigidInertia:
     def placed(self, placement: Placement) -> RigidInertia:
         """Return the same part in the axes of the frame in which its own is placed."""
         R = placement.rotation
-        return RigidInertia(self.mass, placement.point(self.center), R @ self.inertia @ R.T)
+        turned = R @ self.inertia @ R.T
+        return RigidInertia(self.mass, placement.point(self.center), (turned + turned.T) / 2)
 
     @property
     def is_nothing(self) -> bool:

@@ -12,9 +12,9 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.errors import ModelError
 from dalembert.mechanisms.couplings import Drive
-from dalembert.mechanisms.forces import Force, Gravity, Torque, TorsionSpring
+from dalembert.mechanisms.forces import Force, Gravity, TorsionSpring
 from dalembert.mechanisms.frames import Marker, ground
-from dalembert.mechanisms.joint_inertia import RotorInertia
+from dalembert.mechanisms.joint_inertia import Rotor
 from dalembert.mechanisms.joints import Prismatic, Revolute, Weld
 from dalembert.mechanisms.massless_body import MasslessBody
 from dalembert.mechanisms.mechanism import Mechanism
@@ -24,7 +24,6 @@ from dalembert.mechanisms.robots.robot_tree import WORLD, RobotTree, TreeJoint
 from dalembert.mechanisms.spatial_body import Body
 from dalembert.mechanisms.spatial_joints import Spherical
 from dalembert.mechanisms.transmission import Transmission
-from dalembert.model.laws import Viscous
 from dalembert.model.servo import Actuator
 
 
@@ -178,21 +177,16 @@ def _make_joint(parts: TreeMechanism, given: TreeJoint) -> None:
     second = parts.bodies[given.child].at(*without_rounding(given.anchor))
     axes = tuple(without_rounding(parent.rotation @ given.axis)), tuple(without_rounding(given.axis))
     if given.kind == "ball":
-        parts.joints[given.name] = joint = Spherical(given.name, first, second)
-        if given.damping:
-            relative = second.body.turning - first.body.turning
-            parts.forces.append(Torque(second.body, -given.damping * relative, against=first.body))
+        joint: Any = Spherical(given.name, first, second)
+    elif given.kind == "revolute":
+        joint = Revolute(given.name, first, second, axis=axes)
     else:
-        law = (Viscous(given.damping),) if given.damping else ()
-        if given.kind == "revolute":
-            joint = Revolute(given.name, first, second, axis=axes, nonideal=law)
-        else:
-            joint = Prismatic(given.name, first, second, axis=axes[0], nonideal=law)
-        parts.joints[given.name] = joint
+        joint = Prismatic(given.name, first, second, axis=axes[0])
+    parts.joints[given.name] = joint
     if given.stiffness:
         parts.forces += _springs(joint, given)
-    if given.armature:
-        parts.forces.append(RotorInertia(joint, given.armature))
+    if given.armature or given.damping:
+        parts.forces.append(Rotor(joint, given.armature, given.damping))
 
 
 def _springs(joint: Any, given: TreeJoint) -> list[Any]:

@@ -203,23 +203,30 @@ def _damping(joint: XmlElement) -> float:
 
 
 def _read_mimics(tree: RobotTree, elements: dict[str, XmlElement]) -> None:
-    moving = {joint.name for joint in tree.joints if joint.kind in ("revolute", "prismatic")}
+    """Add the joints that follow others; one that is fixed does not, and one that follows a fixed joint is held."""
+    kinds = {joint.name: joint.kind for joint in tree.joints}
+    moving = ("revolute", "prismatic")
     for name, joint in elements.items():
         mimic = joint.first("mimic")
         if mimic is None:
             continue
         mimic.unknown_attributes(("joint", "multiplier", "offset"))
         driving = mimic.text("joint")
-        if driving not in moving or name not in moving:
-            wrong = name if name not in moving else driving
-            hint = nearest_hint(driving, sorted(moving)) if driving not in elements else ""
-            raise mimic.error(
-                f"<mimic> of {joint.label} must relate joints that turn or slide; `{wrong[:60]}` is none. {hint}".strip()
-            )
+        if driving not in elements:
+            hint = nearest_hint(driving, list(elements))
+            raise mimic.error(f"`joint` of <mimic> of {joint.label} must be a joint; `{driving[:60]}` is unknown. {hint}")
+        wrong = [own for own in (name, driving) if kinds.get(own) not in (*moving, "fixed")]
         factors = mimic.number("offset", 0.0), mimic.number("multiplier", 1.0)
-        if driving == name or factors[1] == 0:
-            raise mimic.error(f"<mimic> of {joint.label} must follow another joint, with a `multiplier` that is not zero.")
-        tree.couplings.append(Coupling(f"mimic of {name}", name, driving, factors, mimic))
+        if wrong or driving == name or factors[1] == 0:
+            raise mimic.error(
+                f"<mimic> of {joint.label} must follow another joint that turns or slides, with a `multiplier` that is not "
+                f"zero; got `{driving[:60]}` and {factors[1]:g}."
+            )
+        if kinds[name] == "fixed":
+            tree.notes.append(f"joint `{name}` is fixed, and does not follow `{driving}`.")
+            continue
+        follows = driving if kinds[driving] in moving else None
+        tree.couplings.append(Coupling(f"mimic of {name}", name, follows, factors, mimic))
 
 
 def _read_motors(root: XmlElement, tree: RobotTree, elements: dict[str, XmlElement]) -> None:
