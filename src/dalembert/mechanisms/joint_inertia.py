@@ -125,11 +125,18 @@ def weighted_rates(mechanism: Any) -> list[WeightedRate]:
 
 
 class AddedInertia(NamedTuple):
-    """The contribution of weighted rates: to the mass matrix (n, n), to the n forces, and its energy."""
+    """The contribution of weighted rates: to entries of the mass matrix, to the n forces, and its energy."""
 
-    mass_matrix: Any
+    entries: dict[tuple[int, int], Any]
     force: list[Any]
     kinetic: Any
+
+    def to(self, mass_matrix: Any) -> Any:
+        """Return a mass matrix with these entries added."""
+        full = sp.Matrix(mass_matrix)
+        for place, entry in self.entries.items():
+            full[place] += entry
+        return full
 
 
 def added_inertia(mechanism: Any, coordinates: Sequence[Any]) -> AddedInertia:
@@ -151,5 +158,4 @@ def added_inertia(mechanism: Any, coordinates: Sequence[Any]) -> AddedInertia:
                 if j <= i:  # entries (i, j) and (j, i) are one object, which is soon found to be symmetric
                     mass[i, j] = mass[j, i] = mass.get((i, j), sp.S.Zero) + one.weight * (a * b)
         energy.append(one.weight * one.rate**2 / 2)
-    size = len(coordinates)
-    return AddedInertia(sp.SparseMatrix(size, size, mass), force, sp.Add(*energy))
+    return AddedInertia(mass, force, sp.Add(*energy))

@@ -135,7 +135,7 @@ class Mechanism:
         added = added_inertia(self, coordinates)
         return System(
             coordinates,
-            sp.diag(*(body.mass_matrix for body in self.bodies)) + added.mass_matrix,
+            added.to(sp.diag(*(body.mass_matrix for body in self.bodies))),
             [own + more for own, more in zip(self._force(), added.force, strict=True)],
             (*rows, *self.constraints),
             lagrangian=sp.Add(*(body.kinetic for body in self.bodies), added.kinetic) - potential,

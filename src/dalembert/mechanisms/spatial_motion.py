@@ -73,20 +73,24 @@ class SpatialBody(MovingBody):
     def inertia_along(self) -> Any:
         """J₀, the inertia along the quaternion."""
 
-    @cached_property
-    def _center_slopes(self) -> list[list[Any]]:
-        """D with D ė = d/dt of the lever of the centre of mass, in world axes; linear in the quaternion."""
-        a, v, c = self.quaternion[0], self.quaternion[1:], self.center
-        across = cross(v, c)
-        along = dot(v, c)
+    def _slopes(self, point: Any) -> list[list[Any]]:
+        """Return D (3, 4) with D ė = d/dt of the lever of a point, in world axes; it is linear in the quaternion."""
+        a, v = self.quaternion[0], self.quaternion[1:]
+        if not any(point):
+            return [[sp.S.Zero] * 4] * 3
+        across, along = cross(v, point), dot(v, point)
         rows: list[list[Any]] = []
         for i in range(3):
-            row = [2 * (a * c[i] + across[i])]
+            row = [2 * (a * point[i] + across[i])]
             for j in range(3):
-                turned = cross([int(k == j) for k in range(3)], c)[i]
-                row.append(2 * (v[i] * c[j] - v[j] * c[i] + a * turned + (along if i == j else 0)))
+                turned = cross([int(k == j) for k in range(3)], point)[i]
+                row.append(2 * (v[i] * point[j] - v[j] * point[i] + a * turned + (along if i == j else 0)))
             rows.append(row)
         return rows
+
+    @cached_property
+    def _center_slopes(self) -> list[list[Any]]:
+        return self._slopes(self.center)
 
     @property
     def mass_matrix(self) -> Any:
@@ -144,8 +148,12 @@ class SpatialBody(MovingBody):
         return rates(self.coordinates[:3]) + self._rotation * cross(self.own_turning, point)
 
     def generalised(self, force: Any, point: Any, torque: Any) -> tuple[Any, ...]:
-        own = cross(point, self._rotation.T * force) + self._rotation.T * torque
-        return (*force, *(self._turning.T * own))
+        slopes = self._slopes(point)
+        turned = [dot(force, [row[k] for row in slopes]) for k in range(4)]
+        if any(torque):
+            own = self._rotation.T * torque
+            turned = [x + dot(self._turning[:, k], own) for k, x in enumerate(turned)]
+        return (*force, *turned)
 
     def axes_along(self, q: Any) -> Any:
         return np.moveaxis(np.asarray(rotation(np.moveaxis(q[:, 3:], 1, 0))), 2, 0)
