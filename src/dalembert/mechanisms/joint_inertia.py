@@ -21,7 +21,7 @@ from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.joints import AXES
 from dalembert.mechanisms.massless_body import MasslessBody
 from dalembert.mechanisms.spatial_joints import Spherical
-from dalembert.mechanisms.vectors import number
+from dalembert.mechanisms.vectors import dot, number
 from dalembert.model.differentiation import gradient
 from dalembert.model.laws import Coefficient, require_nonnegative
 from dalembert.model.symbols import t
@@ -88,10 +88,13 @@ class Rotor(Applied):
 
     @property
     def rates(self) -> list[Any]:
-        """The rate of the joint, or the three components of that of a ball joint."""
-        if self._is_ball:
-            return list(self.joint.second.body.turning - self.joint.first.body.turning)
-        return [self.joint.motion_rate]
+        """The rate of the joint; for a ball joint the components of the relative rate in the axes of the second body."""
+        if not self._is_ball:
+            return [self.joint.motion_rate]
+        # in these axes ω̇ has no part from the motion of the first body, and J is the same about all axes
+        first, second = self.joint.first.body, self.joint.second.body
+        axes = sp.eye(3)
+        return [second.own_turning[k] - dot(second.turn(axes[:, k]), first.turning) for k in range(3)]
 
 
 class WeightedRate(NamedTuple):

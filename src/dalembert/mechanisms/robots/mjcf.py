@@ -51,12 +51,13 @@ class BodyParts:
 
 @dataclass(eq=False)
 class MjcfTree:
-    """A robot description as it is read: the tree, and the sites by name, each with its link and placement."""
+    """A robot description as it is read: the tree, sites by name with link and placement, and links that move."""
 
     document: MjcfDocument
     tree: RobotTree
     rules: InertiaRules
     sites: dict[str, tuple[str, Placement]] = field(default_factory=dict[str, tuple[str, Placement]])
+    moving: set[str] = field(default_factory=set[str])
 
 
 def read_mjcf(path: str | Path) -> Mechanism:
@@ -90,7 +91,10 @@ def _read_bodies(reader: MjcfTree) -> None:
             raise body.error(f"bodies must differ in name; `{link[:60]}` is given twice.")
         _note_unknown(reader.tree, body, BODY_ATTRIBUTES)
         parts = _parts(reader, body, link, inherited)
-        inertia = body_inertia(reader.document, reader.rules, body, parts.geoms)
+        moves = bool(parts.joints) or parent in reader.moving
+        reader.moving |= {link} if moves else set()
+        # what is fixed to the ground may consist of meshes only
+        inertia = body_inertia(reader.document, reader.rules, body, parts.geoms) if moves else NOTHING
         reader.tree.links[link] = Link(link, inertia, body, body.number("gravcomp", 0.0))
         reader.tree.joints += _joints(reader, body, link, parent, place @ reader.document.placement(body), parts)
         waiting += [(inner, child, kind, link) for inner, child, kind in reversed(parts.bodies)]

@@ -135,8 +135,10 @@ def _include(element: XmlElement, folder: Path, known: set[Path]) -> None:
             children.append(child)
             continue
         path = (folder / child.text("file")).resolve()
+        beside = (Path(child.path).resolve().parent / child.text("file")).resolve()
+        path = path if path.is_file() else beside
         if not path.is_file():
-            raise child.error(f"`file` of <include> must name a file; there is no `{path}`.")
+            raise child.error(f"`file` of <include> must name a file; there is no `{folder / child.text('file')}`.")
         if path in known:
             raise child.error(f"a file must be included once; `{path}` is included again.")
         known.add(path)

@@ -80,9 +80,9 @@ def mechanism_of(tree: RobotTree) -> Mechanism:
         _couple(parts, coupling)
     _add_weights(parts)
     if not parts.bodies:
+        advice = " A robot without a base is read with `floating=True`." if tree.element.tag == "robot" else ""
         raise tree.element.error(
-            f"{tree.element.label} must have a link that moves; all of its links are fixed to the ground. A robot "
-            f"without a base is read with `floating=True`."
+            f"{tree.element.label} must have a part that moves; all are fixed to the ground, or there is none.{advice}"
         )
     motors = _motors(parts)
     try:

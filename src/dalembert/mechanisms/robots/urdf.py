@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -67,8 +68,6 @@ def _read_links(root: XmlElement, tree: RobotTree) -> None:
 
 def _refuse_children(element: XmlElement, known: Sequence[str]) -> None:
     """Raise if the tag of a child is a misspelling of a known one."""
-    import difflib
-
     for child in element.children:
         near = difflib.get_close_matches(child.tag[:60], known, n=1, cutoff=0.8)
         if child.tag not in known and near:
@@ -84,9 +83,7 @@ def _inertia(link: XmlElement) -> RigidInertia:
     if mass is None or tensor is None:
         missing = "mass" if mass is None else "inertia"
         raise element.error(f"<inertial> of {link.label} must have <{missing}>; there is none.")
-    xx, xy, xz, yy, yz, zz = (
-        tensor.number(name, 0.0 if len(set(name)) > 2 else None) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    )
+    xx, xy, xz, yy, yz, zz = (tensor.number(name) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
     own = RigidInertia(
         mass.nonnegative("value"), np.zeros(3), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], float)
     )
