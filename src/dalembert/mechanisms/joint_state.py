@@ -141,7 +141,9 @@ def _free(body: Any, where: dict[str, Floats], rates: dict[str, Floats]) -> Pose
     qd = rates.get(body.name, np.array([*body.velocity, *body.spin]))
     length = float(np.linalg.norm(q[3:]))
     if length == 0:
-        raise InputError(f"`positions` of `{body.name}` must hold a position and a quaternion; got a quaternion of zero.")
+        raise InputError(
+            f"`positions` of `{body.name}` must hold a position and a quaternion; got a quaternion of zero."
+        )
     return Pose(q[3:] / length, q[:3], qd[3:], qd[:3])
 
 

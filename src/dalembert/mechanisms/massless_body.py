@@ -43,7 +43,9 @@ class MasslessBody(SpatialBody):
         size = float(np.linalg.norm(turned))
         problems = name_problems(self.name)
         if not min(scale) > 0:
-            problems.append(f"`scale` of {self.name} must be a positive mass and moment of inertia; got {self.scale!r}.")
+            problems.append(
+                f"`scale` of {self.name} must be a positive mass and moment of inertia; got {self.scale!r}."
+            )
         if size == 0:
             problems.append(f"`orientation` of {self.name} must be a quaternion of some length; got zero.")
         set_fields(

@@ -243,9 +243,7 @@ class Mechanism:
 
         return read_mjcf(path)
 
-    def state(
-        self, positions: Any = None, velocities: Any = None, *, t: float = 0.0, parameters: Any = None
-    ) -> State:
+    def state(self, positions: Any = None, velocities: Any = None, *, t: float = 0.0, parameters: Any = None) -> State:
         """Return the state in which the joints have these positions and velocities: forward kinematics.
 
         Joints that are not named stay as in the given poses of the bodies, at rest. In a mechanism with closed loops,

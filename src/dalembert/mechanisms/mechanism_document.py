@@ -13,19 +13,23 @@ from dalembert.errors import ModelError
 from dalembert.mechanisms.couplings import Drive, Gear, PointOnCurve
 from dalembert.mechanisms.forces import Drag, Force, Gravity, Spring, Torque, TorsionSpring
 from dalembert.mechanisms.frames import Ground, Marker, ground
+from dalembert.mechanisms.joint_inertia import Rotor
 from dalembert.mechanisms.joints import Prismatic, Revolute, Rod, Weld
+from dalembert.mechanisms.massless_body import MasslessBody
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.particle import Particle
 from dalembert.mechanisms.planar_body import PlanarBody
 from dalembert.mechanisms.rolling import KnifeEdge, RollingBall, RollingDisc, RollingEllipsoid, RollingOnLine
 from dalembert.mechanisms.spatial_body import Body
 from dalembert.mechanisms.spatial_joints import Cylindrical, Spherical, Universal
+from dalembert.mechanisms.transmission import Transmission
 from dalembert.model import graph
 from dalembert.model.document import (
     EXPRESSION,
     NESTED,
     NUMBER,
     NUMBERS,
+    SEVERAL,
     TEXT,
     DocumentEntry,
     FieldKind,
@@ -40,7 +44,7 @@ from dalembert.model.document import (
 )
 from dalembert.model.expression_text import expression_text
 from dalembert.model.law_document import LAW, read_constraint
-from dalembert.model.servo_document import read_actuators, read_servos
+from dalembert.model.servo_document import read_actuators, read_servos, write_actuator
 from dalembert.model.system_document import located, read_names, written_parts
 
 CURVE_AXES = ("x", "y", "z")
@@ -131,6 +135,11 @@ BODIES: dict[str, tuple[Any, Fields]] = {
         {"name": TEXT, "mass": EXPRESSION, "inertia": _INERTIA, "position": NUMBERS, "orientation": NUMBERS}
         | {"velocity": NUMBERS, "spin": NUMBERS, "center": _VECTOR},
     ),
+    "MasslessBody": (
+        MasslessBody,
+        {"name": TEXT, "position": NUMBERS, "orientation": NUMBERS, "velocity": NUMBERS, "spin": NUMBERS}
+        | {"scale": NUMBERS},
+    ),
 }
 
 _ENDS: Fields = {"name": TEXT, "first": _AT_POINT, "second": _AT_POINT}
@@ -155,6 +164,7 @@ JOINTS: dict[str, tuple[Any, Fields]] = {
     ),
     "RollingEllipsoid": (RollingEllipsoid, {**_ENDS, "normal": NESTED, "axes": NESTED, **_WITH_LAWS}),
     "Drive": (Drive, {"name": TEXT, "joint": _JOINT, "motion": EXPRESSION}),
+    "Transmission": (Transmission, {"name": TEXT, "driving": _JOINT, "driven": _JOINT, "coefficients": SEVERAL}),
 }
 
 FORCES: dict[str, tuple[Any, Fields]] = {
@@ -175,6 +185,7 @@ FORCES: dict[str, tuple[Any, Fields]] = {
         TorsionSpring,
         {"joint": _JOINT, "stiffness": EXPRESSION, "angle": EXPRESSION, "damping": EXPRESSION},
     ),
+    "Rotor": (Rotor, {"joint": _JOINT, "inertia": EXPRESSION, "damping": EXPRESSION}),
     "Drag": (Drag, {"at": _AT_POINT, "linear": EXPRESSION, "quadratic": EXPRESSION}),
 }
 
@@ -199,7 +210,9 @@ def read_mechanism(document: DocumentEntry, scope: Scope) -> Mechanism:
     actuators = read_actuators(table["actuators"], scope) if "actuators" in table else {}
     servos = read_servos(table["servos"], scope, actuators) if "servos" in table else ()
     with located(document):
-        mechanism = Mechanism(bodies, joints, forces, constraints, servos)
+        used = {actuator for servo in servos for actuator in servo.by or ()}
+        others = tuple(actuator for actuator in actuators.values() if actuator not in used)
+        mechanism = Mechanism(bodies, joints, forces, constraints, servos, others)
         mechanism.system  # noqa: B018  (built here, so that its problems are those of the file)
         return mechanism
 
@@ -219,7 +232,10 @@ def mechanism_document(mechanism: Mechanism) -> dict[str, Any]:
     document: dict[str, Any] = {"bodies": _written(mechanism.bodies, BODIES)}
     document |= {"joints": _written(mechanism.joints, JOINTS)} if mechanism.joints else {}
     document |= {"forces": _written(mechanism.forces, FORCES)} if mechanism.forces else {}
-    return document | written_parts(mechanism.constraints, mechanism.servos)
+    parts = written_parts(mechanism.constraints, mechanism.servos)
+    used = {actuator for servo in mechanism.servos for actuator in servo.by or ()}
+    others = [write_actuator(actuator) for actuator in mechanism.actuators if actuator not in used]
+    return document | parts | ({"actuators": [*parts.get("actuators", []), *others]} if others else {})
 
 
 def _written(parts: Sequence[Any], kinds: Any) -> list[dict[str, Any]]:

@@ -162,4 +162,3 @@ class SpatialBody(MovingBody):
         e = np.moveaxis(q[:, 3:], 1, 0)
         own = np.einsum("ijt,tj->ti", np.asarray(half_turning(e)), generalised[:, 3:]) / 2
         return generalised[:, :3], np.einsum("tij,tj->ti", self.axes_along(q), own)
-

@@ -91,7 +91,9 @@ class Transmission:
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        return (Constraint(self._slope * self.driving.motion_rate - self.driven.motion_rate, name=f"{self.name}: mesh"),)
+        return (
+            Constraint(self._slope * self.driving.motion_rate - self.driven.motion_rate, name=f"{self.name}: mesh"),
+        )
 
     @property
     def _slope(self) -> Any:

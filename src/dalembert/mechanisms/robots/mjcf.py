@@ -30,7 +30,20 @@ JOINT_TYPES_OF_MJCF: dict[str, JointKind] = {
 }
 
 BODY_ATTRIBUTES = (
-    *("name", "childclass", "mocap", "pos", "quat", "axisangle", "xyaxes", "zaxis", "euler", "gravcomp", "user", "sleep"),
+    *(
+        "name",
+        "childclass",
+        "mocap",
+        "pos",
+        "quat",
+        "axisangle",
+        "xyaxes",
+        "zaxis",
+        "euler",
+        "gravcomp",
+        "user",
+        "sleep",
+    ),
 )
 
 JOINT_ATTRIBUTES_OF_MJCF = (
@@ -152,7 +165,9 @@ def _joints(
             raise element.error(f"joints must differ in name; `{name[:60]}` is given twice.")
         joint = _joint(reader, element, name)
         if joint.kind == "free" and (len(parts.joints) > 1 or parent != WORLD):
-            raise element.error(f"{element.label} is free: it must be the only joint of {body.label}, in the world body.")
+            raise element.error(
+                f"{element.label} is free: it must be the only joint of {body.label}, in the world body."
+            )
         found.append(
             replace(
                 joint,
@@ -179,7 +194,9 @@ def _joint(reader: MjcfTree, element: XmlElement, name: str) -> TreeJoint:
     in_file = document.angle if kind in ("revolute", "ball") else float
     ref, springref = (in_file(element.number(key, 0.0)) for key in ("ref", "springref"))
     if any(element.numbers("springdamper", 2, (0, 0))):
-        raise element.error(f"`springdamper` of {element.label} is not supported. Give `stiffness` and `damping` instead.")
+        raise element.error(
+            f"`springdamper` of {element.label} is not supported. Give `stiffness` and `damping` instead."
+        )
     damping, stiffness, armature = (_one(element, key) for key in ("damping", "stiffness", "armature"))
     _note_joint(tree, element, name, ref)
     if kind == "free":
@@ -221,7 +238,9 @@ def _note_joint(tree: RobotTree, element: XmlElement, name: str, ref: float) -> 
             f"friction {element.text('frictionloss')[:20]} of joint `{name}` is not applied; a law such as `da.Coulomb` adds it."
         )
     if ref:
-        tree.notes.append(f"the position of joint `{name}` is counted from the pose in the file: {ref:.9g} less than `qpos`.")
+        tree.notes.append(
+            f"the position of joint `{name}` is counted from the pose in the file: {ref:.9g} less than `qpos`."
+        )
 
 
 def _set_total_mass(reader: MjcfTree, compiler: XmlElement) -> None:

@@ -116,7 +116,9 @@ def _limit(element: XmlElement, name: str, tree: RobotTree) -> float | None:
         return None
     low, high = max(low for low, _ in ranges), min(high for _, high in ranges)
     if low != -high:
-        tree.notes.append(f"the limits {low:g} and {high:g} of actuator `{name}` differ in size; its limit is the larger.")
+        tree.notes.append(
+            f"the limits {low:g} and {high:g} of actuator `{name}` differ in size; its limit is the larger."
+        )
     return gear * max(abs(low), abs(high)) or None
 
 

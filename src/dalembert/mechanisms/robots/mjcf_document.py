@@ -98,7 +98,12 @@ class MjcfDocument:
         values = np.array(element.numbers(name, {"quat": 4, "axisangle": 4, "euler": 3, "xyaxes": 6, "zaxis": 3}[name]))
         if name == "euler":
             return rotation_of_angles([self.angle(value) for value in values], self.sequence)
-        directions = {"quat": [values], "axisangle": [values[:3]], "xyaxes": [values[:3], values[3:]], "zaxis": [values]}
+        directions = {
+            "quat": [values],
+            "axisangle": [values[:3]],
+            "xyaxes": [values[:3], values[3:]],
+            "zaxis": [values],
+        }
         parallel = name == "xyaxes" and not np.cross(values[:3], values[3:]).any()
         if parallel or not all(direction.any() for direction in directions[name]):
             raise element.error(f"`{name}` of {element.label} must state directions that are not zero; got {values}.")

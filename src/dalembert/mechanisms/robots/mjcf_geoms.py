@@ -55,7 +55,9 @@ def body_inertia(
     elif rules.from_geoms == "false":
         own = NOTHING
     else:
-        counted = [(place, geom) for place, geom in geoms if rules.groups[0] <= geom.number("group", 0) <= rules.groups[1]]
+        counted = [
+            (place, geom) for place, geom in geoms if rules.groups[0] <= geom.number("group", 0) <= rules.groups[1]
+        ]
         own = joined([_of_geom(document, geom, body).placed(place) for place, geom in counted])
     return _adjusted(own, rules)
 
@@ -92,7 +94,9 @@ def _of_geom(document: MjcfDocument, geom: XmlElement, body: XmlElement) -> Rigi
     if shape in WITHOUT_MASS or mass == 0 or (mass is None and density == 0):
         return NOTHING
     if shape not in SIZES or (geom.given("mesh") and shape in SIZES) or geom.boolean("shellinertia", False):
-        what = "a shell" if shape in SIZES and not geom.given("mesh") else f"a {shape if shape not in SIZES else 'mesh'}"
+        what = (
+            "a shell" if shape in SIZES and not geom.given("mesh") else f"a {shape if shape not in SIZES else 'mesh'}"
+        )
         raise geom.error(
             f"{body.label} must state its inertia, since {geom.label} is {what}, whose volume is not computed here. Give "
             f'the body an <inertial>, or the shape `mass="0"`; MuJoCo writes the inertia of all bodies by '

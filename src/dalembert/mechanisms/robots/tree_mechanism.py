@@ -30,6 +30,7 @@ from dalembert.model.servo import Actuator
 CLOSED_LOOP = 1e-9
 """Distance of the places of two links that are welded, relative to the size of the robot, that is rounding of a file."""
 
+
 @dataclass(frozen=True, eq=False)
 class Attachment:
     """The place of a link: the moving link whose body it is part of, or the world, and its placement there."""
@@ -166,7 +167,9 @@ def _body_names(links: list[str]) -> dict[str, str]:
         plain = re.sub(r"\W", "_", link) or "_"
         plain = f"_{plain}" if plain[0].isdigit() else plain
         taken = {"ground", *found.values()}
-        found[link] = next(name for name in (plain, *(f"{plain}_{k}" for k in range(2, len(links) + 3))) if name not in taken)
+        found[link] = next(
+            name for name in (plain, *(f"{plain}_{k}" for k in range(2, len(links) + 3))) if name not in taken
+        )
     return found
 
 
@@ -221,7 +224,9 @@ def _couple(parts: TreeMechanism, coupling: Any) -> None:
     joints = [parts.joints[name] for name in (coupling.driving, coupling.driven) if name is not None]
     wrong = [joint.name for joint in joints if joint.motion_rate is None]
     if wrong:
-        raise coupling.element.error(f"{coupling.element.label} must relate joints with one motion; `{wrong[0]}` has more.")
+        raise coupling.element.error(
+            f"{coupling.element.label} must relate joints with one motion; `{wrong[0]}` has more."
+        )
     if coupling.driving is None:
         parts.joints[coupling.name] = Drive(coupling.name, joints[0], coupling.coefficients[0])
     else:

@@ -137,6 +137,7 @@ def _sort_joints(tree: RobotTree, elements: dict[str, XmlElement]) -> str:
     """Add the joints from the root outwards, and return the root link."""
     below: dict[str, list[XmlElement]] = {}
     children: set[str] = set()
+    names = list(tree.links)  # planar joints add others
     for element in elements.values():
         below.setdefault(_end(element, "parent", tree), []).append(element)
         children.add(_end(element, "child", tree))
@@ -151,7 +152,7 @@ def _sort_joints(tree: RobotTree, elements: dict[str, XmlElement]) -> str:
         reached.add(child)
         tree.joints += _joints(element, tree, child)
         waiting += reversed(below.get(child, []))
-    missing = [name for name in tree.links if name not in reached]
+    missing = [name for name in names if name not in reached]
     if missing:
         raise tree.element.error(f"the links of a robot must form one tree; {quoted(missing[:8])} are in a circle.")
     return roots[0]
@@ -178,7 +179,16 @@ def _joints(element: XmlElement, tree: RobotTree, child: str) -> list[TreeJoint]
     ends = [parent, *between, child]
     kinds = [("prismatic", sides[0], "x"), ("prismatic", sides[1], "y"), ("revolute", axis, "angle")]
     return [
-        TreeJoint(f"{name} {about}", own, ends[k], ends[k + 1], element, placement if k == 0 else AT_ORIGIN, along, damping=damping)
+        TreeJoint(
+            f"{name} {about}",
+            own,
+            ends[k],
+            ends[k + 1],
+            element,
+            placement if k == 0 else AT_ORIGIN,
+            along,
+            damping=damping,
+        )
         for k, (own, along, about) in enumerate(kinds)
     ]
 
@@ -211,7 +221,9 @@ def _read_mimics(tree: RobotTree, elements: dict[str, XmlElement]) -> None:
         driving = mimic.text("joint")
         if driving not in elements:
             hint = nearest_hint(driving, list(elements))
-            raise mimic.error(f"`joint` of <mimic> of {joint.label} must be a joint; `{driving[:60]}` is unknown. {hint}")
+            raise mimic.error(
+                f"`joint` of <mimic> of {joint.label} must be a joint; `{driving[:60]}` is unknown. {hint}"
+            )
         wrong = [own for own in (name, driving) if kinds.get(own) not in (*moving, "fixed")]
         factors = mimic.number("offset", 0.0), mimic.number("multiplier", 1.0)
         if wrong or driving == name or factors[1] == 0:
@@ -249,9 +261,7 @@ def _effort(joint: XmlElement) -> float:
     return 0.0 if limit is None else limit.nonnegative("effort", 0.0)
 
 
-def _note(
-    root: XmlElement, tree: RobotTree, elements: dict[str, XmlElement], base: str, *, floating: bool
-) -> None:
+def _note(root: XmlElement, tree: RobotTree, elements: dict[str, XmlElement], base: str, *, floating: bool) -> None:
     """Note what was assumed and what of the file is not part of the mechanism."""
     x, y, z = tree.gravity
     placed = "moves freely" if floating else "is fixed to the ground; `floating=True` lets it move freely"
@@ -283,6 +293,8 @@ def _note_shapes(root: XmlElement, tree: RobotTree) -> None:
         files = f", among them {len(meshes)} meshes ({listed(dict.fromkeys(meshes))})" if meshes else ""
         counts = " and ".join(f"{count} {kind}" for kind, count in shapes.items() if count)
         tree.notes.append(f"shapes are not read, and there are no contacts: {counts} ones{files}.")
-    others = dict.fromkeys(child.tag for child in root.children if child.tag not in ("link", "joint", "material", "transmission"))
+    others = dict.fromkeys(
+        child.tag for child in root.children if child.tag not in ("link", "joint", "material", "transmission")
+    )
     if others:
         tree.notes.append(f"not read: {', '.join(f'<{tag[:60]}>' for tag in others)}.")

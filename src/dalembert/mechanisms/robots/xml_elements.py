@@ -74,8 +74,10 @@ class XmlElement:
         """Return an attribute that is one of some words."""
         value = self.text(name, default).strip()
         if value not in choices:
-            raise self.error(f"`{name}` of {self.label} must be one of those known; got `{value[:60]}`. "
-                             f"{nearest_hint(value, choices)}")
+            raise self.error(
+                f"`{name}` of {self.label} must be one of those known; got `{value[:60]}`. "
+                f"{nearest_hint(value, choices)}"
+            )
         return value
 
     def numbers(self, name: str, count: int | tuple[int, ...], default: Sequence[float] | None = None) -> list[float]:
@@ -110,7 +112,7 @@ class XmlElement:
         """Return the attributes that are not known; one that resembles a known one is taken for a mistake."""
         unknown = [name for name in self.attributes if name not in known]
         for name in unknown:
-            near = difflib.get_close_matches(name[:60], known, n=1, cutoff=0.8)
+            near = difflib.get_close_matches(name[:60], known, n=1, cutoff=0.65)
             if near:
                 raise self.error(f"{self.label} has no attribute `{name[:60]}`. Did you mean `{near[0]}`?")
         return unknown
