@@ -1,4 +1,4 @@
-"""Accelerations of the joints of a robot by Pinocchio and by MuJoCo, with loops and transmissions as rigid constraints."""
+"""Accelerations of the joints of a robot by Pinocchio and by MuJoCo, with loops as rigid constraints."""
 
 from __future__ import annotations
 

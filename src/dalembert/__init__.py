@@ -97,14 +97,13 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.forces import Torque as Torque
     from dalembert.mechanisms.forces import TorsionSpring as TorsionSpring
     from dalembert.mechanisms.frames import ground as ground
+    from dalembert.mechanisms.joint_inertia import Rotor as Rotor
+    from dalembert.mechanisms.joint_motion import JointMotion as JointMotion
     from dalembert.mechanisms.joints import Prismatic as Prismatic
     from dalembert.mechanisms.joints import Revolute as Revolute
     from dalembert.mechanisms.joints import Rod as Rod
-    from dalembert.mechanisms.joint_inertia import Rotor as Rotor
-    from dalembert.mechanisms.joint_motion import JointMotion as JointMotion
     from dalembert.mechanisms.joints import Weld as Weld
     from dalembert.mechanisms.massless_body import MasslessBody as MasslessBody
-    from dalembert.mechanisms.transmission import Transmission as Transmission
     from dalembert.mechanisms.mechanism import Mechanism as Mechanism
     from dalembert.mechanisms.particle import Particle as Particle
     from dalembert.mechanisms.planar_body import PlanarBody as PlanarBody
@@ -118,6 +117,7 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.spatial_joints import Cylindrical as Cylindrical
     from dalembert.mechanisms.spatial_joints import Spherical as Spherical
     from dalembert.mechanisms.spatial_joints import Universal as Universal
+    from dalembert.mechanisms.transmission import Transmission as Transmission
     from dalembert.mechanisms.vectors import quaternion as quaternion
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derivation import derive as derive

@@ -45,8 +45,10 @@ ARM = (
         "shoulder pitch": 47.92847253665502,
         "rail": -18.284406035754376,
         "wrist": (6.873660719213391, 17.145561422098282, -5.478661219905264),
-        "puck": (-0.023372853828306152, 0.49997156763845435, -9.801845707656613)
-        + (0.1508609906183804, -0.042714617169381845, -0.036852113386461056),
+        "puck": (
+            *(-0.023372853828306152, 0.49997156763845435, -9.801845707656613),
+            *(0.1508609906183804, -0.042714617169381845, -0.036852113386461056),
+        ),
     },
 )
 
@@ -209,9 +211,9 @@ def test_a_file_is_included_once(tmp_path):
 
 
 def test_files_of_the_other_format_and_missing_ones(tmp_path):
-    with pytest.raises(da.FileError, match="Read it with `da.Mechanism.from_urdf`"):
+    with pytest.raises(da.FileError, match=r"Read it with `da.Mechanism.from_urdf`"):
         da.Mechanism.from_mjcf(write(tmp_path, "r.xml", TWO_LINKS))
-    with pytest.raises(da.FileError, match="Read it with `da.Mechanism.from_mjcf`"):
+    with pytest.raises(da.FileError, match=r"Read it with `da.Mechanism.from_mjcf`"):
         da.Mechanism.from_urdf(write(tmp_path, "s.urdf", ONE_BODY))
     with pytest.raises(da.InputError, match="there is no"):
         da.Mechanism.from_urdf(tmp_path / "none.urdf")
@@ -233,5 +235,5 @@ def test_names_and_sizes_of_joint_positions(tmp_path):
 
 
 def test_a_driven_joint_must_follow():
-    with pytest.raises(da.StateError, match="must be 0.02, by transmission `mimic of right finger`"):
+    with pytest.raises(da.StateError, match=r"must be 0.02, by transmission `mimic of right finger`"):
         read("gripper.urdf").state({"left finger": 0.02, "right finger": 0.03})

@@ -88,7 +88,7 @@ class Rotor(Applied):
 
     @property
     def rates(self) -> list[Any]:
-        """The rate of the joint; for a ball joint the components of the relative rate in the axes of the second body."""
+        """The rate of the joint; for a ball joint the components of the rate in the axes of the second body."""
         if not self._is_ball:
             return [self.joint.motion_rate]
         # in these axes ω̇ has no part from the motion of the first body, and J is the same about all axes

@@ -37,8 +37,8 @@ def joint_tree(mechanism: Any) -> list[PlacedBody]:
     """Return the bodies of a mechanism, each after the body that carries it."""
     if mechanism.dimension != 3:
         raise InputError(
-            "joint coordinates are those of mechanisms in space; this one is in the plane. Give the poses of its bodies, "
-            "and use `assemble(keep=...)`."
+            "joint coordinates are those of mechanisms in space; this one is in the plane. Give the poses of its "
+            "bodies, and use `assemble(keep=...)`."
         )
     joints = [joint for joint in mechanism.joints if isinstance(joint, TREE_JOINTS)]
     found: dict[str, PlacedBody] = {}

@@ -48,7 +48,8 @@ class Mechanism:
     Parameters
     ----------
     bodies         ``da.Particle``, ``da.PlanarBody`` or ``da.Body``; all in the plane or all in space
-    joints         ``da.Revolute`` and the like, ``da.Drive`` and ``da.Transmission``; loops and redundant joints are allowed
+    joints         ``da.Revolute`` and the like, ``da.Drive`` and ``da.Transmission``; loops and redundant joints
+                   are allowed
     forces         ``da.Gravity``, ``da.Spring`` and the like
     constraints    further ``da.Constraint`` objects, in the coordinates of the bodies; their forces, and those of
                    their laws, are in the ledger, but not in ``reactions``
@@ -94,12 +95,12 @@ class Mechanism:
             "actuators": Actuator,
         }
         problems: list[str] = []
-        for field, kind in kinds.items():
-            given = getattr(self, field)
+        for part_of, kind in kinds.items():
+            given = getattr(self, part_of)
             parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
             invalid = [part for part in parts if not isinstance(part, kind)]
-            problems += [f"`{field}` must hold {_EXPECTED[field]}; got {part!r}." for part in invalid]
-            object.__setattr__(self, field, tuple(part for part in parts if part not in invalid))
+            problems += [f"`{part_of}` must hold {_EXPECTED[part_of]}; got {part!r}." for part in invalid]
+            object.__setattr__(self, part_of, tuple(part for part in parts if part not in invalid))
         problems += mechanism_problems(self)
         if problems:
             raise ModelError(problems)

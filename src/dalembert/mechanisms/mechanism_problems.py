@@ -44,7 +44,8 @@ def mechanism_problems(mechanism: Any) -> list[str]:
             if driven not in mechanism.joints:
                 kind = type(joint).__name__.lower()
                 problems.append(
-                    f"{kind} `{joint.name}` must drive a joint of the mechanism; `{driven.name}` is not among its `joints`."
+                    f"{kind} `{joint.name}` must drive a joint of the mechanism; `{driven.name}` is not among its "
+                    f"`joints`."
                 )
     given = on_joints((*motors(mechanism.servos), *mechanism.actuators))
     return problems + motor_problems(given, mechanism.joints)

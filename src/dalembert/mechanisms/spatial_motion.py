@@ -18,9 +18,9 @@ from dalembert.model.constraint import Constraint
 class SpatialBody(MovingBody):
     """A body in space with its reference point and its quaternion as coordinates.
 
-    The velocity of the centre of mass is that of a lever R(e) c with R of second degree in e, also where |e| is not one.
-    This and the term 2 J₀ (e·ė)² change the kinetic energy only there; the mass matrix is positive definite, and its
-    block between the point and the quaternion is linear in the quaternion.
+    The velocity of the centre of mass is that of a lever R(e) c with R of second degree in e, also where |e| is not
+    one. This and the term 2 J₀ (e·ė)² change the kinetic energy only there; the mass matrix is positive definite, and
+    its block between the point and the quaternion is linear in the quaternion.
 
     inertia, center                           about the centre of mass, and its position, both in body axes
     position, orientation, velocity, spin     its given initial state

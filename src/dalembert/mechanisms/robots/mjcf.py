@@ -202,7 +202,8 @@ def _joint(reader: MjcfTree, element: XmlElement, name: str) -> TreeJoint:
     if kind == "free":
         if damping or stiffness or armature:
             raise element.error(
-                f"{element.label} must have neither damping, stiffness nor armature, since it is free. <freejoint/> has none."
+                f"{element.label} must have neither damping, stiffness nor armature, since it is free. "
+                f"<freejoint/> has none."
             )
         return TreeJoint(name, kind, WORLD, "", element)
     return TreeJoint(
@@ -235,7 +236,8 @@ def _note_joint(tree: RobotTree, element: XmlElement, name: str, ref: float) -> 
         tree.notes.append(f"limits of joint `{name}` are not enforced: range {element.text('range')[:60]}.")
     if element.numbers("frictionloss", (1, 2, 3), (0.0,))[0]:
         tree.notes.append(
-            f"friction {element.text('frictionloss')[:20]} of joint `{name}` is not applied; a law such as `da.Coulomb` adds it."
+            f"friction {element.text('frictionloss')[:20]} of joint `{name}` is not applied; a law such as "
+            f"`da.Coulomb` adds it."
         )
     if ref:
         tree.notes.append(

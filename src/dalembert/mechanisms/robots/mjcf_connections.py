@@ -34,8 +34,8 @@ def read_equalities(document: MjcfDocument, tree: RobotTree, sites: Sites) -> No
             tree.couplings.append(_coupling(element, name, tree))
         else:
             raise element.error(
-                f"<equality> must hold <connect>, <weld> or <joint>; <{element.tag[:60]}> is not supported. Leave it out, "
-                f'or set `active="false"`.'
+                f"<equality> must hold <connect>, <weld> or <joint>; <{element.tag[:60]}> is not supported. Leave it "
+                f'out, or set `active="false"`.'
             )
     if document.sections("equality"):
         tree.notes.append("equality constraints are rigid: `solref` and `solimp` are not read.")
@@ -54,8 +54,8 @@ def _loop(element: XmlElement, name: str, tree: RobotTree, sites: Sites) -> Loop
     relative = np.array(element.numbers("relpose", 7, (0, 1, 0, 0, 0, 0, 0)))
     if relative[3:].any():
         raise element.error(
-            f"`relpose` of {element.label} is not supported: bodies keep the relative pose that they have where all joints "
-            f"are at zero. Leave it out."
+            f"`relpose` of {element.label} is not supported: bodies keep the relative pose that they have where all "
+            f"joints are at zero. Leave it out."
         )
     return Loop(name, kind, first, second, np.zeros(3), element)
 
@@ -98,8 +98,8 @@ def read_actuators(document: MjcfDocument, tree: RobotTree) -> None:
         tree.motors.append(Motor(name, joint, limit, element))
         if element.tag != "motor":
             tree.notes.append(
-                f"actuator `{name}` is a motor here: its input is the torque or force in joint `{joint}`, and the law of "
-                f"<{element.tag}> is not read. A `da.Servo` states what it must achieve."
+                f"actuator `{name}` is a motor here: its input is the torque or force in joint `{joint}`, and the "
+                f"law of <{element.tag}> is not read. A `da.Servo` states what it must achieve."
             )
 
 
@@ -129,8 +129,8 @@ def note_sections(document: MjcfDocument, tree: RobotTree, option: XmlElement) -
         acting = [key for key in ("stiffness", "damping", "frictionloss", "armature") if _is_set(element, key)]
         if acting:
             raise tendon.error(
-                f"{tendon.label} must have no `{acting[0]}`: forces of tendons are not supported. Leave it out, and add a "
-                f"`da.Spring`."
+                f"{tendon.label} must have no `{acting[0]}`: forces of tendons are not supported. Leave it out, and add "
+                f"a `da.Spring`."
             )
         tree.notes.append(f"tendon {tendon.label} is left out; it has no stiffness and no damping.")
     deformable = document.sections("deformable")

@@ -98,8 +98,8 @@ def _of_geom(document: MjcfDocument, geom: XmlElement, body: XmlElement) -> Rigi
             "a shell" if shape in SIZES and not geom.given("mesh") else f"a {shape if shape not in SIZES else 'mesh'}"
         )
         raise geom.error(
-            f"{body.label} must state its inertia, since {geom.label} is {what}, whose volume is not computed here. Give "
-            f'the body an <inertial>, or the shape `mass="0"`; MuJoCo writes the inertia of all bodies by '
+            f"{body.label} must state its inertia, since {geom.label} is {what}, whose volume is not computed here. "
+            f'Give the body an <inertial>, or the shape `mass="0"`; MuJoCo writes the inertia of all bodies by '
             f"`mujoco.mj_saveLastXML`."
         )
     placement, sizes = _placed_sizes(document, geom, shape)

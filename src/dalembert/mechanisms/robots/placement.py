@@ -68,7 +68,7 @@ def quaternion_of(rotation: Floats) -> Floats:
 
 
 def rotation_of_angles(angles: Sequence[float], sequence: str) -> Floats:
-    """Return the rotation of three angles about x, y or z axes: those of the moving frame, or fixed ones in capitals."""
+    """Return the rotation of three angles about x, y or z axes: of the moving frame, or fixed ones in capitals."""
     found = np.eye(3)
     for letter, angle in zip(sequence, angles, strict=True):
         own = rotation_about(np.eye(3)["xyz".index(letter.lower())], angle)

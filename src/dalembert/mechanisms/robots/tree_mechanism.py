@@ -26,9 +26,8 @@ from dalembert.mechanisms.spatial_joints import Spherical
 from dalembert.mechanisms.transmission import Transmission
 from dalembert.model.servo import Actuator
 
-
 CLOSED_LOOP = 1e-9
-"""Distance of the places of two links that are welded, relative to the size of the robot, that is rounding of a file."""
+"""Distance of two places that are welded, relative to the size of the robot, that is rounding of a file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +212,8 @@ def _close(parts: TreeMechanism, loop: Any) -> None:
     if loop.other is not None:
         if loop.kind == "fixed" and np.abs(own - loop.other.position).max() > CLOSED_LOOP * (1 + np.abs(world).max()):
             raise loop.element.error(
-                f"{loop.element.label} must hold where all joints are at zero, which it does not. Give two bodies instead."
+                f"{loop.element.label} must hold where all joints are at zero, which it does not. Give two "
+                f"bodies instead."
             )
         own = loop.other.position
     kind = Spherical if loop.kind == "ball" else Weld

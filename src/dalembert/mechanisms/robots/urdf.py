@@ -51,7 +51,8 @@ def _refuse_macros(root: XmlElement) -> None:
     for element in root.walk():
         if element.tag.startswith("xacro:"):
             raise element.error(
-                f"<{element.tag[:60]}> is a macro of xacro, which must be expanded first: `xacro robot.xacro > robot.urdf`."
+                f"<{element.tag[:60]}> is a macro of xacro, which must be expanded first: "
+                f"`xacro robot.xacro > robot.urdf`."
             )
 
 
@@ -228,8 +229,8 @@ def _read_mimics(tree: RobotTree, elements: dict[str, XmlElement]) -> None:
         factors = mimic.number("offset", 0.0), mimic.number("multiplier", 1.0)
         if wrong or driving == name or factors[1] == 0:
             raise mimic.error(
-                f"<mimic> of {joint.label} must follow another joint that turns or slides, with a `multiplier` that is not "
-                f"zero; got `{driving[:60]}` and {factors[1]:g}."
+                f"<mimic> of {joint.label} must follow another joint that turns or slides, with a `multiplier` that is "
+                f"not zero; got `{driving[:60]}` and {factors[1]:g}."
             )
         if kinds[name] == "fixed":
             tree.notes.append(f"joint `{name}` is fixed, and does not follow `{driving}`.")
@@ -277,7 +278,8 @@ def _note(root: XmlElement, tree: RobotTree, elements: dict[str, XmlElement], ba
             tree.notes.append(f"limits of joint `{name}` are not enforced: {', '.join(bounds)}.")
         if dynamics is not None and dynamics.nonnegative("friction", 0.0):
             tree.notes.append(
-                f"friction {dynamics.number('friction'):g} of joint `{name}` is not applied; a law such as `da.Coulomb` adds it."
+                f"friction {dynamics.number('friction'):g} of joint `{name}` is not applied; a law such as "
+                f"`da.Coulomb` adds it."
             )
     _note_shapes(root, tree)
 
