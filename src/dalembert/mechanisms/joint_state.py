@@ -36,7 +36,7 @@ class Pose(NamedTuple):
 
     @property
     def rotation(self) -> Floats:
-        return np.asarray(rotation(self.quaternion))
+        return np.asarray(rotation(tuple(self.quaternion)))
 
 
 AT_REST = Pose(np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(3), np.zeros(3))
@@ -161,7 +161,7 @@ def _carried(joint: Any, geometry: JointGeometry, carrier: Pose, x: Floats | Non
     elif isinstance(joint, Spherical) and x is not None:
         turned = quaternion_product(start, x / np.linalg.norm(x))
     e = quaternion_product(carrier.quaternion, turned)
-    own = np.asarray(rotation(e))
+    own = np.asarray(rotation(tuple(e)))
     if isinstance(joint, Spherical) and rate is not None:
         spin = spin + own @ rate
     arm, back = R @ (geometry.first + slid), own @ geometry.second
@@ -186,7 +186,7 @@ def _given_displacement(joint: Any, geometry: JointGeometry) -> float:
 def _coordinates(pose: Pose) -> tuple[Floats, Floats]:
     """Return the coordinates of a body in space and their rates."""
     own = pose.rotation.T @ pose.spin
-    rate = np.asarray(half_turning(pose.quaternion)).T @ own / 2
+    rate = np.asarray(half_turning(tuple(pose.quaternion))).T @ own / 2
     return np.concatenate([pose.position, pose.quaternion]), np.concatenate([pose.velocity, rate])
 
 

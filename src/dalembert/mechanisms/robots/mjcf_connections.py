@@ -129,8 +129,8 @@ def note_sections(document: MjcfDocument, tree: RobotTree, option: XmlElement) -
         acting = [key for key in ("stiffness", "damping", "frictionloss", "armature") if _is_set(element, key)]
         if acting:
             raise tendon.error(
-                f"{tendon.label} must have no `{acting[0]}`: forces of tendons are not supported. Leave it out, and add "
-                f"a `da.Spring`."
+                f"{tendon.label} must have no `{acting[0]}`: forces of tendons are not supported. Leave it out, and "
+                f"add a `da.Spring`."
             )
         tree.notes.append(f"tendon {tendon.label} is left out; it has no stiffness and no damping.")
     deformable = document.sections("deformable")

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from dalembert.array_types import Floats
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.robots.placement import AT_ORIGIN, Placement, rotation_of_angles, without_rounding
 from dalembert.mechanisms.robots.rigid_inertia import NOTHING, RigidInertia
-from dalembert.mechanisms.robots.robot_tree import WORLD, Coupling, Link, Motor, RobotTree, TreeJoint
+from dalembert.mechanisms.robots.robot_tree import WORLD, Coupling, JointKind, Link, Motor, RobotTree, TreeJoint
 from dalembert.mechanisms.robots.tree_mechanism import mechanism_of
 from dalembert.mechanisms.robots.xml_elements import XmlElement, nearest_hint, read_xml
 from dalembert.names import listed, quoted
@@ -178,7 +179,11 @@ def _joints(element: XmlElement, tree: RobotTree, child: str) -> list[TreeJoint]
     for own in between:
         tree.links[own] = Link(own, NOTHING, element)
     ends = [parent, *between, child]
-    kinds = [("prismatic", sides[0], "x"), ("prismatic", sides[1], "y"), ("revolute", axis, "angle")]
+    kinds: list[tuple[JointKind, Floats, str]] = [
+        ("prismatic", sides[0], "x"),
+        ("prismatic", sides[1], "y"),
+        ("revolute", axis, "angle"),
+    ]
     return [
         TreeJoint(
             f"{name} {about}",

@@ -54,7 +54,7 @@ class XmlElement:
 
     def walk(self) -> Iterator[XmlElement]:
         """Return this element and all inside of it, in the order of the file."""
-        waiting = [self]
+        waiting: list[XmlElement] = [self]
         while waiting:
             element = waiting.pop()
             yield element
@@ -84,7 +84,7 @@ class XmlElement:
         """Return the numbers of an attribute; ``count`` tells how many there may be."""
         if name not in self.attributes and default is not None:
             return [float(value) for value in default]
-        counts = (count,) if isinstance(count, int) else count
+        counts = [count] if isinstance(count, int) else list(count)
         text = self.text(name)
         try:
             values = [float(word) for word in text.split()]
