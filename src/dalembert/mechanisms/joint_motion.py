@@ -97,7 +97,7 @@ def _body_motion(body: Any, places: dict[str, list[int]], full: list[Floats]) ->
     q, qd, qdd = (array[:, places[body.name]] for array in full)
     axes = body.axes_along(q)
     # ω = 2 H(e) ė and, since H(ė) ė vanishes, ω̇ = 2 H(e) ë, both in body axes
-    turning = np.asarray(half_turning(np.moveaxis(q[:, 3:], 1, 0)))
+    turning = np.asarray(half_turning(tuple(np.moveaxis(q[:, 3:], 1, 0))))
     own = [2 * np.einsum("tij,jkt,tk->ti", axes, turning, rates[:, 3:]) for rates in (qd, qdd)]
     return BodyMotion(axes, q[:, 3:], q[:, :3], qd[:, :3], own[0], qdd[:, :3], own[1])
 
@@ -143,7 +143,7 @@ def _slider(first: BodyMotion, second: BodyMotion, geometry: JointGeometry) -> t
 def _ball(joint: Any, first: BodyMotion, second: BodyMotion) -> tuple[Floats, Floats, Floats]:
     given = quaternion_product(conjugate(joint.second.body.orientation), joint.first.body.orientation)
     back = np.tile(given[:, None], len(first.axes))
-    found = quaternion_product(back, quaternion_product(conjugate(first.quaternion.T), second.quaternion.T)).T
+    found = quaternion_product(back, quaternion_product(conjugate(tuple(first.quaternion.T)), second.quaternion.T)).T
     spin = second.spin - first.spin
     # the rate of a vector in the axes of the second body
     change = second.spin_rate - first.spin_rate - np.cross(second.spin, spin)
