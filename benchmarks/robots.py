@@ -48,7 +48,7 @@ ROBOTS = {
 def random_motions(mechanism: da.Mechanism, rng: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return positions and velocities of all joints that follow no other one, and of free bodies."""
     driven = {joint.driven.name for joint in mechanism.joints if isinstance(joint, da.Transmission)}
-    at_rest = mechanism.joint_motion(*mechanism._given_state())
+    at_rest = mechanism.joint_motion(*mechanism.state())
     where: dict[str, Any] = {}
     rates: dict[str, Any] = {}
     for name, value in at_rest.position.items():

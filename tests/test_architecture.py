@@ -33,14 +33,19 @@ def paths_in(text):
     return [table for table in tables if table]
 
 
-def stacks(call, last, *, first=False):
-    """The library's functions on the stack, from the outermost, each time that a function is entered."""
-    asked = json.dumps([[call, last, first]])
+@pytest.fixture(scope="module")
+def stacks():
+    """The library's functions on the stack, from the outermost, each time that the last function of a table is entered.
+
+    All tables are those of one process; what it is asked is (call, last function, whether it is the first call).
+    """
+    asked = [(verb, hops[-1][1], False) for verb in CALLS for hops in paths_in(section(f"`da.{verb}`"))]
+    asked += [("simulate", hops[-1][1], True) for hops in paths_in(section("The first call"))]
     where = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests"), *sys.path])}
-    script = [sys.executable, str(ROOT / "tests" / "call_stacks.py"), asked]
+    script = [sys.executable, str(ROOT / "tests" / "call_stacks.py"), json.dumps(asked)]
     done = subprocess.run(script, capture_output=True, text=True, timeout=120, check=True, env=where)
-    (found,) = json.loads(done.stdout)
-    return [[tuple(hop) for hop in stack] for stack in found]
+    found = [[[tuple(hop) for hop in stack] for stack in own] for own in json.loads(done.stdout)]
+    return dict(zip(asked, found, strict=True))
 
 
 def test_the_figure_shows_the_layers_of_the_contract():
@@ -63,17 +68,17 @@ def test_every_module_is_in_a_layer():
 
 
 @pytest.mark.parametrize("verb", CALLS)
-def test_a_call_goes_the_way_that_is_described(verb):
+def test_a_call_goes_the_way_that_is_described(verb, stacks):
     described = paths_in(section(f"`da.{verb}`"))
     assert described
     for hops in described:
         assert len(hops) <= 10
-        assert hops in stacks(verb, hops[-1][1])
+        assert hops in stacks[verb, hops[-1][1], False]
 
 
-def test_the_first_call_builds_the_system_as_described():
+def test_the_first_call_builds_the_system_as_described(stacks):
     (hops,) = paths_in(section("The first call"))
-    assert hops in stacks("simulate", hops[-1][1], first=True)
+    assert hops in stacks["simulate", hops[-1][1], True]
 
 
 def test_all_files_that_are_named_exist():

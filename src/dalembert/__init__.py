@@ -31,6 +31,8 @@ from dalembert.errors import StateError as StateError
 from dalembert.extras import with_extra
 from dalembert.model.constraint import Constraint as Constraint
 from dalembert.model.constraint import pfaffian as pfaffian
+from dalembert.model.event import Change as Change
+from dalembert.model.event import Event as Event
 from dalembert.model.friction import Coulomb as Coulomb
 from dalembert.model.friction import Stribeck as Stribeck
 from dalembert.model.function_system import FunctionConstraint as FunctionConstraint
@@ -38,15 +40,19 @@ from dalembert.model.function_system import FunctionSystem as FunctionSystem
 from dalembert.model.laws import Prescribed as Prescribed
 from dalembert.model.laws import Proportional as Proportional
 from dalembert.model.laws import Quadratic as Quadratic
+from dalembert.model.laws import SlidingForce as SlidingForce
 from dalembert.model.laws import Viscous as Viscous
 from dalembert.model.servo import Actuator as Actuator
 from dalembert.model.servo import Servo as Servo
+from dalembert.model.signal import signal as signal
 from dalembert.model.symbols import coordinates as coordinates
 from dalembert.model.symbols import ideal_force as ideal_force
 from dalembert.model.symbols import multiplier as multiplier
 from dalembert.model.symbols import parameters as parameters
+from dalembert.model.symbols import reaction as reaction
 from dalembert.model.symbols import t as t
 from dalembert.model.system import System as System
+from dalembert.model.term_groups import AppliedForce as AppliedForce
 from dalembert.model.uncertainty import AdaptiveBound as AdaptiveBound
 from dalembert.model.uncertainty import BoundedUncertainty as BoundedUncertainty
 
@@ -60,6 +66,10 @@ if TYPE_CHECKING:
     from dalembert.control.controller import Controller as Controller
     from dalembert.control.controller import controller as controller
     from dalembert.differentiable import flow as flow
+    from dalembert.ensembles.designs import grid as grid
+    from dalembert.ensembles.designs import latin as latin
+    from dalembert.ensembles.designs import scatter as scatter
+    from dalembert.ensembles.designs import sobol as sobol
     from dalembert.ensembles.ensemble import simulate_ensemble as simulate_ensemble
     from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
     from dalembert.equation.constrained_motion import constrained_motion as constrained_motion
@@ -87,36 +97,48 @@ if TYPE_CHECKING:
     from dalembert.linearization import Linearization as Linearization
     from dalembert.linearization import linearize as linearize
     from dalembert.live_page import page as page
+    from dalembert.mechanisms.assembly import Assembly as Assembly
     from dalembert.mechanisms.couplings import Drive as Drive
     from dalembert.mechanisms.couplings import Gear as Gear
     from dalembert.mechanisms.couplings import PointOnCurve as PointOnCurve
+    from dalembert.mechanisms.couplings import PointOnSurface as PointOnSurface
+    from dalembert.mechanisms.extra_coordinates import ExtraCoordinates as ExtraCoordinates
     from dalembert.mechanisms.forces import Drag as Drag
     from dalembert.mechanisms.forces import Force as Force
     from dalembert.mechanisms.forces import Gravity as Gravity
-    from dalembert.mechanisms.forces import Spring as Spring
     from dalembert.mechanisms.forces import Torque as Torque
-    from dalembert.mechanisms.forces import TorsionSpring as TorsionSpring
     from dalembert.mechanisms.frames import ground as ground
     from dalembert.mechanisms.joint_inertia import Rotor as Rotor
     from dalembert.mechanisms.joint_motion import JointMotion as JointMotion
     from dalembert.mechanisms.joints import Prismatic as Prismatic
     from dalembert.mechanisms.joints import Revolute as Revolute
     from dalembert.mechanisms.joints import Rod as Rod
+    from dalembert.mechanisms.joints import Rope as Rope
     from dalembert.mechanisms.joints import Weld as Weld
     from dalembert.mechanisms.massless_body import MasslessBody as MasslessBody
     from dalembert.mechanisms.mechanism import Mechanism as Mechanism
     from dalembert.mechanisms.particle import Particle as Particle
     from dalembert.mechanisms.planar_body import PlanarBody as PlanarBody
+    from dalembert.mechanisms.profiles import Cam as Cam
+    from dalembert.mechanisms.profiles import RollingOnProfile as RollingOnProfile
     from dalembert.mechanisms.reactions import Reactions as Reactions
     from dalembert.mechanisms.rolling import KnifeEdge as KnifeEdge
     from dalembert.mechanisms.rolling import RollingBall as RollingBall
     from dalembert.mechanisms.rolling import RollingDisc as RollingDisc
     from dalembert.mechanisms.rolling import RollingEllipsoid as RollingEllipsoid
     from dalembert.mechanisms.rolling import RollingOnLine as RollingOnLine
+    from dalembert.mechanisms.rolling_on_round import RollingOnCircle as RollingOnCircle
+    from dalembert.mechanisms.rolling_on_round import RollingOnCylinder as RollingOnCylinder
+    from dalembert.mechanisms.rolling_on_round import RollingOnSphere as RollingOnSphere
+    from dalembert.mechanisms.rotations import Rotation as Rotation
     from dalembert.mechanisms.spatial_body import Body as Body
     from dalembert.mechanisms.spatial_joints import Cylindrical as Cylindrical
+    from dalembert.mechanisms.spatial_joints import Planar as Planar
+    from dalembert.mechanisms.spatial_joints import Screw as Screw
     from dalembert.mechanisms.spatial_joints import Spherical as Spherical
     from dalembert.mechanisms.spatial_joints import Universal as Universal
+    from dalembert.mechanisms.springs import Spring as Spring
+    from dalembert.mechanisms.springs import TorsionSpring as TorsionSpring
     from dalembert.mechanisms.transmission import Transmission as Transmission
     from dalembert.mechanisms.vectors import quaternion as quaternion
     from dalembert.report.derivation import Derivation as Derivation
@@ -140,6 +162,10 @@ _LAZY = {
     "Verdict": "analysis.verdict",
     "Controller": "control.controller",
     "controller": "control.controller",
+    "grid": "ensembles.designs",
+    "latin": "ensembles.designs",
+    "scatter": "ensembles.designs",
+    "sobol": "ensembles.designs",
     "simulate_ensemble": "ensembles.ensemble",
     "ConstrainedMotion": "equation.answer",
     "constrained_motion": "equation.constrained_motion",
@@ -167,15 +193,16 @@ _LAZY = {
     "Linearization": "linearization",
     "linearize": "linearization",
     "page": "live_page",
+    "Assembly": "mechanisms.assembly",
     "Drive": "mechanisms.couplings",
     "Gear": "mechanisms.couplings",
     "PointOnCurve": "mechanisms.couplings",
+    "PointOnSurface": "mechanisms.couplings",
+    "ExtraCoordinates": "mechanisms.extra_coordinates",
     "Drag": "mechanisms.forces",
     "Force": "mechanisms.forces",
     "Gravity": "mechanisms.forces",
-    "Spring": "mechanisms.forces",
     "Torque": "mechanisms.forces",
-    "TorsionSpring": "mechanisms.forces",
     "ground": "mechanisms.frames",
     "Prismatic": "mechanisms.joints",
     "Revolute": "mechanisms.joints",
@@ -184,20 +211,31 @@ _LAZY = {
     "Rotor": "mechanisms.joint_inertia",
     "Transmission": "mechanisms.transmission",
     "JointMotion": "mechanisms.joint_motion",
+    "Rope": "mechanisms.joints",
     "Weld": "mechanisms.joints",
     "Mechanism": "mechanisms.mechanism",
     "Particle": "mechanisms.particle",
     "PlanarBody": "mechanisms.planar_body",
+    "Cam": "mechanisms.profiles",
+    "RollingOnProfile": "mechanisms.profiles",
     "Reactions": "mechanisms.reactions",
     "KnifeEdge": "mechanisms.rolling",
     "RollingBall": "mechanisms.rolling",
     "RollingDisc": "mechanisms.rolling",
     "RollingEllipsoid": "mechanisms.rolling",
     "RollingOnLine": "mechanisms.rolling",
+    "RollingOnCircle": "mechanisms.rolling_on_round",
+    "RollingOnCylinder": "mechanisms.rolling_on_round",
+    "RollingOnSphere": "mechanisms.rolling_on_round",
+    "Rotation": "mechanisms.rotations",
     "Body": "mechanisms.spatial_body",
     "Cylindrical": "mechanisms.spatial_joints",
+    "Planar": "mechanisms.spatial_joints",
+    "Screw": "mechanisms.spatial_joints",
     "Spherical": "mechanisms.spatial_joints",
     "Universal": "mechanisms.spatial_joints",
+    "Spring": "mechanisms.springs",
+    "TorsionSpring": "mechanisms.springs",
     "quaternion": "mechanisms.vectors",
     "Derivation": "report.derivation",
     "derive": "report.derivation",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,3 +23,9 @@ def not_numbers(given: Any) -> str:
         return "must hold a number everywhere; it has masked entries. Leave them out, or fill them by `.filled(...)`."
     raw = isinstance(given, (bytes, bytearray)) or (isinstance(given, memoryview) and given.format in ("B", "b", "c"))
     return f"must hold numbers; got {given!r:.80}." if raw else ""
+
+
+def vector_of(values: Sequence[Any]) -> Floats:
+    """Return numbers, of Python, NumPy or JAX, as an array (k,)."""
+    # for many parameters in half the time of a list of floats
+    return np.fromiter(values, float, len(values))

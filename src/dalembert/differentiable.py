@@ -37,6 +37,7 @@ from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.input_values import time_values
+from dalembert.model.signal_ranges import require_in_range
 from dalembert.model.system import System
 from dalembert.settings import method_of, require_system
 from dalembert.violation import state_scales, violated
@@ -101,6 +102,7 @@ def flow(
     dynamics = suited_to(build(system), method.formulation)
     require_fit(method.formulation, len(dynamics.coordinates), len(dynamics.constraints))
     moments = time_values(times, "times", increasing=True)
+    require_in_range(system, moments)
     if method.step is not None and (needed := np.diff(moments).sum() / method.step) > method.max_steps:
         raise InputError(f"`max_steps` must allow for the steps asked for, {needed:.0f} and more; got {max_steps}.")
     return _FlowProgram(system, dynamics, method, moments, allow_violation=allow_violation).motion

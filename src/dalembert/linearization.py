@@ -14,7 +14,7 @@ import scipy.linalg
 import sympy as sp
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError, ModelError, StateError
 from dalembert.integration.start_states import require_start, terms_at
@@ -25,6 +25,7 @@ from dalembert.model.expressions import as_expression
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.ordering import quoted, unknown_names
+from dalembert.model.signal_ranges import require_in_range, require_state_in_range
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System
 from dalembert.model.validation import expression_problems
@@ -110,6 +111,8 @@ def linearize(
     """
     at_rest = np.zeros(len(q) if isinstance(q, Sized) else 1) if qd is None else qd
     dynamics, q, qd, p = prepared(system, q, at_rest, parameters, ("q", "qd"))
+    require_in_range(system, t, "t")
+    require_state_in_range(system, q, qd, t, p)
     require_start(dynamics, q, qd, t, p, allow_violation=False)
     x = np.concatenate([q, qd])
     if isinstance(system, System):
@@ -216,7 +219,7 @@ def _of_outputs(
     slope, jacobian, tangent = near
     n, names = len(x) // 2, list(outputs)
     program = _record_outputs(system, outputs)
-    inputs = (np.array([float(value) for value in p]), slope[n:], jacobian[n:])
+    inputs = (vector_of(p), slope[n:], jacobian[n:])
     values, slopes = differentiated(program, x, t, *inputs)
     # the program returns the outputs first, then their rates of change
     drift, first, second = values[len(names) :], slopes[: len(names)], slopes[len(names) :]

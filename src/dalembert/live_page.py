@@ -18,6 +18,7 @@ from dalembert.live.scene import USUAL_VIEW, Scene, scene_of_points
 from dalembert.mechanisms.layout import scene_of_mechanism
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.model.input_values import time_values
+from dalembert.model.signal_ranges import require_in_range
 from dalembert.settings import method_of
 from dalembert.verbs import AnySystem, prepared
 
@@ -134,6 +135,7 @@ def _experiment(
         system, q0, qd0, parameters = plant.system, plant.q0, plant.qd0, plant.parameters
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     span = time_values(times, "times", increasing=True)
+    require_in_range(system, span)
     projected = method.drift.projections > 0
     require_start(dynamics, q0, qd0, span[0], p, allow_violation=allow_violation, projected=projected)
     numbers = tuple(float(value) for value in p)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.quadrature import Leg, integrated_again
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.control.controlled_plant import with_controlled
 from dalembert.control.controller import Controller
 from dalembert.control.held_plants import SmoothPlant
@@ -21,8 +22,9 @@ from dalembert.extras import require
 from dalembert.integration.control_outputs import with_control
 from dalembert.integration.method import Method
 from dalembert.integration.motion_data import MotionData
+from dalembert.integration.outputs import outputs_along
 from dalembert.integration.path import Path
-from dalembert.integration.run import first_invalid, outputs_along, suited_to
+from dalembert.integration.run import first_invalid, suited_to
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
@@ -86,11 +88,13 @@ class SimulatedRun:
             return with_control(self.dynamics, run, self.p)
         return with_controlled(self.dynamics, run, self.p, self.control)
 
-    def complete(self, run: Trajectory, asked: Floats, times: Floats) -> Trajectory:
-        """Return a run computed at settled times with inputs and errors, at the times asked for."""
-        found = self.with_control(replace(run, source=self))
-        count = min(len(found), int(np.searchsorted(times, found.t[-1], side="right")))
-        return replace(found, t=np.concatenate([asked[:count], found.t[count:]]))
+    def complete(self, run: Trajectory, asked: Floats, times: Floats, notes: Iterable[str] = ()) -> Trajectory:
+        """Return a run computed at settled times with inputs, errors and further notes, at the times asked for."""
+        found, t = self.with_control(run), run.t
+        if asked is not times:
+            count = min(len(found), int(np.searchsorted(times, t[-1], side="right")))
+            t = np.concatenate([asked[:count], t[count:]])
+        return found.replaced(t=t, notes=(*found.notes, *notes), source=self)
 
     def _settled(self, run: Any) -> Any:
         """Return a run at the times at which its motion was computed: see ``settled_times``."""
@@ -98,7 +102,7 @@ class SimulatedRun:
 
     def at(self, run: Trajectory, times: Any) -> Trajectory:
         """Return the motion at one time, or at increasing ones, within those of the run."""
-        asked = _times_within(run, times)
+        asked = times_within(run, times)
         if np.isin(asked, run.t).all():
             return run.taken(np.searchsorted(run.t, asked))
         run, wanted = self._settled(run), settled_times(self.dynamics, self.p, asked)
@@ -163,13 +167,17 @@ class SimulatedRun:
         states, n = self._states(run), len(run.coordinates)
         native = self.dynamics.machine_code
         if native is not None:
-            p = np.broadcast_to(np.array([float(value) for value in self.p]), (len(run), len(self.p)))
+            p = np.broadcast_to(vector_of(self.p), (len(run), len(self.p)))
             M, _, A, *_ = native.terms_of_many(states, run.t, p)
         else:
             halves = zip(*np.split(states, 2, axis=1), run.t, strict=True)
             terms = [terms_at(self.dynamics, q, qd, t, self.p) for q, qd, t in halves]
             M, A = (np.stack([np.asarray(getattr(one, name)) for one in terms]) for name in ("M", "A"))
         return M[:, :n, :n], A[:, :, :n]
+
+    def row_of(self, run: MotionData, i: int) -> Floats:
+        """Return row i of A (T, n) along the run."""
+        return self.mass_and_rows(run)[1][:, i]
 
     def requirement_gradients(self, run: MotionData) -> Floats:
         """Return the gradients A₂ (T, k, n) of the requirements that the inputs meet."""
@@ -187,7 +195,10 @@ class SimulatedRun:
 
     def values(self, run: Trajectory, expression: Any) -> Floats:
         """Return the values (T, …) of an expression, or of nested sequences of expressions, along the run."""
-        return values_along(self._settled(run), self.symbols, expression)
+        changed = set[str]() if self.stick_slip is None else self.stick_slip.changed
+        # a parameter that an event has changed has no value along the whole run
+        constant = {name: value for name, value in run.parameters.items() if name not in changed}
+        return values_along(replace(self._settled(run), parameters=constant), self.symbols, expression)
 
     def ledger(self, run: Trajectory) -> Ledger:
         """Return the work and energy of all forces."""
@@ -200,8 +211,28 @@ class SimulatedRun:
         from dalembert.analysis.energy_terms import ledger_of
 
         settled = self._settled(run)
-        ledger = ledger_of(self.dynamics, self.method, self.p, settled, self._legs(settled))
+        ledger = ledger_of(self.dynamics, self.method, self.p, settled, self._legs(settled), **self._impulses(settled))
         return replace(ledger, t=run.t)
+
+    def _impulses(self, run: Trajectory) -> dict[str, Any]:
+        """Return the events that have entries in the ledger, and the work of impulses by entries."""
+        if self.stick_slip is None or not self.stick_slip.impulses:
+            return {}
+        from dalembert.analysis.energy_terms import entry_count
+
+        events, count = self.stick_slip.changing_events, entry_count(self.dynamics)
+        found: list[tuple[float, Floats]] = []
+        began = self.stick_slip.segments[0].path.t[0]
+        for impulse in self.stick_slip.impulses:
+            if impulse.t < run.t[0] or impulse.t == began:
+                continue  # before the first output, which at the start is the state after an impact
+            work = np.zeros((2, count + len(events)))
+            if impulse.work is not None:
+                work[:, : impulse.work.shape[1]] = impulse.work
+            if impulse.event:
+                work[:, count + events.index(impulse.event)] = impulse.event_work
+            found.append((impulse.t, work))
+        return {"events": events, "impulses": found}
 
     def _legs(self, run: Trajectory) -> list[Leg]:
         """Return the parts of a run that were integrated one by one; none if it was integrated as a whole."""
@@ -215,16 +246,18 @@ class SimulatedRun:
             if end > start:
                 legs.append(Leg(self.dynamics, values, path, start, end, np.arange(entry_count(self.dynamics))))
                 start = end
-        for segment in [] if self.stick_slip is None else self.stick_slip.segments:
+        if self.stick_slip is None:
+            return legs
+        for segment in self.stick_slip.segments:
             phase, end = segment.phase, min(segment.end, last)
             if end > start:
-                entries = ledger_entries(phase.mode)
+                entries = ledger_entries(phase.mode, self.stick_slip.system)
                 legs.append(Leg(phase.mode.dynamics, phase.values, segment.path, start, end, entries))
                 start = end
         return legs
 
 
-def _times_within(run: Trajectory, times: Any) -> Floats:
+def times_within(run: Trajectory, times: Any) -> Floats:
     """Return increasing times, or raise an error if one is not within a run."""
     single = np.size(times) == 1
     wanted = np.ravel(scalar_value(np.ravel(times)[0], "t")) if single else time_values(times, "t", increasing=True)

@@ -23,8 +23,9 @@ from dalembert.lazy_jax import refuse_forked_process
 from dalembert.linear_algebra import dependence_shares, rank, unit_rows
 from dalembert.lowering.build import build
 from dalembert.model.input_values import parameter_values, scalar_value, state_values, time_values
+from dalembert.model.numeric_function import numeric_function
 from dalembert.model.ordering import in_order, quoted
-from dalembert.model.standard_form import euler_lagrange, standard_form
+from dalembert.model.standard_form import NOT_PERMANENT, euler_lagrange, standard_form
 from dalembert.model.symbols import coordinates, t
 from dalembert.model.system import System, kind_of_object
 from dalembert.names import listed, summary
@@ -179,6 +180,7 @@ def _problems(system: System) -> list[str]:
         )
     if not system.constraints:
         problems.append("a vakonomic system must have a constraint; it has none. Use `da.simulate`.")
+    problems += [NOT_PERMANENT.format(c.name) for c in system.constraints if not c.is_permanent]
     accelerations = [c.name for c in system.constraints if c.level == "acceleration"]
     if accelerations:
         problems.append(
@@ -204,7 +206,7 @@ def _has_own_hessian(system: System) -> bool:
     if own == stated:
         return True
     unknowns = sorted({symbol for entry in own + stated for symbol in entry.free_symbols}, key=str)
-    values = sp.lambdify(unknowns, (own, stated), modules="numpy")
+    values = numeric_function(unknowns, (own, stated), "numpy")
     points = np.random.default_rng(20020101).uniform(0.5, 1.5, (3, len(unknowns)))
     with np.errstate(all="ignore"):
         return all(np.allclose(*values(*point), rtol=SAME_VALUE, atol=0) for point in points)

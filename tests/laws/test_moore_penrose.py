@@ -1,5 +1,6 @@
 """The Moore–Penrose inverse that the formulations use, and J Bᵀ = B⁺ of the extended D'Alembert principle."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -20,14 +21,22 @@ def pinv(B: jnp.ndarray) -> jnp.ndarray:
     return pinv_to(B, RANK_TOLERANCE)
 
 
+@jax.jit  # one program for each size, not one for every operation
+def inverses(B: jnp.ndarray) -> tuple[jnp.ndarray, jnp.ndarray, jnp.ndarray]:
+    """B⁺, the scaled rows of the extended D'Alembert principle, and their inverse."""
+    m, n = B.shape
+    geometry = Geometry(jnp.eye(n), decompose(B), jnp.ones(n), jnp.ones(m))
+    scaled, _, _, J, _, _ = da.ExtendedDAlembert().factor(jnp.eye(n), B, geometry)
+    return pinv(B), scaled, J @ scaled.T
+
+
 @pytest.mark.parametrize("seed", range(21))
 def test_penrose_conditions(seed: int) -> None:
     rng = np.random.default_rng(seed)
     m, n = SHAPES[seed % len(SHAPES)]
     B = random_rank_deficient(rng, m, n, rng.integers(0, min(m, n) + 1))
-    geometry = Geometry(jnp.eye(n), decompose(jnp.asarray(B)), jnp.ones(n), jnp.ones(m))
-    scaled, _, _, J, _, _ = da.ExtendedDAlembert().factor(jnp.eye(n), jnp.asarray(B), geometry)
-    pairs = [(B, np.asarray(pinv(jnp.asarray(B)))), (np.asarray(scaled), np.asarray(J @ scaled.T))]
+    inverse, scaled, inverse_of_scaled = map(np.asarray, inverses(B))
+    pairs = [(B, inverse), (scaled, inverse_of_scaled)]
     for B, P in pairs:
         np.testing.assert_allclose(B @ P @ B, B, atol=1e-12)
         np.testing.assert_allclose(P @ B @ P, P, atol=1e-12)

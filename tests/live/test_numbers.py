@@ -187,3 +187,25 @@ def test_reasons_for_which_a_page_stops(tmp_path: Path) -> None:
     assert "no step is short enough: a force or a constraint jumps or has a kink there" in kinked["notes"][0]
     assert kinked["reached"] == pytest.approx(1, abs=1e-6)
     assert re.search(r"The page stops at t = \d+.*: its memory is full after \d+ steps", full["notes"][0])
+
+
+def test_a_page_looks_up_signals(tmp_path: Path) -> None:
+    x = da.coordinates("x")
+    times = np.linspace(0, 6, 25)
+    steps = da.signal(times, np.round(np.sin(3 * times), 3), "previous", name="steps")
+    table = da.signal([-9, -1, 0, 1, 9], [3, 1, 0, -1, -3], name="table", of=x)
+    system = da.System((x,), [[1]], (steps + table,))
+    run = da.simulate(system, (0,), (0,), np.linspace(0, 6, 13))
+    page = da.page(system, (0,), (0,), (0, 6), tmp_path / "page.html", points={"mass": (x, 0)})
+    (found,) = motions([{"model": model_of(page), "times": run.t.tolist()}], tmp_path)
+    states = np.array([sample["y"] for sample in found["samples"]])
+    assert np.abs(states - np.concatenate([run.q, run.qd], axis=1)).max() < 1e-12
+    assert found["reached"] == 6
+
+
+def test_a_page_refuses_signals_that_do_not_fit(tmp_path: Path) -> None:
+    x = da.coordinates("x")
+    times = np.linspace(0, 6, 20_000)
+    system = da.System((x,), [[1]], (da.signal(times, np.sin(times), name="long"),))
+    with pytest.raises(da.InputError, match=r"signals of a live page must have at most 65536 .*; those of `long` are"):
+        da.page(system, (0,), (0,), (0, 6), tmp_path / "page.html", points={"mass": (x, 0)})

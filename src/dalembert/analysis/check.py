@@ -9,28 +9,28 @@ import numpy as np
 
 from dalembert.analysis.check_context import CheckContext, values_in
 from dalembert.analysis.conflict_findings import conflict_findings
-from dalembert.analysis.constraint_states import (
-    ConsistentState,
-    Fixed,
-    random_places,
-    random_starts,
-    relaxed_states,
-    states_near,
-    typical_states,
-)
+from dalembert.analysis.constraint_states import ConsistentState, Fixed
 from dalembert.analysis.direction_text import format_direction
 from dalembert.analysis.evaluated_terms import Model, Point, model_of
 from dalembert.analysis.feasibility import LEVELS
-from dalembert.analysis.gradients import degenerate_rows, void_rows, without_rounding, zero_gradient
+from dalembert.analysis.gradients import without_rounding
 from dalembert.analysis.hidden_constraints import Hidden, empty_search, hidden_constraints
+from dalembert.analysis.large_check import large_check
+from dalembert.analysis.rank_findings import (
+    degenerate_findings,
+    freedom_finding,
+    redundancy_findings,
+    singular_findings,
+)
 from dalembert.analysis.saddle_findings import determinant, hidden_findings, undetermined_accelerations
+from dalembert.analysis.sampled_states import random_starts, relaxed_states, states_near, typical_states
 from dalembert.analysis.singular_places import singular_places
 from dalembert.analysis.solvability import motion_equations
 from dalembert.analysis.symbolic_errors import report_symbolic_errors
 from dalembert.analysis.verdict import Finding, FreeData, ServoReport, Verdict
 from dalembert.analysis.violations import violations
 from dalembert.errors import InputError
-from dalembert.linear_algebra import dependencies, determined, independent_rows, rank_gap
+from dalembert.linear_algebra import determined, independent_rows, rank_gap
 from dalembert.mass import MassKind, mass_kind
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
@@ -55,7 +55,8 @@ def check(
 
     If a state is given, the verdict says whether it satisfies the constraints, and describes the equations there.
     Otherwise it describes the equations in general: they are evaluated at random states that satisfy the constraints,
-    with random positive parameters and times unless these are given.
+    with random positive parameters and times unless these are given. A large system (see docs/large.md) is checked at a
+    given state, by numbers.
 
     Parameters
     ----------
@@ -85,6 +86,9 @@ def check(
         raise InputError(f"`system` must be a `da.System`, stated in symbols; got {kind_of_object(system)}.")
     if (q is None) != (qd is None):
         raise InputError("`q` and `qd` must be given together, or neither of them.")
+    if system.is_large or (q is not None and system.templates is not None):
+        assert system.templates is not None
+        return large_check(system.templates, q, qd, t, parameters, allow_violation=allow_violation)
     model = model_of(standard_form(system), system.parameter_names)
     p = None if parameters is None and q is None else np.array(parameter_values(system.parameter_names, parameters))
     if p is not None:
@@ -136,7 +140,8 @@ def _unknown(message: str) -> Verdict:
 def _verdict(context: CheckContext, findings: list[Finding], *, allow_violation: bool) -> Verdict:
     system, model, terms = context.system, context.model, context.terms
     given = context.point if context.given else None
-    degenerate = _degenerate_place(context, findings)
+    degenerate = degenerate_findings(context)
+    findings.extend(degenerate)
     # hidden constraints hold at all times, and the given time may be one at which they do not show
     search = context.fixed._replace(t=None) if context.given else context.fixed
     hidden = empty_search(system) if degenerate else hidden_constraints(system, search, given, model)
@@ -155,11 +160,12 @@ def _verdict(context: CheckContext, findings: list[Finding], *, allow_violation:
     findings.extend(undetermined)
     _mass(context, kind, findings, solvable=not undetermined and hidden.impossible is None)
     kept = independent_rows(terms.scaled_rows)
-    findings.append(Finding("freedom", _freedom(len(system.coordinates), len(context.names), len(kept))))
-    redundant = _redundant(context, findings, regular=not degenerate)
+    findings.append(freedom_finding(len(system.coordinates), len(context.names), len(kept)))
+    redundant, sentences = redundancy_findings(context, regular=not degenerate)
+    findings.extend(sentences)
     if not degenerate:  # at a degenerate state the rows of A are rounding error
         if context.given:
-            _singular_place(context, findings)
+            findings.extend(singular_findings(context))
         findings.extend(hidden_findings(hidden, system.symbols, whole, given))
     control = _servos(context)
     findings.extend(control.findings)
@@ -232,97 +238,3 @@ def _mass(context: CheckContext, found: MassKind, findings: list[Finding], *, so
             f"{places.not_shown}."
         )
         findings.append(Finding("mass matrix", message))
-
-
-def _redundant(context: CheckContext, findings: list[Finding], *, regular: bool) -> dict[str, dict[str, float]]:
-    A, names = context.terms.scaled_rows, context.names
-    found = {names[i]: {names[k]: c for k, c in parts.items()} for i, parts in dependencies(A).items()}
-    without_gradient = [
-        name for name, off in zip(names, zero_gradient(context.model, context.around), strict=True) if off
-    ]
-    identities = {names[i] for i in void_rows(context.model, context.fixed)} if without_gradient else set()
-    for name in without_gradient:
-        if name in identities:
-            findings.append(Finding("redundant", f"`{name}` is an identity: it holds at every state."))
-            continue
-        message = (
-            f"`{name}` has no gradient of its own wherever it holds, so that no force can keep it; state what it "
-            f"amounts to instead, as x = 0 for x² = 0."
-        )
-        findings.append(Finding("gradient", message, True))
-    for name, parts in found.items():
-        if (
-            name not in without_gradient and regular
-        ):  # at a degenerate state, dependent gradients do not make a constraint redundant
-            findings.append(Finding("redundant", f"`{name}` {_combination(parts)}."))
-    undetermined = [n for n, row, unique in zip(names, A, determined(A), strict=True) if not unique and row.any()]
-    if undetermined:
-        message = f"The multipliers of {_listed(undetermined)} are not unique: these constraints can share their load."
-        findings.append(Finding("multipliers", message))
-    return found
-
-
-UNIT_COEFFICIENT = 1e-9
-"""A coefficient of a linear combination within this distance of ±1 is printed without a number: rounding leaves far
-less, and the three digits that are printed would not show the difference."""
-
-MOST_NAMES = 8
-"""Largest number of constraints that are listed by name in one message."""
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - MOST_NAMES
-    return quoted(names) if more <= 0 else f"{quoted(names[:MOST_NAMES])} and {more} more"
-
-
-def _freedom(coordinates: int, constraints: int, rank: int) -> str:
-    free = coordinates - rank
-    text = f"{free} degree{'s' * (free != 1)} of freedom: {coordinates} coordinate{'s' * (coordinates != 1)}"
-    return f"{text}, constraints of rank {rank}." if constraints else f"{text}, no constraints."
-
-
-def _combination(parts: dict[str, float]) -> str:
-    if not parts:
-        return "has no gradient there"
-    if len(parts) > MOST_NAMES:
-        return f"follows from {_listed(list(parts))}"
-    terms = [
-        f"{'-' if c < 0 else '+'} {'' if abs(abs(c) - 1) < UNIT_COEFFICIENT else f'{abs(c):.3g} × '}`{n}`"
-        for n, c in parts.items()
-    ]
-    return "follows from " + " ".join(terms).removeprefix("+ ")
-
-
-def _degenerate_place(context: CheckContext, findings: list[Finding]) -> bool:
-    """Return True if the constraints leave less freedom than the rank of A shows, and add a finding about it.
-
-    The test is done at the given state, or else at all sampled states.
-    """
-    model = context.model
-    if zero_gradient(model, context.around).any():
-        return False
-    anywhere = [state.point for state in context.around] or random_places(model, context.fixed)
-    rows = degenerate_rows(model, [context.point] if context.given else anywhere)
-    if rows:
-        where = "at this state" if context.given else "wherever they hold"
-        message = (
-            f"{quoted(context.names[i] for i in rows)} are degenerate {where}: they leave less freedom than their "
-            f"gradients show, so that they determine neither accelerations nor forces. Replace them by constraints "
-            f"with independent gradients that leave the same motions."
-        )
-        findings.append(Finding("singular configuration", message, True))
-    return bool(rows)
-
-
-def _singular_place(context: CheckContext, findings: list[Finding]) -> None:
-    """Add a finding if the rank of the constraints is lower at the given state than at consistent states nearby."""
-    model, around = context.model, context.around
-    near = [independent_rows(without_rounding(model, model.terms(state.point), around).scaled_rows) for state in around]
-    here, most = independent_rows(context.terms.scaled_rows), max(near, key=len, default=())
-    if len(most) > len(here):
-        lost = [context.names[i] for i in most if i not in here]
-        message = (
-            f"The rank of the constraints is {len(here)} here but {len(most)} nearby: {quoted(lost)} becomes dependent "
-            f"at this configuration, and the motion through it need not be unique."
-        )
-        findings.append(Finding("singular configuration", message, True))

@@ -11,11 +11,11 @@ import sympy as sp
 
 from dalembert.analysis.bounded import SymbolicLimitError, bounded
 from dalembert.analysis.constraint_kinds import ConstraintKind, Kind, kind_of
-from dalembert.analysis.constraint_states import Generic, generic_points
 from dalembert.analysis.derived_flag import Flag, Pfaffian, derived_flag
 from dalembert.analysis.evaluated_terms import Model, Point, model_of
 from dalembert.analysis.joint_integrals import ExactFlag, independent, joint_integrals
 from dalembert.analysis.rational import NotRationalError, exact
+from dalembert.analysis.sampled_states import Generic, generic_points
 from dalembert.analysis.symbolic_errors import report_symbolic_errors
 from dalembert.errors import ConstraintError, InputError
 from dalembert.linear_algebra import independent_rows

@@ -14,6 +14,7 @@ from dalembert.array_types import Floats
 from dalembert.lowering.jax_functions import flat
 from dalembert.model import graph
 from dalembert.model.numeric_function import numeric_function
+from dalembert.model.signal import Signal
 from dalembert.model.standard_form import StandardForm
 from dalembert.terms import Terms
 from dalembert.tolerances import ROUNDING
@@ -87,7 +88,8 @@ def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) 
     # at exactly degenerate states the rounding of sums decides the verdict, so their order must not depend on the
     # common subexpressions: SymPy's printer is used unless the expressions are too large for it
     entries = flat(smooth)
-    if any(map(graph.is_large, entries)) or sum(graph.facts(e).size for e in entries) > graph.MOST_PRINTED:
+    large = any(map(graph.is_large, entries)) or sum(graph.facts(e).size for e in entries) > graph.MOST_PRINTED
+    if large or any(graph.has_kind(e, Signal) for e in entries):
         function = numeric_function(arguments, smooth, ["numpy", "scipy"])
     else:
         function = sp.lambdify(arguments, smooth, modules=["numpy", "scipy"], cse=True)

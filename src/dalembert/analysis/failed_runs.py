@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.array_types import vector_of
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox
@@ -50,7 +51,7 @@ def hidden_behind(system: Any, p: Any) -> str:
     from dalembert.analysis.constraint_states import Fixed
     from dalembert.analysis.hidden_constraints import hidden_constraints
 
-    found = hidden_constraints(system, Fixed(np.array([float(value) for value in p])))
+    found = hidden_constraints(system, Fixed(vector_of(p)))
     if not found.constraints or found.impossible is not None:
         return ""
     listed = ", ".join(f"`{system.symbols.readable(constraint.expression)} = 0`" for constraint in found.constraints)

@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 import sympy as sp
 
 from dalembert.analysis.bounded import SymbolicLimitError, bounded
-from dalembert.analysis.constraint_states import Fixed, random_places, random_states, state_slopes, states_near
+from dalembert.analysis.constraint_states import Fixed, state_slopes
 from dalembert.analysis.evaluated_terms import Model, Point, model_of, sizes
 from dalembert.analysis.gradients import zero_gradient
 from dalembert.analysis.rational import exact
+from dalembert.analysis.sampled_states import random_places, random_states, states_near
 from dalembert.analysis.solvability import Equations, unsolvable_systems
 from dalembert.errors import InputError
 from dalembert.linear_algebra import independent_rows

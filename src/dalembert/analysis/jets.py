@@ -23,6 +23,8 @@ import mpmath
 import sympy as sp
 
 from dalembert.model import graph
+from dalembert.model.numeric_function import numeric_function
+from dalembert.model.signal import Signal
 from dalembert.model.symbols import InternalSymbol
 
 DIGITS = 50
@@ -136,6 +138,8 @@ class Jets:
             pieces: Any = e.args
             branch = next(value for value, condition in pieces if graph.replace(condition, point) == sp.true)
             return self.evaluate(branch, at, memory)
+        if isinstance(e, Signal):
+            return self._composed(Signal(e.args[0], _slot(0)), [self.evaluate(e.args[1], at, memory)])
         parts = [self.evaluate(part, at, memory) for part in e.args]
         if isinstance(e, sp.Add):
             total: Jet = {}
@@ -178,6 +182,8 @@ def _partial(function: Any, alpha: tuple[int, ...]) -> Any:
         derivative = derivative.diff(slot, count) if count else derivative
     # second derivatives of |x| contain Dirac deltas, which mpmath cannot evaluate
     derivative = derivative.replace(sp.DiracDelta, lambda *_: sp.S.Zero)  # random points do not lie on the kink of |x|
+    if graph.has_kind(derivative, Signal):
+        return numeric_function(slots, derivative, "mpmath")
     return sp.lambdify(slots, derivative, modules="mpmath")
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.constraint_states import Fixed, random_starts
+from dalembert.analysis.constraint_states import Fixed
 from dalembert.analysis.evaluated_terms import model_of
 from dalembert.analysis.feasibility import conflicts
 from dalembert.analysis.hidden_constraints import hidden_constraints
+from dalembert.analysis.sampled_states import random_starts
 from dalembert.analysis.symbolic_errors import report_symbolic_errors
 from dalembert.errors import ConstraintError
 from dalembert.model.input_values import parameter_values

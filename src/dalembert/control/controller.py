@@ -4,23 +4,20 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import sympy as sp
-from llvmlite import ir
 
 from dalembert.array_types import Floats
 from dalembert.control.controller_arguments import limit_value, noise_values, number_value, require_layers
+from dalembert.control.controller_programs import ControllerPrograms, controller_source
 from dalembert.errors import ConstraintError, InputError
 from dalembert.integration.control_outputs import unmet
-from dalembert.lowering.build import build, symbolic_source
-from dalembert.lowering.feedback import ESTIMATED_BOUND
-from dalembert.lowering.native_system import BatchProgram
-from dalembert.lowering.programs import Programs
+from dalembert.lowering.batch_program import BatchProgram
+from dalembert.lowering.build import build
 from dalembert.lowering.source import Source
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.control_form import distinct_actuators
@@ -28,8 +25,6 @@ from dalembert.model.input_values import parameter_values, state_values
 from dalembert.model.system import System, kind_of_object
 from dalembert.model.uncertainty import AdaptiveBound, BoundedUncertainty
 from dalembert.names import listed, summary
-from dalembert.native.assembly import MachineCode, write_program
-from dalembert.native.tape import Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +96,7 @@ class Controller:
             names = self.coordinates
             q, qd = state_values(names, q, "q"), state_values(names, qd, "qd")
         elif not hasattr(q, "__len__") or (len(q) and hasattr(q[0], "__len__")):  # anything but one state
-            return self._at_many(q, qd, t, bound, self._many)
+            return self._at_many(q, qd, t, bound, self._programs.at_states)
         found = self.evaluate(q, qd, t, bound)[0]
         return dict(zip(self._names, found, strict=True))
 
@@ -140,29 +135,11 @@ class Controller:
             q, qd = [q], [qd]
         found: dict[str, dict[str, Any]] = {}
         below = dict.fromkeys(self.actuators, 0.0)
-        for layer, program in self._layers.items():
+        for layer, program in self._programs.layers.items():
             total = self._at_many(q, qd, t, bound, program)
             found[layer] = {name: float(u[0] - below[name]) if one else u - below[name] for name, u in total.items()}
             below = {name: u[0] if one else u for name, u in total.items()}
         return found
-
-    @cached_property
-    def _layers(self) -> dict[str, BatchProgram]:
-        """The inputs without limits, with the layers up to each one."""
-        control = self.source.control
-        assert control is not None
-        free = replace(control, limits=(None,) * len(control.limits))
-        still = tuple(replace(row, settling=(), rate=sp.S.Zero) for row in control.requirements)
-        forms = {
-            "nominal": replace(free, requirements=still, robust=None, adaptive=None),
-            "settling": replace(free, robust=None, adaptive=None),
-        }
-        forms |= {"robust": free} if control.robust is not None else {}
-        size = 2 * len(self.coordinates)
-        return {
-            name: BatchProgram(Programs.of_all_rows(replace(self.source, control=form)).controller(), size)
-            for name, form in forms.items()
-        }
 
     def _reason(self, q: Any, qd: Any, t: float) -> str:
         reason = unmet(build(self.system), np.array(q, float), np.array(qd, float), t, self.values)
@@ -170,7 +147,7 @@ class Controller:
 
     def evaluate(self, q: Any, qd: Any, t: float, bound: float | None = None) -> tuple[list[float], float]:
         """Return the inputs at one state, and ‖z‖ of ``da.BoundedUncertainty``."""
-        _, run, size, count = self._compiled
+        _, run, size, count = self._programs.at_state
         n = size // 2
         numbers = self._numbers if bound is None else (*self._numbers[:-1], bound)
         found = (ctypes.c_double * count)()
@@ -199,12 +176,8 @@ class Controller:
         return float(self.adaptive.growth.subs(self.parameters)), float(self.adaptive.leakage.subs(self.parameters))
 
     @cached_property
-    def _many(self) -> BatchProgram:
-        return BatchProgram(self._program, 2 * len(self.coordinates))
-
-    @cached_property
-    def _program(self) -> Program:
-        return Programs.of_all_rows(self.source).controller()
+    def _programs(self) -> ControllerPrograms:
+        return ControllerPrograms(self.source)
 
     def _batch(self, q: Floats, qd: Floats, t: Floats, bound: Any, program: BatchProgram) -> Floats:
         p = np.tile(self._numbers, (len(q), 1))
@@ -227,30 +200,7 @@ class Controller:
     @cached_property
     def source(self) -> Source:
         """The model in plain symbols, with the layers of the controller."""
-        source = symbolic_source(self.system)
-        if source.control is None or (self.robust is None and self.adaptive is None):
-            return source
-        plain = self.system.symbols.plain
-        if self.robust is not None:
-            layers = {"robust": (plain(self.robust.rho), plain(self.robust.epsilon))}
-        else:
-            assert self.adaptive is not None
-            own = self.adaptive
-            layers = {
-                "robust": (ESTIMATED_BOUND, plain(own.epsilon)),
-                "adaptive": (plain(own.growth), plain(own.leakage)),
-            }
-        return replace(source, control=replace(source.control, **layers))
-
-    @cached_property
-    def _compiled(self) -> tuple[MachineCode, Callable[..., None], int, int]:
-        """The compiled code, which must be kept alive, its function, and the lengths of its state and outputs."""
-        module = ir.Module()
-        write_program(module, "control", self._program, hot=True)
-        code, address = MachineCode(module), ctypes.c_void_p
-        kinds = address, ctypes.c_double, address, address
-        function = ctypes.CFUNCTYPE(None, *kinds)(code.address("control"))
-        return code, function, 2 * len(self.coordinates), len(self._program.outputs)
+        return controller_source(self.system, self.robust, self.adaptive)
 
 
 def controller(

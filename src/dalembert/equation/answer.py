@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.equation.reaction import Normals
+from dalembert.equation.reaction import Normals, ReactionSolution
 from dalembert.equation.scaled_numbers import scaled_numbers
 from dalembert.errors import InputError
 from dalembert.lazy_jax import jnp
@@ -28,6 +28,13 @@ as many digits as states."""
 
 MOST_COMPONENTS = 6
 """Components of vectors that the text of an answer shows."""
+
+
+def _times_and_lengths(A: Any, v: Any) -> tuple[Any, Any]:
+    """Return |A v| and the lengths of the rows of A, which may be a batch, or a sparse matrix."""
+    if type(A).__module__.startswith("scipy.sparse"):
+        return np.abs(A @ v), np.sqrt((A * A).sum(axis=1))
+    return np.abs(np.einsum("...ij,...j->...i", A, v)), np.linalg.norm(A, axis=-1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,12 +59,16 @@ class ConstrainedMotion(PaperLetters):
                                             ``throw=False``
     gauss                                   Gauss's function (q̈ − a')ᵀM(q̈ − a') with a' = M⁻¹(Q + C), least among all
                                             accelerations with A q̈ = b; None where M is singular
-    mass_matrix, applied_force, constraint_matrix, constraint_rhs, nonideal    M, Q, A, b and C
+    mass_matrix, applied_force, constraint_matrix, constraint_rhs, nonideal    M, Q, A, b and C; M and A of a large
+                                            system are sparse matrices of SciPy
     laws                                    the l nonideal laws, each as (name of its constraint, name of the law); the
                                             former is empty for a law of the whole system
     law_nonideal, law_forces (l, n)         C and the nonideal constraint force of each law
-    normals                                 of the laws that depend on the actual reaction, in their order: their
+    normals                                 of friction that depends on the actual reaction, in its order: the
                                             normal ``forces`` and the number of ``solutions``; None if there are none
+    implicit                                of laws that depend on ``da.reaction``: these ``reactions``, the relative
+                                            ``residual`` of their equations, and the ``determinant`` of the derivative,
+                                            which is positive where they are unique nearby; None if there are none
     residuals, acceleration_covariance, force_covariance    only from ``StackedLeastSquares``: residual of the n
                                             equations of motion and m constraints, and covariances (n, n)
     inputs                                  u of each actuator that meets servo constraints, by its name; their force is
@@ -88,6 +99,7 @@ class ConstrainedMotion(PaperLetters):
     law_nonideal: Array
     law_forces: Array
     normals: Normals | None = None
+    implicit: ReactionSolution | None = None
     laws: tuple[tuple[str, str], ...] = ()
     residuals: Array | None = None
     acceleration_covariance: Array | None = None
@@ -138,8 +150,7 @@ class ConstrainedMotion(PaperLetters):
         if v.shape[-1:] != (n,):
             raise InputError(f"`displacement` must have {n} components; got shape {v.shape}.")
         # A v relative to the lengths of the row and of v: the scale of a constraint must not matter
-        moved = np.abs(np.einsum("...ij,...j->...i", self.constraint_matrix, v))
-        lengths = np.linalg.norm(self.constraint_matrix, axis=-1)
+        moved, lengths = _times_and_lengths(self.constraint_matrix, v)
         limit = VIRTUAL_TOLERANCE * lengths * np.linalg.norm(v, axis=-1)[..., None]
         if (moved > limit).any():
             row = int(np.argmax(np.max(moved - limit, axis=tuple(range(moved.ndim - 1)))))

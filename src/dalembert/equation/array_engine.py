@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.arrays import lower_solve, upper_solve
 from dalembert.equation.dynamics import Engine, RowSelection, Terms, agrees, stabilised
+from dalembert.equation.implicit_laws import is_unique
 from dalembert.equation.reaction import IdealReaction, NonidealForces
 from dalembert.equation.scaling import is_positive
 from dalembert.lazy_jax import jax, jnp, jsl, lax
@@ -159,8 +160,9 @@ class ArrayProgram:
         positive &= jnp.all(jnp.isfinite(metric.half))
         valid = jnp.all(used | (agrees(at.b - B @ w, scale) & hold(at, q, qd, used))) & positive
         if self.law is not None and self.law_multipliers:
-            normals = self.law(q, qd, t, p, reduced.reaction(w - f, len(at.b))).normals
+            _, normals, implicit = self.law(q, qd, t, p, reduced.reaction(w - f, len(at.b)))
             valid &= self.determined(reduced, B, used) & (True if normals is None else normals.solutions == 1)
+            valid &= True if implicit is None else is_unique(implicit)
         return RowSelection(rows, jnp.sum(used), valid)
 
     def determined(self, reduced: Reduced, B: Array, used: Array) -> Array:

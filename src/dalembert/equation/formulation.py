@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.arrays import cholesky_solve, lower_solve, map_rows, namespace_of, solve_matrix
-from dalembert.equation.reaction import IdealReaction, NonidealForces, Normals
+from dalembert.equation.reaction import IdealReaction, NonidealForces, Normals, ReactionSolution
 from dalembert.equation.residual import inconsistency_of, residual_of
 from dalembert.equation.scaling import Geometry, Scaled, scaled_problem
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
@@ -102,6 +102,7 @@ class Kernel(NamedTuple):
     law_forces: Array
     law_nonideal: Array
     normals: Normals | None
+    implicit: ReactionSolution | None
     quality: Quality | None
 
 
@@ -192,5 +193,6 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
         law_forces=u * parts.force,
         law_nonideal=law_forces.shares,
         normals=law_forces.normals,
+        implicit=law_forces.implicit,
         quality=quality,
     )

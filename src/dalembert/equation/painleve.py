@@ -14,6 +14,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.implicit_laws import ACCEPTED, is_unique
 from dalembert.equation.reaction import MOST_SIGNED, UNCERTAIN, Normals, signs
 from dalembert.errors import ConstraintError, PainleveError, undetermined
 from dalembert.tolerances import EXACT
@@ -41,7 +42,8 @@ def refuse_paradox(
     trajectory: Any = None,
 ) -> None:
     """Raise an error if the normal forces have no solution or several, or if friction is within a relative margin of
-    the critical coefficient."""
+    the critical coefficient; likewise for other laws of the actual reaction."""
+    _refuse_lost_reaction(dynamics, answer, q, qd, t, margin, trajectory)
     if answer.normals is None or not np.isfinite(np.asarray(answer.normals.coupling)).all():
         return
     normals: Any = answer.normals._replace(mu=np.asarray(answer.normals.mu))
@@ -68,6 +70,31 @@ def refuse_paradox(
         f'Lower it, use `normal="ideal"`, or let the motion end before.',
         constraint=name,
         critical_mu=float(critical[worst]),
+        state={"q": np.asarray(q, float), "qd": np.asarray(qd, float), "t": float(t)},
+        trajectory=trajectory,
+    )
+
+
+def _refuse_lost_reaction(
+    dynamics: Dynamics, answer: ConstrainedMotion, q: Any, qd: Any, t: Any, margin: float, trajectory: Any
+) -> None:
+    """Raise an error if laws of the actual reaction leave none, or one that is not unique nearby."""
+    found = answer.implicit
+    finite = np.isfinite(np.asarray(answer.ideal_force)).all()
+    if found is None or not finite or (is_unique(found) and float(found.determinant) > margin):
+        return
+    names = ", ".join(f"`{constraint or law}`" for constraint, law in dynamics.laws)
+    where = ", ".join(f"{key} = {value:.6g}" for key, value in zip(dynamics.coordinates, map(float, q), strict=True))
+    reason = (
+        f"the determinant of the derivative of their equations must be positive; it is {float(found.determinant):.3g}"
+        if float(found.residual) <= ACCEPTED
+        else f"Newton's method finds none; its residual is {float(found.residual):.1e}"
+    )
+    raise PainleveError(
+        f"laws of the actual reaction must leave one reaction possible; at t = {float(t):.6g}, where {where}, {reason}."
+        f" Look at the laws of {names}: make them depend less on `da.reaction`, or use `da.multiplier`.",
+        constraint=next((constraint or law for constraint, law in dynamics.laws), ""),
+        critical_mu=np.nan,
         state={"q": np.asarray(q, float), "qd": np.asarray(qd, float), "t": float(t)},
         trajectory=trajectory,
     )

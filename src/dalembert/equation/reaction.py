@@ -65,15 +65,31 @@ class Normals(NamedTuple):
     mu: Array
 
 
+class ReactionSolution(NamedTuple):
+    """The reactions on which laws depend that change them: see ``equation/implicit_laws.py``.
+
+    reactions (k,)    NaN if no solution was found
+    residual          of their equations, relative to the terms
+    determinant       of the derivative of the equations: one if the laws change no reaction, positive where the
+                      solution is the continuation of such a one and the only one close by
+    """
+
+    reactions: Array
+    residual: Array
+    determinant: Array
+
+
 class NonidealForces(NamedTuple):
     """The nonideal forces of l laws.
 
     shares (l, n)    the force C of each law
-    normals          normal forces of the laws that depend on the actual reaction; None if there are no such laws
+    normals          normal forces of friction that depends on the actual reaction; None if there is no such friction
+    implicit         the actual reactions of other laws that depend on them; None if there are no such laws
     """
 
     shares: Array
     normals: Normals | None
+    implicit: ReactionSolution | None = None
 
 
 def signs(k: int) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.array_types import vector_of
 from dalembert.control.controlled_plant import controlled
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
@@ -16,8 +17,9 @@ from dalembert.export.model import ExportedModel, Start, exported_model
 from dalembert.integration.default_tolerances import USUAL_RTOL
 from dalembert.integration.drift import Drift
 from dalembert.integration.start_states import require_start
+from dalembert.lowering.batch_program import BatchProgram
 from dalembert.lowering.build import build
-from dalembert.lowering.native_system import BatchProgram, NativeSystem
+from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.model.friction_contacts import contacts
@@ -146,6 +148,4 @@ def _start(system: System, q0: Any, qd0: Any, t0: Any, parameters: Any) -> Start
     if q0 is None or qd0 is None:
         raise InputError("`q0` and `qd0` must both be given along with `parameters`, or none of the three.")
     _, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
-    return Start(
-        float(scalar_value(t0, "t0")), np.concatenate([q0, qd0]).astype(float), np.array([float(value) for value in p])
-    )
+    return Start(float(scalar_value(t0, "t0")), np.concatenate([q0, qd0]).astype(float), vector_of(p))

@@ -12,6 +12,7 @@ from dalembert.export.arguments import model_of, target_of
 from dalembert.export.c_header import STATE_ARGUMENTS, enumerations, header, interface
 from dalembert.export.identifiers import identifiers
 from dalembert.export.model import ExportedModel
+from dalembert.export.signals import c_signals
 from dalembert.export.templates import template
 from dalembert.integration.drift import Drift, Projection
 from dalembert.native.c_source import Input, c_function, condition_of
@@ -112,6 +113,7 @@ def c_text(model: ExportedModel) -> str:
         enumerations(model),
         interface(model),
         helpers,
+        *c_signals(model),
         *_functions(model),
         *([] if model.start is None else [_start(model)]),
         steps,

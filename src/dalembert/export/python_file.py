@@ -11,6 +11,7 @@ import dalembert
 from dalembert.export.arguments import model_of, target_of
 from dalembert.export.identifiers import identifiers
 from dalembert.export.model import ExportedModel
+from dalembert.export.signals import python_signals
 from dalembert.export.templates import template
 from dalembert.integration.drift import Drift, Projection
 from dalembert.native.c_source import condition_of
@@ -94,7 +95,7 @@ def python_text(model: ExportedModel) -> str:
         "RESULT": tuple(RUNGE_KUTTA.result.items()),
         "FIXED_ABRUPT": FIXED_ABRUPT,
         "FIXED_ROUNDING": FIXED_ROUNDING,
-        "FUNCTIONS": "\n\n\n".join(_functions(model)),
+        "FUNCTIONS": "\n\n\n".join([*python_signals(model), *_functions(model)]),
         "AGREES": "True" if model.agree is None else "agrees(y, t, p)[1]",
         "PROJECTED": "y1, True" if model.project is None else "project(y1, t + h, p)",
     }

@@ -12,6 +12,7 @@ from dalembert.files.run_settings import DRIFT_CURES, FORMULATIONS, TOLERANCES
 from dalembert.mechanisms.mechanism_document import BODIES, FORCES, JOINTS
 from dalembert.model.document import Fields
 from dalembert.model.law_document import LAWS
+from dalembert.model.signal import EXTENSIONS, INTERPOLATIONS
 from dalembert.model.value_document import FORMAT, ORDER
 
 Schema = dict[str, Any]
@@ -94,6 +95,13 @@ def _parts() -> dict[str, Schema]:
     requirement = _either(_ref("equation"), _array(_ref("equation")))
     servo = {"name": _TEXT, "requirement": requirement, "by": _either(_TEXT, _array(_TEXT))}
     servo |= {"settle": _ref("nested"), "cost": _ref("nested"), "metric": {"enum": ["mass", "euclidean"]}}
+    extra = {"name": _TEXT, "coordinates": _array(_TEXT), "kinetic": expression, "potential": expression}
+    extra |= {
+        "determined_by": _ref("several"),
+        "force": _ref("by-coordinate"),
+        "start": _ref("vector"),
+        "rates": _ref("vector"),
+    }
     coefficient = {"owner": _TEXT, "name": _TEXT, "value": expression, "positive": _BOOLEAN, "otherwise": _TEXT}
     return {
         "coordinates": _array(_TEXT),
@@ -102,6 +110,7 @@ def _parts() -> dict[str, Schema]:
         "lagrangian": expression,
         "nonideal": _ref("laws"),
         "bodies": _array(_objects(BODIES)),
+        "extra_coordinates": _array(_table(extra, ("name", "coordinates"))),
         "joints": _array(_objects(JOINTS)),
         "forces": _array(_objects(FORCES)),
         "constraints": _array(_either(_TEXT, constraint)),
@@ -115,10 +124,12 @@ def schema() -> Schema:
     """Return the JSON schema of model files."""
     expression, parameter = _ref("expression"), _table({"value": _ref("expression"), "unit": _TEXT})
     check = {"what": _TEXT, "expression": expression, "expected": expression, "tolerance": expression}
+    texts = {"kind": {"enum": list(INTERPOLATIONS)}, "extend": {"enum": list(EXTENSIONS)}, "file": _TEXT}
     entries: dict[str, Schema] = {
         "format": {"const": FORMAT},
         **dict.fromkeys(("title", "about", "source"), _TEXT),
         "parameters": _either(_array(_TEXT), _by_name(_either(expression, parameter))),
+        "signals": _by_name(_table({key: _either(_TEXT, _array(_NUMBER)) for key in ("times", "values")} | texts)),
         "definitions": _by_name(expression),
         **_parts(),
         "simulate": _settings(),

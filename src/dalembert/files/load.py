@@ -23,7 +23,19 @@ LARGEST_FILE = 1_000_000
 """Number of bytes of a model file at most; the largest file of the gallery has a fifteenth of it."""
 
 COMMON_KEYS = (
-    *("format", "title", "about", "source", "parameters", "definitions", "simulate", "units", "checks", "drawing"),
+    *(
+        "format",
+        "title",
+        "about",
+        "source",
+        "parameters",
+        "signals",
+        "definitions",
+        "simulate",
+        "units",
+        "checks",
+        "drawing",
+    ),
 )
 """Keys that files of systems and of mechanisms have in common."""
 
@@ -68,7 +80,8 @@ def loads(text: str, path: str = "<text>") -> ModelFile:
     text = text.replace("\r\n", "\n")
     document = _document(text, path)
     try:
-        return _read_model(DocumentEntry(document))
+        folder = Path(path).parent if Path(path).is_file() else None
+        return _read_model(DocumentEntry(document), folder)
     except DocumentError as error:
         line, column = place_in(text, error.path, error.offset)
         raise FileError(error.problem, path, line, column) from None
@@ -99,8 +112,8 @@ def _line_of(error: UnicodeDecodeError) -> int:
     return bytes(error.object[: error.start]).count(b"\n") + 1
 
 
-def _read_model(document: DocumentEntry) -> ModelFile:
-    """Return the model of a document."""
+def _read_model(document: DocumentEntry, folder: Path | None) -> ModelFile:
+    """Return the model of a document; ``folder`` is that of its file."""
     is_mechanism = isinstance(document.value, Mapping) and "bodies" in document.value
     own = MECHANISM_KEYS if is_mechanism else (*SYSTEM_KEYS, "bodies", "joints", "forces")
     table = document.table((*COMMON_KEYS, *own), required=("format",))
@@ -108,7 +121,7 @@ def _read_model(document: DocumentEntry) -> ModelFile:
         raise table["format"].error(
             f"`format` must be {FORMAT}, the version that is known; got {table['format'].value!r}."
         )
-    scope = Scope()
+    scope = Scope(folder=folder)
     if is_mechanism:
         mechanism = read_mechanism(document, scope)
         system = mechanism.system

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import MassMatrixError, StateError
 from dalembert.integration.native_steps import rows_for
@@ -46,8 +46,10 @@ def cross_jump(dynamics: Dynamics, y: Floats, before: float, after: float, p: An
     Velocities change by the smallest amount in the mass metric, which is the effect of an ideal impulse of the
     constraints. No impulse can make positions jump.
     """
+    if not dynamics.constraints:
+        return y, [], ""
     q, qd = np.split(y, 2)
-    jumped = {level: _jumped(dynamics, q, qd, before, after, p, level) for level in STATE_LEVELS}
+    jumped = _jumped(dynamics, q, qd, before, after, p)
     if jumped["position"]:
         names = ", ".join(f"`{name}` by {size:.3g}" for name, size in jumped["position"].items())
         return (
@@ -70,14 +72,18 @@ def cross_jump(dynamics: Dynamics, y: Floats, before: float, after: float, p: An
 
 
 def _jumped(
-    dynamics: Dynamics, q: Floats, qd: Floats, before: float, after: float, p: Any, level: str
-) -> dict[str, float]:
-    """Return the jumps of the constraints that are satisfied before and violated afterwards, by name."""
+    dynamics: Dynamics, q: Floats, qd: Floats, before: float, after: float, p: Any
+) -> dict[str, dict[str, float]]:
+    """Return, by level, the jumps of the constraints that are satisfied before and violated afterwards, by name."""
     terms = [terms_at(dynamics, q, qd, np.asarray(t), p) for t in (before, after)]
-    was, is_ = (violated_rows(one, q, qd)[level] for one in terms)
-    residuals = [np.asarray(getattr(one, level)) for one in terms]
-    change = np.abs(residuals[1] - residuals[0])
-    return {dynamics.constraints[k]: float(change[k]) for k in np.flatnonzero(is_ & ~was)}
+    was, is_ = (violated_rows(one, q, qd) for one in terms)
+    found: dict[str, dict[str, float]] = {}
+    for level in STATE_LEVELS:
+        residuals = [np.asarray(getattr(one, level)) for one in terms]
+        change = np.abs(residuals[1] - residuals[0])
+        rows = np.flatnonzero(is_[level] & ~was[level])
+        found[level] = {dynamics.constraints[k]: float(change[k]) for k in rows}
+    return found
 
 
 def contradiction_at(dynamics: Dynamics, y: Floats, t: float, p: Any) -> str:
@@ -85,7 +91,7 @@ def contradiction_at(dynamics: Dynamics, y: Floats, t: float, p: Any) -> str:
     if dynamics.machine_code is None or not np.isfinite(y).all():
         return ""
     q, qd = np.split(y, 2)
-    used = rows_for(dynamics, y, t, np.array([float(value) for value in p]))
+    used = rows_for(dynamics, y, t, vector_of(p))
     terms = terms_at(dynamics, q, qd, np.asarray(t), p)
     off = violated_rows(terms, q, qd)
     # if a row in use is violated as well, drift is the cause, and no contradiction follows
@@ -206,10 +212,10 @@ def find_abrupt_change(dynamics: Dynamics, y: Floats, t: float, end: float, p: A
     q, qd = np.split(y, 2)
     ahead = 16 * np.spacing(max(abs(t), abs(end - t)))
     while np.isfinite(y).all() and ahead <= SEARCHED_AHEAD * (end - t):
+        near, far = (_jumped(dynamics, q, qd, t, t + part * ahead, p) for part in (0.25, 1.0))
         for level in STATE_LEVELS:
-            near, far = (_jumped(dynamics, q, qd, t, t + part * ahead, p, level) for part in (0.25, 1.0))
             # a smooth residual changes four times as much in four times the time
-            if any(near.get(name, 0.0) > size / 2 for name, size in far.items()):
+            if any(near[level].get(name, 0.0) > size / 2 for name, size in far[level].items()):
                 return t + ahead
         ahead *= 4
     return None

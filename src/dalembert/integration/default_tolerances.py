@@ -41,7 +41,7 @@ def usual_atol(dynamics: Dynamics, q0: Floats, qd0: Floats, t0: Any, p: Any) -> 
 
 def coarse_notes(method: Method, q: Floats) -> list[str]:
     """Return a note if a motion q (T, n) is hardly larger than its absolute tolerances."""
-    largest, atol = np.abs(q).max(initial=0.0), np.max(method.atol)
+    largest, atol = np.abs(q).max(initial=0.0), method.largest_atol
     if largest > COARSE * atol or not largest > 0 or method.step is not None:
         return []
     return [

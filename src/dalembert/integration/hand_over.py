@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.equation.answer_checks import require_positive
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.factored import Factored
+from dalembert.equation.implicit_laws import is_unique
 from dalembert.errors import MassMatrixError
 from dalembert.integration.control_outputs import unmet
 from dalembert.integration.method import Method
@@ -88,7 +89,7 @@ def _singular_mass_ahead(dynamics: Dynamics, y: Floats, t: float, so_far: float,
         return ""
     with np.errstate(all="ignore"):
         a = np.asarray(answer_at(dynamics, q, qd, t, p, Factored()).acceleration)
-    ahead, values = so_far * np.geomspace(AHEAD[0], AHEAD[-1], SAMPLES), np.array([float(value) for value in p])
+    ahead, values = so_far * np.geomspace(AHEAD[0], AHEAD[-1], SAMPLES), vector_of(p)
     for _ in range(REFINEMENTS_AHEAD):
         h = ahead[:, None]
         states = np.concatenate([q + h * qd + h**2 / 2 * a, np.broadcast_to(qd, (len(h), len(qd)))], axis=1)
@@ -130,6 +131,8 @@ def has_no_answer(dynamics: Dynamics, method: Method, y: Floats, t: float, p: An
     q, qd = np.split(y, 2)
     answer = answer_at(dynamics, q, qd, t, p, method.formulation)
     if answer.normals is not None and np.asarray(answer.normals.solutions) != 1:
+        return True
+    if answer.implicit is not None and not is_unique(answer.implicit):
         return True
     return bool(trouble_at(dynamics, answer, method.formulation))
 
@@ -223,27 +226,35 @@ def _last_possible(
 
 
 def _compromise(dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any, rows: list[int]) -> _Compromise:
-    """Minimise the residuals at position level from given coordinates by the Levenberg–Marquardt method."""
+    """Minimise the residuals at position level from given coordinates by the Levenberg–Marquardt method.
+
+    Coordinates are measured in units of the masses and residuals along their gradients, so that the result does not
+    depend on the user's units.
+    """
+    start = terms_at(dynamics, q, qd, t, p)
+    unit = own_units(np.asarray(start.M))
+    lengths = np.linalg.norm(np.asarray(start.A)[rows] / unit, axis=1)
+    lengths = np.where(lengths > 0, lengths, 1.0)
 
     def at(q: Floats) -> tuple[Floats, Floats]:
         terms = terms_at(dynamics, q, qd, t, p)
-        return np.asarray(terms.position)[rows], np.asarray(terms.A)[rows]
+        return np.asarray(terms.position)[rows] / lengths, np.asarray(terms.A)[rows] / unit / lengths[:, None]
 
     damping, (r, J) = DAMPING, at(q)
-    allowed = START_TOLERANCE * own_size(r, J, q)
+    allowed = START_TOLERANCE * own_size(r, J, q * unit)
     for _ in range(ITERATIONS):
         if (np.abs(r) <= allowed).all():
             return _Compromise(q, r, True, True)
         normal, gradient = J.T @ J, J.T @ r
         stationary = np.linalg.norm(gradient) <= STATIONARY * np.linalg.norm(J) * np.linalg.norm(r)
         step = np.linalg.solve(normal + damping * np.trace(normal) * np.eye(len(q)), gradient)
-        r_new, J_new = at(q - step)
+        r_new, J_new = at(q - step / unit)
         gain = 1 - np.linalg.norm(r_new) / np.linalg.norm(r)
         # the residuals decrease no further: the constraints have no common solution nearby
         if stationary and gain < SMALL_GAIN:
             return _Compromise(q, r, False, True)
         if gain > 0:
-            q, r, J, damping = q - step, r_new, J_new, damping / 10
+            q, r, J, damping = q - step / unit, r_new, J_new, damping / 10
         else:
             damping *= 10
     return _Compromise(q, r, False, False)

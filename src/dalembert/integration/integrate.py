@@ -22,13 +22,13 @@ from dalembert.integration.abrupt_changes import (
     kink_within,
 )
 from dalembert.integration.bifurcations import singular_end
-from dalembert.integration.force_jumps import chatter_of_forces
 from dalembert.integration.hand_over import excluded_ahead, has_no_answer, is_stuck
 from dalembert.integration.method import Method, StepBatch
 from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.path import RECENT, Path, PathRecorder
 from dalembert.integration.progress import Progress
 from dalembert.integration.singularity_crossing import cross_singularity
+from dalembert.integration.stagnation import LAST_STEPS, coordinate_tolerance, stagnation
 from dalembert.integration.step_monitor import StepMonitor
 from dalembert.integration.time_segments import MOST_EVENTS, TimeSegment, segments_of, with_stops
 
@@ -41,21 +41,11 @@ FIRST_BATCH = 256
 TESTED_BATCH = 64
 """Steps per batch when a test may stop the run: the steps beyond the stop are wasted."""
 
-LAST_STEPS = (64, 256, 1024)
-"""Numbers of last steps whose pace is examined: if the run cannot finish at that pace, a kink is searched for."""
-
-HOPELESS = 1e-2
-"""Part of the rest of a segment that all steps of a run would cover at the pace of a force that jumps to and fro, below
-which the run ends."""
-
 SHRINKING = 4
 """Last steps before one that no step can follow; they are so short that a kink they end at is near all of them."""
 
 LEAST_SEGMENT = 4
 """Shortest segment, in units in the last place of time, that is integrated: the shortest step of the integrators."""
-
-STAGNANT = 1e-9
-"""The fraction of the run that a full batch of steps must cover: at a slower pace no limit on steps is ever reached."""
 
 MOVED_FAR = (
     "projection would move the state farther than the next step does: a constraint jumps or has a kink there, or the "
@@ -195,7 +185,7 @@ class _Integration:
             found = found or kink_ahead(self.dynamics, y, t, self.t1, self.p)
             if not found and self.method.step is None:
                 recent = np.concatenate(self.ys[-SHRINKING:])[-SHRINKING:]
-                found = kink_beside(self.dynamics, recent, t, self.p, self._tolerance(y))
+                found = kink_beside(self.dynamics, recent, t, self.p, coordinate_tolerance(self.method, y))
             elif not found and self.method.step is not None:
                 found = kink_within(self.dynamics, y, t, min(self.method.step, self.t1 - t), self.p)
             self.path.refusal = found
@@ -251,33 +241,14 @@ class _Integration:
 
     def _stagnates(self, batch: StepBatch, end: float) -> bool:
         """Return whether the last steps made no progress, and set ``Path.refusal`` if so."""
-        path = self.path
-        if path.steps < LAST_STEPS[0] or not len(batch.t) or not np.isfinite(batch.y[-1]).all():
+        # not at the end of a segment, which has been reached: there may be thousands of them
+        if batch.finished or self.path.steps < LAST_STEPS[0] or not len(batch.t):
             return False
-        t, y = batch.t, batch.y
-        if len(t) <= LAST_STEPS[-1]:  # then nothing of the last steps has been pruned
-            t, y = (np.concatenate(parts)[-LAST_STEPS[-1] - 1 :] for parts in (self.ts, self.ys))
-        for count in (count for count in LAST_STEPS if count < len(t)):
-            pace = float(t[-1] - t[-count - 1]) / count
-            if path.refusal or pace * self.method.max_steps > self.t1 - self.t0:
-                break
-            path.refusal = kink_beside(self.dynamics, y[-count:], float(t[-1]), self.p, self._tolerance(y[-1]))
-            # not if the segment may end before the steps do, or if somewhat more steps would help
-            hopeless = pace * self.method.max_steps < HOPELESS * (end - t[-1])
-            if not path.refusal and count == LAST_STEPS[0] and hopeless:
-                path.refusal = chatter_of_forces(self.dynamics, self.method, t[-count:], y[-count:], self.p)
-        ahead = float(batch.t[-1] - batch.t[0])
-        if not path.refusal and len(batch.t) >= NATIVE_BATCH and ahead <= STAGNANT * (self.t1 - self.t0):
-            path.refusal = (
-                f"the last {len(batch.t)} steps took it only {ahead:.1e} farther. A force or a constraint jumps to and "
-                f"fro there: smooth it, or end the motion before."
-            )
-        return bool(path.refusal)
-
-    def _tolerance(self, y: Floats) -> Floats:
-        """Return the tolerances (n,) of the coordinates of a state."""
-        n = len(y) // 2
-        return np.broadcast_to(self.method.atol, len(y))[:n] + self.method.rtol * np.abs(y[:n])
+        kept, whole, rest = (self.ts, self.ys), self.t1 - self.t0, end - float(batch.t[-1])
+        self.path.refusal = stagnation(
+            self.dynamics, self.method, batch, kept, self.p, whole=whole, rest=rest, most=NATIVE_BATCH
+        )
+        return bool(self.path.refusal)
 
     def _until_stop(self, batch: StepBatch) -> StepBatch:
         """Return the steps of a batch up to the one at which the test stops the run, or all of them."""
@@ -285,7 +256,11 @@ class _Integration:
         y, t = self.last
         last = self.stop_test(np.append(t, batch.t), np.vstack([y, batch.y]), self.path.native)
         self.path.stopped = last is not None
-        return batch if last is None else batch._replace(t=batch.t[:last], y=batch.y[:last], finished=False)
+        return (
+            batch
+            if last is None
+            else batch._replace(t=batch.t[:last], y=batch.y[:last], finished=False, from_start=None)
+        )
 
     def _keep(self, batch: StepBatch) -> None:
         """Record a batch of steps."""

@@ -40,7 +40,12 @@ class Method:
     @property
     def least_atol(self) -> float:
         """The smallest absolute tolerance of all components."""
-        return float(np.min(self.atol))
+        return float(np.asarray(self.atol).min())
+
+    @property
+    def largest_atol(self) -> float:
+        """The largest absolute tolerance of all components."""
+        return float(np.asarray(self.atol).max())
 
     @property
     def solver_name(self) -> str:
@@ -84,7 +89,10 @@ def restore_tolerances(method: Method, numbers: Tolerances) -> Method:
 
 
 class StepBatch(NamedTuple):
-    """Steps with times (k,) and states (k, 2n), how the batch ended, whether the start was valid, and the ranks."""
+    """Steps with times (k,) and states (k, 2n), how the batch ended, whether the start was valid, and the ranks.
+
+    ``from_start`` are times (k + 1,) and states (k + 1, 2n) with those of the start before them, if they are in memory.
+    """
 
     t: Floats
     y: Floats
@@ -95,6 +103,7 @@ class StepBatch(NamedTuple):
     ranks: list[int]
     rank_changes: list[float]
     moved_far: bool = False  # a projection moved the state farther than the last step, which is left out
+    from_start: tuple[Floats, Floats] | None = None
 
 
 def split_state(y: Any) -> tuple[Any, Any]:

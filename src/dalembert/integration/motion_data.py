@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
+from dalembert.integration.run_events import RunEvent
 from dalembert.integration.run_source import RunSource
 from dalembert.integration.saturation import Saturation
 from dalembert.integration.trajectory_dataset import USUAL_THEORY
@@ -41,7 +42,7 @@ class MotionData:
     statistics: dict[str, Any]
     notes: tuple[str, ...] = ()
     theory: str = USUAL_THEORY
-    events: tuple[Any, ...] = ()
+    events: tuple[RunEvent, ...] = ()
     source: RunSource | None = None
     inputs: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
     input_force: Floats | None = None
@@ -68,6 +69,12 @@ class MotionData:
             f"coordinate with one prime and two, as `{self.coordinates[0]}'`."
         )
 
+    def replaced(self, **fields: Any) -> Self:
+        """Return the motion with other values of some fields, several times as fast as ``dataclasses.replace``."""
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__, **fields)
+        return found
+
     @property
     def constraint_force(self) -> Floats:
         """Qᶜ (T, n), ideal and nonideal part together."""
@@ -86,9 +93,11 @@ class MotionData:
         span = f"{self.t[0]:g} to {self.t[-1]:g}" if len(self) else "empty"
         worst = float(np.abs(self.violation).max(initial=0.0))
         mark = f" ({self.mark})" if self.mark else ""
+        count = len(self.events)
+        events = f"; {count} event{'s' * (count > 1)}" if count else ""
         return (
             f"Trajectory{mark} of {listed(self.coordinates)}: {len(self)} times, {span}; "
-            f"{self.statistics.get('steps', '?')} steps; largest violation {worst:.1e}"
+            f"{self.statistics.get('steps', '?')} steps; largest violation {worst:.1e}{events}"
         )
 
     def require_source(self, needed_for: str) -> RunSource:

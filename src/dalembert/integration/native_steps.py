@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import StepBatch
 from dalembert.levels import level_numbers
-from dalembert.linear_algebra import independent_rows
+from dalembert.linear_algebra import independent_rows, independent_rows_of_many
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.elimination import needs_refinement
 from dalembert.native.protocol import NativeDynamics, Rates
@@ -70,7 +71,17 @@ class NativeSteps:
         if not len(found.t):
             return None
         finished = found.ending == FINISHED
-        return StepBatch(found.t, found.y, found.rejected, finished, not finished, True, [len(self.rows)], [])
+        return StepBatch(
+            found.t,
+            found.y,
+            found.rejected,
+            finished,
+            not finished,
+            True,
+            [len(self.rows)],
+            [],
+            from_start=found.from_start,
+        )
 
     def _select_other_rows(self, y: Floats, t: float) -> bool:
         """Switch to the independent rows at a state; return whether they differ from those in use."""
@@ -186,6 +197,27 @@ def rows_for(
     return independent_rows(B, level_numbers(dynamics.levels), RANK_TOLERANCE) if np.isfinite(B).all() else rows
 
 
+def rows_for_many(dynamics: Dynamics, y: Floats, t: float, p: Floats) -> NDArray[np.bool_]:
+    """Return which rows ``rows_for`` selects at k states y (k, 2n) with parameters p (k, …), up to rounding.
+
+    The result is an array (k, m); where M or A admit no selection, it holds no rows.
+    """
+    M, _, A, *_ = native_of(dynamics).terms_of_many(y, np.full(len(y), t), p)
+    masses = np.einsum("kii->ki", M)
+    usable = np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(1, 2)) & (masses > 0).all(axis=1)
+    found = np.zeros(A.shape[:2], bool)
+    M, A, masses = M[usable], A[usable], masses[usable]
+    if np.count_nonzero(M) == masses.size:
+        B = A / np.sqrt(masses)[:, None]
+    else:
+        try:
+            B = np.asarray(np.swapaxes(np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(A, 1, 2)), 1, 2), float)
+        except np.linalg.LinAlgError:
+            return found
+    found[usable] = independent_rows_of_many(B, level_numbers(dynamics.levels), RANK_TOLERANCE)
+    return found
+
+
 def in_mass_metric(M: Floats, A: Floats) -> Floats:
     """Return A L⁻ᵀ with M = LLᵀ.
 
@@ -203,12 +235,18 @@ def shortest_multipliers(A: Floats) -> Floats:
     return np.asarray(np.linalg.pinv(np.swapaxes(A, -1, -2), rcond=RANK_TOLERANCE), float)
 
 
+@lru_cache(maxsize=64)
+def _masks(levels: tuple[str, ...]) -> list[tuple[str, Floats]]:
+    """Return for each level that occurs one (m,) for its constraints, and zero for the others."""
+    return [(level, np.array([at == level for at in levels], float)) for level in dict.fromkeys(levels)]
+
+
 def at_own_level(levels: tuple[str, ...], position: Any, velocity: Any, acceleration: Any) -> Any:
     """Return the residual of each constraint at its own level; constraints are along the last axis."""
     own = {"position": position, "velocity": velocity, "acceleration": acceleration}
-    if len({*levels}) == 1:
-        return own[levels[0]]
-    return sum(values * np.array([at == level for at in levels], float) for level, values in own.items())
+    if len({*levels}) <= 1:
+        return own[levels[0]] if levels else position
+    return sum(own[level] * mask for level, mask in _masks(levels))
 
 
 def in_machine_code(dynamics: Dynamics, method: Any) -> bool:
@@ -222,5 +260,5 @@ def native_steps(dynamics: Dynamics, method: Any, p: Any) -> NativeSteps | None:
     tableau = method.tableau
     if tableau is None or not in_machine_code(dynamics, method):
         return None
-    numbers = np.array([float(value) for value in p])
+    numbers = vector_of(p)
     return NativeSteps(dynamics, method.drift, numbers, method.rtol, method.atol, method.max_step, method.step, tableau)

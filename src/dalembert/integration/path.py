@@ -82,10 +82,14 @@ class PathRecorder:
         self._ranks += batch.ranks
         path.rank_changes += batch.rank_changes
         if len(batch.t):
+            times, states = batch.from_start or (np.append(t, batch.t), np.concatenate([y[None], batch.y]))
             # now, because most steps of a long run are dropped afterwards
-            self.monitor.observe(t, y, batch.t, batch.y, None if path.native is None else path.native.rows)
-            self.ts.append(batch.t)
-            self.ys.append(batch.y)
+            self.monitor.observe(times, states, None if path.native is None else path.native.rows)
+            if len(self.ts) == 1 and len(self.ts[0]) == 1:
+                self.ts[0], self.ys[0] = times, states
+            else:
+                self.ts.append(batch.t)
+                self.ys.append(batch.y)
             self._drop_steps()
 
     def continue_from(self, y: Floats, t: float) -> None:
@@ -108,7 +112,7 @@ class PathRecorder:
         """Return the path, of at most the given number of steps."""
         path = self.path
         beyond = max(path.steps - most, 0)  # a batch may have gone beyond the limit
-        t, y = np.concatenate(self.ts), np.concatenate(self.ys)
+        t, y = (parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in (self.ts, self.ys))
         path.t, path.y = t[: len(t) - beyond], y[: len(y) - beyond]
         path.steps = min(path.steps, most)
         path.ranks = (min(self._ranks), max(self._ranks)) if self._ranks else (0, 0)

@@ -16,20 +16,19 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.scaling import metric_of
 from dalembert.errors import SimulationError, StateError
-from dalembert.extras import require
 from dalembert.integration.bifurcations import MOST_TIMES, crossing_notes, crossings
 from dalembert.integration.default_tolerances import coarse_notes, with_tolerances
 from dalembert.integration.failure import why
 from dalembert.integration.first_integrals import refuse_changing
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import NativeSteps, native_steps
+from dalembert.integration.outputs import outputs_along
 from dalembert.integration.path import Path
 from dalembert.integration.progress import Progress
 from dalembert.integration.saturation import Saturation, saturation_notes, saturations
 from dalembert.integration.singularity_crossing import SingularityCrossing, interpolated_crossing
 from dalembert.integration.start_states import nearest_state, require_start
-from dalembert.integration.state_answer import answer_at, answers_by_numpy, numpy_outputs
+from dalembert.integration.state_answer import answer_at
 from dalembert.integration.step_monitor import kink_notes
 from dalembert.integration.trajectory import Trajectory
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
@@ -218,57 +217,6 @@ def _for_any_mass(dynamics: Dynamics) -> Dynamics:
 
     engine = ArrayProgram(terms_with_metric, None, dynamics.levels, law_needs_ideal=False).engine()
     return replace(dynamics, compile=lambda: dynamics.compiled._replace(engine=engine))
-
-
-def outputs_along(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> dict[str, Any]:
-    """Return the motion at any times along a path, by the names of ``Trajectory``."""
-    before = path.t.searchsorted(times, side="right") - 1  # "right": at the time of a step no further step is needed
-    t0, y0 = path.t[before], path.y[before]
-    for crossing in path.crossings:
-        within = (times > crossing.start) & (times < crossing.end)
-        t0[within], y0[within] = times[within], crossing.states(times[within])
-    found = outputs_at(dynamics, method, path.native, t0, y0, times, p)
-    for crossing in path.crossings:
-        within = (times > crossing.start) & (times < crossing.end)
-        if crossing.outputs is not None and within.any():
-            for name, values in crossing.outputs(times[within]).items():
-                found[name][within] = values
-    return found
-
-
-def outputs_at(
-    dynamics: Dynamics, method: Method, native: NativeSteps | None, t0: Floats, y0: Floats, times: Floats, p: Any
-) -> dict[str, Any]:
-    """Return the motion at times reached by one step each from states at t0; no step is taken where the times agree."""
-    if native is None:
-        native = native_steps(dynamics, method, p)
-    found: dict[str, Any] = {}
-    missing = np.ones(len(times), bool)
-    if native is not None:
-        found, well_conditioned = native.sample(t0, y0, times)
-        missing = ~well_conditioned
-        # a single state needs no step, so that NumPy can evaluate it without JAX
-        here = missing & (times == t0)
-        if here.any() and answers_by_numpy(dynamics):
-            others = numpy_outputs(dynamics, method, times[here], y0[here], p)
-            found |= {name: _filled(found[name], here, values) for name, values in others.items()}
-            missing &= ~here
-    if missing.any():
-        # as in ``integrate``: import diffrax only if it is needed
-        require("diffrax")
-        from dalembert.integration.sampling import sample
-
-        general = sample(dynamics, method, t0[missing], y0[missing], times[missing], p)
-        found = {name: _filled(found.get(name), missing, values) for name, values in general.items()}
-    return {"energy": None} | found
-
-
-def _filled(values: Any, places: Any, others: Any) -> Any:
-    """Replace some values by others; without values, return the others."""
-    if values is None:
-        return others
-    values[places] = others
-    return values
 
 
 def statistics(dynamics: Dynamics, method: Method, path: Path) -> dict[str, Any]:

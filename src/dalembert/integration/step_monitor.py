@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.integration.first_integrals import refuse_changing
 from dalembert.integration.method import Method
@@ -56,7 +56,7 @@ class StepMonitor:
         self.doubtful: list[DoubtfulStep] = []
         self.kinks: dict[int, list[float]] = {}
         native = dynamics.machine_code
-        self.p = np.array([float(value) for value in p])
+        self.p = vector_of(p)
         self.work = 0.0
         m, n = len(dynamics.constraints), len(dynamics.coordinates)
         self.entries = m * m * n
@@ -66,16 +66,15 @@ class StepMonitor:
         self.checks_kinks = possible and method.step is None and uncorrected
         self.checks_rows = m > 0 and native is not None and not native.constant_rows
 
-    def observe(self, t: float, y: Floats, times: Floats, states: Floats, rows: tuple[int, ...] | None) -> None:
-        """Examine steps (k,) with states (k, 2n) after a state y at t; ``rows`` are those in use, if known."""
-        refuse_changing(self.dynamics, states, times, self.p)
+    def observe(self, times: Floats, states: Floats, rows: tuple[int, ...] | None) -> None:
+        """Examine the steps between times (k,), with states (k, 2n); ``rows`` are those in use, if known."""
+        refuse_changing(self.dynamics, states[1:], times[1:], self.p)
         if not self.checks_rows and not self.checks_kinks:
             return
-        self.work += len(times) / self.stride * self.entries
-        if self.work > MOST_WORK or not len(times):
+        self.work += (len(times) - 1) / self.stride * self.entries
+        if self.work > MOST_WORK:
             return
-        times, states = np.concatenate([[t], times]), np.concatenate([y[None], states])
-        rows = rows_for(self.dynamics, y, t, self.p) if rows is None else rows
+        rows = rows_for(self.dynamics, states[0], float(times[0]), self.p) if rows is None else rows
         if self.checks_rows and len(self.doubtful) < MOST_STEPS:
             self._check_rows(times, states, rows)
         if self.checks_kinks:
@@ -96,7 +95,7 @@ class StepMonitor:
         steps = t[1:] - t[:-1]
         if steps.max() > LONG_STEP * (t[-1] - t[0]) / len(steps):
             # two changes of orientation within one step cancel at its ends
-            long = np.flatnonzero((steps > LONG_STEP * np.median(steps)) & ~doubtful)[:MOST_STEPS]
+            long = np.flatnonzero((steps > LONG_STEP * _median(steps)) & ~doubtful)[:MOST_STEPS]
             if len(long):
                 doubtful[long] = self._turned_inside(t, y, long, rows)
         if doubtful.any():
@@ -136,6 +135,12 @@ class StepMonitor:
         left |= np.abs(np.diff(velocity, axis=0)) > tolerances[1] + 4 * expected
         for k in (k for k in rows if left[:, k].any()):
             self.kinks.setdefault(int(k), []).extend(map(float, t[1:][left[:, k]]))
+
+
+def _median(values: Floats) -> float:
+    """Return the median of numbers (k,), in a tenth of the time of NumPy's, which checks for NaN."""
+    middle = [(len(values) - 1) // 2, len(values) // 2]
+    return float(np.partition(values, middle)[middle].mean())
 
 
 def interpolated(t: Floats, y: Floats, steps: NDArray[np.int64], parts: int) -> tuple[Floats, Floats]:

@@ -76,7 +76,22 @@ def segments_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[TimeSe
     """Return the segments of a span for the explicit functions of time of a system."""
     native = dynamics.machine_code
     functions = None if native is None else native.time_functions
-    return segments(None if functions is None else lambda t: functions(t, p), t0, t1)
+    return segments(None if functions is None else lambda t: functions(t, p), t0, t1, signal_events(dynamics, t0, t1))
+
+
+def signal_events(dynamics: Dynamics, t0: float, t1: float) -> list[tuple[float, float]]:
+    """Return pairs of neighbouring times between which a signal jumps, and twice the times of other breakpoints.
+
+    Signals of more than ``MOST_EVENTS`` breakpoints without jumps have none: their steps are short anyway.
+    """
+    native = dynamics.machine_code
+    found: set[tuple[float, float]] = set()
+    for own in () if native is None else native.signals:
+        pairs = own.changes_between(t0, t1)
+        if own.smoothness < 0 or len(pairs) <= MOST_EVENTS:
+            found.update(pairs)
+    jumps = {after for before, after in found if before < after}
+    return sorted(pair for pair in found if pair[0] < pair[1] or pair[1] not in jumps)
 
 
 class FixedEvents(NamedTuple):
@@ -95,12 +110,15 @@ class FixedEvents(NamedTuple):
 def fixed_events(dynamics: Dynamics, times: Floats) -> FixedEvents:
     """Return the events of the functions of time, none if they depend on parameters."""
     native = dynamics.machine_code
-    if native is None or native.time_functions is None or native.parameters_of_time:
+    if native is None:
         return FixedEvents(times, times, np.empty(0))
-    p = np.zeros(len(dynamics.parameters))
-    times = settled_times(dynamics, p, times)
     begin, end = float(times[0]), float(times[-1])
-    found = segments_of(dynamics, p, begin, end)
+    if native.parameters_of_time:
+        found = segments(None, begin, end, signal_events(dynamics, begin, end))
+    else:
+        p = np.zeros(len(dynamics.parameters))
+        times = settled_times(dynamics, p, times)
+        found = segments_of(dynamics, p, begin, end)
     jumps = jump_times(found, begin)
     # diffrax takes no step to the very next number, and grows its steps from the last one
     after = np.minimum(jumps + FLOW_JUMP * np.maximum(np.spacing(np.abs(jumps)), np.spacing(end - begin)), end)
@@ -149,10 +167,15 @@ def with_stops(found: list[TimeSegment], stops: Sequence[float]) -> list[TimeSeg
     return found
 
 
-def segments(functions: Callable[[Floats], Floats] | None, t0: float, t1: float) -> list[TimeSegment]:
-    """Return the segments of a span for functions of time with values (k, f) at times (k,)."""
+def segments(
+    functions: Callable[[Floats], Floats] | None, t0: float, t1: float, known: Sequence[tuple[float, float]] = ()
+) -> list[TimeSegment]:
+    """Return the segments of a span for functions of time with values (k, f) at times (k,), and for known events.
+
+    A known event is a pair as ``_jumps`` returns them, or twice a time at which only a derivative changes.
+    """
     if functions is None:
-        return [TimeSegment(t0, t1)]
+        return _divide(t0, t1, [*known], [])
     t = np.linspace(t0, t1, CELLS + 1)
     values = np.nan_to_num(functions(t), posinf=0.0, neginf=0.0)
     spread = np.ptp(values, axis=0)
@@ -161,7 +184,7 @@ def segments(functions: Callable[[Floats], Floats] | None, t0: float, t1: float)
     jumps = _jumps(lambda at: functions(at)[:, changing] / spread[changing], t, scaled)
     near = 3 * (t1 - t0) / CELLS  # a jump is an event already, and no onset as well
     onsets = [at for at in _onsets(t, scaled) if not any(abs(at - jump) <= near for jump, _ in jumps)]
-    return _divide(t0, t1, jumps, onsets)
+    return _divide(t0, t1, [*known, *jumps], onsets)
 
 
 def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> list[tuple[float, float]]:

@@ -18,13 +18,16 @@ def page_source(
     system: Any,
     method: Method,
     start: tuple[Floats, Floats],
-    times: Floats,
+    times: tuple[float, float],
     p: tuple[Any, ...],
     *,
     allow_violation: bool,
     control: Controller | None,
 ) -> PageSource:
-    """Return the function behind ``Trajectory.page``; ``method`` has the tolerances that the user gave."""
+    """Return the function behind ``Trajectory.page``.
+
+    ``method`` has the tolerances that the user gave, ``times`` are the first and the last one.
+    """
 
     def write(path: str | Path, points: Any, links: Any, title: str | None, about: str, ranges: Any, view: Any) -> Path:
         from dalembert.live.experiment import Experiment, require_live, require_sliding
@@ -33,7 +36,7 @@ def page_source(
 
         require_live(system, method, control)
         (q0, qd0), numbers = start, tuple(float(value) for value in p)
-        experiment = Experiment(system, method, q0, qd0, float(times[0]), float(times[-1]), numbers, allow_violation)
+        experiment = Experiment(system, method, q0, qd0, float(times[0]), float(times[1]), numbers, allow_violation)
         require_sliding(experiment)
         scene = scene_of_points(system, points, links, view)
         return write_live_page(experiment, scene, path, title=title, about=about, ranges=ranges)

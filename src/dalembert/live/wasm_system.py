@@ -15,12 +15,16 @@ from dalembert.lowering.page_programs import PageOutputs, page_outputs, recorded
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.model.coefficients import parameter_conditions
-from dalembert.native.tape import LIBRARY, Program
+from dalembert.native.tape import LIBRARY, Program, polynomials_of
 from dalembert.native.wasm_integrator import WasmIntegrator, wasm_integrator
+from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 START_ITERATIONS = 2
 """Iterations of the projection of a start in one call; the page repeats it until the start no longer moves."""
 
+
+MOST_SIGNAL_NUMBERS = 65_536
+"""Numbers of all signals of a page: half of the memory that a page has for constants and for the stack."""
 
 SERVED = LIBRARY.keys() | {"fmin", "fmax", "exp2", "exp10", "log2", "log10", "cbrt", "ldexp"}
 """Functions that a page has, in the script ``library.js``: those of a tape, and those that LLVM may call instead."""
@@ -57,13 +61,14 @@ def wasm_system(experiment: Experiment, points: Sequence[Any]) -> WasmSystem:
             f"the points must consist of functions that can be compiled; `{missing}` cannot. Leave it out."
         ) from None
     others = {"start": everything.start(), "restore": programs.projection(START_ITERATIONS)}
-    in_time = everything.time_functions()
+    in_time = everything.time_functions(with_signals=True)
     if in_time is not None:
         others["time_functions"] = in_time
     conditions = parameter_conditions(experiment.system)
     if conditions:
         others["conditions"] = recorded_expressions(everything, [condition.expression for condition in conditions])
     hot = programs.hot(iterations)
+    _require_room(polynomials_of(outputs, *others.values(), *_given(hot)))
     integrator = wasm_integrator(programs.n, hot, outputs, others)
     _require_served(integrator)
     scratch = max(len(program.outputs) for program in (*others.values(), *_given(hot)))
@@ -72,6 +77,17 @@ def wasm_system(experiment: Experiment, points: Sequence[Any]) -> WasmSystem:
 
 def _given(programs: Sequence[Program | None]) -> list[Program]:
     return [program for program in programs if program is not None]
+
+
+def _require_room(signals: Sequence[PiecewisePolynomial]) -> None:
+    """Raise an error if the numbers of signals do not fit into the memory below the stack of a page."""
+    numbers = sum(own.breakpoints.size + own.coefficients.size for own in signals)
+    if numbers > MOST_SIGNAL_NUMBERS:
+        raise InputError(
+            f"signals of a live page must have at most {MOST_SIGNAL_NUMBERS} breakpoints and coefficients; those of "
+            f"{', '.join(f'`{name}`' for name in dict.fromkeys(own.name for own in signals))} are {numbers}. Thin "
+            f"them out, or use `da.simulate`."
+        )
 
 
 def _require_served(integrator: WasmIntegrator) -> None:

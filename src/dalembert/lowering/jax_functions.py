@@ -15,7 +15,8 @@ from dalembert.lazy_jax import jnp, jsp
 from dalembert.lowering.source import Source
 from dalembert.lowering.tape_functions import flat as flat
 from dalembert.lowering.tape_functions import function_of_tape
-from dalembert.model.graph import facts, is_large
+from dalembert.model.graph import facts, has_kind, is_large
+from dalembert.model.signal import Signal
 
 if TYPE_CHECKING:
     from jax import Array
@@ -70,7 +71,7 @@ def _arc_cotangent(x: Any) -> Any:
 
 def compiled(arguments: Any, expressions: Any) -> Callable[..., Any]:
     """Return expressions as a function of nested tuples of numbers."""
-    if any(map(is_large, flat(expressions))):
+    if any(is_large(e) or has_kind(e, Signal) for e in flat(expressions)):
         return function_of_tape(arguments, expressions)
     return sp.lambdify(arguments, expressions, modules=[SPECIAL_FUNCTIONS, "jax"], cse=True)
 
@@ -90,14 +91,14 @@ def refuse_unknown_functions(source: Source, constraints: Sequence[str]) -> None
     for k, components in enumerate(() if laws is None else laws.components):
         constraint, kind = laws.names[k] if laws is not None else ("", "")
         _refuse(components, f"the nonideal law {kind}" + (f" of `{constraint}`" if constraint else ""))
-    _refuse(() if laws is None else (laws.normals, laws.mu), "the nonideal laws")
+    _refuse(() if laws is None else (laws.normals, laws.mu, laws.slopes), "the nonideal laws")
     _refuse(() if source.energy is None else source.energy, "the Lagrangian")
 
 
 def _refuse(expressions: Any, where: str) -> None:
     """Raise if something in the expressions cannot be computed."""
     printer = JaxPrinter()
-    known = {*SPECIAL_FUNCTIONS, *printer.known_functions}
+    known = {*SPECIAL_FUNCTIONS, *printer.known_functions, Signal.__name__}
     kinds = frozenset[type]().union(*(facts(e).kinds for e in flat(expressions)))
     for kind in sorted(kinds, key=lambda kind: kind.__name__):
         name = kind.__name__

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dalembert.equation.dynamics import Terms
+from dalembert.equation.implicit_laws import reaction_equations, solve_reactions
 from dalembert.equation.pseudo_inverse import square_roots
 from dalembert.equation.reaction import IdealReaction, NonidealForces, with_normals
 from dalembert.lazy_jax import jnp
@@ -22,19 +25,21 @@ if TYPE_CHECKING:
 class LawFunctions:
     """The laws of a system as functions of separate numbers.
 
-    components       (q, qd, t, p, ideal_force, multipliers) -> l tuples of n entries
+    components       (q, qd, t, p, ideal_force, multipliers, reactions) -> l tuples of n entries
     normals          (q, qd, t, p) -> ``Laws.normals`` and ``Laws.mu``
+    slopes           as ``components`` -> ``Laws.slopes``
     """
 
     laws: Laws
     components: Callable[..., Any]
     normals: Callable[..., Any]
+    slopes: Callable[..., Any]
 
 
-def law_terms(source: Source) -> tuple[Any, Any]:
-    """Return the expressions of all laws: components, and the terms of their normal forces."""
+def law_terms(source: Source) -> tuple[Any, Any, Any]:
+    """Return the expressions of all laws: components, the terms of their normal forces, and slopes."""
     laws = source.laws
-    return ((), ()) if laws is None else (laws.components, (laws.normals, laws.mu))
+    return ((), (), ()) if laws is None else (laws.components, (laws.normals, laws.mu), laws.slopes)
 
 
 def law_functions(source: Source, state: tuple[Any, ...]) -> LawFunctions | None:
@@ -43,14 +48,16 @@ def law_functions(source: Source, state: tuple[Any, ...]) -> LawFunctions | None
     if laws is None:
         return None
     forces = source.form.symbols.ideal_force
-    components, normals = law_terms(source)
-    raw = compiled((*state, forces, laws.multipliers), components)
+    components, normals, slopes = law_terms(source)
+    arguments = (*state, forces, laws.multipliers, laws.reactions)
+    raw = compiled(arguments, components)
     # laws that do not depend on the ideal forces are evaluated before these are known
-    none = ((0.0,) * len(forces), (0.0,) * len(laws.multipliers))
+    none = ((0.0,) * len(forces), (0.0,) * len(laws.multipliers), (0.0,) * len(laws.reactions))
     return LawFunctions(
         laws=laws,
         components=lambda *given: raw(*given[:4], *(none if given[4] is None else given[4:])),
         normals=compiled(state, normals),
+        slopes=compiled(arguments, slopes),
     )
 
 
@@ -67,7 +74,12 @@ def array_law(
 
     def law(q: Array, qd: Array, t: Any, p: Any, reaction: IdealReaction | None) -> NonidealForces:
         state = (tuple(q), tuple(qd), t, tuple(p))
-        forces = (None, None) if reaction is None else (tuple(reaction.force), tuple(reaction.multipliers))
+        if laws.implicit and reaction is not None:
+            return _implicit(functions, state, reaction, xp)
+        # the last ones are the reactions, on which no law depends
+        forces = (None, None, None)
+        if reaction is not None:
+            forces = tuple(reaction.force), tuple(reaction.multipliers), tuple(reaction.multipliers)
         shares = xp.stack([assemble(entries, q.shape, xp) for entries in functions.components(*state, *forces)])
         if any(laws.scaled):
             root = square_roots(terms(q, qd, t, p).M)[0]
@@ -83,3 +95,24 @@ def array_law(
         return with_normals(shares, laws.actual, rows, assemble(mu, (k,), xp), reaction)
 
     return law
+
+
+def _implicit(functions: LawFunctions, state: tuple[Any, ...], ideal: IdealReaction, xp: Any) -> NonidealForces:
+    """Return C of laws that depend on the actual reactions, which they change."""
+    laws, n, m = functions.laws, len(ideal.force), len(ideal.multipliers)
+    acts_on = [i for i in range(n) if any(entries[i] != 0 for entries in laws.components)]
+    place = {k: i for i, k in enumerate(laws.implicit)}
+
+    def given(r: Array) -> tuple[Any, ...]:
+        reactions = tuple(r[place[k]] if k in place else 0.0 for k in range(m))
+        return (*state, tuple(ideal.force), tuple(ideal.multipliers), reactions)
+
+    def shares(r: Array) -> Array:
+        return xp.stack([assemble(entries, (n,), xp) for entries in functions.components(*given(r))])
+
+    def law(r: Array) -> tuple[Array, Array]:
+        slopes = xp.stack([assemble(column, (n,), xp) for column in functions.slopes(*given(r))], axis=-1)
+        return xp.sum(shares(r), axis=0)[np.array(acts_on)], slopes[np.array(acts_on)]
+
+    found = solve_reactions(reaction_equations(ideal, laws.implicit, acts_on, law))
+    return NonidealForces(shares(found.reactions), None, found)

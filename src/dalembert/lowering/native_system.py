@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, starmap
 from math import prod
 from typing import Any
 
@@ -14,9 +14,10 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.formulation import Law
+from dalembert.lowering.batch_program import BatchProgram
 from dalembert.lowering.law_functions import LawFunctions, array_law, law_terms
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_terms import RecordedTerms
@@ -24,14 +25,15 @@ from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.lowering.servo_equations import state_equations
 from dalembert.lowering.source import Source
 from dalembert.lowering.switching_functions import switching_functions
+from dalembert.native.addresses import address_of
 from dalembert.native.assembly import MachineCode, write_program
-from dalembert.native.batch import write_each
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
 from dalembert.native.member_kernel import MemberPrograms
 from dalembert.native.protocol import Control, FirstIntegralValues, StateEquations, SwitchingFunctions
 from dalembert.native.tableau import Tableau
-from dalembert.native.tape import EnergyTerms, Program, Value, needed
+from dalembert.native.tape import EnergyTerms, Program, needed
+from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 
 class NativeSystem:
@@ -41,6 +43,7 @@ class NativeSystem:
         self.source = source
         self.usual_rows: tuple[int, ...] | None = None  # the rows in use at the start of the last motion
         self._last_start: tuple[bytes, Floats] | None = None
+        self._last_terms: tuple[bytes, tuple[Floats, ...]] | None = None
         self.engine = lru_cache(maxsize=16)(self._engine)
         self.motions = lru_cache(maxsize=16)(self._motions)
         self._recorded = lru_cache(maxsize=16)(self._recorded_programs)
@@ -74,7 +77,7 @@ class NativeSystem:
         run = BatchProgram(program, size)
 
         def values(t: Floats, p: Any) -> Floats:
-            return run(np.zeros((len(t), size)), t, np.array([float(value) for value in p]))
+            return run(np.zeros((len(t), size)), t, vector_of(p))
 
         return values
 
@@ -83,6 +86,11 @@ class NativeSystem:
         if not self.source.depends_on_time:
             return None
         return Programs.of_all_rows(self.source).time_functions()
+
+    @cached_property
+    def signals(self) -> tuple[PiecewisePolynomial, ...]:
+        """The signals of time in the equations."""
+        return Programs.of_all_rows(self.source).signals() if self.source.has_signals else ()
 
     @cached_property
     def parameters_of_time(self) -> list[int]:
@@ -100,7 +108,7 @@ class NativeSystem:
         run = BatchProgram(Program(recorded.tape, [recorded.read(e) for e in found.values()]), size)
 
         def values(y: Floats, t: Floats, p: Any) -> Floats:
-            return run(y, t, np.array([float(value) for value in p]))
+            return run(y, t, vector_of(p))
 
         return tuple(found), values
 
@@ -147,15 +155,15 @@ class NativeSystem:
 
     def start(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:
         """Return whether a motion may start at a state, whether the constraints hold exactly, and the scales (2n)."""
-        # one array: asking NumPy for an address takes a microsecond
-        inputs = np.concatenate([y, [t], [float(value) for value in p]])
-        key = inputs.tobytes()
-        if self._last_start is None or self._last_start[0] != key:  # cached: a run needs it more than once
+        # one array, since every address takes time
+        inputs = np.concatenate([y, [t], vector_of(p)])
+        key, last = inputs.tobytes(), self._last_start
+        if last is None or last[0] != key:  # cached: a run needs it more than once
             _, run = self._start
-            found, place = np.empty(2 + len(y)), inputs.ctypes.data
-            run(place, t, place + 8 * (len(y) + 1), found.ctypes.data)
-            self._last_start = key, found
-        found = self._last_start[1]
+            found, place = np.empty(2 + len(y)), address_of(inputs)
+            run(place, t, place + 8 * (len(y) + 1), address_of(found))
+            last = self._last_start = key, found
+        found = last[1]
         return bool(found[0] == 1.0), bool(found[1] == 1.0), found[2:]
 
     @cached_property
@@ -169,17 +177,23 @@ class NativeSystem:
 
     def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:
         """Return M, Q, A, b and the residuals at position and velocity level, at one state."""
-        y, p = np.concatenate([q, qd]).astype(float), np.array([float(value) for value in p])
-        return tuple(part[0] for part in self.terms_of_many(y[None], np.array([float(t)]), p[None]))
+        inputs = np.concatenate([q, qd, [float(t)], vector_of(p)])
+        key, last, size = inputs.tobytes(), self._last_terms, len(q) + len(qd)
+        if last is None or last[0] != key:  # cached: at the start of a run they are needed several times
+            found = self.terms_of_many(inputs[None, :size], inputs[size : size + 1], inputs[size + 1 :])
+            last = self._last_terms = key, tuple(part[0] for part in found)
+            for part in last[1]:
+                part.flags.writeable = False
+        return last[1]
 
     def terms_of_many(self, y: Floats, t: Floats, p: Floats) -> tuple[Floats, ...]:
-        """Return the terms at k states y (k, 2n), times (k,) and parameters (k, number of parameters)."""
-        run, shapes = self._terms
-        ends = [*accumulate(map(prod, shapes), initial=0)]
+        """Return the terms at k states y (k, 2n) and times (k,).
+
+        The parameters are the same for all states, or p (k, number of parameters).
+        """
+        run, parts = self._terms
         found = run(y, t, p)
-        return tuple(
-            found[:, i:j].reshape(len(y), *shape) for (i, j), shape in zip(pairwise(ends), shapes, strict=True)
-        )
+        return tuple(found[:, place].reshape(len(y), *shape) for place, shape in parts)
 
     def control(self, y: Floats, t: Floats, p: Any) -> Control:
         """Return inputs and errors of the servo constraints at k states y (k, 2n) and times (k,).
@@ -199,7 +213,7 @@ class NativeSystem:
         """Return A₂ (k, rows, n) of the servo constraints at k states y (k, 2n) and times (k,)."""
         n = len(self.source.form.applied_force)
         found = BatchProgram(Programs.of_all_rows(self.source).requirement_gradients(), 2 * n)
-        return found(y, t, np.array([float(value) for value in p])).reshape(len(t), -1, n)
+        return found(y, t, vector_of(p)).reshape(len(t), -1, n)
 
     def first_integrals(self, y: Floats, t: Floats, p: Any) -> FirstIntegralValues:
         """Return the first integrals of the system and their rates of change at k states y (k, 2n) and times (k,).
@@ -247,14 +261,15 @@ class NativeSystem:
             return None
         program = Programs.of_all_rows(self.source).laws()
         run = BatchProgram(program, 2 * len(laws.components[0]))
-        zeros = (0.0,) * (len(laws.components[0]) + len(laws.multipliers))
+        zeros = (0.0,) * (len(laws.components[0]) + 2 * len(laws.multipliers))
 
         def evaluate(q: Any, qd: Any, t: Any, p: Any, *forces: Any) -> Any:
-            further = zeros if not forces or forces[0] is None else (*forces[0], *forces[1])
+            further = zeros if not forces or forces[0] is None else [x for part in forces for x in part]
             y, p = np.array([*q, *qd], float), np.array([*p, *further], float)
             return _nest(law_terms(self.source), iter(run(y[None], np.array([float(t)]), p[None])[0].tolist()))
 
-        return LawFunctions(laws, lambda *inputs: evaluate(*inputs)[0], lambda *inputs: evaluate(*inputs)[1])
+        # the three parts of ``law_terms``
+        return LawFunctions(laws, *(lambda *inputs, k=k: evaluate(*inputs)[k] for k in range(3)))
 
     def rows_of_many(self, y: Floats, t: Floats, p: Floats) -> Floats:
         """Return A (k, m, n) at k states y (k, 2n) and times (k,), for one set of parameters."""
@@ -268,12 +283,11 @@ class NativeSystem:
     @cached_property
     def _rows(self) -> tuple[BatchProgram, Floats, slice, NDArray[np.int64]]:
         """The program of all terms, the constant entries of A, its computed ones, and their indices in A."""
-        run, shapes = self._terms
-        # A follows M and Q in the outputs, and the computed entries are in the order of the outputs
-        first = prod(shapes[0]) + prod(shapes[1])
-        last = first + prod(shapes[2])
-        start, stop = np.searchsorted(run.computed, [first, last])
-        return run, run.known[first:last], slice(start, stop), run.computed[start:stop] - first
+        run, parts = self._terms
+        place, _ = parts[2]
+        # the computed entries are in the order of the outputs
+        start, stop = np.searchsorted(run.computed, [place.start, place.stop])
+        return run, run.known[place], slice(start, stop), run.computed[start:stop] - place.start
 
     @property
     def constant_rows(self) -> bool:
@@ -287,14 +301,14 @@ class NativeSystem:
     def energy_terms(self, rows: tuple[int, ...], rates: Any, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
         """Return the terms of a ledger at k states y (k, 2n), by the names of ``EnergyTerms``: (k, length)."""
         run, lengths = self._energy_terms(rows, rates)
-        p = np.array([float(value) for value in p])
+        p = vector_of(p)
         return dict(zip(EnergyTerms._fields, np.split(run(y, t, p), np.cumsum(lengths)[:-1], axis=1), strict=True))
 
     def small_changes(self, rows: Sequence[int], y: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
         """Return q̈ (n,) for these rows, its derivatives (n, 2n) by the state y, and those of all residuals (2m, 2n)."""
         from dalembert.native.derivatives import differentiated  # imported here: scipy.special is slow to import
 
-        p = np.array([float(value) for value in p])
+        p = vector_of(p)
         motion, residuals = self._recorded(tuple(rows))
         moved, slopes = differentiated(motion, y, t, p)
         return moved[:-1], slopes[:-1], differentiated(residuals, y, t, p)[1]
@@ -304,10 +318,12 @@ class NativeSystem:
         return programs.acceleration(), programs.residuals()
 
     @cached_property
-    def _terms(self) -> tuple[BatchProgram, tuple[tuple[int, ...], ...]]:
-        """The program of all terms, and their shapes."""
+    def _terms(self) -> tuple[BatchProgram, tuple[tuple[slice, tuple[int, ...]], ...]]:
+        """The program of all terms, and the places and shapes of M, Q, A, b and the residuals in its outputs."""
         n, m = len(self.source.form.applied_force), len(self.source.levels)
-        return BatchProgram(self._terms_program, 2 * n), ((n, n), (n,), (m, n), (m,), (m,), (m,))
+        shapes = ((n, n), (n,), (m, n), (m,), (m,), (m,))
+        places = starmap(slice, pairwise(accumulate(map(prod, shapes), initial=0)))
+        return BatchProgram(self._terms_program, 2 * n), tuple(zip(places, shapes, strict=True))
 
     @cached_property
     def _terms_program(self) -> Program:
@@ -317,33 +333,3 @@ class NativeSystem:
 def _nest(nested: Any, values: Iterator[float]) -> Any:
     """Return values in the nested tuples of their expressions."""
     return tuple(_nest(item, values) for item in nested) if isinstance(nested, (tuple, list)) else next(values)
-
-
-class BatchProgram:
-    """A program evaluated at many states in one call; it is compiled without optimisation, since it runs rarely."""
-
-    def __init__(self, program: Program, size: int):
-        module = ir.Module()
-        # most entries of the matrices of a large system are constants, which need not be computed at every state
-        self.computed = np.array([i for i, x in enumerate(program.outputs) if isinstance(x, Value)], int)
-        self.known = np.array([0.0 if isinstance(x, Value) else float(x) for x in program.outputs])
-        short = Program(program.tape, [program.outputs[i] for i in self.computed])
-        write_each(module, "each", write_program(module, "program", short, hot=False), size, len(self.computed))
-        self._code = MachineCode(module)
-        kinds = ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p
-        self._each = ctypes.CFUNCTYPE(None, *kinds)(self._code.address("each"))
-
-    def __call__(self, y: Floats, t: Floats, p: Floats) -> Floats:
-        """Return the outputs (k, number of outputs) at states (k, size), times (k,) and parameters."""
-        found = np.empty((len(y), len(self.known)))
-        found[:] = self.known
-        found[:, self.computed] = self.computed_at(y, t, p)
-        return found
-
-    def computed_at(self, y: Floats, t: Floats, p: Floats) -> Floats:
-        """Return only the outputs that are not constant, in their order; p may be the same (number,) for all states."""
-        y, t, p = (np.ascontiguousarray(x, float) for x in (y, t, p))
-        computed = np.empty((len(y), len(self.computed)))
-        apart = p.shape[1] if p.ndim == 2 else 0
-        self._each(len(y), y.ctypes.data, t.ctypes.data, p.ctypes.data, apart, computed.ctypes.data)
-        return computed

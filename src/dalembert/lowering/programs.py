@@ -16,10 +16,11 @@ from dalembert.lowering.recorded_integrals import restored, rows_of_state, value
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.source import Source
 from dalembert.lowering.state_checks import finite_and_symmetric, sized_residuals, state_scales
-from dalembert.lowering.time_functions import functions_of
+from dalembert.lowering.time_functions import functions_of, signals_of
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.native.elimination import sparse_order
 from dalembert.native.tape import CONDITIONS, EnergyTerms, OutputLengths, Program
+from dalembert.piecewise_polynomial import PiecewisePolynomial
 from dalembert.tolerances import (
     CONSISTENCY_TOLERANCE,
     RANK_TOLERANCE,
@@ -106,10 +107,10 @@ class Programs:
         return Program(recorded.tape, [recorded.read(e) for own in control.requirements for e in own.row.gradient])
 
     def laws(self) -> Program:
-        """Record the expressions of ``law_terms``; ideal forces and multipliers are further parameters."""
+        """Record the expressions of ``law_terms``; ideal forces, multipliers and reactions are further parameters."""
         recorded, form, laws = RecordedTerms(self), self.source.form, self.source.laws
         if laws is not None:
-            further = (*form.symbols.ideal_force, *laws.multipliers)
+            further = (*form.symbols.ideal_force, *laws.multipliers, *laws.reactions)
             for i, symbol in enumerate(further, start=len(self.source.parameters)):
                 recorded.read.define(symbol, recorded.tape.input("p", i))
         return Program(recorded.tape, [recorded.read(e) for e in flat(law_terms(self.source))])
@@ -149,22 +150,31 @@ class Programs:
         recorded = RecordedTerms(self)
         return Program(recorded.tape, [] if self.source.energy is None else [recorded.read(self.source.energy)])
 
-    def time_functions(self) -> Program | None:
+    def time_functions(self, *, with_signals: bool = False) -> Program | None:
         """Record all functions of time alone in the equations; None if they are known to have no isolated event.
 
         Sums and products of sines and cosines have no isolated events; jumps and late onsets need other functions.
+        Signals of time have events that are known; ``with_signals`` treats them as the other functions.
         """
+        program = self._of_time()
+        found, steady = functions_of("t", program)
+        if steady and not (with_signals and signals_of("t", program)):
+            return None
+        lines, record = program.tape.lines, program.tape.record
+        # conditions on time are such values too, and programs return numbers
+        numbers = [record("select", v, 1.0, 0.0) if lines[v.line][0] in CONDITIONS else v for v in found]
+        return Program(program.tape, numbers)
+
+    def signals(self) -> tuple[PiecewisePolynomial, ...]:
+        """Return the signals of time in the equations."""
+        return signals_of("t", self._of_time())
+
+    def _of_time(self) -> Program:
+        """Record all parts of the equations that may contain functions of time."""
         recorded = RecordedTerms(self)
         residuals = [r for level in STATE_LEVELS for r in recorded.residuals(level, range(self.m))]
         targets = [recorded.target(k) for k in range(self.m)]  # including those of the rows left out
-        program = Program(recorded.tape, [*recorded.motion().acceleration, *targets, *residuals])
-        found, steady = functions_of("t", program)
-        if steady:
-            return None
-        lines, record = recorded.tape.lines, recorded.tape.record
-        # conditions on time are such values too, and programs return numbers
-        numbers = [record("select", v, 1.0, 0.0) if lines[v.line][0] in CONDITIONS else v for v in found]
-        return Program(recorded.tape, numbers)
+        return Program(recorded.tape, [*recorded.motion().acceleration, *targets, *residuals])
 
     def acceleration(self) -> Program:
         """Record q̈, and one if the elimination is well conditioned, else zero."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.lowering.feedback import Feedback, Held
+from dalembert.lowering.implicit_reactions import RecordedLaws, implicit_reactions
 from dalembert.lowering.normal_forces import normal_forces
 from dalembert.lowering.recorded_control import RecordedControl
 from dalembert.lowering.recorded_feedback import RecordedFeedback, RecordedHeld
@@ -51,6 +52,7 @@ class RecordedTerms:
             parameters = [self.tape.input("p", i) for i in range(len(self.source.parameters))]
         self._parameters = parameters
         inputs |= dict(zip(self.source.parameters, parameters, strict=True))
+        self._inputs = inputs
         self.read = Recorder(self.tape, inputs)
         self.conditions: list[tuple[Any, Any]] = []  # pairs of which the first must be the larger one
 
@@ -213,12 +215,48 @@ class RecordedTerms:
             self.read.define(symbol, value)
         for k, value in zip(self.programs.rows, multipliers, strict=True):
             self.read.define(laws.multipliers[k], value)
+        if laws.implicit:
+            self._define_reactions(laws, ideal_force, multipliers)
         shares = [[self.read(e) for e in components] for components in laws.components]
         shares = [
             sl.times(self._roots(), share) if scaled else share
             for share, scaled in zip(shares, laws.scaled, strict=True)
         ]
         return self._with_actual(laws, shares, multipliers) if laws.actual else shares
+
+    def _define_reactions(self, laws: Laws, ideal_force: sl.Vector, multipliers: sl.Vector) -> None:
+        """Record the actual reactions on which laws depend, and define their symbols."""
+        rows = self.programs.rows
+        missing = [k for k in laws.implicit if k not in rows]
+        if missing:
+            raise NoMachineCodeError("a law of the reaction of a redundant constraint")
+        places = [rows.index(k) for k in laws.implicit]
+        unknowns = [laws.reactions[k] for k in laws.implicit]
+        known = self._inputs | dict(zip(self.source.form.symbols.ideal_force, ideal_force, strict=True))
+        known |= {laws.multipliers[k]: value for k, value in zip(rows, multipliers, strict=True)}
+
+        def at(r: sl.Vector) -> RecordedLaws:
+            read = Recorder(self.tape, known | dict(zip(unknowns, r, strict=True)))
+            force: sl.Vector = [0] * self.programs.n
+            for components in laws.components:
+                force = sl.plus(force, [read(e) for e in components])
+            return RecordedLaws(force, [[read(e) for e in column] for column in laws.slopes])
+
+        found, conditions = implicit_reactions(
+            self.tape, [multipliers[i] for i in places], [self._response(i) for i in places], at
+        )
+        # where a condition fails, the reaction may not be unique; the integrator then hands over
+        self.conditions += conditions
+        for symbol, value in zip(unknowns, found, strict=True):
+            self.read.define(symbol, value)
+
+    def _response(self, place: int) -> sl.Vector:
+        """Record the change of a multiplier of the rows in use for a unit force along each coordinate.
+
+        By symmetry it is minus the acceleration by which the row would be met that asks for one.
+        """
+        unit = [1.0 if i == place else 0 for i in range(len(self.programs.rows))]
+        return [sl.sub(0, a) for a in self.solve([0] * self.programs.n, unit).acceleration]
 
     def _with_actual(self, laws: Laws, shares: list[sl.Vector], multipliers: sl.Vector) -> list[sl.Vector]:
         """Record C of every law; ``shares`` of laws of the actual reaction are those of a unit normal force.

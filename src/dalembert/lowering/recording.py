@@ -128,6 +128,12 @@ class Recorder:
         record = self.tape.record
         return self._select(record("<", x, 0.0), 0.0, self._select(record("<", 0.0, x), 1.0, at_zero))
 
+    def _signal(self, e: Any) -> Any:
+        polynomial, x = e.data.polynomial, self(e.args[1])
+        if polynomial.is_zero:
+            return 0
+        return float(polynomial(x)) if isinstance(x, (int, float)) else self.tape.record("lookup", polynomial, x)
+
     def _of_reciprocal(self, name: str, e: Any) -> Any:
         return self.tape.record(name, 1 / self(e.args[0]))
 
@@ -159,6 +165,7 @@ _RECORDING_RULES: dict[str, Callable[[Recorder, Any], Any]] = {
     "Mul": Recorder._product,
     "Pow": Recorder._power,
     "Piecewise": Recorder._piecewise,
+    "Signal": Recorder._signal,
     "Max": lambda r, e: r._extreme(e, "Max"),
     "Min": lambda r, e: r._extreme(e, "Min"),
     "sign": Recorder._sign,

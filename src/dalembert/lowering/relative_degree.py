@@ -25,7 +25,7 @@ from dalembert.lowering.servo_refusals import determined, refusal, require_gains
 from dalembert.lowering.source import Source
 from dalembert.model.control_form import ControlForm
 from dalembert.native.derivatives import differentiated
-from dalembert.native.tape import Program
+from dalembert.native.tape import Program, polynomials_of
 from dalembert.tolerances import SAME_VALUE, SHARE_TOLERANCE
 
 HIGHEST_ORDER = 8
@@ -95,7 +95,24 @@ def with_structure(source: Source) -> Source:
                 f"{max(found.structure.orders)}. Use a law of the velocity, such as `da.Viscous`."
             ]
         )
+    _refuse_impulses(found, form)
     return found
+
+
+def _refuse_impulses(source: Source, form: ControlForm) -> None:
+    """Raise if a requirement is differentiated so often that the derivative of a signal contains impulses."""
+    if not source.has_signals:
+        return
+    program, _ = Programs.of_all_rows(source).control()
+    lost = [own.name for own in polynomials_of(program) if own.smoothness < -1]
+    if lost:
+        raise ModelError(
+            [
+                f"servo `{form.servos[0]}` must have signals with finite derivatives up to the order in which inputs "
+                f"appear, {max(source.structure.orders)}; those of `{lost[0]}` are not. Use a smoother `kind`, such as "
+                f'"quintic".'
+            ]
+        )
 
 
 def _structure(source: Source, form: ControlForm) -> ControlStructure:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, vector_of
 from dalembert.levels import rows_at
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_control import RecordedControl
@@ -44,7 +44,7 @@ def state_equations(source: Source) -> StateEquations:
     def at(y: Floats, t: float, p: Any) -> tuple[Floats, Floats]:
         from dalembert.native.derivatives import differentiated  # imported here: scipy.special is slow to import
 
-        return differentiated(program, y, float(t), np.array([float(value) for value in p]))
+        return differentiated(program, y, float(t), vector_of(p))
 
     return StateEquations(tuple(levels), tuple(constraints), tuple(names), at)
 

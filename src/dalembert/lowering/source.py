@@ -17,7 +17,7 @@ from dalembert.model.feedback import HeldInputs
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.law_placement import PlacedLaw
 from dalembert.model.standard_form import StandardForm, energy, gradient, standard_form
-from dalembert.model.symbols import plain_multiplier
+from dalembert.model.symbols import plain_multiplier, plain_reaction, reaction
 from dalembert.model.system import System
 
 
@@ -34,6 +34,10 @@ class Laws:
     normals, mu      for each of these the components of its normal force, and its coefficient of friction; a component
                      consists of the coefficients of the m multipliers and a constant
     multipliers      the symbols of all m multipliers
+    reactions        the symbols of all m actual reactions
+    implicit         numbers of the constraints on whose actual reactions the laws depend; then no law is in ``actual``,
+                     and friction is one of all laws
+    slopes           for each of these the n derivatives of C, the sum of all laws, with respect to the reaction
     used             numbers of the constraints whose multipliers the laws use
     needs_ideal      whether any law depends on the ideal forces
     """
@@ -46,6 +50,9 @@ class Laws:
     normals: tuple[tuple[tuple[Any, ...], ...], ...]
     mu: tuple[Any, ...]
     multipliers: tuple[sp.Symbol, ...]
+    reactions: tuple[sp.Symbol, ...]
+    implicit: tuple[int, ...]
+    slopes: tuple[tuple[Any, ...], ...]
     used: tuple[int, ...]
     needs_ideal: bool
 
@@ -58,6 +65,7 @@ class Source:
     parameters    symbols, in the order of their values
     levels        of the constraints
     constraints   their names
+    has_signals   whether there is a signal in any of the expressions
     laws          None when all constraints are ideal
     energy        an expression, or None
     sliding       the components of the sliding velocity of each contact that can stick
@@ -78,6 +86,7 @@ class Source:
     feedback: Feedback | Held | None = None
     integrals: tuple[FirstIntegral, ...] = ()
     constraints: tuple[str, ...] = ()
+    has_signals: bool = False
 
     @property
     def has_terms_only(self) -> bool:
@@ -117,6 +126,7 @@ def source_of(system: System) -> Source:
         control=control_form(system),
         feedback=None if system.feedback is None else _feedback(system),
         integrals=() if system.conserved is None else first_integrals(system.conserved, form.symbols),
+        has_signals=bool(system.signals),
     )
 
 
@@ -135,13 +145,20 @@ def _laws(system: System, form: StandardForm) -> Laws:
     """Return the nonideal laws of a system in plain symbols."""
     symbols = form.symbols
     lam = tuple(plain_multiplier(name) for name in system.constraint_names)
-    components = tuple(_components(placed, system) for placed in system.laws)
-    actual = tuple(i for i, placed in enumerate(system.laws) if placed.actual)
+    reactions = tuple(plain_reaction(name) for name in system.constraint_names)
+    general = any(graph.has_kind(c, reaction) for own in system.laws for c in own.law.components(system.coordinates))
+    actual = () if general else tuple(i for i, placed in enumerate(system.laws) if placed.actual)
+    components = tuple(_general(placed, system) if general else _components(placed, system) for placed in system.laws)
     normals = tuple(tuple(_affine(symbols.plain(e), lam) for e in system.laws[i].law.normal_components) for i in actual)
     mu = tuple(symbols.plain(system.laws[i].law.coefficient(system.coordinates)) for i in actual)
     found = graph.free_symbols(*(entry for law in components for entry in law))
+    implicit = tuple(k for k, symbol in enumerate(reactions) if symbol in found)
     # redundant constraints may leave other multipliers undetermined, and no law is affected
-    used = tuple(k for k, s in enumerate(lam) if s in found or any(row[k] != 0 for parts in normals for row in parts))
+    used = tuple(
+        k
+        for k, s in enumerate(lam)
+        if s in found or k in implicit or any(row[k] != 0 for parts in normals for row in parts)
+    )
     return Laws(
         names=tuple((placed.constraint, placed.kind) for placed in system.laws),
         remarks=tuple(placed.remark for placed in system.laws if placed.remark),
@@ -151,6 +168,9 @@ def _laws(system: System, form: StandardForm) -> Laws:
         normals=normals,
         mu=mu,
         multipliers=lam,
+        reactions=reactions,
+        implicit=implicit,
+        slopes=_slopes(components, [reactions[k] for k in implicit]),
         used=used,
         needs_ideal=bool(used or found & set(symbols.ideal_force)),
     )
@@ -159,6 +179,25 @@ def _laws(system: System, form: StandardForm) -> Laws:
 def _affine(component: Any, multipliers: tuple[sp.Symbol, ...]) -> tuple[Any, ...]:
     """Return the coefficients of multipliers in an expression that is affine in them, and its constant."""
     return (*gradient(component, multipliers), graph.replace(component, dict.fromkeys(multipliers, sp.S.Zero)))
+
+
+def _general(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
+    """Return the components of a law in a system with laws of the actual reactions."""
+    components = tuple(system.symbols.plain(c) for c in placed.law.components(system.coordinates))
+    if not placed.actual:
+        return components
+    known = {plain_multiplier(name): plain_reaction(name) for name in system.constraint_names}
+    return tuple(graph.replace(component, known) for component in components)
+
+
+def _slopes(components: tuple[tuple[Any, ...], ...], reactions: list[sp.Symbol]) -> tuple[tuple[Any, ...], ...]:
+    """Return the derivatives of the sum of all laws with respect to each reaction."""
+    if not reactions:
+        return ()
+    each = [[gradient(entry, reactions) for entry in entries] for entries in components]
+    return tuple(
+        tuple(sp.Add(*(law[i][j] for law in each)) for i in range(len(components[0]))) for j in range(len(reactions))
+    )
 
 
 def _components(placed: PlacedLaw, system: System) -> tuple[Any, ...]:

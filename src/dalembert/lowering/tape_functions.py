@@ -27,6 +27,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "or": lambda a, b: jnp.logical_or(a, b),
     "not": lambda a: jnp.logical_not(a),
     "select": lambda condition, a, b: jnp.where(condition, a, b),
+    "lookup": lambda polynomial, x: polynomial(x, jnp),
     "erf": lambda x: jsp.erf(x),
     "erfc": lambda x: jsp.erfc(x),
     "lgamma": lambda x: jsp.gammaln(x),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dalembert.native.tape import CONDITIONS, Program, Value, needed
+from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 SMOOTH_OPERATIONS = {"input", "fadd", "fsub", "fmul", "sin", "cos"}
 """Operations that cause no isolated event: no jump, and no onset after a long constant interval."""
@@ -13,7 +14,8 @@ def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:
     """Return the values that depend only on an input and on parameters, and whether all are steady.
 
     Only those used by other values or as outputs are returned; conditions are one if true, else zero. A division is
-    steady if its denominator is a parameter.
+    steady if its denominator is a parameter. So is a signal of the input itself, whose breakpoints are known:
+    ``signals_of`` returns it.
     """
     tape, lines = program.tape, needed(program)
     depends: dict[int, set[str]] = {}
@@ -28,6 +30,8 @@ def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:
 
     def is_steady(line: int) -> bool:
         name, arguments = tape.lines[line]
+        if name == "lookup":
+            return tape.lines[arguments[1].line].name == "input"
         by_parameter = name == "fdiv" and not (isinstance(arguments[1], Value) and arguments[1].line in mine)
         return name in SMOOTH_OPERATIONS or by_parameter
 
@@ -36,3 +40,10 @@ def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:
         return tape.record("select", value, 1.0, 0.0) if tape.lines[line].name in CONDITIONS else value
 
     return [number(line) for line in sorted(used)], all(map(is_steady, mine))
+
+
+def signals_of(array: str, program: Program) -> tuple[PiecewisePolynomial, ...]:
+    """Return the signals of an input itself, such as time, in a recorded program."""
+    lines = program.tape.lines
+    lookups = [lines[line].arguments for line in needed(program) if lines[line].name == "lookup"]
+    return tuple(dict.fromkeys(polynomial for polynomial, x in lookups if lines[x.line] == ("input", (array, 0))))

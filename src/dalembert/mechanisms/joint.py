@@ -6,23 +6,33 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
 
 from dalembert.errors import ModelError
+from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.frames import Frame, Marker
 from dalembert.mechanisms.vectors import rotation
 from dalembert.model.constraint import Constraint
 from dalembert.model.friction import Friction
 from dalembert.model.laws import SlidingLaw, as_laws
 from dalembert.model.representation import representation
-from dalembert.model.symbols import multiplier
+from dalembert.model.symbols import multiplier, reaction
+from dalembert.names import quoted
 from dalembert.tolerances import EXACT
 
 Rows = list[tuple[str, Any]]
 """Label and residual of each equation of a joint."""
+
+
+class Outline(NamedTuple):
+    """A line that a drawing shows, fixed in the body of a marker: points in its axes; a spoke joins it to the joint."""
+
+    marker: Marker
+    points: Sequence[Any]
+    spoke: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,11 +97,26 @@ class Joint(ABC):
         """The force between its surfaces; None if it must be given."""
         return None
 
+    @property
+    def contact_parameter(self) -> ExtraCoordinates | None:
+        """The coordinate that says where the bodies touch; None for joints without one."""
+        return None
+
+    @property
+    def outlines(self) -> Sequence[Outline]:
+        """Lines that show the joint in drawings, such as the rim of a wheel."""
+        return ()
+
     def driven(self, motion: Any) -> Rows:
         """Return the equations that prescribe the motion of the joint as a function of time."""
         raise ModelError(
-            [f"joint `{self.name}` must be revolute or prismatic to be driven; it is a {type(self).__name__}."]
+            [f"joint `{self.name}` must be revolute, prismatic or a screw to be driven; it is a {type(self).__name__}."]
         )
+
+    @property
+    def contact(self) -> dict[str, Any]:
+        """Further arguments of its constraints, for a joint that opens and closes."""
+        return {}
 
     def row_name(self, about: str) -> str:
         return f"{self.name}: {about}"
@@ -102,7 +127,7 @@ class Joint(ABC):
         laws = [self._with_velocity_and_force(law) for law in self._laws()]
         rows = self.rows()
         return tuple(
-            Constraint(expression, name=self.row_name(about), nonideal=laws if k == 0 else ())
+            Constraint(expression, name=self.row_name(about), nonideal=laws if k == 0 else (), **self.contact)
             for k, (about, expression) in enumerate(rows)
         )
 
@@ -110,11 +135,19 @@ class Joint(ABC):
         """Return the force whose components are these multipliers."""
         return tuple(multiplier(self.row_name(part)) for part in about)
 
+    def reaction(self, about: str) -> Any:
+        """Return ``da.reaction`` of one of the equations of the joint, such as "x", for use in a law or a force."""
+        labels = [label for label, _ in self.rows()]
+        if about not in labels:
+            raise ModelError([f"joint `{self.name}` must have an equation `{about}`; it has {quoted(labels)}."])
+        return reaction(self.row_name(about))
+
     def _laws(self) -> Sequence[SlidingLaw]:
         problems: list[str] = []
         laws = as_laws(self.nonideal, problems)
         problems += [
-            f"laws of a joint must be `da.Viscous`, `da.Quadratic`, `da.Coulomb` or `da.Stribeck`; got {law!r}."
+            f"laws of a joint must be `da.Viscous`, `da.Quadratic`, `da.Coulomb`, `da.Stribeck` or `da.SlidingForce`; "
+            f"got {law!r}."
             for law in laws
             if not isinstance(law, SlidingLaw)
         ]
@@ -138,6 +171,11 @@ class Joint(ABC):
     def advice(self) -> str:
         """The advice for a law that needs an argument."""
         return "They cannot be derived for this kind of joint."
+
+
+def joints_with_parameters(joints: Sequence[Any]) -> list[Joint]:
+    """Return the joints that have a contact parameter; drives have none."""
+    return [joint for joint in joints if isinstance(joint, Joint) and joint.contact_parameter is not None]
 
 
 def as_marker(given: Any, name: str, beside: Any = None) -> Marker:

@@ -18,6 +18,7 @@ def table_of(mechanism: Any) -> str:
     rows += [("", type(force).__name__, repr(force)) for force in mechanism.forces]
     rows += [(str(constraint.name), "Constraint", short(constraint.expression)) for constraint in mechanism.constraints]
     rows += [(servo.name, "Servo", repr(servo)) for servo in mechanism.servos]
+    rows += [(extra.name, "ExtraCoordinates", ", ".join(extra.names)) for extra in mechanism.extra_coordinates]
     rows += [(actuator.name, "Actuator", repr(actuator)) for actuator in mechanism.actuators]
     rows += [("", "note", note) for note in mechanism.notes]
     plane = "the plane" if mechanism.dimension == 2 else "space"

@@ -18,8 +18,10 @@ from dalembert.lowering.build import build
 from dalembert.mechanisms.frames import Ground, Marker
 from dalembert.mechanisms.motors import motors, unit_force
 from dalembert.mechanisms.vectors import evaluate
+from dalembert.model.active_system import active_system
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction import Friction
+from dalembert.model.laws import SlidingLaw
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient
 from dalembert.notebook_html import block, figure_or_nothing, paragraph, table
@@ -195,10 +197,14 @@ def _motors(mechanism: Any, run: Trajectory, axes: str) -> dict[str, Reaction]:
 
 def _rows(mechanism: Any, run: Trajectory) -> Floats:
     """Return A (T, m, n) along the trajectory."""
-    dynamics = build(mechanism.system)
+    dynamics = build(active_system(mechanism.system))
     p = tuple(run.parameters[name] for name in dynamics.parameters)
     states = zip(run.q, run.qd, run.t, strict=True)
-    return np.stack([np.asarray(terms_at(dynamics, q, qd, t, p).A) for q, qd, t in states])
+    rows = np.stack([np.asarray(terms_at(dynamics, q, qd, t, p).A) for q, qd, t in states])
+    for k, constraint in enumerate(mechanism.system.constraints):
+        if not constraint.is_permanent:  # while it is open it shares no load
+            rows[run.reactions[:, k] == 0, k] = 0.0
+    return rows
 
 
 def _self_equilibrated(rows: Floats) -> Floats:
@@ -232,10 +238,17 @@ def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str | None
     for name, law in owned:
         actual = isinstance(law, Friction) and law.normal == "actual"
         components = expression_values(system, law.components(system.coordinates))
-        shares[name] += components(run.t, y, run.parameters, run.reactions if actual else run.multipliers)
+        shares[name] += components(
+            run.t, y, run.parameters, run.reactions if actual else run.multipliers, run.reactions
+        )
     held = total - sum(shares.values(), np.zeros_like(total))
-    sliding = [(name, v) for name, law in owned for v in law.sliding_velocity(system.coordinates)]
-    if not owned or (not run.events and np.abs(held).max(initial=0.0) <= NEGLIGIBLE * np.abs(total).max(initial=0.0)):
+    sliding = [
+        (name, v)
+        for name, law in owned
+        if isinstance(law, SlidingLaw)
+        for v in law.sliding_velocity(system.coordinates)
+    ]
+    if not sliding or (not run.events and np.abs(held).max(initial=0.0) <= NEGLIGIBLE * np.abs(total).max(initial=0.0)):
         return shares
     slopes = [gradient(system.symbols.plain(v), system.symbols.qd) for _, v in sliding]
     flat = expression_values(system, tuple(entry for row in slopes for entry in row))(run.t, y, run.parameters)

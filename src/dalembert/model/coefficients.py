@@ -18,7 +18,7 @@ from dalembert.errors import InputError
 from dalembert.model import graph
 from dalembert.model.control_form import servo_coefficients
 from dalembert.model.numeric_function import numeric_function
-from dalembert.model.symbols import free_parameters, functions_of_time, multiplier, real_symbol, t
+from dalembert.model.symbols import ConstraintSymbol, free_parameters, functions_of_time, real_symbol, t
 from dalembert.model.system import System
 
 
@@ -147,5 +147,5 @@ def _checked_coefficients(system: System) -> _CheckedCoefficients | None:
 
 def _of_parameters(value: Any) -> bool:
     """Return whether a coefficient depends on parameters only; numbers are checked when the law is made."""
-    moving = functions_of_time(value) or graph.has_kind(value, multiplier) or t in graph.free_symbols(value)
+    moving = functions_of_time(value) or graph.has_kind(value, ConstraintSymbol) or t in graph.free_symbols(value)
     return bool(free_parameters([value])) and not moving

@@ -80,7 +80,7 @@ def _slope_in_large(node: Any, variable: Any, inner: list[Any]) -> Any:
     slopes: dict[Any, Any] = {}
     arguments = list(node.args)
     for i, slope in enumerate(inner):
-        if not arguments[i].is_Number:
+        if not (arguments[i].is_Atom and slope == 0):
             letter, slope_letter = _letter("a", i), slope if slope.is_Number else _letter("s", i)
             slopes[letter] = slope_letter
             meaning |= {letter: arguments[i], slope_letter: slope}

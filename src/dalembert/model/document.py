@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import sympy as sp
@@ -19,7 +20,7 @@ from dalembert.model.expression_text import expression_text
 from dalembert.model.expressions import as_expression
 from dalembert.names import quoted
 
-Path = tuple[str | int, ...]
+EntryPath = tuple[str | int, ...]
 """Keys and numbers of entries that lead from the top of a document to a value."""
 
 MOST_PARTS_IN_ALL = 500_000
@@ -32,7 +33,7 @@ EXACT_INTEGER = 2**53
 class DocumentError(DalembertError, ValueError):
     """An entry of a document is wrong: a sentence, the path to the entry, and the offset in its text."""
 
-    def __init__(self, problem: str, path: Path, offset: int | None = None):
+    def __init__(self, problem: str, path: EntryPath, offset: int | None = None):
         self.problem, self.path, self.offset = problem, path, offset
         ValueError.__init__(self, problem)
 
@@ -42,7 +43,7 @@ class DocumentEntry:
     """A value of a document and the path to it."""
 
     value: Any
-    path: Path = ()
+    path: EntryPath = ()
 
     @property
     def label(self) -> str:
@@ -134,12 +135,14 @@ class Scope:
     names             coordinates, parameters and definitions by name
     bodies, joints    of a mechanism, by name
     budget            number of parts that further expressions may have
+    folder            that of the file, None for a text
     """
 
     names: dict[str, Any] = field(default_factory=dict[str, Any])
     bodies: dict[str, Any] = field(default_factory=dict[str, Any])
     joints: dict[str, Any] = field(default_factory=dict[str, Any])
     budget: int = MOST_PARTS_IN_ALL
+    folder: Path | None = None
 
     def parsed(self, entry: DocumentEntry, parser: Callable[..., Parsed] = parse) -> Parsed:
         """Return a parsed expression; a number stands for itself."""

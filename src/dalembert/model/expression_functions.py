@@ -100,12 +100,12 @@ FUNCTIONS: dict[str, TextFunction] = {
     "gamma": TextFunction(sp.gamma, math.gamma, grows=True),
     "loggamma": TextFunction(sp.loggamma, math.lgamma),
 }
-"""All functions by name. ``d``, ``piecewise``, ``ideal_force`` and ``multiplier`` have a syntax of their own."""
+"""All functions by name. ``SYNTAX_FUNCTIONS`` have a syntax of their own."""
 
 NAME_OF_FUNCTION: dict[Any, str] = {function.make: name for name, function in FUNCTIONS.items() if name != "sqrt"}
 """The name in text of a SymPy class."""
 
-SYNTAX_FUNCTIONS = ("d", "piecewise", "ideal_force", "multiplier")
+SYNTAX_FUNCTIONS = ("d", "piecewise", "ideal_force", "multiplier", "reaction")
 """Functions whose arguments are not plain expressions, or not of the model's names."""
 
 ALIASES = {"ln": "log", "ceil": "ceiling", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2"}

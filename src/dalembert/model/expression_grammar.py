@@ -6,8 +6,9 @@ From the weakest to the strongest binding::
     or   and   not   < <= > >= = !=   + -   * /   - (sign)   ** ^   '
 
 with numbers, names, brackets and functions. ``x'`` and ``x''`` are derivatives of a coordinate and ``d(…)`` of any
-expression; ``piecewise(a if x < 0, b)`` is a where x < 0 and b elsewhere. A name between backquotes may contain any
-character, and is never a constant of the grammar: ``pi`` is π, `` `pi` `` a parameter of that name.
+expression; ``piecewise(a if x < 0, b)`` is a where x < 0 and b elsewhere; ``gust(t)`` is a signal. A name between
+backquotes may contain any character, and is never a constant of the grammar: ``pi`` is π, `` `pi` `` a parameter of
+that name.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sympy as sp
@@ -25,10 +27,14 @@ from dalembert.model import graph
 from dalembert.model.expression_functions import ALIASES, FUNCTIONS, SYNTAX_FUNCTIONS
 from dalembert.model.expression_nodes import OperationError, Parsed
 from dalembert.model.expression_tokens import Token, tokens_of
-from dalembert.model.symbols import ideal_force, multiplier, t
+from dalembert.model.signal import Signal, signal_data
+from dalembert.model.symbols import ideal_force, multiplier, reaction, t
 
 MOST_NESTED = 100
 """Largest depth of brackets, exponents and signs."""
+
+HIGHEST_DERIVATIVE = 4
+"""Largest number of primes of a signal: derivatives of higher order of all kinds are zero."""
 
 LONGEST_NAME = 200
 """Longest name; longer ones are mistakes, and comparing them with others would take long."""
@@ -195,6 +201,8 @@ class Parser:
             part = self.inner(lambda: self.expression(0))
             self.take(")")
             return part
+        if token.kind in ("name", "quoted") and isinstance(self.names.get(token.text), signal_data):
+            return self.inner(lambda: self.signal(token))
         if token.kind == "name" and self.token.kind == "(":
             return self.inner(lambda: self.call(token))
         if token.kind in ("name", "quoted"):
@@ -219,6 +227,23 @@ class Parser:
                 raise self.error("derivatives must be at most of second order; got one of third order.", prime)
         return Parsed(part.expression.diff(t, order)) if order else part
 
+    def signal(self, token: Token) -> Parsed:
+        """Return a signal, or with primes a derivative of it, at the place in brackets."""
+        data, order = self.names[token.text].data, 0
+        while self.token.kind == "'":
+            self.take()
+            order += 1
+        if self.token.kind != "(" or order > HIGHEST_DERIVATIVE:
+            raise self.error(
+                f"signal `{token.text}` must be followed by at most {HIGHEST_DERIVATIVE} primes and its argument, as "
+                f"in `{token.text}(t)`.",
+                self.token,
+            )
+        self.take("(")
+        part = self.number()
+        self.take(")")
+        return Parsed(Signal(signal_data(replace(data, order=order)), part.expression), part.size + 2)
+
     def known(self, token: Token) -> Any:
         if token.text in self.names:
             return self.names[token.text]
@@ -239,7 +264,7 @@ class Parser:
             hint = "" if len(token.text) > LONGEST_NAME else _nearest(token.text, known, "There are")
             raise self.error(f"unknown function `{token.text[:LONGEST_NAME]}`.{hint}", token)
         self.take("(")
-        if name in ("multiplier", "ideal_force"):
+        if name in ("multiplier", "reaction", "ideal_force"):
             part = self.force(name)
         elif name == "piecewise":
             part = self.made(token, nodes.piecewise_part, self.pieces())
@@ -275,12 +300,12 @@ class Parser:
             self.take()
 
     def force(self, name: str) -> Parsed:
-        """Return the multiplier of a constraint, or the ideal force along a coordinate."""
+        """Return the multiplier or the reaction of a constraint, or the ideal force along a coordinate."""
         token = self.take()
         if token.kind not in ("name", "quoted"):
             raise self.error(f"`{name}` must have a name as its argument; got {_shown(token)}.", token)
-        if name == "multiplier":
-            return Parsed(multiplier(token.text))
+        if name != "ideal_force":
+            return Parsed((multiplier if name == "multiplier" else reaction)(token.text))
         found = self.known(token)
         if isinstance(found, Parsed) or not found.is_Function:
             raise self.error(f"`ideal_force` must have a coordinate as its argument; `{token.text}` is none.", token)

@@ -14,7 +14,8 @@ from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expression_functions import NAME_OF_FUNCTION, WORDS
 from dalembert.model.expression_grammar import CONSTANTS, MOST_NESTED
 from dalembert.model.expression_tokens import MOST_CHARACTERS
-from dalembert.model.symbols import ideal_force, multiplier, t
+from dalembert.model.signal import Signal
+from dalembert.model.symbols import ConstraintSymbol, ideal_force, t
 
 # Strengths of binding: what is weaker than its surroundings needs brackets.
 _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _POWER, _ATOM = range(8)
@@ -151,6 +152,10 @@ def _function_of_time(e: Any) -> Written:
     return name_text(e.func.__name__), _ATOM
 
 
+def _signal(e: Any) -> Written:
+    return f"{name_text(e.data.name)}{chr(39) * e.data.order}({_written(e.args[1])[0]})", _ATOM
+
+
 def _piecewise(e: Any) -> Written:
     pieces = [
         _written(piece)[0] + ("" if condition == True else f" if {_written(condition)[0]}")  # noqa: E712
@@ -181,7 +186,8 @@ _RULES: tuple[tuple[Any, Callable[[Any], Written]], ...] = (
     (type(sp.E), lambda e: ("exp(1)", _ATOM)),
     (sp.Symbol, lambda e: (e.name if e == t else name_text(e.name), _ATOM)),
     (ideal_force, lambda e: (f"ideal_force({_written(e.args[0])[0]})", _ATOM)),
-    (multiplier, lambda e: (f"multiplier({name_text(e.name)})", _ATOM)),
+    (ConstraintSymbol, lambda e: (f"{type(e).__name__}({name_text(e.name)})", _ATOM)),
+    (Signal, _signal),
     (sp.Derivative, _derivative),
     (AppliedUndef, _function_of_time),
     (sp.Piecewise, _piecewise),

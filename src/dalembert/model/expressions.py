@@ -53,7 +53,9 @@ def as_matrix(given: Any, where: str) -> sp.ImmutableMatrix:
     if isinstance(given, sp.MatrixExpr) and not isinstance(given, sp.MatrixBase):
         given = given.as_explicit()
     if isinstance(given, sp.MatrixBase):
-        return sp.ImmutableMatrix(given.rows, given.cols, [as_expression(e, where) for e in given])
+        # zeros need no conversion, and most entries of the mass matrix of a large system are zeros
+        entries = {place: as_expression(e, where) for place, e in given.todok().items()}
+        return sp.ImmutableMatrix(sp.SparseMatrix(given.rows, given.cols, entries))
     rows = [_row(row) for row in _row(given) or ()]
     if rows and all(row is None for row in rows):  # a flat sequence
         rows = [[entry] for entry in _row(given) or ()]
@@ -106,8 +108,8 @@ def _hint(given: Any) -> str:
     if not callable(given) or isinstance(given, (type, sp.Basic)):
         return ""
     return (
-        " A function of numbers cannot be part of an expression: for data, use "
-        "`sympy.interpolating_spline(3, da.t, times, values)`, or a `da.FunctionSystem`."
+        " A function of numbers cannot be part of an expression: for data, use `da.signal(times, values)`, or a "
+        "`da.FunctionSystem`."
     )
 
 

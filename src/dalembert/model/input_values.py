@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from math import inf, isfinite
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,14 @@ from dalembert.model.ordering import by_name, in_order, name_problems, quoted
 LARGEST_FLOAT = sys.float_info.max
 """The largest number: integers beyond it cannot be converted."""
 
+PLAIN_TYPES = (float, int, np.float64)
+"""Types of most of the numbers that are given; entries of an array are of the last one."""
+
 
 def _are_plain(values: Iterable[Any]) -> bool:
-    """Return whether all values are finite Python numbers, which need no further checks."""
+    """Return whether all values are finite numbers of the usual types, which need no further checks."""
     # types compared exactly: bool is a subclass of int
-    return all(type(value) in (float, int) and -LARGEST_FLOAT <= value <= LARGEST_FLOAT for value in values)
+    return all(type(value) in PLAIN_TYPES and -LARGEST_FLOAT <= value <= LARGEST_FLOAT for value in values)
 
 
 def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
@@ -41,7 +45,12 @@ def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
 def parameter_values(names: Sequence[str], given: Any) -> tuple[float, ...]:
     """Return a finite number for every parameter, in order, from a mapping by name or symbol."""
     given = {} if given is None else given
-    if type(given) is dict and len(given) == len(names) and given.keys() == {*names} and _are_plain(given.values()):
+    if (
+        type(given) in (dict, MappingProxyType)
+        and len(given) == len(names)
+        and given.keys() == {*names}
+        and _are_plain(given.values())
+    ):
         return tuple(float(given[name]) for name in names)
     given = _mapping(given, "parameters")
     if len(given) != len(names) or not all(name in given for name in names):

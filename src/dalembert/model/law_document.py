@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dalembert.errors import ModelError
 from dalembert.model.constraint import Constraint
 from dalembert.model.document import (
     BOOLEAN,
@@ -24,7 +25,7 @@ from dalembert.model.document import (
 )
 from dalembert.model.expression_text import expression_text
 from dalembert.model.friction import Coulomb, Stribeck
-from dalembert.model.laws import Prescribed, Proportional, Quadratic, Viscous, as_laws
+from dalembert.model.laws import Prescribed, Proportional, Quadratic, SlidingForce, Viscous, as_laws
 
 
 def read_by_coordinate(entry: DocumentEntry, scope: Scope) -> Any:
@@ -54,6 +55,7 @@ _FRICTION: Fields = {
 LAWS: dict[str, tuple[Any, Fields]] = {
     "Viscous": (Viscous, _DAMPING),
     "Quadratic": (Quadratic, _DAMPING),
+    "SlidingForce": (SlidingForce, {"force": SEVERAL, "velocity": SEVERAL}),
     "Proportional": (Proportional, {"coefficient": EXPRESSION}),
     "Prescribed": (
         Prescribed,
@@ -102,5 +104,12 @@ def read_constraint(entry: DocumentEntry, scope: Scope) -> Constraint:
 
 def write_constraint(constraint: Constraint) -> dict[str, Any]:
     """Return the table of a constraint."""
+    if not constraint.is_permanent:
+        raise ModelError(
+            [
+                f"`{constraint.name}` must be an equation that always holds to be written to a file; it is a contact "
+                f"that opens and closes, or is switched by events. State the model in Python."
+            ]
+        )
     table: dict[str, Any] = {"name": str(constraint.name), "equation": f"{expression_text(constraint.expression)} = 0"}
     return table | ({"nonideal": write_laws(constraint.nonideal)} if constraint.nonideal else {})

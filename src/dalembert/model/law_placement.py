@@ -15,7 +15,7 @@ from dalembert.model.friction import Friction, as_normal_force
 from dalembert.model.laws import Law, Prescribed, Proportional, SlidingLaw
 from dalembert.model.ordering import name_of, quoted
 from dalembert.model.standard_form import constraint_gradient, gradient
-from dalembert.model.symbols import StateSymbols, functions_of_time, multiplier, plain_multiplier, t
+from dalembert.model.symbols import StateSymbols, functions_of_time, multiplier, plain_multiplier, reaction, t
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,8 @@ def _unknown_functions(system: Any, constraints: list[Constraint]) -> set[Any]:
 
 def _placed(law: Law, constraint: Constraint | None, system: Any) -> tuple[PlacedLaw, list[str]]:
     name = "" if constraint is None else str(constraint.name)
-    placed = PlacedLaw(name, law.kind, law)
+    placed = PlacedLaw(name, law.kind, _of_actual_multipliers(law))
+    law = placed.law
     if constraint is None:
         return placed, _missing(law, placed.described) or _sliding_problems(law, placed.described, system)
     row = _Contact.of(constraint, system)
@@ -120,6 +121,17 @@ def _placed(law: Law, constraint: Constraint | None, system: Any) -> tuple[Place
     law = replace(law, **known)  # pyright: ignore  (all sliding laws are dataclasses)
     assumed = tuple(name_of(q) for q in row.particle)
     return replace(placed, law=law, assumed=assumed), _sliding_problems(law, placed.described, system)
+
+
+def _of_actual_multipliers(law: Law) -> Law:
+    """Return friction whose normal force is one of multipliers, which ``normal="actual"`` makes reactions."""
+    if not (isinstance(law, Friction) and law.normal == "actual" and law.normal_force is not None):
+        return law
+    parts = [
+        graph.replace(part, {node: multiplier(node.name) for node in graph.atoms(part, reaction)})
+        for part in law.normal_components
+    ]
+    return replace(law, normal_force=as_normal_force(parts))  # pyright: ignore  (all sliding laws are dataclasses)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,8 @@ class SlidingLaw(Law):
         """Return (∂v/∂q̇)ᵀ times a force with components like those of v: the generalised force."""
         rates = [q.diff(t) for q in coordinates]
         pairs = zip(self.sliding_velocity(coordinates), force, strict=True)
-        shares = [[slope * component for slope in gradient(v, rates)] for v, component in pairs]
+        # zero times a force is left out: SymPy asks first whether the force is finite, which takes it seconds
+        shares = [[slope * component if slope != 0 else 0 for slope in gradient(v, rates)] for v, component in pairs]
         return tuple(sp.Add(*entries) for entries in zip(*shares, strict=True))
 
     def sliding_velocity(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
@@ -125,6 +126,46 @@ class Quadratic(Damping):
 
     def factor(self, v: Sequence[Any]) -> Any:
         return as_expression(self.coefficient, "`coefficient`") * length(v)
+
+
+@dataclass(frozen=True, repr=False)
+class SlidingForce(SlidingLaw):
+    """C = (∂v/∂q̇)ᵀ f with any force f: of coordinates, velocities, time, ``da.multiplier`` or ``da.reaction``.
+
+    Parameters
+    ----------
+    force       f: one expression, or as many as v has components. It acts along v, and a negative one opposes it
+    velocity    v, as explained under ``da.Coulomb``; that of a joint is its rate
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> f, v0 = da.parameters("f v0")
+    >>> v = x.diff(da.t)
+    >>> creep = da.SlidingForce(-f * abs(da.reaction("rail")) ** sp.Rational(2, 3) * sp.tanh(v / v0), velocity=v)
+    >>> rail = da.Constraint(y, name="rail", nonideal=creep)
+    >>> wheel = da.System((x, y), [[1, 0], [0, 1]], (0, -8), rail)
+    >>> print(da.motion(wheel, (0, 0), (9, 0), parameters={"f": 0.5, "v0": 0.1}).nonideal_force)
+    [-2.  0.]
+    """
+
+    force: Any
+    velocity: Any = None
+
+    def __post_init__(self) -> None:
+        several = isinstance(self.force, (tuple, list, sp.MatrixBase))
+        force = as_expressions(self.force if several else (self.force,), "`force`")
+        object.__setattr__(self, "force", force)
+        object.__setattr__(self, "velocity", as_velocity(self.velocity))
+
+    def components(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
+        count = len(self.sliding_velocity(coordinates))
+        if len(self.force) != count:
+            raise ModelError(
+                [f"`force` of SlidingForce must have as many components as `velocity`, {count}; got {len(self.force)}."]
+            )
+        return self.generalised(self.force, coordinates)
 
 
 @dataclass(frozen=True, repr=False)

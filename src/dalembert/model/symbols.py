@@ -14,35 +14,48 @@ from sympy.core.function import AppliedUndef
 from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.expressions import as_expression
+from dalembert.model.symbol_arrays import CoordinateArray, ParameterArray, symbol_array
 
 MULTIPLIER = "lam."
 """Prefix of the plain symbol of a multiplier; the name of its constraint follows."""
+
+REACTION = "reaction."
+"""Prefix of the plain symbol of an actual reaction; the name of its constraint follows."""
 
 t = sp.Symbol("t")
 """Time, the same symbol that SymPy's ``dynamicsymbols`` uses."""
 
 
-def coordinates(names: str | Sequence[str]) -> Any:
+def coordinates(names: str | Sequence[str], count: int | None = None) -> Any:
     """Return generalised coordinates, as SymPy functions of time.
 
     One name gives one coordinate, several give a tuple, with the syntax of ``sympy.symbols``. They equal SymPy's
-    ``dynamicsymbols``; the velocity of ``x`` is ``x.diff(da.t)``.
+    ``dynamicsymbols``; the velocity of ``x`` is ``x.diff(da.t)``. With a ``count``, one name gives an array of
+    coordinates ``x[0]``, ``x[1]``, … for a large system; ``x[1:]`` is a part of it.
 
     >>> import dalembert as da
     >>> x, y = da.coordinates("x y")
     >>> x.diff(da.t)
     Derivative(x(t), t)
+    >>> da.coordinates("x", 1000)[:3]
+    <CoordinateArray of 3: x[0] … x[2]>
     """
+    if count is not None:
+        return symbol_array(CoordinateArray, names, count)
     functions: Any = _named(names, "coordinates", "x y", cls=sp.Function)
     return tuple(f(t) for f in functions) if isinstance(functions, (tuple, list)) else functions(t)
 
 
-def parameters(names: str | Sequence[str]) -> Any:
+def parameters(names: str | Sequence[str], count: int | None = None) -> Any:
     """Return constants of the model, as SymPy symbols; one name gives one symbol, several give a tuple.
+
+    With a ``count``, one name gives an array of constants, whose values are given as one array.
 
     >>> import dalembert as da
     >>> m, g = da.parameters("m g")
     """
+    if count is not None:
+        return symbol_array(ParameterArray, names, count)
     return _named(names, "parameters", "m g")
 
 
@@ -86,22 +99,16 @@ class ideal_force(sp.Function):  # noqa: N801  (reads as a function in a law, an
         return sp.Function.__new__(cls, as_expression(coordinate, "the argument of `da.ideal_force`"))
 
 
-class multiplier(sp.AtomicExpr):  # noqa: N801  (reads as a function in a law, like ideal_force)
-    """The multiplier λ of a named constraint: its ideal force is λ ∂φ/∂q (λ ∂ψ/∂q̇ at velocity level).
-
-    For use in a nonideal law. On one particle in Cartesian coordinates the normal force is |λ| |∂φ/∂q|.
-
-    >>> import dalembert as da
-    >>> length = da.parameters("l")
-    >>> tension = 2 * length * da.multiplier("rod")  # of a rod x² + y² = l²
-    """
+class ConstraintSymbol(sp.AtomicExpr):
+    """A quantity of a named constraint."""
 
     __slots__ = ("name",)
     is_real = True
     is_commutative = True
+    letter = ""
     name: str
 
-    def __new__(cls, name: str) -> multiplier:
+    def __new__(cls, name: str) -> Any:
         symbol = sp.AtomicExpr.__new__(cls)
         symbol.name = str(name)
         return symbol
@@ -113,10 +120,42 @@ class multiplier(sp.AtomicExpr):  # noqa: N801  (reads as a function in a law, l
         return (self.name,)
 
     def _sympystr(self, printer: Any) -> str:
-        return f"multiplier({self.name})"
+        return f"{type(self).__name__}({self.name})"
 
     def _latex(self, printer: Any) -> str:
-        return rf"\lambda_{{\text{{{self.name}}}}}"
+        return rf"{self.letter}_{{\text{{{self.name}}}}}"
+
+
+class multiplier(ConstraintSymbol):  # noqa: N801  (reads as a function in a law, like ideal_force)
+    """The multiplier λ of a named constraint: its ideal force is λ ∂φ/∂q (λ ∂ψ/∂q̇ at velocity level).
+
+    For use in a nonideal law. On one particle in Cartesian coordinates the normal force is |λ| |∂φ/∂q|.
+
+    >>> import dalembert as da
+    >>> length = da.parameters("l")
+    >>> tension = 2 * length * da.multiplier("rod")  # of a rod x² + y² = l²
+    """
+
+    __slots__ = ()
+    letter = r"\lambda"
+
+
+class reaction(ConstraintSymbol):  # noqa: N801  (reads as a function in a law, like ideal_force)
+    """The actual reaction Λ of a named constraint: its force is Λ ∂φ/∂q, with the effect of all nonideal laws.
+
+    For use in a nonideal law. The law may change the reaction on which it depends, as in wheels that creep on a rail:
+    both are then found together by Newton's method. ``da.multiplier`` is the multiplier of the ideal problem, which no
+    law changes.
+
+    >>> import dalembert as da
+    >>> f, v0 = da.parameters("f v0")
+    >>> x, y = da.coordinates("x y")
+    >>> N = abs(da.reaction("rail"))
+    >>> creep = (-f * N ** sp.Rational(2, 3) * sp.tanh(x.diff(da.t) / v0), 0)
+    """
+
+    __slots__ = ()
+    letter = r"\Lambda"
 
 
 @dataclass(frozen=True)
@@ -200,6 +239,8 @@ def _plain(same: graph.IdentityKey, symbols: StateSymbols) -> Any:
     for node in graph.Graph([expression]).nodes:
         if isinstance(node, multiplier):
             rules[node] = plain_multiplier(node.name)
+        elif isinstance(node, reaction):
+            rules[node] = plain_reaction(node.name)
         elif node.is_Symbol and node not in rules and not isinstance(node, InternalSymbol):
             rules[node] = real_symbol(node)
     return graph.replace(expression, rules)
@@ -210,10 +251,16 @@ def plain_multiplier(name: str) -> sp.Symbol:
     return InternalSymbol(MULTIPLIER + name)
 
 
+def plain_reaction(name: str) -> sp.Symbol:
+    """Return the plain symbol of the actual reaction of a constraint."""
+    return InternalSymbol(REACTION + name)
+
+
 def _original(plain: sp.Symbol) -> Any:
-    """Return the multiplier or the parameter that a plain symbol stands for."""
-    if isinstance(plain, InternalSymbol) and plain.name.startswith(MULTIPLIER):
-        return multiplier(plain.name.removeprefix(MULTIPLIER))
+    """Return the multiplier, the reaction or the parameter that a plain symbol stands for."""
+    for prefix, kind in ((MULTIPLIER, multiplier), (REACTION, reaction)):
+        if isinstance(plain, InternalSymbol) and plain.name.startswith(prefix):
+            return kind(plain.name.removeprefix(prefix))
     return sp.Symbol(plain.name)
 
 

@@ -26,6 +26,7 @@ from dalembert.model.graph import operations
 from dalembert.model.law_document import read_by_coordinate, read_constraint, read_laws, write_constraint, write_laws
 from dalembert.model.laws import Coefficient
 from dalembert.model.servo_document import read_actuators, read_servos, write_actuators, write_servo
+from dalembert.model.signal_document import read_signals, write_signals
 from dalembert.model.standard_form import euler_lagrange
 from dalembert.model.system import System
 
@@ -68,18 +69,14 @@ def declared(entry: DocumentEntry | None, what: str) -> list[str]:
 
 
 def read_names(table: Mapping[str, DocumentEntry], scope: Scope) -> tuple[Any, ...]:
-    """Declare the coordinates, parameters and definitions of a document in a scope; return the coordinates."""
-    found: tuple[Any, ...] = ()
-    if "coordinates" in table:
-        names = declared(table["coordinates"], "coordinate")
-        if not names:
-            raise table["coordinates"].error("`coordinates` must hold at least one name; got none.")
-        found = tuple(sp.Function(name)(CONSTANTS["t"].expression) for name in names)
-        scope.names.update(zip(names, found, strict=True))
+    """Declare coordinates, parameters, signals and definitions of a document in a scope; return the coordinates."""
+    found = read_coordinates(table["coordinates"], scope) if "coordinates" in table else ()
     for name in declared(table.get("parameters"), "parameter"):
         if name in scope.names:
             raise table["parameters"].error(f"a parameter must not have the name of a coordinate; got `{name}`.")
         scope.names[name] = sp.Symbol(name)
+    if "signals" in table:
+        read_signals(table["signals"], scope)
     if "definitions" in table:
         for name, entry in table["definitions"].table().items():
             if name in scope.names:
@@ -87,6 +84,19 @@ def read_names(table: Mapping[str, DocumentEntry], scope: Scope) -> tuple[Any, .
             with entry.places():
                 name_text(name)
             scope.names[name] = scope.parsed(entry)
+    return found
+
+
+def read_coordinates(entry: DocumentEntry, scope: Scope) -> tuple[Any, ...]:
+    """Declare coordinates in a scope, and return them."""
+    names = declared(entry, "coordinate")
+    if not names:
+        raise entry.error("`coordinates` must hold at least one name; got none.")
+    known = [name for name in names if name in scope.names]
+    if known:
+        raise entry.error(f"a coordinate must have a name of its own; `{known[0]}` is declared already.")
+    found = tuple(sp.Function(name)(CONSTANTS["t"].expression) for name in names)
+    scope.names.update(zip(names, found, strict=True))
     return found
 
 
@@ -180,6 +190,7 @@ def system_document(system: System) -> dict[str, Any]:
         document["applied_force"] = [write_expression(e) for e in system.applied_force]
     if system.lagrangian is not None:
         document["lagrangian"] = expression_text(system.lagrangian)
+    document |= {"signals": write_signals(system.signals)} if system.signals else {}
     return document | written_parts(system.constraints, system.servos, system.nonideal, system.coefficients)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import sympy as sp
@@ -15,8 +16,17 @@ from dalembert.model import graph
 from dalembert.model.constraint import Constraint, rejection_reason
 from dalembert.model.control_form import distinct_actuators, servo_problems
 from dalembert.model.ordering import name_of, quoted, unknown_names
+from dalembert.model.signal_checks import signal_problems
 from dalembert.model.standard_form import nonlinear_terms
-from dalembert.model.symbols import StateSymbols, free_parameters, functions_of_time, ideal_force, multiplier, t
+from dalembert.model.symbols import (
+    StateSymbols,
+    free_parameters,
+    functions_of_time,
+    ideal_force,
+    multiplier,
+    reaction,
+    t,
+)
 from dalembert.tolerances import SAME_VALUE
 
 
@@ -29,7 +39,8 @@ def problems_of(system: Any) -> list[str]:
     problems += _law_problems(system)
     if system.lagrangian is not None:
         problems += expression_problems(system, system.lagrangian, "the Lagrangian")
-    return problems + _name_problems(system) + _servo_problems(system)
+    problems += _name_problems(system) + _servo_problems(system)
+    return problems or signal_problems(system)
 
 
 def coordinate_problems(coordinates: tuple[Any, ...]) -> list[str]:
@@ -59,18 +70,18 @@ def _mass_problems(system: Any) -> list[str]:
     if matrix.shape != (n, n):
         return [f"`mass_matrix` must have shape ({n}, {n}), one row per coordinate; got {matrix.shape}."]
     problems: list[str] = []
-    for entry in dict.fromkeys(matrix):
+    entries = matrix.todok()  # of a large system, most are zero
+    for entry in dict.fromkeys(entries.values()):
         problems += expression_problems(system, entry, "`mass_matrix`")
     if problems:
         return problems  # foreign symbols cannot be compared
-    for i in range(n):
-        for j in range(i):
-            left, right = matrix[i, j], matrix[j, i]
-            if left != right and not _equal(left, right, system.symbols, matrix[i, i] * matrix[j, j]):
-                problems.append(
-                    f"`mass_matrix` must be symmetric; entry ({i}, {j}) is `{graph.shown(matrix[i, j])}` and "
-                    f"entry ({j}, {i}) is `{graph.shown(matrix[j, i])}`."
-                )
+    for i, j in sorted({(max(place), min(place)) for place in entries if place[0] != place[1]}):
+        left, right = matrix[i, j], matrix[j, i]
+        if left != right and not _equal(left, right, system.symbols, matrix[i, i] * matrix[j, j]):
+            problems.append(
+                f"`mass_matrix` must be symmetric; entry ({i}, {j}) is `{graph.shown(matrix[i, j])}` and "
+                f"entry ({j}, {i}) is `{graph.shown(matrix[j, i])}`."
+            )
     return problems
 
 
@@ -96,6 +107,8 @@ def expression_problems(
         problems.append(f"{where} must not contain `da.ideal_force`; only a nonideal law may.")
     if not forces and graph.has_kind(expression, multiplier):
         problems.append(f"{where} must not contain `da.multiplier`; only a nonideal law may.")
+    if not forces and graph.has_kind(expression, reaction):
+        problems.append(f"{where} must not contain `da.reaction`; only a nonideal law may, or a `da.Force` on a body.")
     if any(d.expr not in system.coordinates for d in derivatives) and not unknown:
         problems.append(f"{where} must have its derivatives evaluated; call `.doit()` on `{graph.shown(expression)}`.")
     elif not accelerations and highest > 1:
@@ -141,10 +154,25 @@ def _law_problems(system: Any) -> list[str]:
             continue
         for component in components:
             problems += expression_problems(system, component, where, forces=True)
-            names = sorted(m.name for m in graph.atoms(component, multiplier))
             known = [str(constraint.name) for constraint in system.constraints]
-            problems += unknown_names(known, names, "da.multiplier", "constraint")
+            for kind in (multiplier, reaction):
+                names = sorted(m.name for m in graph.atoms(component, kind))
+                problems += unknown_names(known, names, f"da.{kind.__name__}", "constraint")
+        problems += _reaction_problems(placed, components, where)
     return list(dict.fromkeys(problems))
+
+
+def _reaction_problems(placed: Any, components: Sequence[Any], where: str) -> list[str]:
+    """Return the problems of a law that depends on the actual reaction."""
+    if not any(graph.has_kind(component, reaction) for component in components):
+        return []
+    if placed.law.scaled:
+        return [f"{where} must give C itself to depend on `da.reaction`; it gives z. Leave out `scaled`."]
+    if getattr(placed.law, "can_stick", False):
+        return [
+            f"{where} must not depend on `da.reaction` except by its `normal_force`, for it sticks. Pass `smoothing`."
+        ]
+    return []
 
 
 def _servo_problems(system: Any) -> list[str]:
@@ -173,10 +201,11 @@ def _name_problems(system: Any) -> list[str]:
     duplicates = _repeated(names)
     if duplicates:
         problems.append(f"constraint names must be unique; given twice: {quoted(duplicates)}.")
-    clash = sorted({name for name in names if name in system.coordinate_names})
+    clash = sorted({*names} & {*system.coordinate_names})
     if clash:
         problems.append(f"a constraint must not have the name of a coordinate; got {quoted(clash)}.")
-    expressions = [*system.mass_matrix, *system.applied_force, *(c.expression for c in constraints)]
+    masses = system.mass_matrix.todok().values()
+    expressions = [*masses, *system.applied_force, *(c.expression for c in constraints)]
     clashing = sorted({s.name for s in free_parameters(expressions)} & set(system.coordinate_names))
     if clashing:
         problems.append(f"a parameter must not have the name of a coordinate; got {quoted(clashing)}.")

@@ -13,6 +13,7 @@ from dalembert.errors import InputError
 from dalembert.model.document import DocumentEntry
 from dalembert.model.input_values import named_values, state_values, time_values
 from dalembert.model.ordering import unknown_names
+from dalembert.model.signal_document import with_csv_files
 from dalembert.toml_text import toml_text
 
 FORMAT = 1
@@ -25,8 +26,9 @@ MOST_OUTPUT_TIMES = 10_000_000
 """Largest number of times in a file."""
 
 ORDER = (
-    *("format", "title", "about", "source", "coordinates", "parameters", "definitions", "mass_matrix", "applied_force"),
-    *("lagrangian", "nonideal", "bodies", "joints", "forces", "constraints", "actuators", "servos", "coefficients"),
+    *("format", "title", "about", "source", "coordinates", "parameters", "signals", "definitions", "mass_matrix"),
+    *("applied_force", "lagrangian", "nonideal", "bodies", "extra_coordinates", "joints", "forces", "constraints"),
+    *("actuators", "servos", "coefficients"),
     *("simulate", "units", "checks", "drawing"),
 )
 """All keys of a model file, in the order in which they are written."""
@@ -39,7 +41,7 @@ def save_document(path: str | Path, document: Mapping[str, Any]) -> Path:
         raise InputError(f"`path` must end in .toml; got `{target}`.")
     if not target.parent.is_dir():
         raise InputError(f"`path` must name a file in a folder that exists; there is no `{target.parent}`.")
-    whole = {"format": FORMAT, **document}
+    whole = {"format": FORMAT, **with_csv_files(document, target)}
     target.write_text(toml_text({key: whole[key] for key in ORDER if key in whole}), encoding="utf-8")
     return target
 

@@ -13,6 +13,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from llvmlite.binding.ffi import ObjectRef
 
+from dalembert.native.lookup import lookup_function
 from dalembert.native.tape import LIBRARY, Operation, Program, Value, needed
 
 DOUBLE = ir.DoubleType()
@@ -43,6 +44,9 @@ def write_program(module: ir.Module, name: str, program: Program, *, hot: bool) 
         if operation.name == "input":
             array, place = operation.arguments
             values[line] = t if array == "t" else load(builder, places[array], place)
+        elif operation.name == "lookup":
+            polynomial, place = operation.arguments
+            values[line] = builder.call(lookup_function(module, polynomial), [value(place)])
         else:
             values[line] = _instruction(module, builder, operation, [value(a) for a in operation.arguments])
     for i, output in enumerate(program.outputs):

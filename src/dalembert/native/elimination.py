@@ -50,8 +50,9 @@ def needs_refinement(masses: Floats, A: Floats) -> bool:
     sizes = np.abs(A)
     touched = sizes > UNTOUCHED * sizes.max(axis=1, initial=0.0, keepdims=True)
     with np.errstate(all="ignore"):
-        shares = np.where(touched, sizes**2 / masses, np.nan)
-        return bool((np.nanmax(shares, axis=1, initial=0.0) > LIGHT * np.nanmin(shares, axis=1, initial=np.inf)).any())
+        shares = sizes**2 / masses
+        largest = np.where(touched, shares, 0.0).max(axis=1, initial=0.0)
+        return bool((largest > LIGHT * np.where(touched, shares, np.inf).min(axis=1, initial=np.inf)).any())
 
 
 class Solution(NamedTuple):

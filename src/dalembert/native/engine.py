@@ -11,6 +11,7 @@ import numpy as np
 from llvmlite import ir
 
 from dalembert.array_types import Floats
+from dalembert.native.addresses import address_of
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.fixed_stepper import write_fixed_stepper
@@ -22,12 +23,16 @@ from dalembert.native.tape import OutputLengths, Program
 
 
 class TakenSteps(NamedTuple):
-    """Steps with times (k,) and states (k, 2n), the number of rejected steps, and the ending (see ``stepper``)."""
+    """Steps with times (k,) and states (k, 2n), the number of rejected steps, and the ending (see ``stepper``).
+
+    ``from_start`` are the times (k + 1,) and states (k + 1, 2n) with those of the start before them.
+    """
 
     t: Floats
     y: Floats
     rejected: int
     ending: int
+    from_start: tuple[Floats, Floats]
 
 
 def write_integrator(
@@ -88,7 +93,7 @@ class NativeEngine:
         found = np.empty(self.size + 1)
         n = self.n
         found[:n] = y[n:]
-        self._accelerate(y.ctypes.data, t, p.ctypes.data, found[n:].ctypes.data)
+        self._accelerate(address_of(y), t, address_of(p), address_of(found[n:]))
         return found
 
     def agrees(self, y: Floats, t: float, p: Floats) -> bool:
@@ -96,7 +101,7 @@ class NativeEngine:
         if self._agree is None:
             return True
         found = np.empty(1)
-        self._agree(y.ctypes.data, t, p.ctypes.data, found.ctypes.data)
+        self._agree(address_of(y), t, address_of(p), address_of(found))
         return bool(found[0] == 1.0)
 
     def projected(self, y: Floats, t: float, p: Floats) -> Floats:
@@ -104,7 +109,7 @@ class NativeEngine:
         if self._project is None:
             return y
         found = np.empty(self.size)
-        self._project(y.ctypes.data, t, p.ctypes.data, found.ctypes.data)
+        self._project(address_of(y), t, address_of(p), address_of(found))
         return found
 
     def step_batch(
@@ -115,22 +120,26 @@ class NativeEngine:
         ``h`` is the step to try first; if it is zero, it is estimated. For ``settings`` see
         ``step_control.settings_of``.
         """
-        # one array, since asking NumPy for an address takes a microsecond; allocated per call, since other threads may
-        # run the same code: t, h, number of rejected steps; state; working memory; times and states of steps
+        # one array, since every address takes time; allocated per call, since other threads may run the same code: t,
+        # h, number of rejected steps; state; working memory; times and states of the start and the steps
         size = self.size
         first = 3 + size + self.workspace
-        memory = np.empty(first + room * (1 + size))
+        second = first + room + 1
+        memory = np.empty(second + (room + 1) * size)
         memory[:3] = t, h, 0.0
-        memory[3 : 3 + size] = y
-        now = memory.ctypes.data
-        state, work, times = now + 24, now + 8 * (3 + size), now + 8 * first
+        memory[3 : 3 + size] = memory[second : second + size] = y
+        memory[first] = t
+        now = address_of(memory)
+        state, work = now + 24, now + 8 * (3 + size)
+        times, states = now + 8 * (first + 1), now + 8 * (second + size)
         code = self._step_batch(
-            *(state, now, end, now + 8, p.ctypes.data, settings.ctypes.data, room),
-            *(times, times + 8 * room, now + 16, work),
+            *(state, now, end, now + 8, address_of(p), address_of(settings), room),
+            *(times, states, now + 16, work),
         )
         taken, ending = divmod(code, 3)
-        steps = memory[first + room : first + room + taken * size].reshape(taken, size)
-        return TakenSteps(memory[first : first + taken], steps, int(memory[2]), ending), float(memory[1])
+        t_all = memory[first : first + 1 + taken]
+        y_all = memory[second : second + (1 + taken) * size].reshape(1 + taken, size)
+        return TakenSteps(t_all[1:], y_all[1:], int(memory[2]), ending, (t_all, y_all)), float(memory[1])
 
     def sample(
         self, t0: Floats, y0: Floats, times: Floats, p: Floats, settings: Floats
@@ -143,9 +152,9 @@ class NativeEngine:
         # one array as above: validity, states, outputs, working memory
         first, second, last = count, count * (1 + size), count * (1 + size + lines)
         memory = np.empty(last + self.workspace)
-        address = memory.ctypes.data
+        address = address_of(memory)
         self._sample(
-            *(count, t0.ctypes.data, y0.ctypes.data, times.ctypes.data, p.ctypes.data, settings.ctypes.data),
+            *(count, address_of(t0), address_of(y0), address_of(times), address_of(p), address_of(settings)),
             *(address + 8 * first, address + 8 * second, address, address + 8 * last),
         )
         states, outputs = memory[first:second].reshape(count, size), memory[second:last].reshape(count, lines)

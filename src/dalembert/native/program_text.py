@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dalembert.native.tape import CONDITIONS, Operation, Program, Value, needed
+from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 LONGEST = 72
 """Characters of an expression that is written inside another one; longer ones get a name."""
@@ -107,13 +108,22 @@ def program_text(
             continue
         if _is_condition(operation, conditions):
             conditions.add(line)
-        own = language.operation(operation.name, [text(a) for a in operation.arguments])
+        if operation.name == "lookup":
+            polynomial, place = operation.arguments
+            own = Text(f"{lookup_name(polynomial)}({text(place).text})", ATOM)
+        else:
+            own = language.operation(operation.name, [text(a) for a in operation.arguments])
         if uses[line] > 1 or len(own.text) > LONGEST:
             name = f"v{len(assignments) + 1}"
             assignments.append(Assignment(name, own.text, line in conditions))
             own = Text(name, ATOM)
         written[line] = own
     return assignments, [text(output).text for output in program.outputs]
+
+
+def lookup_name(polynomial: PiecewisePolynomial) -> str:
+    """Return the name of the function of a signal."""
+    return f"signal_{polynomial.digest[:12]}"
 
 
 def inputs_of(program: Program) -> list[tuple[str, int]]:

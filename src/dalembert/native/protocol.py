@@ -11,6 +11,7 @@ from dalembert.array_types import Floats
 from dalembert.equation.formulation import Law
 from dalembert.native.engine import NativeEngine
 from dalembert.native.tableau import Tableau
+from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 Rows = tuple[int, ...]
 """Numbers of the constraint rows in use."""
@@ -111,6 +112,11 @@ class NativeDynamics(Protocol):
     @cached_property
     def time_functions(self) -> Callable[[Floats, Any], Floats] | None:
         """The explicit functions of time in the equations, of (t, p); None if there are none."""
+        ...
+
+    @cached_property
+    def signals(self) -> tuple[PiecewisePolynomial, ...]:
+        """The signals of time in the equations, whose breakpoints are events."""
         ...
 
     @cached_property

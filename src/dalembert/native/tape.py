@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from dalembert.piecewise_polynomial import PiecewisePolynomial
+
 Number = (int, float)
 
 LIBRARY = {
@@ -35,6 +37,7 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "or": lambda a, b: a or b,
     "not": lambda a: not a,
     "select": lambda condition, a, b: a if condition else b,
+    "lookup": lambda polynomial, x: float(polynomial(x)),
     **LIBRARY,
 }
 
@@ -57,7 +60,8 @@ class Operation(NamedTuple):
 class Tape:
     """The lines of a program, in order; the same operation on the same arguments is recorded once.
 
-    A line named "input" stands for an input, by the name of its array and its index there.
+    A line named "input" stands for an input, by the name of its array and its index there. The first argument of
+    "lookup" is a ``PiecewisePolynomial``, which is evaluated at the second one.
     """
 
     def __init__(self) -> None:
@@ -143,6 +147,12 @@ def needed(program: Program) -> list[int]:
         if line in lines:
             lines |= {a.line for a in program.tape.lines[line].arguments if isinstance(a, Value)}
     return sorted(lines)
+
+
+def polynomials_of(*programs: Program) -> list[PiecewisePolynomial]:
+    """Return the piecewise polynomials that some programs look up, each once."""
+    lines = (program.tape.lines[line] for program in programs for line in needed(program))
+    return [*dict.fromkeys(operation.arguments[0] for operation in lines if operation.name == "lookup")]
 
 
 class EnergyTerms(NamedTuple):

@@ -11,11 +11,12 @@ from dalembert.model import graph
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import InternalSymbol
 from dalembert.report.common_factor import with_common_factor
-from dalembert.report.control_law import ControlLaw, RequirementRow
+from dalembert.report.control_law import ControlLaw
 from dalembert.report.control_symbols import ControlSymbols, LawKind, control_symbols, effect, missing, printed_formula
 from dalembert.report.decimals import decimals_like
 from dalembert.report.equations import Equation, scalar
 from dalembert.report.formula_symbols import MatrixSymbols
+from dalembert.report.requirement_search import RequirementRow
 from dalembert.report.staged_control import StagedControl, staged_law
 from dalembert.report.staged_steps import defined, shown
 

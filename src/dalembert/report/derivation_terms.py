@@ -14,7 +14,7 @@ from dalembert.model.control_form import control_form
 from dalembert.model.friction_contacts import leaves_reactions
 from dalembert.model.laws import while_moving
 from dalembert.model.standard_form import StandardForm
-from dalembert.model.symbols import free_parameters
+from dalembert.model.symbols import free_parameters, reaction
 from dalembert.model.system import System
 from dalembert.report.blocks import block_root
 from dalembert.report.closed_form import SymbolicTerms
@@ -74,6 +74,13 @@ def nonideal_term(system: System, M: Any, probed: Probes) -> Any:
                 [
                     f"the nonideal law {placed.described} must depend on the ideal normal force to have a closed form; "
                     f'it has `normal="actual"`, and its friction changes the reactions. Use `da.motion` for numbers.'
+                ]
+            )
+        if any(graph.has_kind(c, reaction) for c in placed.law.components(system.coordinates)):
+            raise ModelError(
+                [
+                    f"the nonideal law {placed.described} must depend on ideal multipliers to have a closed form; it "
+                    f"depends on `da.reaction`, which it changes. Use `da.motion` for numbers."
                 ]
             )
         entries = [system.symbols.plain(c) for c in placed.law.components(system.coordinates)]

@@ -10,8 +10,9 @@ import numpy as np
 import sympy as sp
 
 from dalembert import linear_algebra
-from dalembert.analysis.constraint_states import ENOUGH, random_starts, random_states
+from dalembert.analysis.constraint_states import ENOUGH
 from dalembert.analysis.evaluated_terms import model_of
+from dalembert.analysis.sampled_states import random_starts, random_states
 from dalembert.errors import ConstraintError, ModelError
 from dalembert.model import graph
 from dalembert.model.numeric_function import numeric_function

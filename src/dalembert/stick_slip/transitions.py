@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.integration.default_tolerances import USUAL_ATOL, usual_atol
-from dalembert.integration.run import outputs_at
+from dalembert.integration.outputs import outputs_at
 from dalembert.integration.start_states import terms_at
 from dalembert.linear_algebra import row_space
 from dalembert.lowering.build import build
@@ -215,7 +215,8 @@ def _without_servos(system: System) -> System:
 
 def _phase_with(before: Phase, sticking: Collection[Contact], directions: dict[Contact, Floats]) -> Phase:
     mode = before.mode
-    return Phase(cached_mode(mode.system, mode.contacts, tuple(sticking)), before.method, before.p, directions, {})
+    mode = cached_mode(mode.system, mode.contacts, tuple(sticking))
+    return Phase(mode, before.method, before.p, directions, {}, guards=before.guards)
 
 
 def contacts_at_rest(

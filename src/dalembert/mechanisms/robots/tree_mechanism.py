@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.errors import ModelError
 from dalembert.mechanisms.couplings import Drive
-from dalembert.mechanisms.forces import Force, Gravity, TorsionSpring
+from dalembert.mechanisms.forces import Force, Gravity
 from dalembert.mechanisms.frames import Marker, ground
 from dalembert.mechanisms.joint_inertia import Rotor
 from dalembert.mechanisms.joints import Prismatic, Revolute, Weld
@@ -23,6 +23,7 @@ from dalembert.mechanisms.robots.rigid_inertia import RigidInertia, joined
 from dalembert.mechanisms.robots.robot_tree import WORLD, RobotTree, TreeJoint
 from dalembert.mechanisms.spatial_body import Body
 from dalembert.mechanisms.spatial_joints import Spherical
+from dalembert.mechanisms.springs import TorsionSpring
 from dalembert.mechanisms.transmission import Transmission
 from dalembert.model.servo import Actuator
 
