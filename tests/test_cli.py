@@ -155,7 +155,7 @@ def test_check_prints_the_report_and_exits_by_the_verdict() -> None:
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    for command in ("list", "show", "check", "derive", "classify", "new", "run", "page", "export", "demo"):
+    for command in ("list", "show", "check", "derive", "classify", "new", "run", "sweep", "page", "export", "demo"):
         helped = invoke(command, "--help")
         assert f"dalembert {command}" in helped
         assert not any(ord(character) > 0xFFFF for character in helped)  # `:end:` would become a picture

@@ -36,14 +36,21 @@ def vakonomic():
     return da.vakonomic(da.System.from_lagrangian(energy, (x, y, theta), constraints=blade))
 
 
+U = da.coordinates("u")
 OBJECTS = {
     "<System of x, y: constraints rod; laws Viscous; parameters g, mu>": lambda: SYSTEM,
     "Constraint(x**2 + y**2 - 1, name='rod')": lambda: ROD,
     "Constraint(x'*sin(y) - y'*cos(y))": lambda: da.Constraint(v * sp.sin(y) - w * sp.cos(y)),
     "Constraint(y, name='floor', nonideal=(Coulomb(0.3),))": lambda: da.Constraint(y, "floor", da.Coulomb(0.3)),
+    "Constraint(y, name='floor', restitution=0.5, one_sided=True)": lambda: da.Constraint(
+        sp.Ge(y, 0), "floor", restitution=0.5
+    ),
+    "Event(y - 1, direction=-1, name='y - 1')": lambda: da.Event(y - 1, -1),
+    "Change(values=((\"x'\", -x'),), on=('rod',))": lambda: da.Change({v: -v}, on=ROD),
     "<ModelFile 'rod': system of x, y; values of g, mu>": lambda: da.ModelFile(
         system=SYSTEM, parameters=NUMBERS, title="rod"
     ),
+    "<AppliedForce along u: 3 copies>": lambda: da.AppliedForce.over({U: -U}, {U: da.coordinates("x", 3)}),
     "Viscous(0.1)": lambda: da.Viscous(0.1),
     "Quadratic(mu)": lambda: da.Quadratic(mu),
     "Proportional(2)": lambda: da.Proportional(2),
@@ -106,10 +113,31 @@ OBJECTS = {
     "RollingBall('ball', ground.at(0, 0, 0)": lambda: da.RollingBall("ball", O3, BODY, radius=0.5),
     "RollingDisc('disc', ground.at(0, 0, 0)": lambda: da.RollingDisc("disc", O3, BODY, radius=0.5),
     "RollingEllipsoid('egg', ground.at(0, 0, 0)": lambda: da.RollingEllipsoid("egg", O3, BODY, axes=(1, 1, 2)),
+    "RollingOnCircle('ring', ground.at(0, 0), bar.at(0, 0), radius=0.5, circle=2, inside=True)": lambda: (
+        da.RollingOnCircle("ring", O2, BAR, radius=0.5, circle=2, inside=True)
+    ),
+    "RollingOnProfile('hill', ground.at(0, 0), bar.at(0, 0), profile=<<lambda>>, radius=1)": lambda: (
+        da.RollingOnProfile("hill", O2, BAR, radius=1, profile=lambda s: (s, s**2))
+    ),
+    "RollingOnSphere('bowl', ground.at(0, 0, 0)": lambda: da.RollingOnSphere("bowl", O3, BODY, radius=1, sphere=2),
+    "RollingOnCylinder('tube', ground.at(0, 0, 0)": lambda: da.RollingOnCylinder(
+        "tube", O3, BODY, radius=1, cylinder=2
+    ),
+    "Cam('cam', ground.at(0, 0), bar.at(0, 0), profile=<<lambda>>)": lambda: da.Cam(
+        "cam", O2, BAR, profile=lambda s: 1
+    ),
+    "PointOnSurface('on', ground.at(0, 0, 0), b.at(0, 0, 0), surface=<<lambda>>)": lambda: da.PointOnSurface(
+        "on", O3, BODY, surface=lambda x, y, z: z
+    ),
+    "Planar('table', ground.at(0, 0, 0)": lambda: da.Planar("table", O3, BODY),
+    "Screw('screw', ground.at(0, 0, 0)": lambda: da.Screw("screw", O3, BODY, axis=(0, 0, 1), pitch=2),
+    "Rotation((1, 0, 0, 0))": lambda: da.Rotation((1, 0, 0, 0)),
+    "ExtraCoordinates('mode', (x,), kinetic=x'**2": lambda: da.ExtraCoordinates("mode", x, kinetic=v**2),
+    "Assembly without changes": lambda: MECHANISM.assemble(),
     "Gravity((0, -9.81))": lambda: da.Gravity((0, -9.81)),
     "Force(bar.at(0.5, 0), (1, 0))": lambda: da.Force(BAR.at(0.5, 0), (1, 0)),
     "Torque(bar.at(0, 0), 2)": lambda: da.Torque(BAR, 2),
-    "Spring(ground.at(0, 0), bar.at(0, 0), 3, length=0.5)": lambda: da.Spring(O2, BAR, 3, length=0.5),
+    "Spring(ground.at(0, 0), bar.at(0, 0), stiffness=3, length=0.5)": lambda: da.Spring(O2, BAR, 3, length=0.5),
     "TorsionSpring(Revolute('pin'": lambda: da.TorsionSpring(PIN, 2),
     "Drag(bar.at(0, 0), linear=0.1)": lambda: da.Drag(BAR, linear=0.1),
     "<Mechanism in the plane: bodies bar; joints pin; forces Gravity>": lambda: MECHANISM,

@@ -31,6 +31,8 @@ from dalembert.errors import StateError as StateError
 from dalembert.extras import with_extra
 from dalembert.model.constraint import Constraint as Constraint
 from dalembert.model.constraint import pfaffian as pfaffian
+from dalembert.model.event import Change as Change
+from dalembert.model.event import Event as Event
 from dalembert.model.friction import Coulomb as Coulomb
 from dalembert.model.friction import Stribeck as Stribeck
 from dalembert.model.function_system import FunctionConstraint as FunctionConstraint
@@ -47,6 +49,7 @@ from dalembert.model.symbols import multiplier as multiplier
 from dalembert.model.symbols import parameters as parameters
 from dalembert.model.symbols import t as t
 from dalembert.model.system import System as System
+from dalembert.model.term_groups import AppliedForce as AppliedForce
 from dalembert.model.uncertainty import AdaptiveBound as AdaptiveBound
 from dalembert.model.uncertainty import BoundedUncertainty as BoundedUncertainty
 
@@ -60,6 +63,10 @@ if TYPE_CHECKING:
     from dalembert.control.controller import Controller as Controller
     from dalembert.control.controller import controller as controller
     from dalembert.differentiable import flow as flow
+    from dalembert.ensembles.designs import grid as grid
+    from dalembert.ensembles.designs import latin as latin
+    from dalembert.ensembles.designs import scatter as scatter
+    from dalembert.ensembles.designs import sobol as sobol
     from dalembert.ensembles.ensemble import simulate_ensemble as simulate_ensemble
     from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
     from dalembert.equation.constrained_motion import constrained_motion as constrained_motion
@@ -87,15 +94,16 @@ if TYPE_CHECKING:
     from dalembert.linearization import Linearization as Linearization
     from dalembert.linearization import linearize as linearize
     from dalembert.live_page import page as page
+    from dalembert.mechanisms.assembly import Assembly as Assembly
     from dalembert.mechanisms.couplings import Drive as Drive
     from dalembert.mechanisms.couplings import Gear as Gear
     from dalembert.mechanisms.couplings import PointOnCurve as PointOnCurve
+    from dalembert.mechanisms.couplings import PointOnSurface as PointOnSurface
+    from dalembert.mechanisms.extra_coordinates import ExtraCoordinates as ExtraCoordinates
     from dalembert.mechanisms.forces import Drag as Drag
     from dalembert.mechanisms.forces import Force as Force
     from dalembert.mechanisms.forces import Gravity as Gravity
-    from dalembert.mechanisms.forces import Spring as Spring
     from dalembert.mechanisms.forces import Torque as Torque
-    from dalembert.mechanisms.forces import TorsionSpring as TorsionSpring
     from dalembert.mechanisms.frames import ground as ground
     from dalembert.mechanisms.joints import Prismatic as Prismatic
     from dalembert.mechanisms.joints import Revolute as Revolute
@@ -104,16 +112,26 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.mechanism import Mechanism as Mechanism
     from dalembert.mechanisms.particle import Particle as Particle
     from dalembert.mechanisms.planar_body import PlanarBody as PlanarBody
+    from dalembert.mechanisms.profiles import Cam as Cam
+    from dalembert.mechanisms.profiles import RollingOnProfile as RollingOnProfile
     from dalembert.mechanisms.reactions import Reactions as Reactions
     from dalembert.mechanisms.rolling import KnifeEdge as KnifeEdge
     from dalembert.mechanisms.rolling import RollingBall as RollingBall
     from dalembert.mechanisms.rolling import RollingDisc as RollingDisc
     from dalembert.mechanisms.rolling import RollingEllipsoid as RollingEllipsoid
     from dalembert.mechanisms.rolling import RollingOnLine as RollingOnLine
+    from dalembert.mechanisms.rolling_on_round import RollingOnCircle as RollingOnCircle
+    from dalembert.mechanisms.rolling_on_round import RollingOnCylinder as RollingOnCylinder
+    from dalembert.mechanisms.rolling_on_round import RollingOnSphere as RollingOnSphere
+    from dalembert.mechanisms.rotations import Rotation as Rotation
     from dalembert.mechanisms.spatial_body import Body as Body
     from dalembert.mechanisms.spatial_joints import Cylindrical as Cylindrical
+    from dalembert.mechanisms.spatial_joints import Planar as Planar
+    from dalembert.mechanisms.spatial_joints import Screw as Screw
     from dalembert.mechanisms.spatial_joints import Spherical as Spherical
     from dalembert.mechanisms.spatial_joints import Universal as Universal
+    from dalembert.mechanisms.springs import Spring as Spring
+    from dalembert.mechanisms.springs import TorsionSpring as TorsionSpring
     from dalembert.mechanisms.vectors import quaternion as quaternion
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derivation import derive as derive
@@ -136,6 +154,10 @@ _LAZY = {
     "Verdict": "analysis.verdict",
     "Controller": "control.controller",
     "controller": "control.controller",
+    "grid": "ensembles.designs",
+    "latin": "ensembles.designs",
+    "scatter": "ensembles.designs",
+    "sobol": "ensembles.designs",
     "simulate_ensemble": "ensembles.ensemble",
     "ConstrainedMotion": "equation.answer",
     "constrained_motion": "equation.constrained_motion",
@@ -163,15 +185,16 @@ _LAZY = {
     "Linearization": "linearization",
     "linearize": "linearization",
     "page": "live_page",
+    "Assembly": "mechanisms.assembly",
     "Drive": "mechanisms.couplings",
     "Gear": "mechanisms.couplings",
     "PointOnCurve": "mechanisms.couplings",
+    "PointOnSurface": "mechanisms.couplings",
+    "ExtraCoordinates": "mechanisms.extra_coordinates",
     "Drag": "mechanisms.forces",
     "Force": "mechanisms.forces",
     "Gravity": "mechanisms.forces",
-    "Spring": "mechanisms.forces",
     "Torque": "mechanisms.forces",
-    "TorsionSpring": "mechanisms.forces",
     "ground": "mechanisms.frames",
     "Prismatic": "mechanisms.joints",
     "Revolute": "mechanisms.joints",
@@ -180,16 +203,26 @@ _LAZY = {
     "Mechanism": "mechanisms.mechanism",
     "Particle": "mechanisms.particle",
     "PlanarBody": "mechanisms.planar_body",
+    "Cam": "mechanisms.profiles",
+    "RollingOnProfile": "mechanisms.profiles",
     "Reactions": "mechanisms.reactions",
     "KnifeEdge": "mechanisms.rolling",
     "RollingBall": "mechanisms.rolling",
     "RollingDisc": "mechanisms.rolling",
     "RollingEllipsoid": "mechanisms.rolling",
     "RollingOnLine": "mechanisms.rolling",
+    "RollingOnCircle": "mechanisms.rolling_on_round",
+    "RollingOnCylinder": "mechanisms.rolling_on_round",
+    "RollingOnSphere": "mechanisms.rolling_on_round",
+    "Rotation": "mechanisms.rotations",
     "Body": "mechanisms.spatial_body",
     "Cylindrical": "mechanisms.spatial_joints",
+    "Planar": "mechanisms.spatial_joints",
+    "Screw": "mechanisms.spatial_joints",
     "Spherical": "mechanisms.spatial_joints",
     "Universal": "mechanisms.spatial_joints",
+    "Spring": "mechanisms.springs",
+    "TorsionSpring": "mechanisms.springs",
     "quaternion": "mechanisms.vectors",
     "Derivation": "report.derivation",
     "derive": "report.derivation",

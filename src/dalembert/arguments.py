@@ -59,11 +59,16 @@ def state_of(text: str, option: str) -> Any:
 def times_of(text: str) -> Any:
     """Return times from ``0:10:101`` or ``0,1,2``."""
     try:
-        if ":" not in text:
-            return np.array([parse_number(part) for part in text.split(",")])
-        start, end, count = text.split(":")
-        if not 2 <= int(count) <= MOST_OUTPUT_TIMES:
-            raise ValueError
-        return np.linspace(parse_number(start), parse_number(end), int(count))
+        return sequence_of(text)
     except ValueError:
         raise InputError(f"`--times` must look like 0:10:101 or 0,1,2; got `{text}`.") from None
+
+
+def sequence_of(text: str) -> Any:
+    """Return numbers from ``0:10:101`` or ``0,1,2``, or raise a ValueError."""
+    if ":" not in text:
+        return np.array([parse_number(part) for part in text.split(",")])
+    start, end, count = text.split(":")
+    if not 2 <= int(count) <= MOST_OUTPUT_TIMES:
+        raise ValueError
+    return np.linspace(parse_number(start), parse_number(end), int(count))

@@ -22,6 +22,7 @@ from dalembert.figures.animation_files import WRITERS
 from dalembert.integration.trajectory_files import FORMATS
 from dalembert.named_cases import is_file, named_case
 from dalembert.output_files import DerivationFormat, derivation_format, require_target
+from dalembert.sweep_command import FILES, Kept, Sampling, SweepArguments, outcome_table, outcome_text, swept
 from dalembert.terminal import add_checks, checks_table, end_table, facts_table, print_text, transliterate_output
 from dalembert.watching import changes
 
@@ -266,6 +267,68 @@ def _run(name: str, given: RunArguments) -> None:
             print_text(f"wrote {path}")
     if not given.changed:
         _report_checks(console, case, found)
+
+
+@app.command()
+def sweep(
+    name: Name,
+    grid: Annotated[
+        list[str] | None, typer.Option(help="Values to combine, as g=9:10:101 or g=9,9.5,10; may be repeated.")
+    ] = None,
+    scatter: Annotated[
+        list[str] | None,
+        typer.Option(help="Values to draw, as l=normal(1,0.01) or l=uniform(0.9,1.1); may be repeated."),
+    ] = None,
+    members: Annotated[
+        float | None, typer.Option(help="How many members to draw, for each point of the grid; 1e6 is a million.")
+    ] = None,
+    sampling: Annotated[Sampling, typer.Option(help="How to draw them.")] = Sampling.random,
+    seed: Annotated[int, typer.Option(help="Another number draws other members.")] = 0,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter, as a0=0.2; may be repeated.")
+    ] = None,
+    q0: Annotated[str | None, typer.Option("--q0", help="Coordinates at the start, as x=1,y=0 or as 1,0.")] = None,
+    qd0: Annotated[str | None, typer.Option("--qd0", help="Velocities at the start, likewise.")] = None,
+    times: Annotated[str | None, typer.Option(help="As 0:10:101 (start, end, count), or as 0,1,2.")] = None,
+    outputs: Annotated[str, typer.Option(help="As q,qd,multipliers,energy.")] = "q,qd",
+    keep: Annotated[Kept, typer.Option(help="All times, the last one, or mean, variance and quantiles.")] = Kept.end,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A file: zarr, which can be continued, or nc.")
+    ] = None,
+    cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, as tcp://host:8786.")] = None,
+    device: Annotated[str, typer.Option(help="cpu or gpu.")] = "cpu",
+) -> None:
+    """Simulate a case for many values of its parameters and starts.
+
+    Names are those of parameters, of coordinates, whose values are starts, or of velocities (x').
+
+    Example: dalembert sweep bead --grid mu=0:0.4:41 --scatter g=normal(9.81,0.01) --members 100 -o bead.zarr
+
+    A sweep to a .zarr that was interrupted is continued by the same command.
+    """
+    require_target(output, "--output", FILES)
+    start = {key: state_of(text, f"--{key}") for key, text in (("q0", q0), ("qd0", qd0)) if text is not None}
+    given = SweepArguments(
+        grid=grid or (),
+        scatter=scatter or (),
+        members=members,
+        sampling=sampling,
+        seed=seed,
+        parameters=dict(assignment(text, "--set") for text in settings or ()),
+        start=start,
+        times=None if times is None else times_of(times),
+        outputs=[part.strip() for part in outputs.split(",")],
+        keep=keep,
+        output=output,
+        cluster=cluster,
+        device=device,
+    )
+    found = swept(named_case(name, given.parameters), given)
+    console = Console(highlight=False)
+    console.print(outcome_table(found))
+    print_text(outcome_text(found))
+    if output is not None:
+        print_text(f"wrote {output}")
 
 
 @app.command()

@@ -17,6 +17,8 @@ EXTRAS = {
     "ziglang": "fmu",
     "pyarrow": "files",
     "zarr": "files",
+    "distributed": "cluster",
+    "dask": "cluster",
 }
 """The extra that installs each package."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.arrays import namespace_of, repeat, svd
@@ -147,6 +148,23 @@ def independent_rows(A: Floats, priority: Any = None, tolerance: float = SOLVED_
     classes = np.arange(len(A)) if priority is None else np.asarray(priority)
     keep: Any = orthonormal_basis(np.asarray(A, float), classes, tolerance).keep  # pyright: ignore[reportArgumentType]
     return tuple(map(int, np.flatnonzero(keep)))
+
+
+def independent_rows_of_many(A: Floats, priority: Any, tolerance: float = SOLVED_RANK_TOLERANCE) -> NDArray[np.bool_]:
+    """Return which rows of k matrices A (k, m, n) ``independent_rows`` selects, as an array (k, m), up to rounding."""
+    count, m, n = A.shape
+    length = np.linalg.norm(A, axis=2)
+    left = A / np.where(length > 0, length, 1.0)[:, :, None]
+    classes, keep = 2.0 * np.asarray(priority), np.zeros((count, m), bool)
+    every = np.arange(count)
+    for _ in range(min(m, n)):
+        sizes = np.where(keep, 0.0, np.linalg.norm(left, axis=2))
+        pivot = np.argmax(np.where(sizes > tolerance, sizes - classes, -np.inf), axis=1)
+        counts = sizes[every, pivot] > tolerance
+        row = left[every, pivot] / np.where(counts, sizes[every, pivot], np.inf)[:, None]
+        left = left - np.einsum("kmn,kn->km", left, row)[:, :, None] * row[:, None]
+        keep[every, pivot] |= counts
+    return keep
 
 
 def own_parts(A: Floats) -> Floats:

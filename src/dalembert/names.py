@@ -43,10 +43,16 @@ def summary(heading: str, *parts: str) -> str:
     return f"<{heading}: {given}>" if given else f"<{heading}>"
 
 
+MOST_QUOTED = 50
+"""Most names that a message lists: large systems have many."""
+
+
 def quoted(names: Iterable[str]) -> str:
     """Return names as messages show them.
 
     >>> quoted(["x", "y"])
     '`x`, `y`'
     """
-    return ", ".join(f"`{name}`" for name in names)
+    every = list(names)
+    more = f" and {len(every) - MOST_QUOTED} more" if len(every) > MOST_QUOTED else ""
+    return ", ".join(f"`{name}`" for name in every[:MOST_QUOTED]) + more

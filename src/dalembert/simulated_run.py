@@ -102,7 +102,7 @@ class SimulatedRun:
 
     def at(self, run: Trajectory, times: Any) -> Trajectory:
         """Return the motion at one time, or at increasing ones, within those of the run."""
-        asked = _times_within(run, times)
+        asked = times_within(run, times)
         if np.isin(asked, run.t).all():
             return run.taken(np.searchsorted(run.t, asked))
         run, wanted = self._settled(run), settled_times(self.dynamics, self.p, asked)
@@ -175,6 +175,10 @@ class SimulatedRun:
             M, A = (np.stack([np.asarray(getattr(one, name)) for one in terms]) for name in ("M", "A"))
         return M[:, :n, :n], A[:, :, :n]
 
+    def row_of(self, run: MotionData, i: int) -> Floats:
+        """Return row i of A (T, n) along the run."""
+        return self.mass_and_rows(run)[1][:, i]
+
     def requirement_gradients(self, run: MotionData) -> Floats:
         """Return the gradients A₂ (T, k, n) of the requirements that the inputs meet."""
         model, p, places = self.dynamics, self.p, np.arange(len(run.coordinates))
@@ -191,7 +195,10 @@ class SimulatedRun:
 
     def values(self, run: Trajectory, expression: Any) -> Floats:
         """Return the values (T, …) of an expression, or of nested sequences of expressions, along the run."""
-        return values_along(self._settled(run), self.symbols, expression)
+        changed = set[str]() if self.stick_slip is None else self.stick_slip.changed
+        # a parameter that an event has changed has no value along the whole run
+        constant = {name: value for name, value in run.parameters.items() if name not in changed}
+        return values_along(replace(self._settled(run), parameters=constant), self.symbols, expression)
 
     def ledger(self, run: Trajectory) -> Ledger:
         """Return the work and energy of all forces."""
@@ -204,8 +211,25 @@ class SimulatedRun:
         from dalembert.analysis.energy_terms import ledger_of
 
         settled = self._settled(run)
-        ledger = ledger_of(self.dynamics, self.method, self.p, settled, self._legs(settled))
+        ledger = ledger_of(self.dynamics, self.method, self.p, settled, self._legs(settled), **self._impulses())
         return replace(ledger, t=run.t)
+
+    def _impulses(self) -> dict[str, Any]:
+        """Return the events that have entries in the ledger, and the work of impulses by entries."""
+        if self.stick_slip is None or not self.stick_slip.impulses:
+            return {}
+        from dalembert.analysis.energy_terms import entry_count
+
+        events, count = self.stick_slip.changing_events, entry_count(self.dynamics)
+        found: list[tuple[float, Floats]] = []
+        for impulse in self.stick_slip.impulses:
+            work = np.zeros((2, count + len(events)))
+            if impulse.work is not None:
+                work[:, : impulse.work.shape[1]] = impulse.work
+            if impulse.event:
+                work[:, count + events.index(impulse.event)] = impulse.event_work
+            found.append((impulse.t, work))
+        return {"events": events, "impulses": found}
 
     def _legs(self, run: Trajectory) -> list[Leg]:
         """Return the parts of a run that were integrated one by one; none if it was integrated as a whole."""
@@ -219,16 +243,18 @@ class SimulatedRun:
             if end > start:
                 legs.append(Leg(self.dynamics, values, path, start, end, np.arange(entry_count(self.dynamics))))
                 start = end
-        for segment in [] if self.stick_slip is None else self.stick_slip.segments:
+        if self.stick_slip is None:
+            return legs
+        for segment in self.stick_slip.segments:
             phase, end = segment.phase, min(segment.end, last)
             if end > start:
-                entries = ledger_entries(phase.mode)
+                entries = ledger_entries(phase.mode, self.stick_slip.system)
                 legs.append(Leg(phase.mode.dynamics, phase.values, segment.path, start, end, entries))
                 start = end
         return legs
 
 
-def _times_within(run: Trajectory, times: Any) -> Floats:
+def times_within(run: Trajectory, times: Any) -> Floats:
     """Return increasing times, or raise an error if one is not within a run."""
     single = np.size(times) == 1
     wanted = np.ravel(scalar_value(np.ravel(times)[0], "t")) if single else time_values(times, "t", increasing=True)

@@ -24,7 +24,7 @@ from dalembert.linear_algebra import dependence_shares, rank, unit_rows
 from dalembert.lowering.build import build
 from dalembert.model.input_values import parameter_values, scalar_value, state_values, time_values
 from dalembert.model.ordering import in_order, quoted
-from dalembert.model.standard_form import euler_lagrange, standard_form
+from dalembert.model.standard_form import NOT_PERMANENT, euler_lagrange, standard_form
 from dalembert.model.symbols import coordinates, t
 from dalembert.model.system import System, kind_of_object
 from dalembert.names import listed, summary
@@ -179,6 +179,7 @@ def _problems(system: System) -> list[str]:
         )
     if not system.constraints:
         problems.append("a vakonomic system must have a constraint; it has none. Use `da.simulate`.")
+    problems += [NOT_PERMANENT.format(c.name) for c in system.constraints if not c.is_permanent]
     accelerations = [c.name for c in system.constraints if c.level == "acceleration"]
     if accelerations:
         problems.append(

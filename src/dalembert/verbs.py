@@ -21,6 +21,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import finished
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
+from dalembert.event_run import simulate_with_events
 from dalembert.integration.control_outputs import motion_with_control, refuse_unmet
 from dalembert.integration.default_tolerances import USUAL_ATOL, USUAL_RTOL, with_tolerances
 from dalembert.integration.drift import Drift, Projection, drift_notes
@@ -31,12 +32,15 @@ from dalembert.integration.start_states import State, nearest_state
 from dalembert.integration.state_answer import answer_at
 from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
+from dalembert.large_runs import large_consistent_state, large_motion, large_simulation
 from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
+from dalembert.model.active_system import all_permanent
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.input_values import parameter_values, scalar_value, state_values, time_values
+from dalembert.model.large_statement import LargeStatement
 from dalembert.model.ordering import by_name
 from dalembert.model.system import System
 from dalembert.settings import method_of, require_system
@@ -88,6 +92,8 @@ def motion(
     >>> print(da.motion(pendulum, q=(0, -1), qd=(2, 0)).ideal_force)
     [ 0. 14.]
     """
+    if (stated := _stated_large(system)) is not None:
+        return large_motion(stated, q, qd, t, parameters, formulation, throw=throw)
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
@@ -134,6 +140,7 @@ def simulate(
     max_steps: int = 1_000_000,
     allow_violation: bool = False,
     control: Controller | None = None,
+    events: Any = (),
     progress: bool | None = None,
 ) -> Trajectory:
     """Simulate the motion of a system from a given start, and return it at given times.
@@ -162,6 +169,8 @@ def simulate(
     max_steps          largest number of steps
     allow_violation    start from a state that does not satisfy the constraints
     control            a ``da.controller`` that drives the actuators in the place of the system's own servos
+    events             ``da.Event`` objects: zeros of expressions, located and listed in ``run.events``, which may end
+                       or change the motion
     progress           True or False to show or hide the progress bar; by default it appears on a terminal after two
                        seconds
 
@@ -184,6 +193,15 @@ def simulate(
     >>> bool(abs(run.violation).max() < 1e-12)
     True
     """
+    if events not in ((), []) or not all_permanent(system):
+        method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
+        times = time_values(times, "times", increasing=True)
+        given: Any = {"allow_violation": allow_violation, "progress": progress, "control": control, "events": events}
+        return simulate_with_events(system, q0, qd0, times, parameters, method, **given)
+    if (stated := _stated_large(system)) is not None:
+        method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
+        start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress, "control": control}
+        return large_simulation(stated, method, q0, qd0, times, parameters=parameters, **start)
     if control is not None:
         plant = controlled(system, control, q0, qd0, parameters)
         system, q0, qd0, parameters = plant.system, plant.q0, plant.qd0, plant.parameters
@@ -203,7 +221,7 @@ def simulate(
     sampled = None if control is None else sampled_simulation(system, dynamics, control, method, p, stick_slip)
     source = SimulatedRun(dynamics, method, p, symbols_of(system, dynamics), control, stick_slip, sampled, page)
     try:
-        start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
+        start = {"allow_violation": allow_violation, "progress": progress}
         if sampled is not None:
             found = sampled.run(q0, qd0, times, **start)
         elif stick_slip is None:
@@ -257,6 +275,8 @@ def consistent_state(
     >>> print(q.round(9), qd.round(9))
     [ 0. -1.] [1. 0.]
     """
+    if (stated := _stated_large(system)) is not None:
+        return large_consistent_state(stated, q0, qd0, t, parameters, metric, servos=servos)
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     if metric not in ("mass", "euclidean"):
         raise InputError(f'`metric` must be "mass" or "euclidean"; got {metric!r}.')
@@ -264,6 +284,12 @@ def consistent_state(
         raise InputError("`servos=True` needs a system with servo constraints; got one without. Leave it out.")
     nearest = matching_state if servos else nearest_state
     return nearest(dynamics, q0, qd0, settled_times(dynamics, p, scalar_value(t, "t")), p, metric)
+
+
+def _stated_large(system: AnySystem) -> LargeStatement | None:
+    """Return the groups of terms of a system that is too large for straight-line code; None for others."""
+    require_system(system)
+    return system.templates if isinstance(system, System) else None
 
 
 def prepared(
@@ -274,6 +300,8 @@ def prepared(
     if isinstance(system, FunctionSystem):
         size = len(q) if isinstance(q, Sized) else 1
         system = system.sized(size, list(by_name(parameters, "parameters", "parameter")[0] or ()))
+    if isinstance(system, System) and system.statement is not None:
+        parameters = system.statement.flat_parameters(parameters)
     names = system.coordinate_names
     q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
     # arrays, not Python numbers: those would be compiled as constants, and every new value would recompile

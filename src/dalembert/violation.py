@@ -13,6 +13,9 @@ DRIFTED = 10.0
 """Factor by which the violation of a redundant constraint, measured along its gradient, may exceed the drift of the
 rows in use."""
 
+SLOWEST = 1e-9
+"""Rate, relative to the coordinates, below which a motion counts as rest: such rates may be rounding errors."""
+
 LARGEST_SQUARABLE = 1e150
 """Larger numbers have squares that overflow."""
 
@@ -54,7 +57,12 @@ def violated(
 
 def units(mass_matrix: Any, q: Any, x: Any, xp: Any = np) -> Any:
     """Return the size (..., n) of coordinates, or of velocities x, relative to which residuals are small."""
-    unit = xp.maximum(scales(mass_matrix, q, xp=xp), scales(mass_matrix, x, otherwise=0.0, xp=xp))
+    return units_of(_root_masses(mass_matrix, xp), q, x, xp)
+
+
+def units_of(weight: Any, q: Any, x: Any, xp: Any = np) -> Any:
+    """Return the same as ``units`` for weights √Mᵢᵢ (..., n), without a matrix."""
+    unit = xp.maximum(_scales(weight, q, 1.0, xp), _scales(weight, x, 0.0, xp))
     return xp.maximum(unit, xp.abs(xp.asarray(q)))
 
 
@@ -64,8 +72,16 @@ def scales(mass_matrix: Any, x: Any, otherwise: float = 1.0, xp: Any = np) -> An
     √Mᵢᵢ xᵢ has the same unit for all coordinates, lengths, angles or others, so that the largest of them is a scale for
     all. If x is zero up to rounding, the scale is unknown and ``otherwise`` is returned.
     """
+    return _scales(_root_masses(mass_matrix, xp), x, otherwise, xp)
+
+
+def _root_masses(mass_matrix: Any, xp: Any) -> Any:
+    """Return √Mᵢᵢ (..., n) of a mass matrix (..., n, n)."""
+    return xp.sqrt(xp.abs(xp.diagonal(xp.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
+
+
+def _scales(weight: Any, x: Any, otherwise: float, xp: Any) -> Any:
     x = xp.abs(xp.asarray(x, float))
-    weight = xp.sqrt(xp.abs(xp.diagonal(xp.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
     largest = (weight * x).max(axis=-1, keepdims=True, initial=0.0)
     own = largest / xp.where(weight > 0, weight, xp.inf)
     found = xp.minimum(xp.where(weight > 0, own, 1.0), 1.0)
@@ -76,17 +92,22 @@ def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any 
     """Return the scales (..., 2n) of coordinates and velocities of a motion from its start; one if it has no scale.
 
     √Mᵢᵢ qᵢ has the same unit for all coordinates: its largest value L is the scale of all coordinates, its largest rate
-    V that of all velocities. From rest, accelerations a lead to rates of √(aL); L per unit of time is a lower bound of
-    V. No scale exceeds one unless the coordinate itself does, so that a heavy body does not set the scale of a light
-    one.
+    V that of all velocities. From rest, accelerations a lead to rates of √(aL). Without rates and forces nothing tells
+    the scale of time, and V is L per unit of time. No scale exceeds one unless the coordinate itself does, so that a
+    heavy body does not set the scale of a light one.
     """
+    return state_scales_of(_root_masses(mass_matrix, xp), applied_force, q, qd, xp)
+
+
+def state_scales_of(weight: Any, applied_force: Any, q: Any, qd: Any, xp: Any = np) -> Any:
+    """Return the same as ``state_scales`` for weights √Mᵢᵢ (..., n), without a matrix."""
     q, qd, force = (xp.abs(xp.asarray(x, float)) for x in (q, qd, applied_force))
-    weight = xp.sqrt(xp.abs(xp.diagonal(xp.asarray(mass_matrix, float), axis1=-2, axis2=-1)))
     safe = xp.where(weight > 0, weight, xp.inf)
     # massless coordinates have no common unit with the others and do not count
     L, rate, pull = (x.max(axis=-1, keepdims=True, initial=0.0) for x in (weight * q, weight * qd, force / safe))
     known = (q.max(axis=-1, keepdims=True, initial=0.0) > ROUNDING) & (L > 0)  # massless coordinates have no scale
-    V = xp.maximum(rate, xp.maximum(xp.sqrt(L * pull), L))
+    V = xp.maximum(rate, xp.sqrt(L * pull))
+    V = xp.where(V > 0, xp.maximum(V, SLOWEST * L), L)
     own_q = xp.maximum(1.0, q)
     own_qd = xp.maximum(xp.maximum(1.0, qd), own_q * V / xp.where(known, L, 1.0))
     found = [xp.where(weight > 0, xp.minimum(S / safe, own), 1.0) for S, own in ((L, own_q), (V, own_qd))]

@@ -74,9 +74,10 @@ def test_quantiles_of_a_sample_are_near_those_of_all(monkeypatch):
 
     monkeypatch.setattr(summary, "SAMPLE", 2000)
     drawn = np.random.default_rng(2).normal(size=(20_000, 1, 1))
-    short = Summary((0.1, 0.9))
-    for part in np.split(drawn, 7 * [0] + [3000, 9000]):
-        short.add(part)
+    short, numbers = Summary((0.1, 0.9), 20_000), np.arange(20_000)
+    for own, part in zip(*(np.split(x, 7 * [0] + [3000, 9000]) for x in (numbers, drawn)), strict=True):
+        short.add(own, part)
+    assert 1800 < len(short.sample) < 2200
     np.testing.assert_allclose(short.quantile_values().ravel(), [-1.2816, 1.2816], atol=0.1)
     np.testing.assert_allclose(short.variance.ravel(), drawn.var(ddof=1), rtol=1e-12)
 
@@ -153,3 +154,21 @@ def test_a_residual_that_is_not_finite():
     huge = da.System((x, y), sp.eye(2), (0, -1), da.Constraint(x - da.parameters("a") ** 2, name="far"))
     many = da.simulate_ensemble(huge, (1, 0), (0, 0), [0, 1], parameters={"a": [1.0, 1e200]}, drift=None)
     assert "must be finite" in many["reason"].values[1] and not many["reason"].values[0]
+
+
+def test_rows_of_redundant_systems_are_selected_for_all_members_at_once(monkeypatch):
+    """Two rods that are one, with a length of its own for each member; M is diagonal, and then not."""
+    x, y = da.coordinates("x y")
+    length = da.parameters("l")
+    rods = [da.Constraint(k * (x**2 + y**2 - length**2), name=f"rod{k}") for k in (1, 2)]
+    asked, original = [], runner.rows_for
+    monkeypatch.setattr(runner, "rows_for", lambda *given: asked.append(1) or original(*given))
+    lengths = np.linspace(1, 2, 200)
+    starts = np.stack([0.6 * lengths, -0.8 * lengths], axis=1)
+    for mass in (sp.eye(2), sp.Matrix([[2, 1], [1, 2]])):
+        asked.clear()
+        system = da.System((x, y), mass, (0, -9.81), rods)
+        many = da.simulate_ensemble(system, starts, (0, 0), [0, 1], parameters={"l": lengths})
+        assert len(asked) < 10 and many.attrs["handed_over"] == 0
+        alone = da.simulate(system, starts[7], (0, 0), [0, 1], parameters={"l": lengths[7]})
+        np.testing.assert_array_equal(many["q"][7], alone.q)

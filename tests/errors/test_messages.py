@@ -363,7 +363,7 @@ def test_what_stands_in_the_place_of_a_constraint_gets_its_advice() -> None:
     x = da.coordinates("x")
     for given, advice in {
         x == 1: r"got False. An entry must be an equation .* Write `sympy.Eq\(left, right\)`",
-        x >= 0: "One-sided constraints are not supported",
+        x >= 0: r"One-sided constraints are `da.Constraint\(.*restitution=...\)`",
         x - 1: r"Write `da.Constraint\(expression, name=...\)`",
     }.items():
         with pytest.raises(da.ModelError, match=f"`constraints` must hold `da.Constraint` objects; .*{advice}"):

@@ -184,13 +184,32 @@ def plane():
         da.KnifeEdge("blade", da.ground.at(0, 0), bar.at(0.5, 0)),
         da.Weld("weld", bar.at(0.5, 0), disc),
         da.Drive("drive", pin, da.t**2),
+        da.Cam("cam", bar, disc, profile=lambda s: 1 + m * sp.cos(s), start=0.5, radius=0.1),
+        da.Cam("flat cam", bar, disc, profile=lambda s: 2 + sp.sin(s), face=(1, 1)),
+        da.RollingOnProfile(
+            "hill", da.ground.at(0, 0), disc, radius=0.1, profile=lambda s: (s, m * s**2), span=(-1, 1)
+        ),
+        da.RollingOnCircle("ring", da.ground.at(0, 0), disc, radius=0.1, circle=m, inside=True),
     )
     forces = (
         *(da.Gravity((0, -g)), da.Force(bar.at(0.5, 0), (1, da.t), "body"), da.Torque(bar, 2, against=disc)),
         *(da.Spring(bar, bead, 10, 1, 0.1), da.TorsionSpring(pin, 3, sp.pi / 4, 0.2), da.Drag(bead, 0.1, 0.2)),
+        da.Spring(bar, bead, length=1, force=lambda e: 100 * e + m * e**3),
+        da.TorsionSpring(pin, torque=sp.sinh, potential_energy=lambda a: sp.cosh(a) - 1),
+    )
+    bend, sway = da.coordinates("bend sway")
+    modes = da.ExtraCoordinates(
+        "modes",
+        (bend, sway),
+        kinetic=m * bend.diff(da.t) ** 2 + sway.diff(da.t) * bar.coordinates[2].diff(da.t),
+        potential=bend**2,
+        force={sway: -sway.diff(da.t), bend: 0},
+        start=(0.1, 0),
+        rates=(0, 0.2),
     )
     level = da.Constraint(bead.coordinates[0] - disc.coordinates[0], name="level")
-    return da.Mechanism((bar, disc, bead), joints, forces, level)
+    held = da.Constraint(sway - disc.coordinates[1], name="held")
+    return da.Mechanism((bar, disc, bead), joints, forces, (level, held), extra_coordinates=modes)
 
 
 def space():
@@ -204,6 +223,12 @@ def space():
         da.RollingBall("rolling ball", da.ground.at(0, 0, 0), one, radius=1),
         da.RollingDisc("rolling disc", da.ground.at(0, 0, 0), two, radius=0.5, axle=(1, 0, 0)),
         da.RollingEllipsoid("egg", da.ground.at(0, 0, 0), two, axes=(1, 2, 3), normal=(0, 1, 0)),
+        da.Planar("table", one, two, normal=((0, 0, 1), (0, 1, 0))),
+        da.Screw("screw", da.ground.at(0, 0, 0), one, axis=(0, 0, 1), pitch=m),
+        da.PointOnSurface("dish", da.ground.at(0, 0, 0), two, surface=lambda x, y, z: z - m * x * y),
+        da.PointOnCurve("wire", da.ground.at(0, 0, 0), two, curve=lambda x, y, z: (x - y, z - m)),
+        da.RollingOnSphere("bowl", da.ground.at(0, 0, 0), one, radius=0.1, sphere=1, inside=True),
+        da.RollingOnCylinder("pipe", one, two, radius=0.1, cylinder=m, axis=(1, 0, 0)),
     )
     return da.Mechanism((one, two), joints, (da.Gravity((0, 0, -9.81)), da.Torque(one, (1, 0, da.t), axes="body")))
 

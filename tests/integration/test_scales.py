@@ -50,6 +50,9 @@ def test_scales_are_those_of_the_mass_metric() -> None:
     np.testing.assert_allclose(far, [1e9, 1e-3, 1e9, 1e-3])
     np.testing.assert_array_equal(state_scales(M, zero, zero, zero), 1)  # nothing is known
     np.testing.assert_array_equal(state_scales(M, zero, [1e-17, 0], zero), 1)  # nor from what rounding leaves
+    # a year per radian: slow motions have slow scales, rest and rounding errors have not
+    slow = [state_scales(np.eye(2), zero, [3.0, 0], [rate, 0])[2] for rate in (1e-7, 1e-17, 0)]
+    np.testing.assert_allclose(slow, [1e-7, 3e-9, 3])
     # no coarser than one, or than a coordinate's own numbers
     np.testing.assert_allclose(state_scales(np.eye(2), zero, [3.0, 0], [5.0, 0]), [3, 1, 5, 5 / 3])
 

@@ -151,11 +151,81 @@ def ball_on_a_free_plate():
     return (plate, ball), (joint, da.RollingBall("j", plate, ball, radius=0.2))
 
 
+def planar():
+    a = block("a", velocity=(1, 0, 0), spin=(0, 0, 2), center=(0.1, 0, 0.1))
+    return (a,), (da.Planar("j", da.ground.at(0, 0, 0), a),)
+
+
+def planar_on_a_turning_plate():
+    a, b = block("a", spin=(0, 2, 1)), block("b", position=(0.3, 0, 0), spin=(0, 2, 3), velocity=(0.5, 0, 0))
+    return (a, b), (da.Spherical("k", da.ground.at(0, 0, 0), a), da.Planar("j", a, b))
+
+
+def screw():
+    a, b = block("a", position=(0.5, 0, 0), spin=(0, 2, 0)), block("b", position=(0.7, 0, 0), velocity=(0.3, 0, 0))
+    pin = da.Revolute("j", da.ground.at(0, 0, 0), a.at(-0.5, 0, 0), axis=Y)
+    return (a, b), (pin, da.Screw("k", a.at(0.2, 0, 0), b, axis=X, pitch=0.4))
+
+
+def cam():
+    a, b = bar("a", spin=3), bar("b", position=(0.1, 1.5))
+    pin, guide = da.Revolute("i", da.ground.at(0, 0), a), da.Prismatic("k", da.ground.at(0.1, 0), b, axis=(0, 1))
+    profile = lambda s: 1 + sp.cos(2 * s) / 8  # noqa: E731
+    return (a, b), (pin, guide, da.Cam("j", a, b, profile=profile, radius=0.5, start=1.5))
+
+
+def flat_cam():
+    a, b = bar("a", spin=3), bar("b", position=(0.5, 1.1))
+    pins = da.Revolute("i", da.ground.at(0, 0), a), da.Revolute("k", da.ground.at(2, 1.1), b.at(1.5, 0))
+    return (a, b), (*pins, da.Cam("j", a, b, profile=lambda s: 1 + sp.cos(s) / 8, face=(1, 0), start=1.5))
+
+
+def point_on_surface():
+    a = block("a", position=(0.5, 0.2, 0.1), spin=(1, 0, 2), velocity=(0, 1, 0))
+    return (a,), (da.PointOnSurface("j", da.ground.at(0, 0, 0), a.at(0.1, 0, 0), surface=lambda x, y, z: z - x * y),)
+
+
+def point_on_a_curve_in_space():
+    a = block("a", position=(1, 0, 0.5), spin=(1, 0, 2), velocity=(0, 1, 0))
+    return (a,), (da.PointOnCurve("j", da.ground.at(0, 0, 0), a, curve=lambda x, y, z: (x**2 + y**2 - 1, z - x / 2)),)
+
+
+def rolling_in_a_circle():
+    a = bar("a", position=(0.6, -0.5), spin=-2, center=(0.1, 0))
+    return (a,), (da.RollingOnCircle("j", da.ground.at(0, 0), a, radius=0.2, circle=1, inside=True),)
+
+
+def rolling_on_a_free_circle():
+    a, b = bar("a", spin=1), bar("b", position=(0.3, 1.2), spin=-2)
+    return (a, b), (da.RollingOnCircle("j", a, b, radius=0.25, circle=1),)
+
+
+def rolling_on_a_moving_profile():
+    a, b = bar("a", velocity=(1, 0)), bar("b", position=(0.3, 0.4), spin=-2, center=(0.05, 0))
+    guide = da.Prismatic("guide", da.ground.at(0, 0), a)
+    return (a, b), (guide, da.RollingOnProfile("j", a, b, radius=0.3, profile=lambda s: (s, s**2 / 2), start=0.3))
+
+
+def rolling_on_a_free_sphere():
+    a = block("a", position=(0, 0, 0), spin=(0.5, 1, 0))
+    b = block("b", position=(0.7, 0.2, 0.9), spin=(2, 0, 1), center=(0.02, 0, 0))
+    return (a, b), (da.RollingOnSphere("j", a, b, radius=0.2, sphere=1),)
+
+
+def rolling_in_a_turning_cylinder():
+    a = block("a", spin=(0, 0.5, 1))
+    b = block("b", position=(0.6, 0, 0.1), spin=(2, 0, 1), center=(0.02, 0, 0))
+    pivot = da.Spherical("pivot", da.ground.at(0, 0, 0), a)
+    return (a, b), (pivot, da.RollingOnCylinder("j", a, b, radius=0.2, cylinder=0.8, axis=(0, 0.6, 0.8), inside=True))
+
+
 FREE = {
     revolute: 2, prismatic: 2, weld: 1, rod: 4, gear: 2, rolling_on_line: 1, rolling_on_a_moving_line: 2,
     point_on_curve: 2, knife_edge: 2, spherical: 3, spatial_revolute: 2, spatial_prismatic: 2, spatial_weld: 1,
     cylindrical: 2, universal: 3, spatial_gear: 1, spatial_knife_edge: 4, rolling_ball: 3, rolling_disc: 3,
-    rolling_ellipsoid: 3, ball_on_a_free_plate: 6,
+    rolling_ellipsoid: 3, ball_on_a_free_plate: 6, planar: 3, planar_on_a_turning_plate: 6, screw: 2, cam: 1,
+    flat_cam: 1, point_on_surface: 5, point_on_a_curve_in_space: 4, rolling_in_a_circle: 1, rolling_on_a_free_circle: 4,
+    rolling_on_a_moving_profile: 2, rolling_on_a_free_sphere: 9, rolling_in_a_turning_cylinder: 6,
 }  # fmt: skip
 """Degrees of freedom in velocity."""
 

@@ -365,7 +365,7 @@ DEEP = da.Body("c", 1, (1, 1, 1))
         (lambda: da.Mechanism((A, B), (da.Drive("d", PIN, da.t),)), "drive `d` must drive a joint of the mechanism"),
         (
             lambda: da.Mechanism((A, B), (w := da.Weld("w", A, B), da.Drive("d", w, da.t))).system,
-            "must be revolute or prismatic to be driven",
+            "must be revolute, prismatic or a screw to be driven",
         ),
         (
             lambda: da.Mechanism((A, B), da.Revolute("p", A, B, nonideal=da.Coulomb(1))).system,

@@ -87,7 +87,7 @@ def test_a_growing_pull_makes_it_slip_when_it_is_too_strong() -> None:
     run = da.simulate(block(da.t), (0, 0), (0, 0), np.linspace(0, 6, 25), parameters=numbers(0.3, 0.4))
     slip = 0.4 * G
     later = np.maximum(run.t - slip, 0)
-    assert [(e.contact, e.kind) for e in run.events] == [("floor", "slips")]
+    assert [(e.name, e.kind) for e in run.events] == [("floor", "slips")]
     assert run.events[0].t == pytest.approx(slip, abs=1e-10)
     np.testing.assert_allclose(run.qd[:, 0], later**2 / 2 + (slip - 0.3 * G) * later, atol=1e-9)
     np.testing.assert_allclose(run.nonideal_force[:, 0], np.where(later > 0, -0.3 * G, -run.t), atol=1e-9)
@@ -181,7 +181,7 @@ def test_two_blocks_each_stick_on_their_own() -> None:
     system = da.System((a, b, u, w), sp.eye(4), (2 * da.t, 0, -10, -10), (lower, upper))
     run = da.simulate(system, np.zeros(4), np.zeros(4), np.linspace(0, 6, 13))
     # the floor holds up to 0.2 · 20; together they move at (2t − 2)/2 until that is 0.4 · 10
-    assert [(e.contact, e.kind) for e in run.events] == [("floor", "slips"), ("top", "slips")]
+    assert [(e.name, e.kind) for e in run.events] == [("floor", "slips"), ("top", "slips")]
     np.testing.assert_allclose([e.t for e in run.events], [2.0, 5.0], atol=1e-8)
     at_five = (25 - 4) / 2 - 1 * 3
     assert run.qd[-1, 1] == pytest.approx(at_five + 3.0, abs=1e-7)
@@ -286,7 +286,7 @@ def on_two_feet(pull: object) -> da.System:
 def test_contacts_that_hold_the_same_motion_hold_it_together() -> None:
     """2 + 1 is what the feet can hold; how they share it does not matter, since none can slip without the other."""
     run = da.simulate(on_two_feet(da.t), (0, 0, 0), (0, 0, 0), (0, 2, 5))
-    assert [(e.contact, e.kind) for e in run.events] == [("rear", "slips"), ("front", "slips")]
+    assert [(e.name, e.kind) for e in run.events] == [("rear", "slips"), ("front", "slips")]
     np.testing.assert_allclose([e.t for e in run.events], 3, atol=1e-9)
     assert run.qd[-1, 0] == pytest.approx((25 - 9) / 2 - 2, abs=1e-9)
     np.testing.assert_allclose(run.nonideal_force[:, 0], [0, -2, -1], atol=1e-9)
@@ -295,7 +295,7 @@ def test_contacts_that_hold_the_same_motion_hold_it_together() -> None:
 
 def test_they_stop_together_too() -> None:
     run = da.simulate(on_two_feet(0), (0, 0, 0), (2, 0, 0), (0, 3))
-    assert [(e.contact, e.t) for e in run.events] == [("rear", pytest.approx(2)), ("front", pytest.approx(2))]
+    assert [(e.name, e.t) for e in run.events] == [("rear", pytest.approx(2)), ("front", pytest.approx(2))]
     assert run["x"][-1] == pytest.approx(2)
 
 

@@ -15,6 +15,7 @@ from dalembert.analysis.evaluated_terms import Model, Point, model_of
 from dalembert.analysis.feasibility import LEVELS
 from dalembert.analysis.gradients import without_rounding
 from dalembert.analysis.hidden_constraints import Hidden, empty_search, hidden_constraints
+from dalembert.analysis.large_check import large_check
 from dalembert.analysis.rank_findings import (
     degenerate_findings,
     freedom_finding,
@@ -54,7 +55,8 @@ def check(
 
     If a state is given, the verdict says whether it satisfies the constraints, and describes the equations there.
     Otherwise it describes the equations in general: they are evaluated at random states that satisfy the constraints,
-    with random positive parameters and times unless these are given.
+    with random positive parameters and times unless these are given. A large system (see docs/large.md) is checked at a
+    given state, by numbers.
 
     Parameters
     ----------
@@ -84,6 +86,9 @@ def check(
         raise InputError(f"`system` must be a `da.System`, stated in symbols; got {kind_of_object(system)}.")
     if (q is None) != (qd is None):
         raise InputError("`q` and `qd` must be given together, or neither of them.")
+    if system.is_large or (q is not None and system.templates is not None):
+        assert system.templates is not None
+        return large_check(system.templates, q, qd, t, parameters, allow_violation=allow_violation)
     model = model_of(standard_form(system), system.parameter_names)
     p = None if parameters is None and q is None else np.array(parameter_values(system.parameter_names, parameters))
     if p is not None:

@@ -15,6 +15,7 @@ from jax import Array, lax
 
 from dalembert.analysis.ledger import Entry, Ledger
 from dalembert.analysis.quadrature import Leg, nodes_along, whole_run
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, damping_rates, stabilised
 from dalembert.equation.formulation import Formulation, solve
 from dalembert.integration.abrupt_changes import impulse_work
@@ -59,14 +60,31 @@ class LedgerTerms(NamedTuple):
     unique: Array
 
 
-def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs: Sequence[Leg] = ()) -> Ledger:
-    """Compute the ledger of a run, which may consist of several ``legs``."""
-    entries = _entries(dynamics, method)
+def ledger_of(
+    dynamics: Dynamics,
+    method: Method,
+    p: Any,
+    run: Trajectory,
+    legs: Sequence[Leg] = (),
+    *,
+    events: Sequence[str] = (),
+    impulses: Sequence[tuple[float, Floats]] = (),
+) -> Ledger:
+    """Compute the ledger of a run, which may consist of several ``legs``.
+
+    ``events`` are the names of further entries, the last ones; ``impulses`` are works (2, e) at times between
+    legs, of the entries and by the split of Udwadia and Kalaba.
+    """
+    entries = (*_entries(dynamics, method), *(Entry(name, "event", "") for name in events))
     legs = legs or [whole_run(dynamics, method, p, run, len(entries))]
     increments = np.zeros(
         (2, len(run.t), len(entries))
     )  # of the work of the entries, and by the split of Udwadia and Kalaba
     turnover, last = 0.0, 0.0
+    for t, work in impulses:
+        # an output at the time of an impulse is the state before it
+        increments[:, np.searchsorted(run.t, t, side="right") :][:, :1] += work[:, None]
+        turnover += float(np.abs(work[0]).sum())
     at: list[Any] = []
     for leg in legs:
         nodes = nodes_along(leg, method, run.t)
@@ -83,7 +101,7 @@ def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs:
         in_leg = (run.t > leg.start) & (run.t <= leg.end) | (run.t == leg.start) & (leg is legs[0])
         if in_leg.any():
             here = _ledger_terms(leg.dynamics, method, run.q[in_leg], run.qd[in_leg], run.t[in_leg], leg.p)
-            unique = here.unique[:, : len(dynamics.constraints)]
+            unique = _unique_of_run(here.unique, leg, len(dynamics.constraints))
             at.append(_gathered(here, leg, len(entries))._replace(unique=unique))
     forces, powers, split, kinetic, energy, unique = (np.concatenate(parts) for parts in zip(*at, strict=True))
     work, split_work = np.cumsum(increments, axis=1)
@@ -107,6 +125,15 @@ def ledger_of(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, legs:
     projected = method.drift.projections and not legs[0].path.jumps
     further = (_start_notes(dynamics, run, p) if projected else []) or _end_notes(ledger)
     return replace(ledger, notes=(*ledger.notes, *further))
+
+
+def _unique_of_run(own: Any, leg: Leg, constraints: int) -> Any:
+    """Return which multipliers (T, m) of the constraints of a run are determined, from those of a leg."""
+    found = np.ones((len(own), constraints), bool)
+    for k, place in enumerate(leg.places[1 : 1 + own.shape[1]]):
+        if place <= constraints:  # others are those that hold a sticking contact
+            found[:, place - 1] = own[:, k]
+    return found
 
 
 def _gathered(ledger_source: Any, leg: Leg, entries: int) -> Any:

@@ -32,8 +32,9 @@ HEAD = ("", "kind", "work", "largest power")
 class Entry(NamedTuple):
     """One entry of a ledger: its name, its kind, and its constraint (empty if it does not belong to a single one).
 
-    kind    "applied", "reaction" of a constraint, "law" for a nonideal force law, "input" of an actuator, or
-            "compromise" for the residual of contradictory equations
+    kind    "applied", "reaction" of a constraint, "law" for a nonideal force law, "input" of an actuator,
+            "compromise" for the residual of contradictory equations, or "event" for a change of the motion by a
+            ``da.Event``
     """
 
     name: str

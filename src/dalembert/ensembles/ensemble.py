@@ -4,24 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dalembert.analysis.conservation import conserved_members, refuse_changing_members
-from dalembert.control.controlled_plant import controlled_members
 from dalembert.control.controller import Controller
-from dalembert.ensembles.ensemble_bifurcations import Bifurcations
-from dalembert.ensembles.ensemble_control import EnsembleControl
-from dalembert.ensembles.members import members_of
-from dalembert.ensembles.projected_starts import ProjectedStarts
-from dalembert.ensembles.runner import EnsembleRunner
-from dalembert.ensembles.summary import Summary
+from dalembert.ensembles.cluster import results_on_cluster
+from dalembert.ensembles.collection import InMemory
+from dalembert.ensembles.design_members import Ensemble, prepared_ensemble
+from dalembert.ensembles.outputs import output_choice
+from dalembert.ensembles.store import Store, checked_store
+from dalembert.ensembles.study import Study, StudyRunner
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.progress import Progress
-from dalembert.lowering.build import build
 from dalembert.model.input_values import time_values
 from dalembert.model.system import System, kind_of_object
 from dalembert.settings import method_of
@@ -43,10 +40,13 @@ def simulate_ensemble(
     max_step: float | None = None,
     drift: Drift | None = Projection(),
     max_steps: int = 1_000_000,
+    outputs: Any = ("q", "qd"),
     keep: Literal["times", "end", "summary"] = "times",
     quantiles: Sequence[float] = (0.05, 0.5, 0.95),
     device: Literal["cpu", "gpu"] = "cpu",
     control: Controller | None = None,
+    store: str | Path | None = None,
+    client: Any = None,
     progress: bool | None = None,
 ) -> xr.Dataset:
     """Simulate an ensemble: one system with many initial states or parameters, on all cores or on a GPU.
@@ -62,23 +62,31 @@ def simulate_ensemble(
     Parameters
     ----------
     q0, qd0       (n,) for all members or (N, n), one row for each; or mappings by coordinate
-    parameters    numbers for all members or arrays (N,), by name
+    parameters    numbers for all members or arrays (N,), by name; or a design: ``da.grid``, ``da.latin``, ``da.sobol``
+                  or ``da.scatter``, an xarray Dataset or a pandas DataFrame. The quantities of a design may also be
+                  coordinates and velocities, "x" and "x'"; starts are then moved onto the constraints
     times         increasing times, the same for all
     rtol, atol, drift, max_step, max_steps    as for ``da.simulate``
     step          a fixed step instead: each span between two times is divided into equal steps no longer than this. If
                   the compiled integrator hands a member over to the general one, that one uses this step from the start
-    keep          "times": states at all times; "end": at the last one; "summary": mean, variance and quantiles over the
-                  members, at all times, with memory that does not grow with their number
-    quantiles     for a summary: exact for up to 10 000 members, from a random sample of this size otherwise
+    outputs       "q", "qd", "acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions", "violation",
+                  "energy", and SymPy expressions of the motion; or a mapping that names them
+    keep          "times": outputs at all times; "end": at the last one; "summary": mean, variance and quantiles over
+                  the members, at all times, with memory that does not grow with their number
+    quantiles     for a summary: exact for up to 10 000 members, from a random sample of about this size otherwise
     device        "gpu": one thread for each member on an NVIDIA GPU, with the same compiled code and therefore the same
                   results
     control       a continuous ``da.controller`` that drives the actuators of all members
+    store         the path of a Zarr store, ending in .zarr, to which results are written in blocks of members; a call
+                  that was interrupted continues with the blocks that are missing
+    client        a client of Dask (``dask.distributed.Client``), whose workers simulate the blocks
     progress      True or False to force the progress bar; by default it appears on a terminal after two seconds
 
     Returns
     -------
-    Dataset       ``q`` and ``qd`` by member, time and coordinate, NaN where a member failed, and ``reason`` by member,
-                  empty where it did not; or ``mean``, ``variance`` and ``quantile`` of both, and ``failed``, how many.
+    Dataset       the outputs by member, time and coordinate, NaN where a member failed, and ``reason`` by member,
+                  empty where it did not; or ``mean_q``, ``variance_q``, ``quantile_q`` and so on, and ``failed``, how
+                  many. Instead of ``member``, a grid has one dimension for each quantity that varies.
                   With servos or a controller also ``input(name)`` of each actuator and ``error(name)`` of each servo,
                   by member and time, except in a summary.
                   ``attrs["seconds"]`` is the time in compiled code, ``attrs["handed_over"]`` the number of members that
@@ -109,54 +117,48 @@ def simulate_ensemble(
         raise InputError(f'`keep` must be "times", "end" or "summary"; got {keep!r}.')
     if device not in ("cpu", "gpu"):
         raise InputError(f'`device` must be "cpu" or "gpu"; got {device!r}.')
-    levels = _quantile_levels(quantiles)
+    levels, target = _quantile_levels(quantiles), None if store is None else checked_store(store)
     times = time_values(times, "times", increasing=True)
     method = method_of(None, drift, None, rtol, atol, step, max_steps, max_step)
-    if control is not None:
-        system, parameters = controlled_members(system, control, parameters)
-    members = members_of(system.coordinate_names, system.parameter_names, q0, qd0, parameters)
-    if method.drift.integrals:
-        system, p = conserved_members(system, method, float(times[0]), members.y, members.p)
-        members = replace(members, p=p)
-    dynamics = build(system)
-    summary = Summary(levels) if keep == "summary" else None
-    states: list[Any] = []
-    reasons: list[Any] = []
-    # in chunks, so that memory is bounded and progress is shown
-    runner = EnsembleRunner(system, method, times, every=keep != "end", on_gpu=device == "gpu")
-    # a member under dry friction cannot be integrated again without its transitions between sticking and sliding
-    bifurcations = Bifurcations(dynamics, method, times, 0 if runner.contacts else len(members))
-    starts = ProjectedStarts(dynamics, method, float(times[0]))
-    inputs = EnsembleControl(system, control, times)
-    with Progress(0, len(members), progress, "members") as bar:
-        for first in range(0, len(members), runner.chunk_size):
-            selection = slice(first, first + runner.chunk_size)
-            chunk = runner(members.subset(selection))
-            reasons.append(chunk.reasons)
-            if dynamics.integrals:
-                after = chunk.y[:, 1:] if keep != "end" else chunk.y
-                refuse_changing_members(dynamics, times[-after.shape[1] :], after, members.subset(selection).p, first)
-            bifurcations.examine(first, members.subset(selection), chunk.y, chunk.reasons != "")
-            starts.examine(members.subset(selection), chunk.reasons != "")
-            inputs.examine(first, members.subset(selection), chunk.y, keep=summary is None)
-            if summary is None:
-                states.append(chunk.y)
-            else:
-                # a failed member has no states after its failure, which would bias the later means
-                summary.add(chunk.y[chunk.reasons == ""])
-            bar.show(min(first + runner.chunk_size, len(members)))
-    kept = times if keep != "end" else times[-1:]
-    if summary is not None:
-        found = _summary_dataset(summary, dynamics.coordinates, kept, np.concatenate(reasons))
+    choice = output_choice(system, outputs)
+    ensemble = prepared_ensemble(system, q0, qd0, times, parameters, method, control)
+    study = Study(
+        ensemble.system,
+        method,
+        times,
+        keep,
+        choice,
+        levels,
+        device == "gpu",
+        control,
+        ensemble.reference,
+        len(ensemble.members),
+    )
+    return _results(study, ensemble, target, client, progress, device)
+
+
+def _results(study: Study, ensemble: Ensemble, target: Path | None, client: Any, progress: Any, device: str) -> Any:
+    """Simulate all blocks of an ensemble, here or on a cluster, and return the dataset."""
+    runner, members, layout = StudyRunner(study), ensemble.members, ensemble.layout
+    size = runner.runner.chunk_size
+    blocks = layout.blocks(size)
+    found = InMemory(study, layout) if target is None else Store(target, study, layout, members, size)
+    missing = [k for k in range(len(blocks)) if k not in found.done]
+    finished = len(members) - sum(len(range(len(members))[blocks[k].members]) for k in missing)
+    if client is None:
+        parts = ((k, runner(blocks[k].members.start, members.subset(blocks[k].members))) for k in missing)
     else:
-        found = _dataset(_joined(states), dynamics.coordinates, kept, _joined(reasons))
-        found = found.assign(inputs.variables)
-    notes = " ".join(note for note in (starts.note, bifurcations.note, *inputs.notes) if note)
-    return found.assign_attrs(device=device, seconds=runner.seconds, handed_over=runner.handed_over, notes=notes)
-
-
-def _joined(parts: list[Any]) -> Any:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        parts = results_on_cluster(client, study, members, blocks, missing)
+    with Progress(0, len(members), progress, "members") as bar:
+        for k, result in parts:
+            found.put(k, result)
+            finished += len(result.reasons)
+            bar.show(finished)
+    totals = found.totals.findings
+    notes = " ".join(note for note in (ensemble.note, runner.notes(totals)) if note)
+    return found.dataset(
+        {"device": device, "seconds": totals.seconds, "handed_over": totals.handed_over, "notes": notes}
+    )
 
 
 def _quantile_levels(quantiles: Any) -> tuple[float, ...]:
@@ -167,33 +169,3 @@ def _quantile_levels(quantiles: Any) -> tuple[float, ...]:
     if not all(0 <= level <= 1 for level in levels):
         raise InputError(f"`quantiles` must be numbers from 0 to 1; got {quantiles!r}.")
     return levels
-
-
-def _dataset(y: Any, coordinates: tuple[str, ...], times: Any, reasons: Any) -> xr.Dataset:
-    import xarray as xr
-
-    n, about = len(coordinates), ("member", "time", "coordinate")
-    return xr.Dataset(
-        {"q": (about, y[:, :, :n]), "qd": (about, y[:, :, n:]), "reason": (("member",), reasons)},
-        {"member": np.arange(len(y)), "time": times, "coordinate": list(coordinates)},
-    )
-
-
-def _summary_dataset(summary: Summary, coordinates: tuple[str, ...], times: Any, reasons: Any) -> xr.Dataset:
-    import xarray as xr
-
-    n, about = len(coordinates), ("time", "coordinate")
-    # means over no members would be NaN without a reason
-    if not summary.count:
-        raise InputError(f"no member could be simulated, so there is no summary; the first failed because {reasons[0]}")
-    parts: dict[str, Any] = {}
-    for name, selection in (("q", slice(0, n)), ("qd", slice(n, 2 * n))):
-        parts[f"mean_{name}"] = (about, summary.mean[:, selection])
-        parts[f"variance_{name}"] = (about, summary.variance[:, selection])
-        if summary.quantiles:
-            parts[f"quantile_{name}"] = (("quantile", *about), summary.quantile_values()[:, :, selection])
-    labels: dict[str, Any] = {"time": times, "coordinate": list(coordinates)}
-    if summary.quantiles:
-        labels["quantile"] = list(summary.quantiles)
-    failed = int((reasons != "").sum())
-    return xr.Dataset(parts, labels, {"members": len(reasons), "failed": failed})

@@ -7,7 +7,7 @@ output, and those whose constraint rows change their orientation are integrated 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,33 @@ MAX_EXAMINED, MAX_REINTEGRATED = 32, 8
 """Largest number of ensemble members that are examined, evenly spaced, and of those that are integrated again."""
 
 
+@dataclass
+class BifurcationFindings:
+    """The number of members that were examined, and the times of bifurcations by member."""
+
+    examined: int = 0
+    times: dict[int, list[float]] = field(default_factory=dict[int, list[float]])
+
+    def add(self, other: BifurcationFindings) -> None:
+        """Add the findings of further members."""
+        self.examined += other.examined
+        self.times |= other.times
+
+    @property
+    def note(self) -> str:
+        """A note on the members that passed bifurcations, and when; empty if none of those examined did."""
+        if not self.times:
+            return ""
+        number, times = min(self.times.items(), key=lambda pair: pair[1][0])
+        return (
+            f"The constraints lose rank along the motions of at least {len(self.times)} of {self.examined} examined "
+            f"members, first at t = {times[0]:.6g} (member {number}); other motions may branch off there, and the "
+            f"reported ones continue smoothly."
+        )
+
+
 class Bifurcations:
-    """Detects bifurcations along the motions of some ensemble members, chunk by chunk."""
+    """Detects bifurcations along the motions of some ensemble members."""
 
     def __init__(self, dynamics: Dynamics, method: Method, times: Floats, count: int):
         self.dynamics, self.times = dynamics, times
@@ -36,15 +61,17 @@ class Bifurcations:
         possible = bool(dynamics.constraints) and in_machine_code(dynamics, method)
         possible = possible and not native_of(dynamics).constant_rows
         self.selected = np.unique(np.linspace(0, count - 1, MAX_EXAMINED).astype(int)) if possible else np.empty(0, int)
-        self.examined = self.reintegrated = 0
-        self.found: dict[int, list[float]] = {}
+        self.reintegrated = 0
+        self.found = BifurcationFindings()
 
-    def examine(self, first: int, members: Members, states: Floats, failed: NDArray[np.bool_]) -> None:
-        """Examine a chunk of members, from index ``first`` on, with states (N, T, 2n) at all times or at the last."""
+    def examine(self, first: int, members: Members, states: Floats, failed: NDArray[np.bool_]) -> BifurcationFindings:
+        """Return the findings of members, from index ``first`` on, with states (N, T, 2n) at all times or the last."""
+        self.found = BifurcationFindings()
         for k in self.selected[(self.selected >= first) & (self.selected < first + len(members))] - first:
             if not failed[k]:
-                self.examined += 1
+                self.found.examined += 1
                 self._examine(int(first + k), members.y[:, k].copy(), members.p[:, k].copy(), states[k])
+        return self.found
 
     def _examine(self, number: int, start: Floats, p: Floats, states: Floats) -> None:
         t0, t1 = float(self.times[0]), float(self.times[-1])
@@ -63,16 +90,4 @@ class Bifurcations:
             path = integrate(self.dynamics, method, start, t0, t1, p, silent, outputs=np.array([t1]))
         times = crossings(self.dynamics, method, path, p)
         if times:
-            self.found[number] = times
-
-    @property
-    def note(self) -> str:
-        """A note on the members that passed bifurcations, and when; empty if none of those examined did."""
-        if not self.found:
-            return ""
-        number, times = min(self.found.items(), key=lambda pair: pair[1][0])
-        return (
-            f"The constraints lose rank along the motions of at least {len(self.found)} of {self.examined} examined "
-            f"members, first at t = {times[0]:.6g} (member {number}); other motions may branch off there, and the "
-            f"reported ones continue smoothly."
-        )
+            self.found.times[number] = times

@@ -37,12 +37,12 @@ class Members:
 
 def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, qd0: Any, given: Any) -> Members:
     """Return the members described by values with or without a leading axis of members."""
-    columns = [*_columns(coordinates, q0, "q0", "coordinate"), *_columns(coordinates, qd0, "qd0", "coordinate")]
+    columns = [*columns_of(coordinates, q0, "q0", "coordinate"), *columns_of(coordinates, qd0, "qd0", "coordinate")]
     n = len(columns)
     given = {} if given is None else given
     if by_name(given, "parameters", "parameter")[0] is None:
         raise InputError(f"`parameters` must be a mapping from names to numbers or arrays; got {given!r}.")
-    columns += _columns(parameters, given, "parameters", "parameter")
+    columns += columns_of(parameters, given, "parameters", "parameter")
     counts = {len(column) for column in columns if column.ndim}
     if len(counts) > 1:
         raise InputError(f"all arrays of members must have one length; got {', '.join(map(str, sorted(counts)))}.")
@@ -61,7 +61,7 @@ def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, q
     return Members(whole[:n], whole[n:])
 
 
-def _columns(names: Sequence[str], given: Any, argument: str, noun: str) -> list[Floats]:
+def columns_of(names: Sequence[str], given: Any, argument: str, noun: str) -> list[Floats]:
     """Return for each name its values, one for all members () or one for each (N,)."""
     named, problems = by_name(given, argument, noun)
     if named is not None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,56 +24,29 @@ MAX_CORRECTED = 32
 """Largest number of starts in a block whose corrections are computed: those that miss the constraints most."""
 
 
-class ProjectedStarts:
-    """Counts the members whose starts are projected, chunk by chunk, with the largest change at each level."""
+def terms_of_members(dynamics: Dynamics, y: Floats, p: Floats, t0: float) -> Terms:
+    """Return the terms at the states y (N, 2n) of members with parameters p (N, k), each with a leading axis N."""
+    native, n = dynamics.machine_code, len(dynamics.coordinates)
+    with np.errstate(all="ignore"):  # members with values that are not finite fail later, with a reason
+        if native is not None:
+            return Terms(*native.terms_of_many(y, np.full(len(y), t0), p))
+        found = [terms_at(dynamics, a[:n], a[n:], t0, b) for a, b in zip(y, p, strict=True)]
+    return Terms(*(np.stack(values) for values in zip(*found, strict=True)))
 
-    def __init__(self, dynamics: Dynamics, method: Method, t0: float):
-        self.dynamics, self.t0 = dynamics, t0
-        self.possible = bool(dynamics.constraints) and method.drift.projections > 0
-        self.examined = self.count = 0
-        self.largest: dict[str, tuple[float, str]] = {}  # by level: the change, and the name of the coordinate
 
-    def examine(self, members: Members, failed: NDArray[np.bool_]) -> None:
-        """Examine a chunk of members; those that failed do not count."""
-        self.examined += len(members)
-        for first in range(0, len(members) if self.possible else 0, MEMBERS_AT_ONCE):
-            own = slice(first, first + MEMBERS_AT_ONCE)
-            part = members.subset(own)
-            self._examine(np.ascontiguousarray(part.y.T), np.ascontiguousarray(part.p.T), failed[own])
+@dataclass
+class StartFindings:
+    """The number of members whose starts are projected, and the largest change and its coordinate at each level."""
 
-    def _examine(self, y: Floats, p: Floats, failed: NDArray[np.bool_]) -> None:
-        terms, (q, qd) = self._terms(y, p), np.split(y, 2, axis=1)
-        residuals = np.abs(terms.position), np.abs(terms.velocity)
-        # the usual case, residuals of rounding only, is decided by a lower bound of what ``inexact_rows`` allows
-        least = EXACT * np.einsum("kmn,kn->km", np.abs(terms.A), np.abs(q))
-        doubtful = np.flatnonzero(((residuals[0] > least) | (residuals[1] > least)).any(axis=1) & ~failed)
-        if len(doubtful):
-            terms, q, qd = Terms(*(values[doubtful] for values in terms)), q[doubtful], qd[doubtful]
-            levels = zip(STATE_LEVELS, (q, qd), strict=True)
-            off = {level: inexact_rows(terms, level, q, x) for level, x in levels}
-            for level in STATE_LEVELS:
-                self._correct(terms, level, off[level])
-            self.count += int((off["position"] | off["velocity"]).any(axis=1).sum())
+    examined: int = 0
+    count: int = 0
+    largest: dict[str, tuple[float, str]] = field(default_factory=dict[str, tuple[float, str]])
 
-    def _terms(self, y: Floats, p: Floats) -> Terms:
-        native, n = self.dynamics.machine_code, len(self.dynamics.coordinates)
-        with np.errstate(all="ignore"):  # members with values that are not finite have failed already
-            if native is not None:
-                return Terms(*native.terms_of_many(y, np.full(len(y), self.t0), p))
-            found = [terms_at(self.dynamics, a[:n], a[n:], self.t0, b) for a, b in zip(y, p, strict=True)]
-        return Terms(*(np.stack(values) for values in zip(*found, strict=True)))
-
-    def _correct(self, terms: Terms, level: str, off: NDArray[np.bool_]) -> None:
-        """Update the largest change at a level."""
-        lengths = np.linalg.norm(terms.A, axis=2)
-        sizes = (off * np.abs(getattr(terms, level)) / np.where(lengths > 0, lengths, 1.0)).max(axis=1, initial=0.0)
-        for k in np.argsort(sizes)[::-1][:MAX_CORRECTED]:
-            if sizes[k] > 0:
-                move = np.abs(first_correction(Terms(*(values[k] for values in terms)), level))
-                i = int(np.argmax(move))
-                prime = "" if level == "position" else "'"
-                found = float(move[i]), f"{self.dynamics.coordinates[i]}{prime}"
-                self.largest[level] = max(self.largest.get(level, found), found)
+    def add(self, other: StartFindings) -> None:
+        """Add the findings of further members."""
+        self.examined, self.count = self.examined + other.examined, self.count + other.count
+        for level, found in other.largest.items():
+            self.largest[level] = max(self.largest.get(level, found), found)
 
     @property
     def note(self) -> str:
@@ -83,3 +58,48 @@ class ProjectedStarts:
             f"The starts of {self.count} of {self.examined} members miss the constraints by more than rounding; "
             f"projection onto the constraints moves them, by up to {changes}."
         )
+
+
+class ProjectedStarts:
+    """Finds the members whose starts are projected."""
+
+    def __init__(self, dynamics: Dynamics, method: Method, t0: float):
+        self.dynamics, self.t0 = dynamics, t0
+        self.possible = bool(dynamics.constraints) and method.drift.projections > 0
+        self.found = StartFindings()
+
+    def examine(self, members: Members, failed: NDArray[np.bool_]) -> StartFindings:
+        """Return the findings of some members; those that failed do not count."""
+        self.found = StartFindings()
+        self.found.examined += len(members)
+        for first in range(0, len(members) if self.possible else 0, MEMBERS_AT_ONCE):
+            own = slice(first, first + MEMBERS_AT_ONCE)
+            part = members.subset(own)
+            self._examine(np.ascontiguousarray(part.y.T), np.ascontiguousarray(part.p.T), failed[own])
+        return self.found
+
+    def _examine(self, y: Floats, p: Floats, failed: NDArray[np.bool_]) -> None:
+        terms, (q, qd) = terms_of_members(self.dynamics, y, p, self.t0), np.split(y, 2, axis=1)
+        residuals = np.abs(terms.position), np.abs(terms.velocity)
+        # the usual case, residuals of rounding only, is decided by a lower bound of what ``inexact_rows`` allows
+        least = EXACT * np.einsum("kmn,kn->km", np.abs(terms.A), np.abs(q))
+        doubtful = np.flatnonzero(((residuals[0] > least) | (residuals[1] > least)).any(axis=1) & ~failed)
+        if len(doubtful):
+            terms, q, qd = Terms(*(values[doubtful] for values in terms)), q[doubtful], qd[doubtful]
+            levels = zip(STATE_LEVELS, (q, qd), strict=True)
+            off = {level: inexact_rows(terms, level, q, x) for level, x in levels}
+            for level in STATE_LEVELS:
+                self._correct(terms, level, off[level])
+            self.found.count += int((off["position"] | off["velocity"]).any(axis=1).sum())
+
+    def _correct(self, terms: Terms, level: str, off: NDArray[np.bool_]) -> None:
+        """Update the largest change at a level."""
+        lengths = np.linalg.norm(terms.A, axis=2)
+        sizes = (off * np.abs(getattr(terms, level)) / np.where(lengths > 0, lengths, 1.0)).max(axis=1, initial=0.0)
+        for k in np.argsort(sizes)[::-1][:MAX_CORRECTED]:
+            if sizes[k] > 0:
+                move = np.abs(first_correction(Terms(*(values[k] for values in terms)), level))
+                i = int(np.argmax(move))
+                prime = "" if level == "position" else "'"
+                found = float(move[i]), f"{self.dynamics.coordinates[i]}{prime}"
+                self.found.largest[level] = max(self.found.largest.get(level, found), found)

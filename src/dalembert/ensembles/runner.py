@@ -20,7 +20,7 @@ from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.default_tolerances import USUAL_ATOL, with_tolerances
 from dalembert.integration.failure import IMPLICIT, SO_FAR
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, native_of, rows_for
+from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, native_of, rows_for, rows_for_many
 from dalembert.integration.run import run
 from dalembert.integration.start_states import OR_ALLOW_IT
 from dalembert.integration.time_segments import TimeSegment, segments_of, settled_times
@@ -62,12 +62,27 @@ class EnsembleStates(NamedTuple):
 
 
 class EnsembleRunner:
-    """Integrates ensemble members of one system by one method, all at the same times."""
+    """Integrates ensemble members of one system by one method, all at the same times.
 
-    def __init__(self, system: System, method: Method, times: Floats, *, every: bool, on_gpu: bool):
+    reference    the member that selects the constraint rows; by default the first one that can be integrated
+    threads      the number of threads; None for all cores
+    """
+
+    def __init__(
+        self,
+        system: System,
+        method: Method,
+        times: Floats,
+        *,
+        every: bool,
+        on_gpu: bool,
+        reference: Members | None = None,
+        threads: int | None = None,
+    ):
         dynamics = build(system)
         self.system, self.contacts = system, contacts(system)
         self.dynamics, self.method, self.times, self.every, self.on_gpu = dynamics, method, times, every, on_gpu
+        self.reference, self.threads = reference, threads
         self.seconds = 0.0  # in compiled code, without preparation and conversion
         self.handed_over = 0  # members handed over to the general integrator
         self._integrator: Any = None
@@ -130,8 +145,8 @@ class EnsembleRunner:
         found, done = np.empty((len(members), self._stored_times, len(members.y))), np.zeros(len(members), bool)
         if not finite.any() or not in_machine_code(self.dynamics, self.method):
             return found, done
-        first = int(np.argmax(finite))
-        integrator = self._compiled(members.y[:, first], members.p[:, first])
+        first = members.subset(slice(int(np.argmax(finite)), None)) if self.reference is None else self.reference
+        integrator = self._compiled(first.y[:, 0].copy(), first.p[:, 0].copy())
         for selection, times, spans in self._grouped(members):
             given = integrator, members.y[:, selection], members.p[:, selection]
             if len(spans) == 1 and spans[0].start == times[0]:
@@ -140,7 +155,7 @@ class EnsembleRunner:
                 found[selection], done[selection] = self._integrate_spans(*given, spans, times)
         done &= finite
         if len(self._rows) < len(self.dynamics.levels):  # the rows that are left out depend on the member
-            done[done] = [self._uses_same_rows(members, int(k)) for k in np.flatnonzero(done)]
+            done &= self._use_same_rows(members)
         return found, done
 
     def _grouped(self, members: Members) -> list[tuple[Any, Floats, list[TimeSegment]]]:
@@ -201,6 +216,11 @@ class EnsembleRunner:
         max_step = min(method.max_step, span.max_step)
         return np.append(settings_of(span.start, span.end, method.rtol, atol, max_step, size), float(scaled))
 
+    def compile_for(self, member: Members) -> None:
+        """Compile the integrator for a member, unless it has been compiled before or cannot be."""
+        if in_machine_code(self.dynamics, self.method):
+            self._compiled(member.y[:, 0].copy(), member.p[:, 0].copy())
+
     def _compiled(self, y: Floats, p: Floats) -> Any:
         """Return the compiled integrator for the rows that are independent at a member's initial state."""
         if self._integrator is None:
@@ -211,12 +231,18 @@ class EnsembleRunner:
             tableau = self.method.tableau
             assert tableau is not None  # an ensemble takes no diffrax solver
             made = native_of(self.dynamics).motions(rows, *cure, kind, tableau, refined)
-            self._integrator, self._rows = made if self.on_gpu else _multithreaded(made), rows
+            self._integrator, self._rows = made if self.on_gpu else _multithreaded(made, self.threads), rows
         return self._integrator
 
-    def _uses_same_rows(self, members: Members, k: int) -> bool:
-        """Return whether the rows in use are those that a single run of the member would use."""
-        return rows_for(self.dynamics, members.y[:, k], float(self.times[0]), members.p[:, k]) == self._rows
+    def _use_same_rows(self, members: Members) -> NDArray[np.bool_]:
+        """Return for which members the rows in use are those that a single run of the member would use."""
+        y, p, t0 = np.ascontiguousarray(members.y.T), np.ascontiguousarray(members.p.T), float(self.times[0])
+        own = np.isin(np.arange(len(self.dynamics.levels)), self._rows)
+        with np.errstate(all="ignore"):  # members with values that are not finite are not completed anyway
+            same = np.asarray((rows_for_many(self.dynamics, y, t0, p) == own).all(axis=1))
+            for k in np.flatnonzero(~same):  # rounding may decide between equal rows
+                same[k] = rows_for(self.dynamics, y[k], t0, p[k]) == self._rows
+        return same
 
     def _general(self, y: Floats, p: Floats) -> tuple[Floats, str]:
         """Return states at all times by a single run of the general integrator, and its error message."""
@@ -255,9 +281,9 @@ def _for_ensemble_member(message: str) -> str:
     return message
 
 
-def _multithreaded(motions: MotionBatch) -> BatchIntegrator:
+def _multithreaded(motions: MotionBatch, threads: int | None) -> BatchIntegrator:
     """Integrate members in several threads; the compiled code releases Python's lock."""
-    workers, run_part = os.cpu_count() or 1, cast("BatchIntegrator", motions)
+    workers, run_part = threads or os.cpu_count() or 1, cast("BatchIntegrator", motions)
 
     def move(y: Floats, p: Floats, *rest: Any, every: bool) -> tuple[Floats, Floats]:
         # more parts than workers, because members take different times

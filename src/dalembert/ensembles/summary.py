@@ -1,48 +1,61 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results that are kept of an ensemble: all states, the final states, or mean, variance and quantiles."""
+"""Mean, variance and quantiles over the members of an ensemble, in memory that does not grow with their number."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 
 SAMPLE = 10_000
-"""Largest number of members from which quantiles are computed; a random sample of this size otherwise."""
+"""Number of members from which quantiles are computed; all members if they are fewer."""
 
 
 @dataclass
 class Summary:
-    """Mean, variance and quantiles of states (N, T, 2n) that arrive in chunks; failed members are left out.
+    """Mean, variance and quantiles of an output (T, …) over members that arrive in parts; failed ones are left out.
 
     Mean and variance are accumulated by the formulas of Welford and Chan, which are numerically stable. Quantiles are
-    exact for up to 10 000 members and those of a random sample of this size otherwise.
+    exact for up to 10 000 members and those of a random sample of about this size otherwise. Which members are in the
+    sample depends on their numbers alone, so that it is the same however they are divided.
+
+    total    the number of all members
     """
 
     quantiles: Sequence[float]
+    total: int
     count: int = 0
     mean: Any = 0.0
     squares: Any = 0.0
-    _sample: Floats | None = None
-    _rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    sample: Any = None
 
-    def add(self, y: Floats) -> None:
-        y = y[np.isfinite(y).all(axis=(1, 2))]
-        if not len(y):
+    def add(self, numbers: NDArray[np.int64], values: Floats) -> None:
+        """Add the values (N, T, …) of members with these numbers."""
+        finite = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+        numbers, values = numbers[finite], values[finite]
+        if not len(values):
             return
-        mean = y.mean(axis=0)
+        mean = values.mean(axis=0)
         # deviations from the mean: a difference of sums of squares would cancel when the spread is small
-        squares = ((y - mean) ** 2).sum(axis=0)
-        total = self.count + len(y)
-        difference = mean - self.mean
-        self.squares = self.squares + squares + difference**2 * (self.count * len(y) / total)
-        self.mean = self.mean + difference * (len(y) / total)
-        if self.quantiles:
-            self._update_sample(y)
+        squares = ((values - mean) ** 2).sum(axis=0)
+        sample = values[in_sample(numbers, self.total)] if self.quantiles else None
+        self.merge(Summary(self.quantiles, self.total, len(values), mean, squares, sample))
+
+    def merge(self, other: Summary) -> None:
+        """Add the members of another summary."""
+        if not other.count:
+            return
+        total = self.count + other.count
+        difference = other.mean - self.mean
+        self.squares = self.squares + other.squares + difference**2 * (self.count * other.count / total)
+        self.mean = self.mean + difference * (other.count / total)
+        if other.sample is not None:
+            self.sample = other.sample if self.sample is None else np.concatenate([self.sample, other.sample])
         self.count = total
 
     @property
@@ -51,16 +64,19 @@ class Summary:
         return self.squares / (self.count - 1) if self.count > 1 else np.full_like(self.mean, np.nan)
 
     def quantile_values(self) -> Floats:
-        """The quantiles (k, T, 2n)."""
-        return np.quantile(self._sample, list(self.quantiles), axis=0) if self._sample is not None else np.empty(0)
+        """The quantiles (k, T, …)."""
+        if self.sample is None or not len(self.sample):
+            return np.full((len(self.quantiles), *np.shape(self.mean)), np.nan)
+        return np.quantile(self.sample, list(self.quantiles), axis=0)
 
-    def _update_sample(self, y: Floats) -> None:
-        """Update the random sample, which contains every member so far with equal probability."""
-        room = SAMPLE if self._sample is None else SAMPLE - len(self._sample)
-        first = y[: max(room, 0)]
-        self._sample = first.copy() if self._sample is None else np.concatenate([self._sample, first])
-        for k in range(len(first), len(y)):
-            # reservoir sampling: member number N replaces one in the sample with probability SAMPLE/N
-            place = int(self._rng.integers(0, self.count + k + 1))
-            if place < SAMPLE:
-                self._sample[place] = y[k]
+
+def in_sample(numbers: NDArray[np.int64], total: int) -> NDArray[np.bool_]:
+    """Return which members are in the random sample, by pseudo-random numbers that are hashes of their numbers."""
+    if total <= SAMPLE:
+        return np.ones(len(numbers), bool)
+    # the generator splitmix64, whose output number k is a function of k
+    x = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    x ^= x >> np.uint64(31)
+    return (x >> np.uint64(11)) * 2.0**-53 < SAMPLE / total

@@ -30,6 +30,13 @@ MOST_COMPONENTS = 6
 """Components of vectors that the text of an answer shows."""
 
 
+def _times_and_lengths(A: Any, v: Any) -> tuple[Any, Any]:
+    """Return |A v| and the lengths of the rows of A, which may be a batch, or a sparse matrix."""
+    if type(A).__module__.startswith("scipy.sparse"):
+        return np.abs(A @ v), np.sqrt((A * A).sum(axis=1))
+    return np.abs(np.einsum("...ij,...j->...i", A, v)), np.linalg.norm(A, axis=-1)
+
+
 @dataclass(frozen=True, repr=False)
 class ConstrainedMotion(PaperLetters):
     """Accelerations and forces of constrained motion, M q̈ = Q + Qᶜᵢ + Qᶜₙᵢ with A q̈ = b.
@@ -52,7 +59,8 @@ class ConstrainedMotion(PaperLetters):
                                             ``throw=False``
     gauss                                   Gauss's function (q̈ − a')ᵀM(q̈ − a') with a' = M⁻¹(Q + C), least among all
                                             accelerations with A q̈ = b; None where M is singular
-    mass_matrix, applied_force, constraint_matrix, constraint_rhs, nonideal    M, Q, A, b and C
+    mass_matrix, applied_force, constraint_matrix, constraint_rhs, nonideal    M, Q, A, b and C; M and A of a large
+                                            system are sparse matrices of SciPy
     laws                                    the l nonideal laws, each as (name of its constraint, name of the law); the
                                             former is empty for a law of the whole system
     law_nonideal, law_forces (l, n)         C and the nonideal constraint force of each law
@@ -138,8 +146,7 @@ class ConstrainedMotion(PaperLetters):
         if v.shape[-1:] != (n,):
             raise InputError(f"`displacement` must have {n} components; got shape {v.shape}.")
         # A v relative to the lengths of the row and of v: the scale of a constraint must not matter
-        moved = np.abs(np.einsum("...ij,...j->...i", self.constraint_matrix, v))
-        lengths = np.linalg.norm(self.constraint_matrix, axis=-1)
+        moved, lengths = _times_and_lengths(self.constraint_matrix, v)
         limit = VIRTUAL_TOLERANCE * lengths * np.linalg.norm(v, axis=-1)[..., None]
         if (moved > limit).any():
             row = int(np.argmax(np.max(moved - limit, axis=tuple(range(moved.ndim - 1)))))

@@ -94,6 +94,8 @@ def _parts() -> dict[str, Schema]:
     requirement = _either(_ref("equation"), _array(_ref("equation")))
     servo = {"name": _TEXT, "requirement": requirement, "by": _either(_TEXT, _array(_TEXT))}
     servo |= {"settle": _ref("nested"), "cost": _ref("nested"), "metric": {"enum": ["mass", "euclidean"]}}
+    extra = {"name": _TEXT, "coordinates": _array(_TEXT), "kinetic": expression, "potential": expression}
+    extra |= {"force": _ref("by-coordinate"), "start": _ref("vector"), "rates": _ref("vector")}
     coefficient = {"owner": _TEXT, "name": _TEXT, "value": expression, "positive": _BOOLEAN, "otherwise": _TEXT}
     return {
         "coordinates": _array(_TEXT),
@@ -102,6 +104,7 @@ def _parts() -> dict[str, Schema]:
         "lagrangian": expression,
         "nonideal": _ref("laws"),
         "bodies": _array(_objects(BODIES)),
+        "extra_coordinates": _array(_table(extra, ("name", "coordinates"))),
         "joints": _array(_objects(JOINTS)),
         "forces": _array(_objects(FORCES)),
         "constraints": _array(_either(_TEXT, constraint)),

@@ -223,27 +223,35 @@ def _last_possible(
 
 
 def _compromise(dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any, rows: list[int]) -> _Compromise:
-    """Minimise the residuals at position level from given coordinates by the Levenberg–Marquardt method."""
+    """Minimise the residuals at position level from given coordinates by the Levenberg–Marquardt method.
+
+    Coordinates are measured in units of the masses and residuals along their gradients, so that the result does not
+    depend on the user's units.
+    """
+    start = terms_at(dynamics, q, qd, t, p)
+    unit = own_units(np.asarray(start.M))
+    lengths = np.linalg.norm(np.asarray(start.A)[rows] / unit, axis=1)
+    lengths = np.where(lengths > 0, lengths, 1.0)
 
     def at(q: Floats) -> tuple[Floats, Floats]:
         terms = terms_at(dynamics, q, qd, t, p)
-        return np.asarray(terms.position)[rows], np.asarray(terms.A)[rows]
+        return np.asarray(terms.position)[rows] / lengths, np.asarray(terms.A)[rows] / unit / lengths[:, None]
 
     damping, (r, J) = DAMPING, at(q)
-    allowed = START_TOLERANCE * own_size(r, J, q)
+    allowed = START_TOLERANCE * own_size(r, J, q * unit)
     for _ in range(ITERATIONS):
         if (np.abs(r) <= allowed).all():
             return _Compromise(q, r, True, True)
         normal, gradient = J.T @ J, J.T @ r
         stationary = np.linalg.norm(gradient) <= STATIONARY * np.linalg.norm(J) * np.linalg.norm(r)
         step = np.linalg.solve(normal + damping * np.trace(normal) * np.eye(len(q)), gradient)
-        r_new, J_new = at(q - step)
+        r_new, J_new = at(q - step / unit)
         gain = 1 - np.linalg.norm(r_new) / np.linalg.norm(r)
         # the residuals decrease no further: the constraints have no common solution nearby
         if stationary and gain < SMALL_GAIN:
             return _Compromise(q, r, False, True)
         if gain > 0:
-            q, r, J, damping = q - step, r_new, J_new, damping / 10
+            q, r, J, damping = q - step / unit, r_new, J_new, damping / 10
         else:
             damping *= 10
     return _Compromise(q, r, False, False)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
+from dalembert.integration.run_events import RunEvent
 from dalembert.integration.run_source import RunSource
 from dalembert.integration.saturation import Saturation
 from dalembert.integration.trajectory_dataset import USUAL_THEORY
@@ -41,7 +42,7 @@ class MotionData:
     statistics: dict[str, Any]
     notes: tuple[str, ...] = ()
     theory: str = USUAL_THEORY
-    events: tuple[Any, ...] = ()
+    events: tuple[RunEvent, ...] = ()
     source: RunSource | None = None
     inputs: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
     input_force: Floats | None = None
@@ -92,9 +93,11 @@ class MotionData:
         span = f"{self.t[0]:g} to {self.t[-1]:g}" if len(self) else "empty"
         worst = float(np.abs(self.violation).max(initial=0.0))
         mark = f" ({self.mark})" if self.mark else ""
+        count = len(self.events)
+        events = f"; {count} event{'s' * (count > 1)}" if count else ""
         return (
             f"Trajectory{mark} of {listed(self.coordinates)}: {len(self)} times, {span}; "
-            f"{self.statistics.get('steps', '?')} steps; largest violation {worst:.1e}"
+            f"{self.statistics.get('steps', '?')} steps; largest violation {worst:.1e}{events}"
         )
 
     def require_source(self, needed_for: str) -> RunSource:

@@ -15,7 +15,7 @@ from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import StepBatch
 from dalembert.levels import level_numbers
-from dalembert.linear_algebra import independent_rows
+from dalembert.linear_algebra import independent_rows, independent_rows_of_many
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.elimination import needs_refinement
 from dalembert.native.protocol import NativeDynamics, Rates
@@ -195,6 +195,27 @@ def rows_for(
     except np.linalg.LinAlgError:
         return rows
     return independent_rows(B, level_numbers(dynamics.levels), RANK_TOLERANCE) if np.isfinite(B).all() else rows
+
+
+def rows_for_many(dynamics: Dynamics, y: Floats, t: float, p: Floats) -> NDArray[np.bool_]:
+    """Return which rows ``rows_for`` selects at k states y (k, 2n) with parameters p (k, …), up to rounding.
+
+    The result is an array (k, m); where M or A admit no selection, it holds no rows.
+    """
+    M, _, A, *_ = native_of(dynamics).terms_of_many(y, np.full(len(y), t), p)
+    masses = np.einsum("kii->ki", M)
+    usable = np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(1, 2)) & (masses > 0).all(axis=1)
+    found = np.zeros(A.shape[:2], bool)
+    M, A, masses = M[usable], A[usable], masses[usable]
+    if np.count_nonzero(M) == masses.size:
+        B = A / np.sqrt(masses)[:, None]
+    else:
+        try:
+            B = np.asarray(np.swapaxes(np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(A, 1, 2)), 1, 2), float)
+        except np.linalg.LinAlgError:
+            return found
+    found[usable] = independent_rows_of_many(B, level_numbers(dynamics.levels), RANK_TOLERANCE)
+    return found
 
 
 def in_mass_metric(M: Floats, A: Floats) -> Floats:

@@ -42,6 +42,10 @@ class RunSource(Protocol):
         """Return M (T, n, n) and A (T, m, n) along the run."""
         ...
 
+    def row_of(self, run: MotionData, i: int) -> Floats:
+        """Return row i of A (T, n) along the run."""
+        ...
+
     def requirement_gradients(self, run: MotionData) -> Floats:
         """Return the gradients A₂ (T, k, n) of the requirements that the inputs meet."""
         ...

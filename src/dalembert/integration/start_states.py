@@ -124,14 +124,47 @@ Metric = Literal["mass", "any mass", "euclidean"]
 Euclidean metric of the coordinates."""
 
 
-def nearest_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any, metric: Metric = "mass") -> State:
-    """Return the state on the constraints nearest to (q0, qd0) in a metric: positions first, then velocities."""
+class HeldRows(NamedTuple):
+    """Linear equations rows·x = values, which are required beside constraints, with a name for each."""
+
+    names: list[str]
+    rows: Floats
+    values: Floats
+
+
+def nearest_state(
+    dynamics: Dynamics,
+    q0: Floats,
+    qd0: Floats,
+    t: Any,
+    p: Any,
+    metric: Metric = "mass",
+    held: Callable[[str, Floats], HeldRows] | None = None,
+) -> State:
+    """Return the state on the constraints nearest to (q0, qd0) in a metric: positions first, then velocities.
+
+    ``held`` is a function of the level, "position" or "velocity", and of q, for equations beside the constraints.
+    """
     positions, names = constraint_equations(dynamics, "position", lambda q: terms_at(dynamics, q, qd0, t, p))
+    if held is not None:
+        positions, names = _with_held(positions, names, held("position", q0))
     q = nearest(positions, q0, unit_steps(dynamics, q0, qd0, t, p, metric), names, "q0")
     velocities, names = constraint_equations(dynamics, "velocity", lambda qd: terms_at(dynamics, q, qd, t, p))
+    if held is not None:
+        velocities, names = _with_held(velocities, names, held("velocity", q))
     # after the positions, and with M there: the velocity constraints depend on them
     qd = nearest(velocities, qd0, unit_steps(dynamics, q, qd0, t, p, metric), names, "qd0", q)
     return State(q, qd)
+
+
+def _with_held(equations: Equations, names: Sequence[str], held: HeldRows) -> tuple[Equations, list[str]]:
+    """Return equations together with linear ones, and the names of all."""
+
+    def both(x: Floats) -> tuple[Floats, Floats]:
+        residual, jacobian = equations(x)
+        return np.concatenate([residual, held.rows @ x - held.values]), np.concatenate([jacobian, held.rows])
+
+    return both, [*names, *held.names]
 
 
 def onto_constraints(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any) -> State:

@@ -42,7 +42,8 @@ class Trajectory(MotionFigures):
     parameters                            values by name
     statistics                            steps, rejected steps, seconds and the method, by name
     notes                                 sentences about events during the run
-    events                                (t, contact, "sticks" or "slips"), in order of time
+    events                                in order of time: t, name, kind such as "slips" or "impact", and the states
+                                          before and after it
     source                                the system that it is a motion of, compiled; None for a run from a file or a
                                           pickle, of which ``da.reproduce`` makes one that has it
     inputs                                u (T,) of each actuator, by its name
@@ -92,8 +93,7 @@ class Trajectory(MotionFigures):
                 f"the force of one constraint is defined by d'Alembert's principle; this run is {self.mark}."
             )
         i = self.constraints.index(key)
-        _, rows = self.require_source("`run.force`").mass_and_rows(self)
-        return rows[:, i] * self.reactions[:, i, None]
+        return self.require_source("`run.force`").row_of(self, i) * self.reactions[:, i, None]
 
     def at(self, t: Any) -> Trajectory:
         """Return the motion at other times: one time, or increasing ones, within those of the run.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.array_types import Floats
+from dalembert.integration.run_events import RunEvent
 from dalembert.integration.saturation import Saturation
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def fields_of(data: xr.Dataset) -> dict[str, Any]:
         "parameters": json.loads(data.attrs["parameters"]),
         "statistics": json.loads(data.attrs["statistics"]),
         "notes": tuple(json.loads(data.attrs["notes"])),
-        "events": tuple(tuple(event) for event in json.loads(data.attrs["events"])),
+        "events": tuple(RunEvent.from_values(event) for event in json.loads(data.attrs["events"])),
         "theory": str(data.attrs.get("theory", USUAL_THEORY)),  # files written before there was another have none
         "inputs": _called(data, "input"),
         "input_force": data["input_force"].values if "input_force" in data else None,

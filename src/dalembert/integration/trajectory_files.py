@@ -134,7 +134,8 @@ OLDEST_XARRAY_FOR_ZARR = (2025, 1)
 """Year and month of the first version of xarray that writes with Zarr 3."""
 
 
-def _write_zarr(run: Trajectory, path: Path) -> None:
+def require_zarr() -> None:
+    """Raise an error unless Zarr stores can be written."""
     require("zarr")
     import xarray as xr
 
@@ -142,6 +143,10 @@ def _write_zarr(run: Trajectory, path: Path) -> None:
         raise InputError(
             f"a path that ends in .zarr needs xarray 2025.1 or newer; got {xr.__version__}. Upgrade it, or save as .nc."
         )
+
+
+def _write_zarr(run: Trajectory, path: Path) -> None:
+    require_zarr()
     # format 2: names of coordinates are text, for which format 3 has no stable specification yet
     run.to_xarray().to_zarr(path, zarr_format=2)
 

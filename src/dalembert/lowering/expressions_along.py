@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import sympy as sp
@@ -19,15 +20,41 @@ from dalembert.model import graph
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression
 from dalembert.model.numeric_function import numeric_function
-from dalembert.model.ordering import quoted
-from dalembert.model.symbols import StateSymbols, plain_multiplier
+from dalembert.model.ordering import name_of, quoted
+from dalembert.model.symbols import StateSymbols, functions_of_time, ideal_force, multiplier, plain_multiplier, t
 from dalembert.native.tape import Program, Tape
 
 Evaluate = Callable[[Floats, Floats, Floats], Floats]
-"""A function of states (T, k), times (T,) and parameters (p,) that returns values (T, number of expressions)."""
+"""A function of states (T, k), times (T,) and parameters (p,) or (T, p) that returns values (T, expressions)."""
 
 
-def values_along(run: Trajectory, symbols: StateSymbols, given: Any) -> Floats:
+class States(Protocol):
+    """States of a run or of several runs: those fields of a ``Trajectory`` that expressions need.
+
+    Parameters are numbers, or arrays with one number for each state.
+    """
+
+    @property
+    def t(self) -> Any: ...
+    @property
+    def q(self) -> Any: ...
+    @property
+    def qd(self) -> Any: ...
+    @property
+    def acceleration(self) -> Any: ...
+    @property
+    def ideal_force(self) -> Any: ...
+    @property
+    def multipliers(self) -> Any: ...
+    @property
+    def coordinates(self) -> tuple[str, ...]: ...
+    @property
+    def constraints(self) -> tuple[str, ...]: ...
+    @property
+    def parameters(self) -> Any: ...
+
+
+def values_along(run: States, symbols: StateSymbols, given: Any) -> Floats:
     """Return the values of an expression, or of nested sequences of expressions, with a leading axis of times.
 
     ``symbols`` are those of the system. The states of the run, its accelerations, ideal forces and multipliers are the
@@ -42,8 +69,29 @@ def values_along(run: Trajectory, symbols: StateSymbols, given: Any) -> Floats:
     _refuse_unknown(run, symbols, expressions, {*state, *parameters, symbols.time})
     evaluate = _compiled(tuple(map(graph.IdentityKey, expressions)), state, symbols.time, parameters)
     parts = (run.q, run.qd, run.acceleration, run.ideal_force, run.multipliers)
-    values = evaluate(np.concatenate(parts, axis=1), run.t, np.array([*run.parameters.values()], float))
-    return values.reshape(len(run), *shape)
+    values = evaluate(np.concatenate(parts, axis=1), run.t, np.array([*run.parameters.values()], float).T)
+    return values.reshape(len(run.t), *shape)
+
+
+def values_of_part(run: Trajectory, given: Any) -> Floats:
+    """Return the same as ``values_along`` for a large system, from the coordinates and constraints that occur in it."""
+    nested, _ = _nested(given)
+    expressions = [graph.evaluated(as_expression(e, "`expression`")) for e in nested]
+    used = {q for e in expressions for q in (*functions_of_time(e), *graph.atoms(e, ideal_force))}
+    names = {name_of(q.args[0] if isinstance(q, ideal_force) else q) for q in used}
+    named = {m.name for e in expressions for m in graph.atoms(e, multiplier)}
+    columns = np.array([i for i, name in enumerate(run.coordinates) if name in names], int)
+    rows = np.array([i for i, name in enumerate(run.constraints) if name in named], int)
+    part = replace(
+        run,
+        **{name: getattr(run, name)[:, columns] for name in ("q", "qd", "acceleration", "ideal_force")},
+        multipliers=run.multipliers[:, rows],
+        coordinates=tuple(run.coordinates[i] for i in columns),
+        constraints=tuple(run.constraints[i] for i in rows),
+        parameters={name: value for name, value in run.parameters.items() if np.ndim(value) == 0},
+    )
+    functions: list[Any] = [sp.Function(name) for name in part.coordinates]
+    return values_along(part, StateSymbols(tuple(f(t) for f in functions)), given)
 
 
 def _nested(given: Any) -> tuple[list[Any], tuple[int, ...]]:
@@ -71,7 +119,7 @@ def _plain(symbols: StateSymbols, given: Any) -> Any:
         raise InputError(str(error)) from None
 
 
-def _refuse_unknown(run: Trajectory, symbols: StateSymbols, expressions: list[Any], known: set[Any]) -> None:
+def _refuse_unknown(run: States, symbols: StateSymbols, expressions: list[Any], known: set[Any]) -> None:
     """Raise an error for symbols that have no value along a run, and for expressions without any."""
     found = set().union(*(graph.free_symbols(e) for e in expressions))
     undefined = sp.core.function.AppliedUndef, sp.Derivative
@@ -103,7 +151,7 @@ def _compiled(
         program = BatchProgram(Program(tape, [read(e) for e in expressions]), len(state))
     except NoMachineCodeError:
         return _by_scipy(expressions, state, time, parameters)
-    return lambda y, t, p: program(y, t, np.broadcast_to(p, (len(t), len(p))))
+    return lambda y, t, p: program(y, t, np.broadcast_to(p, (len(t), p.shape[-1])))
 
 
 def _by_scipy(expressions: list[Any], state: tuple[Any, ...], time: Any, parameters: tuple[Any, ...]) -> Evaluate:
@@ -111,7 +159,7 @@ def _by_scipy(expressions: list[Any], state: tuple[Any, ...], time: Any, paramet
 
     def evaluate(y: Floats, t: Floats, p: Floats) -> Floats:
         try:
-            found = compute(*y.T, t, *p)
+            found = compute(*y.T, t, *p.T)
         except NameError as unknown:
             raise InputError(f"`expression` must have functions with numerical values: {unknown}.") from None
         return np.stack([np.broadcast_to(np.asarray(value, float), t.shape) for value in found], axis=1)

@@ -12,6 +12,7 @@ from dalembert.levels import STATE_LEVELS
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.native.tape import Value
 from dalembert.tolerances import EXACT, LEAST_DISTANCE, ROUNDING, START_TOLERANCE, SYMMETRY_TOLERANCE
+from dalembert.violation import SLOWEST
 
 
 class Residual(NamedTuple):
@@ -75,7 +76,8 @@ def state_scales(recorded: RecordedTerms) -> list[Any]:
         L, rate, most = larger(L, sl.mul(weight, x)), larger(rate, sl.mul(weight, v)), larger(most, x)
         pull = pull if sl.is_number(weight, 0) else larger(pull, force / weight)
     known = record("<", ROUNDING, most)
-    V = larger(rate, larger(record("sqrt", sl.mul(L, pull)), L))
+    V = larger(rate, record("sqrt", sl.mul(L, pull)))
+    V = record("select", record("<", 0.0, V), larger(V, sl.mul(SLOWEST, L)), L)
     ratio = record("select", known, V, 1.0) / record("select", known, L, 1.0)
     own_q = [larger(1.0, x) for x in q]
     own_qd = [larger(larger(1.0, v), sl.mul(own, ratio)) for v, own in zip(qd, own_q, strict=True)]

@@ -57,12 +57,14 @@ class Gear(Joint):
 
 @dataclass(frozen=True, repr=False)
 class PointOnCurve(Joint):
-    """A point of the second body that stays on a curve, or in space on a surface, fixed in the first body.
+    """A point of the second body that stays on a curve fixed in the first body.
 
     Parameters
     ----------
     curve    a function of the point's coordinates in the first body's axes, counted from the first point, that
-             vanishes on the curve: ``lambda x, y: y - x**2``
+             vanishes on the curve: ``lambda x, y: y - x**2``. In space it returns two expressions, which both vanish
+             on the curve: ``lambda x, y, z: (x**2 + y**2 - 1, z - x / 2)``; one expression is that of a surface, as
+             for ``da.PointOnSurface``
     """
 
     curve: Any = None
@@ -75,23 +77,64 @@ class PointOnCurve(Joint):
             )
 
     def rows(self) -> Rows:
-        away = self.second.position - self.first.position
-        axes = sp.eye(self.dimension)
-        own = [dot(self.first.body.turn(axes[:, k]), away) for k in range(self.dimension)]
-        try:
-            return [("on the curve", number(self.curve(*own), f"curve of joint {self.name}"))]
-        except TypeError as error:
+        found = _at_second_point(self, self.curve, "curve")
+        if not isinstance(found, (tuple, list)):
+            return [("on the curve", number(found, f"curve of joint {self.name}"))]
+        if len(found) != self.dimension - 1:
+            wanted = "one expression in the plane, one or two in space"
+            raise ModelError([f"`curve of joint {self.name}` must return {wanted}; got {len(found)}."])
+        labels = ["on the curve"] if self.dimension == 2 else ["on the curve 1", "on the curve 2"]
+        return [(label, number(e, f"curve of joint {self.name}")) for label, e in zip(labels, found, strict=True)]
+
+
+@dataclass(frozen=True, repr=False)
+class PointOnSurface(Joint):
+    """A point of the second body that stays on a surface fixed in the first body, in space.
+
+    Parameters
+    ----------
+    surface    a function of the point's coordinates in the first body's axes, counted from the first point, that
+               vanishes on the surface: ``lambda x, y, z: z - x * y``
+    """
+
+    surface: Any = None
+
+    def __post_init__(self) -> None:
+        Joint.__post_init__(self)
+        if self.dimension != 3:
+            raise ModelError([f"joint `{self.name}` is of space; in the plane use `da.PointOnCurve`."])
+        if not callable(self.surface):
             raise ModelError(
                 [
-                    f"`curve of joint {self.name}` must be a function of {self.dimension} coordinates that returns an "
-                    f"expression, with SymPy's functions; it fails: {error}."
+                    f"joint `{self.name}` must be given its `surface`, such as `lambda x, y, z: z - x * y`; got "
+                    f"{self.surface!r}."
                 ]
-            ) from error
+            )
+
+    def rows(self) -> Rows:
+        found = _at_second_point(self, self.surface, "surface")
+        return [("on the surface", number(found, f"surface of joint {self.name}"))]
+
+
+def _at_second_point(joint: Any, function: Any, what: str) -> Any:
+    """Return the value of a function of the second point's coordinates in the first body's axes."""
+    away = joint.second.position - joint.first.position
+    axes = sp.eye(joint.dimension)
+    own = [dot(joint.first.body.turn(axes[:, k]), away) for k in range(joint.dimension)]
+    try:
+        return function(*own)
+    except TypeError as error:
+        raise ModelError(
+            [
+                f"`{what} of joint {joint.name}` must be a function of {joint.dimension} coordinates that returns an "
+                f"expression, with SymPy's functions; it fails: {error}."
+            ]
+        ) from error
 
 
 @dataclass(frozen=True, repr=False)
 class Drive:
-    """A motor: the motion of a revolute or prismatic joint is a given function of time.
+    """A motor: the motion of a revolute, prismatic or screw joint is a given function of time.
 
     Parameters
     ----------
@@ -118,6 +161,16 @@ class Drive:
     @property
     def markers(self) -> tuple[Marker, ...]:
         return self.joint.markers
+
+    @property
+    def contact_parameter(self) -> None:
+        """None: the coordinate of a contact belongs to the joint."""
+        return None
+
+    @property
+    def outlines(self) -> tuple[()]:
+        """Nothing: drawings show the joint."""
+        return ()
 
     @property
     def dimension(self) -> int:

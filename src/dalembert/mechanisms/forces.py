@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Forces on bodies: gravity, springs and dampers, drag, and user-defined forces."""
+"""Forces on bodies: gravity, drag, and user-defined forces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import sympy as sp
 from dalembert.errors import ModelError
 from dalembert.mechanisms.frames import Marker, MovingBody
 from dalembert.mechanisms.joint import as_marker
-from dalembert.mechanisms.joints import Revolute
 from dalembert.mechanisms.vectors import dot, number, vector
 from dalembert.model.laws import Coefficient, length, require_nonnegative
 from dalembert.model.representation import representation
@@ -141,111 +140,6 @@ class Torque(Applied):
 
     def potential(self, bodies: Sequence[MovingBody]) -> Any:
         return sp.S.Zero
-
-
-@dataclass(frozen=True, repr=False)
-class Spring(Applied):
-    """A spring between two points, with an optional damper in parallel.
-
-    Parameters
-    ----------
-    first, second    points of bodies or of the ground
-    stiffness        force per extension
-    length           its natural length
-    damping          force per rate of extension, not negative
-    """
-
-    first: Any
-    second: Any
-    stiffness: Any
-    length: Any = 0
-    damping: Any = 0
-
-    def __post_init__(self) -> None:
-        for place, other in (("first", self.second), ("second", self.first)):
-            object.__setattr__(self, place, as_marker(getattr(self, place), "spring", beside=other))
-        for value in ("stiffness", "length", "damping"):
-            object.__setattr__(self, value, number(getattr(self, value), f"{value} of a spring"))
-        require_nonnegative(self)
-
-    @property
-    def coefficients(self) -> tuple[Coefficient, ...]:
-        return (Coefficient("damping", self.damping),)
-
-    @property
-    def markers(self) -> tuple[Marker, ...]:
-        return self.first, self.second
-
-    @property
-    def _separation(self) -> Any:
-        return self.second.position - self.first.position
-
-    @property
-    def extension(self) -> Any:
-        """The distance of its points less its natural length."""
-        return sp.sqrt(dot(self._separation, self._separation)) - self.length
-
-    def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
-        separation = self._separation
-        if self.length == 0 and self.damping == 0:
-            pull = self.stiffness * separation  # avoids division by a length that may vanish
-        else:
-            distance = sp.sqrt(dot(separation, separation))
-            rate = dot(separation, self.second.velocity - self.first.velocity) / distance
-            pull = (self.stiffness * (distance - self.length) + self.damping * rate) / distance * separation
-        return [Load(self.first, pull, None), Load(self.second, -pull, None)]
-
-    def potential(self, bodies: Sequence[MovingBody]) -> Any:
-        separation = self._separation
-        return self.stiffness * (dot(separation, separation) if self.length == 0 else self.extension**2) / 2
-
-
-@dataclass(frozen=True, repr=False)
-class TorsionSpring(Applied):
-    """A torsion spring in a revolute joint, with an optional damper in parallel.
-
-    Parameters
-    ----------
-    joint        the revolute joint
-    stiffness    torque per angle
-    angle        its rest angle: that of the second body relative to the first, counted from the given poses of the
-                 bodies. In space the angle is determined within ± half a turn
-    damping      torque per rate, not negative
-    """
-
-    joint: Any
-    stiffness: Any
-    angle: Any = 0
-    damping: Any = 0
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.joint, Revolute):
-            raise ModelError([f"`joint` of a torsion spring must be a `da.Revolute`; got {self.joint!r}."])
-        for value in ("stiffness", "angle", "damping"):
-            object.__setattr__(self, value, number(getattr(self, value), f"{value} of a torsion spring"))
-        require_nonnegative(self)
-
-    @property
-    def coefficients(self) -> tuple[Coefficient, ...]:
-        return (Coefficient("damping", self.damping),)
-
-    @property
-    def markers(self) -> tuple[Marker, ...]:
-        return self.joint.markers
-
-    @property
-    def _deflection(self) -> Any:
-        return self.joint.angle - self.angle
-
-    def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
-        joint = self.joint
-        torque = -self.stiffness * self._deflection - self.damping * joint.rate
-        if joint.dimension == 3:
-            torque = torque * joint.first.body.turn(joint.axis[0])
-        return [Load(joint.first, None, -torque), Load(joint.second, None, torque)]
-
-    def potential(self, bodies: Sequence[MovingBody]) -> Any:
-        return self.stiffness * self._deflection**2 / 2
 
 
 @dataclass(frozen=True, repr=False)

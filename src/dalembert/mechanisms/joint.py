@@ -6,12 +6,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
 
 from dalembert.errors import ModelError
+from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.frames import Frame, Marker
 from dalembert.mechanisms.vectors import rotation
 from dalembert.model.constraint import Constraint
@@ -23,6 +24,14 @@ from dalembert.tolerances import EXACT
 
 Rows = list[tuple[str, Any]]
 """Label and residual of each equation of a joint."""
+
+
+class Outline(NamedTuple):
+    """A line that a drawing shows, fixed in the body of a marker: points in its axes; a spoke joins it to the joint."""
+
+    marker: Marker
+    points: Sequence[Any]
+    spoke: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,10 +96,20 @@ class Joint(ABC):
         """The force between its surfaces; None if it must be given."""
         return None
 
+    @property
+    def contact_parameter(self) -> ExtraCoordinates | None:
+        """The coordinate that says where the bodies touch; None for joints without one."""
+        return None
+
+    @property
+    def outlines(self) -> Sequence[Outline]:
+        """Lines that show the joint in drawings, such as the rim of a wheel."""
+        return ()
+
     def driven(self, motion: Any) -> Rows:
         """Return the equations that prescribe the motion of the joint as a function of time."""
         raise ModelError(
-            [f"joint `{self.name}` must be revolute or prismatic to be driven; it is a {type(self).__name__}."]
+            [f"joint `{self.name}` must be revolute, prismatic or a screw to be driven; it is a {type(self).__name__}."]
         )
 
     def row_name(self, about: str) -> str:

@@ -53,8 +53,7 @@ class Revolute(Joint):
 
     @property
     def rate(self) -> Any:
-        relative = self.second.body.turning - self.first.body.turning
-        return relative if self.dimension == 2 else dot(relative, self.first.body.turn(self.axis[0]))
+        return rate_about_axis(self)
 
     @property
     def motion_rate(self) -> Any:
@@ -83,19 +82,7 @@ class Revolute(Joint):
     def driven(self, motion: Any) -> Rows:
         if self.dimension == 2:
             return [("angle", self.angle - motion)]
-        cosine, sine = self._half
-        # twice the sine of half the difference: a difference of a whole turn vanishes, one of half a turn does not
-        return [("angle", 2 * (sp.cos(motion / 2) * sine - sp.sin(motion / 2) * cosine))]
-
-    @property
-    def _half(self) -> tuple[Any, Any]:
-        """The cosine and sine of half the angle, in space."""
-        first, second = (marker.body for marker in self.markers)
-        given = product(conjugate(second.orientation), first.orientation)
-        scalar, *along = product(
-            product(conjugate(first.quaternion), second.quaternion), [number(part, "orientation") for part in given]
-        )
-        return scalar, dot(self.axis[0], along)
+        return [("angle", excess_angle(self, motion))]
 
 
 @dataclass(frozen=True, repr=False)
@@ -145,7 +132,7 @@ class Prismatic(Joint):
     @property
     def displacement(self) -> Any:
         """The displacement of the second point from the first along the axis."""
-        return dot(self.first.body.turn(self.axis), self.second.position - self.first.position)
+        return along_axis(self, self.axis)
 
     def driven(self, motion: Any) -> Rows:
         return [("displacement", self.displacement - motion)]
@@ -230,6 +217,30 @@ def angle_about_axis(joint: Any) -> Any:
     return sp.atan2(dot(side, one.turn(v)), dot(side, one.turn(u)))
 
 
+def excess_angle(joint: Any, angle: Any) -> Any:
+    """Return twice the sine of half of what the second body has turned about the axis in excess of an angle.
+
+    A difference of a whole turn vanishes, one of half a turn does not, so that angles may grow over many turns.
+    """
+    first, second = (marker.body for marker in joint.markers)
+    given = product(conjugate(second.orientation), first.orientation)
+    cosine, *along = product(
+        product(conjugate(first.quaternion), second.quaternion), [number(part, "orientation") for part in given]
+    )
+    return 2 * (sp.cos(angle / 2) * dot(joint.axis[0], along) - sp.sin(angle / 2) * cosine)
+
+
+def rate_about_axis(joint: Any) -> Any:
+    """Return the angular velocity of the second body relative to the first about the first one's axis."""
+    relative = joint.second.body.turning - joint.first.body.turning
+    return relative if joint.dimension == 2 else dot(relative, joint.first.body.turn(joint.axis[0]))
+
+
+def along_axis(joint: Any, axis: Any) -> Any:
+    """Return the displacement of the second point from the first along an axis of the first body."""
+    return dot(joint.first.body.turn(axis), joint.second.position - joint.first.position)
+
+
 def _basis(dimension: int) -> list[Any]:
     return [sp.ImmutableMatrix([int(i == k) for i in range(dimension)]) for k in range(dimension)]
 
@@ -243,14 +254,14 @@ def direction(given: Any, joint: Any) -> Any:
     return sp.ImmutableMatrix(found[:2])
 
 
-def pair_of_axes(given: Any, joint: Any) -> Any:
+def pair_of_axes(given: Any, joint: Any, what: str = "axis") -> Any:
     """Return a direction for each body; none in the plane."""
     if joint.dimension == 2:
         if given is not None:
-            raise ModelError([f"joint `{joint.name}` is in the plane and has no `axis`; got {given!r}."])
+            raise ModelError([f"joint `{joint.name}` is in the plane and has no `{what}`; got {given!r}."])
         return None
     if given is None:
-        raise ModelError([f"joint `{joint.name}` must be given its `axis`, a direction in the axes of both bodies."])
+        raise ModelError([f"joint `{joint.name}` must be given its `{what}`, a direction in the axes of both bodies."])
     paired = hasattr(given, "__len__") and len(given) == 2
     each = given if paired else (given, given)
-    return tuple(unit(axis, f"axis of joint {joint.name}") for axis in each)
+    return tuple(unit(axis, f"{what} of joint {joint.name}") for axis in each)

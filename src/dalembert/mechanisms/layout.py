@@ -4,20 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any, NamedTuple
-
-import numpy as np
-import sympy as sp
 
 from dalembert.figures.view import checked_view
 from dalembert.live.scene import Scene
+from dalembert.mechanisms.joint import Outline
 from dalembert.mechanisms.joints import Rod
-from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingEllipsoid, RollingOnLine
-from dalembert.mechanisms.vectors import across
-
-RIM_POINTS = 24
-"""Number of points on the rim of a wheel."""
 
 
 class BodyPoint(NamedTuple):
@@ -57,8 +49,8 @@ def layout_of(mechanism: Any) -> Layout:
         if isinstance(joint, Rod):
             end = layout.add(f"end of {joint.name}", first.body, first.point)
             layout.lines.append(("", [layout.joints[-1], end]))
-        for rim, (u, v) in enumerate(_rims(joint)):
-            _add_rim(layout, joint, rim, u, v)
+        for k, outline in enumerate(joint.outlines):
+            _add_outline(layout, joint.name, k, outline)
     for k, force in enumerate(mechanism.forces):
         if len(force.markers) == 2 and not hasattr(force, "joint"):
             ends = [layout.add(f"force {k} {j}", m.body, m.point) for j, m in enumerate(force.markers)]
@@ -66,28 +58,11 @@ def layout_of(mechanism: Any) -> Layout:
     return layout
 
 
-def _rims(joint: Any) -> list[tuple[Any, Any]]:
-    """Return the half axes, in body axes, of the ellipses that show a rolling body: a rim, or three of an ellipsoid."""
-    if isinstance(joint, RollingEllipsoid):
-        sides = [axis * sp.eye(3)[:, k] for k, axis in enumerate(joint.axes)]
-        return list(combinations(sides, 2))
-    if isinstance(joint, RollingOnLine):
-        u, v = sp.Matrix([1, 0]), sp.Matrix([0, 1])
-    elif isinstance(joint, (RollingBall, RollingDisc)):
-        u, v = across(joint.axle if isinstance(joint, RollingDisc) else joint.normal)
-    else:
-        return []
-    return [(joint.radius * u, joint.radius * v)]
-
-
-def _add_rim(layout: Layout, joint: Any, rim: int, u: Any, v: Any) -> None:
-    """Add an ellipse about the second point, with a spoke that shows the rotation."""
-    marker = joint.second
-    names: list[str] = []
-    for k, angle in enumerate(np.linspace(0, 2 * np.pi, RIM_POINTS + 1)):
-        away = float(np.cos(angle)) * u + float(np.sin(angle)) * v
-        names.append(layout.add(f"rim {rim} of {joint.name} {k}", marker.body, sp.Matrix(marker.point) + away))
-    layout.lines.append((marker.body.name, [f"joint {joint.name}", *names]))
+def _add_outline(layout: Layout, joint: str, number: int, outline: Outline) -> None:
+    """Add a line that shows a joint."""
+    body = outline.marker.body
+    names = [layout.add(f"line {number} of {joint} {k}", body, point) for k, point in enumerate(outline.points)]
+    layout.lines.append((body.name, [f"joint {joint}", *names] if outline.spoke else names))
 
 
 def scene_of_mechanism(mechanism: Any, view: Any) -> Scene:

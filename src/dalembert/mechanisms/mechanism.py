@@ -4,33 +4,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy as sp
 
-from dalembert.errors import InputError, ModelError, StateError
-from dalembert.integration.start_states import State
+from dalembert.errors import ModelError
 from dalembert.integration.trajectory import Trajectory
+from dalembert.mechanisms.assembly import Assembly, assembled
 from dalembert.mechanisms.couplings import Drive
+from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.forces import Applied, Gravity
-from dalembert.mechanisms.frames import Ground, MovingBody
+from dalembert.mechanisms.frames import MovingBody
 from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.mechanism_problems import mechanism_problems
-from dalembert.mechanisms.motors import with_directions
+from dalembert.mechanisms.mechanism_system import system_of
 from dalembert.mechanisms.reactions import Reactions, reactions_of
 from dalembert.model.constraint import Constraint
-from dalembert.model.input_values import parameter_values
-from dalembert.model.ordering import unknown_names
 from dalembert.model.servo import Servo
-from dalembert.model.symbols import t as time
 from dalembert.model.system import System
 from dalembert.model.value_document import save_document, value_entries
 from dalembert.names import listed, summary
-from dalembert.verbs import consistent_state
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,6 +47,7 @@ class Mechanism:
                    ``body.at(...).position``, which actuators meet. An actuator on a ``da.Revolute`` is a motor with
                    the input as its torque about the axis, on a ``da.Prismatic`` with the input as its force along the
                    axis: on the second body, with the opposite on the first
+    extra_coordinates    ``da.ExtraCoordinates`` objects, such as elastic modes
 
     Raises
     ------
@@ -73,6 +70,7 @@ class Mechanism:
     forces: Any = ()
     constraints: Any = ()
     servos: Any = ()
+    extra_coordinates: Any = ()
 
     def __post_init__(self) -> None:
         kinds = {
@@ -81,6 +79,7 @@ class Mechanism:
             "forces": Applied,
             "constraints": Constraint,
             "servos": Servo,
+            "extra_coordinates": ExtraCoordinates,
         }
         problems: list[str] = []
         for field, kind in kinds.items():
@@ -101,6 +100,7 @@ class Mechanism:
             listed((type(force).__name__ for force in self.forces), "forces"),
             listed((str(constraint.name) for constraint in self.constraints), "constraints"),
             listed((servo.name for servo in self.servos), "servos"),
+            listed((name for extra in self.extra_coordinates for name in extra.names), "extra coordinates"),
         )
 
     def _repr_html_(self) -> str:
@@ -116,37 +116,15 @@ class Mechanism:
     @cached_property
     def system(self) -> System:
         """The system that the mechanism defines."""
-        coordinates = tuple(q for body in self.bodies for q in body.coordinates)
-        rows = [c for part in (*self.bodies, *self.joints) for c in part.constraints]
-        potential = sp.Add(*(force.potential(self.bodies) for force in self.forces))
-        return System(
-            coordinates,
-            sp.diag(*(body.mass_matrix for body in self.bodies)),
-            self._force(),
-            (*rows, *self.constraints),
-            lagrangian=sp.Add(*(body.kinetic for body in self.bodies)) - potential,
-            coefficients=tuple((type(force).__name__, c) for force in self.forces for c in force.coefficients),
-            servos=with_directions(self.servos, coordinates),
-        )
-
-    def _force(self) -> list[Any]:
-        shares = {body.name: list(body.inertia_force) for body in self.bodies}
-        for force in self.forces:
-            for marker, push, torque in force.loads(self.bodies):
-                if isinstance(marker.body, Ground):
-                    continue
-                nothing = sp.zeros(marker.dimension, 1)
-                still = sp.S.Zero if marker.dimension == 2 else nothing
-                share = marker.body.generalised(
-                    nothing if push is None else push, marker.point, still if torque is None else torque
-                )
-                shares[marker.body.name] = [a + b for a, b in zip(shares[marker.body.name], share, strict=True)]
-        return [component for body in self.bodies for component in shares[body.name]]
+        return system_of(self)
 
     def assemble(
         self, *, keep: str | Sequence[str] = (), t: float = 0.0, parameters: Any = None, servos: bool = False
-    ) -> State:
+    ) -> Assembly:
         """Return the state nearest to the given poses and velocities of the bodies that satisfies all joints.
+
+        The result unpacks as ``q, qd``. Its ``changes`` list every given position, angle, orientation, velocity and
+        spin that had to be changed, and by how much; printed, it is a report.
 
         Servo constraints need not be met at the start, since their errors settle. With ``servos=True`` the state also
         matches them, as for ``da.consistent_state``: there is no error from the beginning. Together with ``keep``, it
@@ -154,8 +132,9 @@ class Mechanism:
 
         Parameters
         ----------
-        keep          a name or names of coordinates, such as ``"theta_crank"``, whose given values and velocities
-                      are kept
+        keep          one or several given quantities to be kept: ``"spin of crank"``, and likewise position, angle (in
+                      the plane), orientation (in space) or velocity of a body; or a coordinate such as
+                      ``"theta_crank"``, which is kept together with its velocity
         t             time, for drives and servos
         parameters    a value for every constant of the model
         servos        whether the state must match the servo constraints
@@ -164,40 +143,18 @@ class Mechanism:
         ------
         InputError    if a name in ``keep`` is unknown, or ``servos=True`` for a mechanism without servos
         StateError    if no nearby state satisfies all joints, and all requirements of servos if asked for; the message
-                      names those that remain open
-        """
-        q, qd = self._given_state()
-        names = self.system.coordinate_names
-        keep = (keep,) if isinstance(keep, str) else tuple(map(str, keep or ()))
-        problems = unknown_names(names, keep, "keep", "coordinate")
-        if problems:
-            raise InputError(" ".join(problems))
-        if servos and not self.servos:
-            raise InputError("`servos=True` needs a mechanism with servo constraints; got one without. Leave it out.")
-        matched = servos and not keep
-        system = self.system if matched else self._without_servos(keep, t, servos)
-        constants = self.system.parameter_names
-        given = dict(zip(constants, parameter_values(constants, parameters), strict=True))
-        own = {name: given[name] for name in system.parameter_names}
-        try:
-            return consistent_state(system, q, qd, t, parameters=own, servos=matched)
-        except StateError as error:
-            raise StateError(f"the mechanism cannot be assembled from the given poses of its bodies: {error}") from None
+                      names those that remain open, or the quantities that cannot be kept together
 
-    def _without_servos(self, keep: Sequence[str], t: float, required: bool) -> System:
-        """Return the system with named coordinates held and, if required, the requirements of servos as constraints.
-
-        It has no servos, since no input acts on coordinates that are held.
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> bar = da.PlanarBody("bar", mass=2, inertia=2 / 12, position=(0.5, 0), spin=3)
+        >>> pendulum = da.Mechanism(bar, da.Revolute("pin", da.ground.at(0, 0), bar.at(-0.5, 0)))
+        >>> pendulum.assemble(keep="spin of bar")
+        Assembly with 1 given quantity changed; kept: spin of bar
+          velocity of bar  (0, 0) → (0, 1.5), by 1.5
         """
-        (q, qd), system = self._given_state(), self.system
-        held: list[Constraint] = []
-        for i in map(system.coordinate_names.index, keep):
-            motion = q[i] + qd[i] * (time - t)
-            held.append(Constraint(system.coordinates[i] - motion, name=f"kept {system.coordinate_names[i]}"))
-        held += [row for servo in self.servos for row in servo.requirement] if required else []
-        if not held and not self.servos:
-            return system
-        return replace(system, constraints=(*system.constraints, *held), servos=())
+        return assembled(self, keep, t, parameters, servos)
 
     def reactions(self, run: Trajectory, axes: str = "world") -> Reactions:
         """Return force and torque of every joint along a trajectory, on its second body at its second point.
@@ -297,10 +254,6 @@ class Mechanism:
         values = value_entries(self.system, parameters, q0, qd0, times)
         return save_document(path, mechanism_document(self) | values)
 
-    def _given_state(self) -> tuple[list[float], list[float]]:
-        starts = [body.start for body in self.bodies]
-        return [x for q, _ in starts for x in q], [x for _, qd in starts for x in qd]
-
 
 _EXPECTED = {
     "bodies": "`da.Particle`, `da.PlanarBody` or `da.Body` objects",
@@ -308,4 +261,5 @@ _EXPECTED = {
     "forces": "forces such as `da.Gravity` or `da.Spring`",
     "constraints": "`da.Constraint` objects",
     "servos": "`da.Servo` objects",
+    "extra_coordinates": "`da.ExtraCoordinates` objects",
 }

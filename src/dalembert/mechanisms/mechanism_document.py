@@ -4,24 +4,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy as sp
 
-from dalembert.errors import ModelError
-from dalembert.mechanisms.couplings import Drive, Gear, PointOnCurve
-from dalembert.mechanisms.forces import Drag, Force, Gravity, Spring, Torque, TorsionSpring
+from dalembert.mechanisms.couplings import Drive, Gear, PointOnCurve, PointOnSurface
+from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
+from dalembert.mechanisms.forces import Drag, Force, Gravity, Torque
 from dalembert.mechanisms.frames import Ground, Marker, ground
+from dalembert.mechanisms.function_fields import function_field
 from dalembert.mechanisms.joints import Prismatic, Revolute, Rod, Weld
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.particle import Particle
 from dalembert.mechanisms.planar_body import PlanarBody
+from dalembert.mechanisms.profiles import Cam, RollingOnProfile
 from dalembert.mechanisms.rolling import KnifeEdge, RollingBall, RollingDisc, RollingEllipsoid, RollingOnLine
+from dalembert.mechanisms.rolling_on_round import RollingOnCircle, RollingOnCylinder, RollingOnSphere
 from dalembert.mechanisms.spatial_body import Body
-from dalembert.mechanisms.spatial_joints import Cylindrical, Spherical, Universal
-from dalembert.model import graph
+from dalembert.mechanisms.spatial_joints import Cylindrical, Planar, Screw, Spherical, Universal
+from dalembert.mechanisms.springs import Spring, TorsionSpring
 from dalembert.model.document import (
+    BOOLEAN,
     EXPRESSION,
     NESTED,
     NUMBER,
@@ -31,6 +34,7 @@ from dalembert.model.document import (
     FieldKind,
     Fields,
     Scope,
+    read_expression,
     read_expressions,
     read_nested,
     read_object,
@@ -38,48 +42,9 @@ from dalembert.model.document import (
     write_nested,
     write_object,
 )
-from dalembert.model.expression_text import expression_text
-from dalembert.model.law_document import LAW, read_constraint
+from dalembert.model.law_document import LAW, read_by_coordinate, read_constraint
 from dalembert.model.servo_document import read_actuators, read_servos
-from dalembert.model.system_document import located, read_names, written_parts
-
-CURVE_AXES = ("x", "y", "z")
-"""Names of the coordinates of a point in the equation of a curve."""
-
-
-@dataclass(frozen=True)
-class CurveExpression:
-    """The equation of a curve or surface as a function of the coordinates of a point."""
-
-    expression: Any
-
-    def __call__(self, *point: Any) -> Any:
-        return graph.replace(self.expression, {_axis(name): own for name, own in zip(CURVE_AXES, point, strict=False)})
-
-
-def _axis(name: str) -> sp.Symbol:
-    return sp.Dummy(name, dummy_index=CURVE_AXES.index(name) + 1)  # pyright: ignore  (differs from every parameter)
-
-
-def _read_curve(entry: DocumentEntry, scope: Scope) -> CurveExpression:
-    """Return the equation of a curve, in which x, y and z are coordinates of the point."""
-    names = {**scope.names, **{name: _axis(name) for name in CURVE_AXES}}
-    return CurveExpression(replace(scope, names=names).parsed(entry).expression)
-
-
-def _write_curve(curve: Any) -> str:
-    """Return the equation of a curve in x, y and, for a surface, z."""
-    points = [_axis(name) for name in CURVE_AXES]
-    for count in (2, 3):
-        try:
-            expression = curve(*points[:count])
-        except TypeError:
-            continue
-        clash = {s.name for s in graph.free_symbols(expression) if s not in points} & {*CURVE_AXES}
-        if not clash:
-            return expression_text(expression)
-        raise ModelError([f"the `curve` of a joint in a file must not use a parameter `{clash.pop()}`: rename it."])
-    raise ModelError(["the `curve` of a joint in a file must be a function of two or three coordinates; it is not."])
+from dalembert.model.system_document import located, read_coordinates, read_names, written_parts
 
 
 def _read_point(entry: DocumentEntry, scope: Scope) -> Any:
@@ -117,7 +82,14 @@ _INERTIA = FieldKind(read_nested, _write_inertia, "nested")
 _VECTOR = FieldKind(read_expressions, write_nested, "vector")
 _AT_POINT = FieldKind(_read_point, _write_point, "point")
 _JOINT = FieldKind(_read_joint, lambda joint: joint.name, "text")
-_CURVE = FieldKind(_read_curve, _write_curve, "expression")
+_CURVE = function_field("`curve` of a joint", "x", "y", "z", least=2, several=True)
+_SURFACE = function_field("`surface` of a joint", "x", "y", "z", least=3)
+_PROFILE = function_field("`profile` of a joint", "s", several=True)
+_RADIUS = function_field("`profile` of a cam", "s")
+_PULL = function_field("`force` of a spring", "extension")
+_ENERGY = function_field("`potential_energy` of a spring", "extension")
+_TWIST = function_field("`torque` of a torsion spring", "deflection")
+_TWIST_ENERGY = function_field("`potential_energy` of a torsion spring", "deflection")
 
 BODIES: dict[str, tuple[Any, Fields]] = {
     "Particle": (Particle, {"name": TEXT, "mass": EXPRESSION, "position": NUMBERS, "velocity": NUMBERS}),
@@ -135,6 +107,8 @@ BODIES: dict[str, tuple[Any, Fields]] = {
 
 _ENDS: Fields = {"name": TEXT, "first": _AT_POINT, "second": _AT_POINT}
 _WITH_LAWS: Fields = {"nonideal": LAW}
+_ROUND: Fields = {"radius": EXPRESSION, "inside": BOOLEAN}
+_DAMPED: Fields = {"stiffness": EXPRESSION, "damping": EXPRESSION}
 
 JOINTS: dict[str, tuple[Any, Fields]] = {
     "Revolute": (Revolute, {**_ENDS, "axis": NESTED, "radius": EXPRESSION, **_WITH_LAWS}),
@@ -144,8 +118,25 @@ JOINTS: dict[str, tuple[Any, Fields]] = {
     "Spherical": (Spherical, {**_ENDS, **_WITH_LAWS}),
     "Cylindrical": (Cylindrical, {**_ENDS, "axis": NESTED, **_WITH_LAWS}),
     "Universal": (Universal, {**_ENDS, "axis": NESTED, **_WITH_LAWS}),
+    "Planar": (Planar, {**_ENDS, "normal": NESTED, **_WITH_LAWS}),
+    "Screw": (Screw, {**_ENDS, "axis": NESTED, "pitch": EXPRESSION, **_WITH_LAWS}),
     "Gear": (Gear, {**_ENDS, "ratio": EXPRESSION, "carrier": _AT_POINT, "axis": NESTED, **_WITH_LAWS}),
     "PointOnCurve": (PointOnCurve, {**_ENDS, "curve": _CURVE, **_WITH_LAWS}),
+    "PointOnSurface": (PointOnSurface, {**_ENDS, "surface": _SURFACE, **_WITH_LAWS}),
+    "Cam": (
+        Cam,
+        {**_ENDS, "profile": _RADIUS, "start": NUMBER, "radius": EXPRESSION, "face": NESTED, **_WITH_LAWS},
+    ),
+    "RollingOnProfile": (
+        RollingOnProfile,
+        {**_ENDS, "profile": _PROFILE, "start": NUMBER, "radius": EXPRESSION, "span": NUMBERS, **_WITH_LAWS},
+    ),
+    "RollingOnCircle": (RollingOnCircle, {**_ENDS, **_ROUND, "circle": EXPRESSION, **_WITH_LAWS}),
+    "RollingOnSphere": (RollingOnSphere, {**_ENDS, **_ROUND, "sphere": EXPRESSION, **_WITH_LAWS}),
+    "RollingOnCylinder": (
+        RollingOnCylinder,
+        {**_ENDS, **_ROUND, "cylinder": EXPRESSION, "axis": NESTED, **_WITH_LAWS},
+    ),
     "RollingOnLine": (RollingOnLine, {**_ENDS, "radius": EXPRESSION, "along": NESTED, **_WITH_LAWS}),
     "KnifeEdge": (KnifeEdge, {**_ENDS, "sideways": NESTED, **_WITH_LAWS}),
     "RollingBall": (RollingBall, {**_ENDS, "normal": NESTED, "radius": EXPRESSION, **_WITH_LAWS}),
@@ -163,22 +154,23 @@ FORCES: dict[str, tuple[Any, Fields]] = {
     "Torque": (Torque, {"body": _AT_POINT, "torque": NESTED, "against": _AT_POINT, "axes": TEXT}),
     "Spring": (
         Spring,
-        {
-            "first": _AT_POINT,
-            "second": _AT_POINT,
-            "stiffness": EXPRESSION,
-            "length": EXPRESSION,
-            "damping": EXPRESSION,
-        },
+        {"first": _AT_POINT, "second": _AT_POINT, **_DAMPED, "length": EXPRESSION}
+        | {"force": _PULL, "potential_energy": _ENERGY},
     ),
     "TorsionSpring": (
         TorsionSpring,
-        {"joint": _JOINT, "stiffness": EXPRESSION, "angle": EXPRESSION, "damping": EXPRESSION},
+        {"joint": _JOINT, **_DAMPED, "angle": EXPRESSION, "torque": _TWIST, "potential_energy": _TWIST_ENERGY},
     ),
     "Drag": (Drag, {"at": _AT_POINT, "linear": EXPRESSION, "quadratic": EXPRESSION}),
 }
 
-MECHANISM_KEYS = ("bodies", "joints", "forces", "constraints", "actuators", "servos")
+ENERGIES = ("kinetic", "potential")
+"""Energies of extra coordinates."""
+
+EXTRA_KEYS = ("name", "coordinates", *ENERGIES, "force", "start", "rates")
+"""Keys of a table of extra coordinates."""
+
+MECHANISM_KEYS = ("bodies", "extra_coordinates", "joints", "forces", "constraints", "actuators", "servos")
 """Keys of a document that describe a mechanism."""
 
 
@@ -192,16 +184,47 @@ def read_mechanism(document: DocumentEntry, scope: Scope) -> Mechanism:
     if clash:
         raise document.error(f"a parameter must not have the name of a coordinate; got `{clash[0]}`.")
     scope.names.update(coordinates)
+    names = _declare_extra_coordinates(table, scope)
     read_names({key: table[key] for key in ("definitions",) if key in table}, scope)
+    extras = [_read_extra(own, scope, name) for own, name in names]
     joints = _read_parts(table["joints"], scope, JOINTS, scope.joints) if "joints" in table else []
+    parameters = [joint.contact_parameter for joint in joints if joint.contact_parameter is not None]
+    scope.names.update({name: q for own in parameters for name, q in zip(own.names, own.coordinates, strict=True)})
     forces = [read_object(own, scope, FORCES) for own in table["forces"].list()] if "forces" in table else []
     constraints = [read_constraint(own, scope) for own in table["constraints"].list()] if "constraints" in table else []
     actuators = read_actuators(table["actuators"], scope) if "actuators" in table else {}
     servos = read_servos(table["servos"], scope, actuators) if "servos" in table else ()
     with located(document):
-        mechanism = Mechanism(bodies, joints, forces, constraints, servos)
+        mechanism = Mechanism(bodies, joints, forces, constraints, servos, extras)
         mechanism.system  # noqa: B018  (built here, so that its problems are those of the file)
         return mechanism
+
+
+def _declare_extra_coordinates(table: Any, scope: Scope) -> list[tuple[DocumentEntry, tuple[Any, ...]]]:
+    """Make extra coordinates known to all expressions; return each entry with its coordinates."""
+    found: list[tuple[DocumentEntry, tuple[Any, ...]]] = []
+    for own in table["extra_coordinates"].list() if "extra_coordinates" in table else ():
+        names = own.table(EXTRA_KEYS, required=("name", "coordinates"))["coordinates"]
+        with own.places():
+            found.append((own, read_coordinates(names, scope)))
+    return found
+
+
+def _read_extra(entry: DocumentEntry, scope: Scope, coordinates: tuple[Any, ...]) -> ExtraCoordinates:
+    table = entry.table()
+    values: dict[str, Any] = {key: read_expression(table[key], scope) for key in ENERGIES if key in table}
+    values |= {key: table[key].numbers() for key in ("start", "rates") if key in table}
+    if "force" in table:
+        values["force"] = read_by_coordinate(table["force"], scope)
+    with entry.places():
+        return ExtraCoordinates(table["name"].text(), coordinates, **values)
+
+
+def _write_extra(extra: ExtraCoordinates) -> dict[str, Any]:
+    document: dict[str, Any] = {"name": extra.name, "coordinates": list(extra.names)}
+    document |= {key: write_expression(getattr(extra, key)) for key in ENERGIES if getattr(extra, key) != 0}
+    document |= {"force": [write_expression(own) for own in extra.force]} if any(extra.force) else {}
+    return document | {key: list(getattr(extra, key)) for key in ("start", "rates") if any(getattr(extra, key))}
 
 
 def _read_parts(entry: DocumentEntry, scope: Scope, kinds: Any, known: dict[str, Any]) -> list[Any]:
@@ -217,6 +240,8 @@ def _read_parts(entry: DocumentEntry, scope: Scope, kinds: Any, known: dict[str,
 def mechanism_document(mechanism: Mechanism) -> dict[str, Any]:
     """Return a mechanism as a document."""
     document: dict[str, Any] = {"bodies": _written(mechanism.bodies, BODIES)}
+    extras = [_write_extra(extra) for extra in mechanism.extra_coordinates]
+    document |= {"extra_coordinates": extras} if extras else {}
     document |= {"joints": _written(mechanism.joints, JOINTS)} if mechanism.joints else {}
     document |= {"forces": _written(mechanism.forces, FORCES)} if mechanism.forces else {}
     return document | written_parts(mechanism.constraints, mechanism.servos)

@@ -8,6 +8,7 @@ from typing import Any
 
 from dalembert.mechanisms.forces import Gravity
 from dalembert.mechanisms.frames import Ground
+from dalembert.mechanisms.mechanism_system import extra_coordinates_of
 from dalembert.mechanisms.motors import motor_problems
 from dalembert.model.ordering import quoted
 
@@ -21,6 +22,11 @@ def mechanism_problems(mechanism: Any) -> list[str]:
         duplicates = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
         plural = {"body": "bodies", "joint": "joints"}[noun]
         problems += [f"{plural} must differ in name; given twice: {quoted(duplicates)}."] if duplicates else []
+    names = [q.func.__name__ for body in mechanism.bodies for q in body.coordinates]
+    names += [name for extra in extra_coordinates_of(mechanism) for name in extra.names]
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated and not problems:  # bodies of one name have been reported
+        problems.append(f"coordinates must differ in name; given twice: {quoted(repeated)}.")
     if len({body.dimension for body in mechanism.bodies}) > 1:
         problems.append("bodies must be all in the plane or all in space; got some of each.")
     attached = [(f"joint `{joint.name}`", joint.markers) for joint in mechanism.joints]

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import sympy as sp
 
 from dalembert.errors import ModelError
-from dalembert.mechanisms.joint import Joint, Rows
+from dalembert.mechanisms.joint import Joint, Outline, Rows
 from dalembert.mechanisms.joints import direction
+from dalembert.mechanisms.outlines import circle_in_space, wheel
 from dalembert.mechanisms.spatial_joints import SpatialJoint
 from dalembert.mechanisms.vectors import across, dot, positive_number, quarter_turn, unit, vector
 
@@ -50,6 +53,10 @@ class RollingOnLine(Joint):
         touching = wheel.velocity - self.radius * wheel.body.turning * quarter_turn(up)
         below = line.velocity_of(self.first.point) + line.turning * quarter_turn(away - self.radius * up)
         return [("contact", dot(up, away) - self.radius), ("rolling", dot(line.turn(self.along), touching - below))]
+
+    @property
+    def outlines(self) -> Sequence[Outline]:
+        return (wheel(self.second, self.radius * sp.Matrix([1, 0]), self.radius * sp.Matrix([0, 1])),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,6 +165,10 @@ class RollingBall(Rolling):
     def height(self, up: Any) -> Any:
         return self.radius
 
+    @property
+    def outlines(self) -> Sequence[Outline]:
+        return (circle_in_space(self.second, self.normal, self.radius)._replace(spoke=True),)
+
 
 @dataclass(frozen=True, repr=False)
 class RollingDisc(Rolling):
@@ -185,6 +196,10 @@ class RollingDisc(Rolling):
 
     def height(self, up: Any) -> Any:
         return self.radius * self._upright(up)[1]
+
+    @property
+    def outlines(self) -> Sequence[Outline]:
+        return (circle_in_space(self.second, self.axle, self.radius)._replace(spoke=True),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,6 +229,11 @@ class RollingEllipsoid(Rolling):
 
     def height(self, up: Any) -> Any:
         return self._support(up)[1]
+
+    @property
+    def outlines(self) -> Sequence[Outline]:
+        sides = [axis * sp.eye(3)[:, k] for k, axis in enumerate(self.axes)]
+        return tuple(wheel(self.second, u, v) for u, v in combinations(sides, 2))
 
 
 def carried(marker: Any, place: Any) -> Any:

@@ -12,6 +12,7 @@ import sympy as sp
 
 from dalembert.mechanisms.checking import name_problems, positive, set_fields, tensor
 from dalembert.mechanisms.frames import Marker, MovingBody, rates
+from dalembert.mechanisms.rotations import Rotation
 from dalembert.mechanisms.vectors import constant, cross, dot, half_turning, number, numbers, rotation, skew, vector
 from dalembert.model.constraint import Constraint
 
@@ -29,8 +30,8 @@ class Body(MovingBody):
                              ``e0_name`` to ``e3_name``, scalar part first
     mass                     a positive number or a parameter
     inertia                  about the centre of mass in body axes: three principal moments, or a 3 × 3 tensor
-    position, orientation    its initial pose, at least approximately; the orientation is a quaternion, such as
-                             ``da.quaternion(axis, angle)``
+    position, orientation    its initial pose, at least approximately; the orientation is a
+                             ``da.Rotation`` or a quaternion, such as ``da.quaternion(axis, angle)``
     velocity, spin           its initial velocity and angular velocity, in world axes
     center                   the centre of mass in body axes, counted from the reference point
     """
@@ -47,7 +48,8 @@ class Body(MovingBody):
     def __post_init__(self) -> None:
         where = f" of {self.name}"
         inertia, found = tensor(self.inertia, self.name)
-        turned = np.asarray(numbers(self.orientation, "orientation" + where, (4,)))
+        given = self.orientation.quaternion if isinstance(self.orientation, Rotation) else self.orientation
+        turned = np.asarray(numbers(given, "orientation" + where, (4,)))
         size = float(np.linalg.norm(turned))
         if size == 0:
             found.append(

@@ -6,10 +6,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import sympy as sp
+
 from dalembert.errors import ModelError
 from dalembert.mechanisms.joint import Joint, Rows
-from dalembert.mechanisms.joints import aligned, angle_about_axis, on_axis, pair_of_axes, together
-from dalembert.mechanisms.vectors import dot
+from dalembert.mechanisms.joints import (
+    aligned,
+    along_axis,
+    angle_about_axis,
+    excess_angle,
+    on_axis,
+    pair_of_axes,
+    rate_about_axis,
+    together,
+)
+from dalembert.mechanisms.vectors import constant, dot, number
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +67,7 @@ class Cylindrical(SpatialJoint):
     @property
     def displacement(self) -> Any:
         """The displacement of the second point from the first along the axis."""
-        return dot(self.first.body.turn(self.axis[0]), self.second.position - self.first.position)
+        return along_axis(self, self.axis[0])
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,3 +90,91 @@ class Universal(SpatialJoint):
     def rows(self) -> Rows:
         one, other = (marker.body.turn(axis) for marker, axis in zip(self.markers, self.axis, strict=True))
         return [*together(self), ("square", dot(one, other))]
+
+
+@dataclass(frozen=True, repr=False)
+class Planar(SpatialJoint):
+    """A planar joint: the second body slides on a plane of the first and turns about the normal of the plane.
+
+    Parameters
+    ----------
+    first     a point of the plane
+    second    the point that stays in the plane
+    normal    out of the plane: a direction in the axes of both bodies, or a pair of directions, one for each
+    """
+
+    normal: Any = (0, 0, 1)
+
+    def __post_init__(self) -> None:
+        SpatialJoint.__post_init__(self)
+        object.__setattr__(self, "normal", pair_of_axes(self.normal, self, "normal"))
+
+    @property
+    def axis(self) -> Any:
+        """The normal in the axes of each body, about which the second body turns."""
+        return self.normal
+
+    def rows(self) -> Rows:
+        return [("plane", along_axis(self, self.normal[0])), *aligned(self)]
+
+    @property
+    def angle(self) -> Any:
+        """The angle of the second body relative to the first, counted from the given poses, within ± half a turn."""
+        return angle_about_axis(self)
+
+
+@dataclass(frozen=True, repr=False)
+class Screw(SpatialJoint):
+    """A screw: the second body moves along an axis in proportion to its rotation about it.
+
+    The displacement of the second point from the first, along the axis, is ``pitch`` times the number of turns from
+    the given relative orientation of the bodies.
+
+    Parameters
+    ----------
+    axis        a direction in the axes of both bodies, or a pair of directions, one for each
+    pitch       displacement per turn; positive for a right-handed thread
+    nonideal    laws of the joint: ``da.Viscous(c)`` applies the torque −c times the relative rate
+    """
+
+    axis: Any = None
+    pitch: Any = None
+
+    def __post_init__(self) -> None:
+        SpatialJoint.__post_init__(self)
+        object.__setattr__(self, "axis", pair_of_axes(self.axis, self))
+        argument = f"pitch of joint {self.name}"
+        if self.pitch is None:
+            raise ModelError([f"`{argument}` must be given: the displacement per turn."])
+        object.__setattr__(self, "pitch", constant(number(self.pitch, argument), argument))
+        if self.pitch == 0:
+            raise ModelError([f"`{argument}` must not be zero; a joint without displacement is a `da.Revolute`."])
+
+    def rows(self) -> Rows:
+        return [
+            *on_axis(self, self.axis[0]),
+            *aligned(self),
+            # its multiplier is the torque about the axis
+            ("thread", excess_angle(self, 2 * sp.pi * self.displacement / self.pitch)),
+        ]
+
+    @property
+    def rate(self) -> Any:
+        return rate_about_axis(self)
+
+    @property
+    def motion_rate(self) -> Any:
+        return self.rate
+
+    @property
+    def angle(self) -> Any:
+        """The angle of the second body relative to the first: 2π times the displacement by the pitch."""
+        return 2 * sp.pi * self.displacement / self.pitch
+
+    @property
+    def displacement(self) -> Any:
+        """The displacement of the second point from the first along the axis."""
+        return along_axis(self, self.axis[0])
+
+    def driven(self, motion: Any) -> Rows:
+        return [("angle", self.angle - motion)]

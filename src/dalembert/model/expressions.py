@@ -51,7 +51,9 @@ def as_matrix(given: Any, where: str) -> sp.ImmutableMatrix:
     if isinstance(given, sp.MatrixExpr) and not isinstance(given, sp.MatrixBase):
         given = given.as_explicit()
     if isinstance(given, sp.MatrixBase):
-        return sp.ImmutableMatrix(given.rows, given.cols, [as_expression(e, where) for e in given])
+        # zeros need no conversion, and most entries of the mass matrix of a large system are zeros
+        entries = {place: as_expression(e, where) for place, e in given.todok().items()}
+        return sp.ImmutableMatrix(sp.SparseMatrix(given.rows, given.cols, entries))
     rows = [_row(row) for row in _row(given) or ()]
     if rows and all(row is None for row in rows):  # a flat sequence
         rows = [[entry] for entry in _row(given) or ()]

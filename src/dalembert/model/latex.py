@@ -16,10 +16,14 @@ MOST_PRINTED_NODES = 2_000
 """Size of an expression, copies included, up to which it is printed."""
 
 
-def equation(expression: Any, name: str | None) -> str | None:
-    """Return one equation, with its name beside it; None if it is too long to be read."""
+def equation(expression: Any, name: str | None, *, one_sided: bool = False) -> str | None:
+    """Return one equation or inequality, with its name beside it; None if it is too long to be read."""
     written = _latex(expression)
-    return _display(f"{written} = 0{_aside(name)}") if written else None
+    return _display(f"{written} {_relation(one_sided)} 0{_aside(name)}") if written else None
+
+
+def _relation(one_sided: bool) -> str:
+    return r"\geq" if one_sided else "="
 
 
 def equations(system: Any) -> str | None:
@@ -27,12 +31,12 @@ def equations(system: Any) -> str | None:
     laws = ", ".join(dict.fromkeys(placed.kind for placed in system.laws))
     accelerations = sp.Matrix(list(system.accelerations))
     parts = [_latex(part) for part in (system.mass_matrix, accelerations, system.applied_force)]
-    rows = [(_latex(c.expression), c.name) for c in system.constraints]
-    if not all(parts) or not all(written for written, _ in rows):
+    rows = [(_latex(c.expression), _relation(c.one_sided), c.name) for c in system.constraints]
+    if not all(parts) or not all(written for written, *_ in rows):
         return None
     force = " + Q^c" if system.constraints or system.laws else ""
     lines = [rf"{parts[0]} \, {parts[1]} &= {parts[2]}{force}"]
-    lines += [rf"{written} &= 0{_aside(name)}" for written, name in rows]
+    lines += [rf"{written} &{relation} 0{_aside(name)}" for written, relation, name in rows]
     lines += [rf"&\text{{laws: {_text(laws)}}}"] if laws else []
     return _display(r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}")
 

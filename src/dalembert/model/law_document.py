@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dalembert.errors import ModelError
 from dalembert.model.constraint import Constraint
 from dalembert.model.document import (
     BOOLEAN,
@@ -102,5 +103,12 @@ def read_constraint(entry: DocumentEntry, scope: Scope) -> Constraint:
 
 def write_constraint(constraint: Constraint) -> dict[str, Any]:
     """Return the table of a constraint."""
+    if not constraint.is_permanent:
+        raise ModelError(
+            [
+                f"`{constraint.name}` must be an equation that always holds to be written to a file; it is a contact "
+                f"that opens and closes, or is switched by events. State the model in Python."
+            ]
+        )
     table: dict[str, Any] = {"name": str(constraint.name), "equation": f"{expression_text(constraint.expression)} = 0"}
     return table | ({"nonideal": write_laws(constraint.nonideal)} if constraint.nonideal else {})

@@ -11,10 +11,18 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.differentiation import gradient
 from dalembert.model.symbols import StateSymbols
+
+NOT_PERMANENT = (
+    "`{}` must be an equation that always holds; it is a contact that opens and closes, or is switched by events, and "
+    "`da.simulate` alone follows those. State the equations of one phase: `da.Constraint(expression, name=...)` for "
+    "every contact that is closed in it."
+)
+"""The message of all functions but ``da.simulate`` for one-sided, releasing and switched constraints."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,9 @@ class ConstraintRow:
 
 
 def constraint_row(constraint: Constraint, symbols: StateSymbols) -> ConstraintRow:
-    """Differentiate one constraint until the accelerations appear linearly."""
+    """Differentiate one constraint until the accelerations appear linearly; raise an error unless it is permanent."""
+    if not constraint.is_permanent:
+        raise ModelError([NOT_PERMANENT.format(constraint.name)])
     expression = symbols.plain(constraint.expression)
     if constraint.level == "position":
         # φ̈ = φ_q q̈ + (φ̇)_q q̇ + (φ̇)_t, and φ̇ = φ_q q̇ + φ_t

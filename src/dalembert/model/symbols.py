@@ -14,6 +14,7 @@ from sympy.core.function import AppliedUndef
 from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.expressions import as_expression
+from dalembert.model.symbol_arrays import CoordinateArray, ParameterArray, symbol_array
 
 MULTIPLIER = "lam."
 """Prefix of the plain symbol of a multiplier; the name of its constraint follows."""
@@ -22,27 +23,36 @@ t = sp.Symbol("t")
 """Time, the same symbol that SymPy's ``dynamicsymbols`` uses."""
 
 
-def coordinates(names: str | Sequence[str]) -> Any:
+def coordinates(names: str | Sequence[str], count: int | None = None) -> Any:
     """Return generalised coordinates, as SymPy functions of time.
 
     One name gives one coordinate, several give a tuple, with the syntax of ``sympy.symbols``. They equal SymPy's
-    ``dynamicsymbols``; the velocity of ``x`` is ``x.diff(da.t)``.
+    ``dynamicsymbols``; the velocity of ``x`` is ``x.diff(da.t)``. With a ``count``, one name gives an array of
+    coordinates ``x[0]``, ``x[1]``, … for a large system; ``x[1:]`` is a part of it.
 
     >>> import dalembert as da
     >>> x, y = da.coordinates("x y")
     >>> x.diff(da.t)
     Derivative(x(t), t)
+    >>> da.coordinates("x", 1000)[:3]
+    <CoordinateArray of 3: x[0] … x[2]>
     """
+    if count is not None:
+        return symbol_array(CoordinateArray, names, count)
     functions: Any = _named(names, "coordinates", "x y", cls=sp.Function)
     return tuple(f(t) for f in functions) if isinstance(functions, (tuple, list)) else functions(t)
 
 
-def parameters(names: str | Sequence[str]) -> Any:
+def parameters(names: str | Sequence[str], count: int | None = None) -> Any:
     """Return constants of the model, as SymPy symbols; one name gives one symbol, several give a tuple.
+
+    With a ``count``, one name gives an array of constants, whose values are given as one array.
 
     >>> import dalembert as da
     >>> m, g = da.parameters("m g")
     """
+    if count is not None:
+        return symbol_array(ParameterArray, names, count)
     return _named(names, "parameters", "m g")
 
 

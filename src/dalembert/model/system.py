@@ -11,20 +11,29 @@ from typing import Any
 
 import sympy as sp
 
-from dalembert.errors import ModelError
+from dalembert.errors import InputError, ModelError
 from dalembert.model import graph
-from dalembert.model.constraint import Constraint
+from dalembert.model.constraint import Constraint, named_constraints
 from dalembert.model.control_form import distinct_actuators
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_expressions, as_matrix
+from dalembert.model.large_statement import LargeStatement, is_stated_by_arrays, large_statement
 from dalembert.model.latex import equations
 from dalembert.model.law_placement import PlacedLaw, placed_laws
 from dalembert.model.laws import Coefficient, as_laws
 from dalembert.model.ordering import in_order, name_of
+from dalembert.model.similar_terms import similar_terms
 from dalembert.model.standard_form import euler_lagrange
 from dalembert.model.symbols import StateSymbols, free_parameters, t
 from dalembert.model.validation import coordinate_problems, problems_of
 from dalembert.names import listed, summary
+
+EXPANDED = ("coordinates", "mass_matrix", "applied_force", "constraints")
+"""Fields of a system stated by arrays that are expanded when they are asked for."""
+
+LARGEST_EXPANDED = 200
+"""Most coordinates of a system that is compiled to straight-line machine code if its terms are similar: up to there it
+is the fastest, and compiles in seconds. Measured by ``python -m benchmarks.large``."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +42,10 @@ class System:
 
     Parameters
     ----------
-    coordinates      n coordinates made by ``da.coordinates``
-    mass_matrix      (n, n) symmetric, M(q, t)
-    applied_force    n components, Q(q, q̇, t), as a sequence or a mapping by coordinate
-    constraints      ``da.Constraint`` objects; any number, redundant ones included
+    coordinates      n coordinates made by ``da.coordinates``; also arrays of them, see docs/large.md
+    mass_matrix      (n, n) symmetric, M(q, t); for arrays of coordinates its diagonal: a mass, or one for each of them
+    applied_force    n components, Q(q, q̇, t), as a sequence or a mapping by coordinate; also ``da.AppliedForce``
+    constraints      ``da.Constraint`` objects; any number, redundant ones included; also ``da.Constraint.over``
     nonideal         a law such as ``da.Quadratic(a0)``, several laws (they are added), or n expressions for C; laws of
                      single constraints belong to the `Constraint`
     lagrangian       only for the energy; ``System.from_lagrangian`` fills it in
@@ -70,15 +79,19 @@ class System:
     coordinates: Any
     mass_matrix: Any
     applied_force: Any
-    constraints: Any = ()
+    constraints: Any = field(default_factory=tuple)  # no class attribute: see __getattr__
     nonideal: Any = ()
     lagrangian: Any = None
     coefficients: tuple[tuple[str, Coefficient], ...] = ()
     servos: Any = ()
     feedback: Any = None
     conserved: Any = field(default=None, repr=False)
+    statement: LargeStatement | None = field(default=None, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
+        if self.is_large:
+            names = (listed(self.constraint_names, "constraints"), listed(self.parameter_names, "parameters"))
+            return summary(f"System of {listed(self.coordinate_names)}", *names)
         return summary(
             f"System of {listed(self.coordinate_names)}",
             listed(self.constraint_names, "constraints"),
@@ -88,9 +101,13 @@ class System:
         )
 
     def _repr_latex_(self) -> str | None:
-        return equations(self)
+        return None if self.is_large else equations(self)
 
     def __post_init__(self) -> None:
+        if is_stated_by_arrays(self.coordinates, self.applied_force, self.constraints):
+            self._keep_statement()
+            if len(self.coordinate_names) > LARGEST_EXPANDED:
+                return
         coordinates = _coordinates(self.coordinates)
         problems: list[str] = []
         fields = {
@@ -99,7 +116,9 @@ class System:
             "applied_force": with_deep_stack(
                 lambda: _column(coordinates, self.applied_force, problems), "`applied_force`"
             ),
-            "constraints": with_deep_stack(lambda: _named(_constraints(self.constraints), coordinates), "a constraint"),
+            "constraints": with_deep_stack(
+                lambda: named_constraints(_constraints(self.constraints), coordinates), "a constraint"
+            ),
             "nonideal": as_laws(self.nonideal, problems),
             "servos": tuple(self.servos) if isinstance(self.servos, (tuple, list)) else (self.servos,),
         }
@@ -108,6 +127,36 @@ class System:
         problems += with_deep_stack(lambda: problems_of(self), "an expression of the model")
         if problems:
             raise ModelError(problems)
+
+    def _keep_statement(self) -> None:
+        """Keep the arrays that the system is stated by, and leave the fields to be expanded when they are asked for."""
+        given = {name: getattr(self, name) for name in EXPANDED}
+        others = (self.nonideal, self.lagrangian, self.servos, self.feedback, self.conserved)
+        if any(other is not None and other != () for other in others):
+            raise ModelError(
+                [
+                    "a system stated by arrays must have ideal constraints and applied forces only; got nonideal laws, "
+                    "a Lagrangian or servos. State it without arrays, or leave them out."
+                ]
+            )
+        object.__setattr__(self, "statement", large_statement(**given))
+        for name in EXPANDED:
+            object.__delattr__(self, name)
+
+    def __getattr__(self, name: str) -> Any:
+        # called for missing attributes only: the fields of a system stated by arrays, which are expanded on demand
+        statement = self.__dict__.get("statement")
+        if name not in EXPANDED or statement is None:
+            raise AttributeError(name)
+        if self.is_large:
+            raise InputError(
+                f"`{name}` must be known term by term here, which is for at most {LARGEST_EXPANDED} coordinates; this "
+                f"system has {len(statement.coordinate_names)}. `da.motion`, `da.simulate` and `da.consistent_state` "
+                f"take it as it is; for anything else, state a smaller one."
+            )
+        for expanded, value in statement.expanded().items():
+            object.__setattr__(self, expanded, value)
+        return self.__dict__[name]
 
     @classmethod
     def from_lagrangian(
@@ -149,8 +198,29 @@ class System:
             raise ModelError(problems)
         return system
 
+    @classmethod
+    def from_sympy(cls, method: Any) -> System:
+        """Return the system of a ``KanesMethod``, ``LagrangesMethod``, ``System`` or ``JointsMethod`` of SymPy.
+
+        Coordinates keep their names; generalised speeds are replaced by rates of coordinates. A speed ``u`` of no
+        coordinate becomes the rate of a further one, ``integral_u``. All constraints are kept; none is eliminated.
+
+        >>> from sympy.physics import mechanics as me
+        >>> import dalembert as da
+        >>> q = me.dynamicsymbols("q")
+        >>> da.System.from_sympy(me.LagrangesMethod(q.diff()**2 / 2 - q, [q])).applied_force
+        Matrix([[-1]])
+        """
+        from dalembert.model.sympy_mechanics import system_arguments
+
+        given = system_arguments(method)
+        return cls(**given) if "mass_matrix" in given else cls.from_lagrangian(**given)
+
     def constrain(self, *constraints: Constraint) -> System:
         """Return the same system with additional constraints."""
+        if self.statement is not None:
+            stated = self.statement
+            return System(stated.pieces, stated.masses, stated.forces, (*stated.constraints, *constraints))
         return replace(self, constraints=(*self.constraints, *constraints))
 
     def save(
@@ -181,9 +251,15 @@ class System:
     def __hash__(self) -> int:
         return self._hash
 
+    def __getstate__(self) -> dict[str, Any]:
+        # the hash of a text differs from process to process
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
     @cached_property
     def _hash(self) -> int:
         # functions look up the compiled program by the system, and hashing large matrices each time would be slow
+        if self.is_large:
+            return hash(self.statement)
         parts = (self.coordinates, self.mass_matrix, self.applied_force, self.constraints, self.nonideal, self.servos)
         return hash((*parts, self.feedback, self.conserved))
 
@@ -201,16 +277,35 @@ class System:
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        return self.symbols.names
+        return self.symbols.names if self.statement is None else self.statement.coordinate_names
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
+        if self.statement is not None:
+            return self.statement.constraint_names
         return tuple(str(constraint.name) for constraint in self.constraints)
 
     @cached_property
     def parameter_names(self) -> tuple[str, ...]:
         """Names of all constants, sorted: the order in which compiled functions take them."""
+        if self.is_large and self.statement is not None:
+            return tuple(self.statement.parameters)
         return tuple(sorted({symbol.name for symbol in free_parameters(self.expressions())}))
+
+    @cached_property
+    def templates(self) -> LargeStatement | None:
+        """The groups of terms by which a large system is compiled; None for one that straight-line code suits better.
+
+        This is the place where one of the two is chosen.
+        """
+        if self.is_large:
+            return self.statement
+        return similar_terms(self) if len(self.coordinate_names) > LARGEST_EXPANDED else None
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the system is stated by arrays and too large to be expanded term by term."""
+        return self.statement is not None and len(self.coordinate_names) > LARGEST_EXPANDED
 
     @cached_property
     def laws(self) -> tuple[PlacedLaw, ...]:
@@ -228,9 +323,18 @@ class System:
         laws += [placed.law.static_coefficient for placed in self.laws if getattr(placed.law, "can_stick", False)]
         lagrangian = () if self.lagrangian is None else (self.lagrangian,)
         rows = [constraint.expression for constraint in self.constraints]
+        rows += [constraint.restitution for constraint in self.constraints if constraint.restitution is not None]
         integrals = () if self.conserved is None else self.conserved.all_expressions()
         control = self._servo_expressions()
-        return (*self.mass_matrix, *self.applied_force, *rows, *laws, *lagrangian, *control, *integrals)
+        return (
+            *self.mass_matrix.todok().values(),
+            *self.applied_force,
+            *rows,
+            *laws,
+            *lagrangian,
+            *control,
+            *integrals,
+        )
 
     def _servo_expressions(self) -> list[Any]:
         directions = [actuator.direction(self.coordinates) for actuator in distinct_actuators(self.servos)]
@@ -248,8 +352,7 @@ def kind_of_object(given: Any) -> str:
 def _coordinates(given: Any) -> tuple[Any, ...]:
     """Return the coordinates as a tuple, or raise: no other check makes sense without valid coordinates."""
     coordinates = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    problems = coordinate_problems(coordinates)
-    if problems:
+    if problems := coordinate_problems(coordinates):
         raise ModelError(problems)
     return coordinates
 
@@ -261,9 +364,7 @@ def _from_lagrangian(given: Any, coordinates: tuple[Any, ...]) -> tuple[Any, Any
 
 
 def _constraints(given: Any) -> tuple[Any, ...]:
-    if given is None:
-        return ()
-    return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    return () if given is None else tuple(given) if isinstance(given, (tuple, list)) else (given,)
 
 
 def _matrix(given: Any, problems: list[str]) -> Any:
@@ -283,18 +384,3 @@ def _column(coordinates: Sequence[Any], given: Any, problems: list[str]) -> Any:
     except ModelError as error:
         problems += error.problems
         return sp.ImmutableMatrix(0, 1, [])
-
-
-def _named(constraints: tuple[Constraint, ...], coordinates: tuple[Any, ...]) -> tuple[Constraint, ...]:
-    """Name each unnamed constraint by its equation, with a number if that name is taken."""
-    taken = {name_of(q) for q in coordinates} | {str(c.name) for c in constraints if isinstance(c, Constraint)}
-    named: list[Constraint] = []
-    for number, constraint in enumerate(constraints, start=1):
-        if isinstance(constraint, Constraint) and constraint.name is None:
-            spelled = StateSymbols(coordinates).readable(constraint.expression)
-            base = spelled if len(spelled) <= 40 else f"{constraint.level} constraint {number}"
-            name = next(n for n in (base, *(f"{base} ({k})" for k in range(2, len(constraints) + 2))) if n not in taken)
-            taken.add(name)
-            constraint = replace(constraint, name=name)
-        named.append(constraint)
-    return tuple(named)

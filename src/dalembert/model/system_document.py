@@ -69,13 +69,7 @@ def declared(entry: DocumentEntry | None, what: str) -> list[str]:
 
 def read_names(table: Mapping[str, DocumentEntry], scope: Scope) -> tuple[Any, ...]:
     """Declare the coordinates, parameters and definitions of a document in a scope; return the coordinates."""
-    found: tuple[Any, ...] = ()
-    if "coordinates" in table:
-        names = declared(table["coordinates"], "coordinate")
-        if not names:
-            raise table["coordinates"].error("`coordinates` must hold at least one name; got none.")
-        found = tuple(sp.Function(name)(CONSTANTS["t"].expression) for name in names)
-        scope.names.update(zip(names, found, strict=True))
+    found = read_coordinates(table["coordinates"], scope) if "coordinates" in table else ()
     for name in declared(table.get("parameters"), "parameter"):
         if name in scope.names:
             raise table["parameters"].error(f"a parameter must not have the name of a coordinate; got `{name}`.")
@@ -87,6 +81,19 @@ def read_names(table: Mapping[str, DocumentEntry], scope: Scope) -> tuple[Any, .
             with entry.places():
                 name_text(name)
             scope.names[name] = scope.parsed(entry)
+    return found
+
+
+def read_coordinates(entry: DocumentEntry, scope: Scope) -> tuple[Any, ...]:
+    """Declare coordinates in a scope, and return them."""
+    names = declared(entry, "coordinate")
+    if not names:
+        raise entry.error("`coordinates` must hold at least one name; got none.")
+    known = [name for name in names if name in scope.names]
+    if known:
+        raise entry.error(f"a coordinate must have a name of its own; `{known[0]}` is declared already.")
+    found = tuple(sp.Function(name)(CONSTANTS["t"].expression) for name in names)
+    scope.names.update(zip(names, found, strict=True))
     return found
 
 

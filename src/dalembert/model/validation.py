@@ -59,17 +59,17 @@ def _mass_problems(system: Any) -> list[str]:
     if matrix.shape != (n, n):
         return [f"`mass_matrix` must have shape ({n}, {n}), one row per coordinate; got {matrix.shape}."]
     problems: list[str] = []
-    for entry in dict.fromkeys(matrix):
+    entries = matrix.todok()  # of a large system, most are zero
+    for entry in dict.fromkeys(entries.values()):
         problems += expression_problems(system, entry, "`mass_matrix`")
     if problems:
         return problems  # foreign symbols cannot be compared
-    for i in range(n):
-        for j in range(i):
-            if not _equal(matrix[i, j], matrix[j, i], system.symbols, matrix[i, i] * matrix[j, j]):
-                problems.append(
-                    f"`mass_matrix` must be symmetric; entry ({i}, {j}) is `{graph.shown(matrix[i, j])}` and "
-                    f"entry ({j}, {i}) is `{graph.shown(matrix[j, i])}`."
-                )
+    for i, j in sorted({(max(place), min(place)) for place in entries if place[0] != place[1]}):
+        if not _equal(matrix[i, j], matrix[j, i], system.symbols, matrix[i, i] * matrix[j, j]):
+            problems.append(
+                f"`mass_matrix` must be symmetric; entry ({i}, {j}) is `{graph.shown(matrix[i, j])}` and "
+                f"entry ({j}, {i}) is `{graph.shown(matrix[j, i])}`."
+            )
     return problems
 
 
@@ -172,10 +172,11 @@ def _name_problems(system: Any) -> list[str]:
     duplicates = _repeated(names)
     if duplicates:
         problems.append(f"constraint names must be unique; given twice: {quoted(duplicates)}.")
-    clash = sorted({name for name in names if name in system.coordinate_names})
+    clash = sorted({*names} & {*system.coordinate_names})
     if clash:
         problems.append(f"a constraint must not have the name of a coordinate; got {quoted(clash)}.")
-    expressions = [*system.mass_matrix, *system.applied_force, *(c.expression for c in constraints)]
+    masses = system.mass_matrix.todok().values()
+    expressions = [*masses, *system.applied_force, *(c.expression for c in constraints)]
     clashing = sorted({s.name for s in free_parameters(expressions)} & set(system.coordinate_names))
     if clashing:
         problems.append(f"a parameter must not have the name of a coordinate; got {quoted(clashing)}.")

@@ -26,7 +26,18 @@ MOST_OUTPUT_TIMES = 10_000_000
 
 ORDER = (
     *("format", "title", "about", "source", "coordinates", "parameters", "definitions", "mass_matrix", "applied_force"),
-    *("lagrangian", "nonideal", "bodies", "joints", "forces", "constraints", "actuators", "servos", "coefficients"),
+    *(
+        "lagrangian",
+        "nonideal",
+        "bodies",
+        "extra_coordinates",
+        "joints",
+        "forces",
+        "constraints",
+        "actuators",
+        "servos",
+        "coefficients",
+    ),
     *("simulate", "units", "checks", "drawing"),
 )
 """All keys of a model file, in the order in which they are written."""

@@ -17,41 +17,49 @@ from dalembert.equation.one_state import answer_of
 from dalembert.integration.control_outputs import control_along
 from dalembert.integration.outputs import outputs_along
 from dalembert.integration.run import hand_over_notes, statistics
+from dalembert.integration.run_events import RunEvent
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.integration.trajectory_dataset import PER_CONSTRAINT
 from dalembert.linear_algebra import rank
 from dalembert.lowering.build import build
+from dalembert.model.expression_values import expression_values
 from dalembert.model.ordering import quoted
+from dalembert.model.system import System
 from dalembert.stick_slip.modes import Mode
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment
 
 
-def join_segments(segments: Sequence[Segment], times: Floats, events: tuple[Any, ...]) -> Trajectory:
-    """Return the motion at times within consecutive segments."""
+def join_segments(
+    segments: Sequence[Segment], times: Floats, events: tuple[RunEvent, ...], system: System
+) -> Trajectory:
+    """Return the motion at times within consecutive segments, with the constraints of a system.
+
+    The phases may have some of these only: the forces of others are zero, and so is their violation, except that of a
+    one-sided constraint that is penetrated.
+    """
     parts: list[dict[str, Any]] = []
     start = -np.inf
     for segment in segments:
         # an output at the instant of a transition belongs to the segment before it
         within = times[(times > start) & (times <= segment.end)]
         if len(within):
-            parts.append(_segment_outputs(segment, within))
+            parts.append(_segment_outputs(segment, within, system))
         start = segment.end
     whole = {name: _joined([part[name] for part in parts]) for name in parts[0]}
     first = segments[0].phase
-    dynamics = build(first.mode.system)
     paths = [segment.path for segment in segments]
     # reported as the integrator of the run if any segment needed it
     slowest = next((path for path in paths if path.native is None), paths[0])
-    total = statistics(dynamics, first.method, slowest) | {
+    total = statistics(first.mode.dynamics, first.method, slowest) | {
         name: sum(getattr(path, name) for path in paths) for name in ("steps", "rejected", "seconds")
     }
     return Trajectory(
         t=times[: len(whole["q"])],
         **whole,
-        coordinates=dynamics.coordinates,
-        constraints=dynamics.constraints,
+        coordinates=system.coordinate_names,
+        constraints=system.constraint_names,
         parameters=dict(first.p),
         statistics=total,
         notes=(*_notes(segments), *(note for path in paths for note in (*path.notes, *hand_over_notes(path)))),
@@ -66,7 +74,27 @@ def _joined(parts: Sequence[Any]) -> Any:
     return None if parts[0] is None else np.concatenate(parts)
 
 
-def _segment_outputs(segment: Segment, times: Floats) -> dict[str, Any]:
+def _segment_outputs(segment: Segment, times: Floats, system: System) -> dict[str, Any]:
+    """Return the outputs of one segment, with columns for all constraints of the system."""
+    phase, own = segment.phase, segment.phase.mode.system
+    found = _mode_outputs(segment, times)
+    if own.constraint_names == system.constraint_names:
+        return found
+    y = np.concatenate([found["q"], found["qd"]], axis=1)
+    places = [system.constraint_names.index(name) for name in own.constraint_names]
+    for name in PER_CONSTRAINT:
+        whole = np.zeros((len(times), len(system.constraints)))
+        whole[:, places] = found[name]
+        found[name] = whole
+    for k, constraint in enumerate(system.constraints):
+        if constraint.one_sided and k not in places:
+            gap = expression_values(system, (constraint.expression,))(times, y, phase.p)[:, 0]
+            found["violation"][:, k] = np.minimum(gap, 0.0)
+    return found
+
+
+def _mode_outputs(segment: Segment, times: Floats) -> dict[str, Any]:
+    """Return the outputs of one segment, with columns for the constraints of its own system."""
     phase = segment.phase
     mode, system = phase.mode, phase.mode.system
     found = outputs_along(mode.dynamics, phase.method, segment.path, times, phase.values)
@@ -140,16 +168,21 @@ def _notes(segments: Sequence[Segment]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def ledger_entries(mode: Mode) -> NDArray[np.int64]:
-    """Return, for each entry of a mode's ledger, the index of the run's entry that it belongs to.
+def ledger_entries(mode: Mode, system: System) -> NDArray[np.int64]:
+    """Return, for each entry of a mode's ledger, the index of the entry of the run of a system that it belongs to.
 
     Entries are the applied forces, the constraints, the laws, the inputs; the constraints of a sticking contact belong
     to its law.
     """
-    m = len(mode.system.constraints)
+    m, laws = len(system.constraints), len(system.laws)
+    rows = [system.constraint_names.index(name) for name in mode.system.constraint_names]
+    # a mode has the laws of the whole system and of its own constraints, in their order
+    own = [
+        k for k, law in enumerate(system.laws) if not law.constraint or law.constraint in mode.system.constraint_names
+    ]
     # the order of a mode's ledger: its own constraints, those of sticking contacts, the laws that remain
     held = [contact.number for contact in mode.sticking for _ in contact.velocity]
     kept = [number for number in range(len(mode.system.laws)) if number not in held]
-    laws = len(mode.system.laws)
     inputs = range(laws, laws + len(mode.dynamics.actuators))
-    return np.array([*range(1 + m), *(1 + m + number for number in (*held, *kept, *inputs))])
+    numbers = (*(own[number] for number in (*held, *kept)), *inputs)
+    return np.array([0, *(1 + k for k in rows), *(1 + m + number for number in numbers)])

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.integration.method import Method
 from dalembert.integration.outputs import outputs_at
+from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact
+from dalembert.stick_slip.guards import Guard
 from dalembert.stick_slip.modes import FrictionLoad, Mode
 from dalembert.tolerances import TINY
 
@@ -34,6 +36,7 @@ class Phase:
                     constraints keep it at rest
     peak_speeds     for each of them the largest speed before this phase, since it began to slide
     load_sharing    for each sticking contact the others that hold the same motion
+    guards          further functions of the motion that end the phase
     """
 
     mode: Mode
@@ -42,6 +45,7 @@ class Phase:
     directions: Mapping[Contact, Floats]
     peak_speeds: Mapping[Contact, float]
     load_sharing: Mapping[Contact, tuple[Contact, ...]] = field(default_factory=dict[Contact, tuple[Contact, ...]])
+    guards: tuple[Guard, ...] = ()
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
@@ -75,13 +79,22 @@ class Phase:
         """Return the friction force that holding a contact requires, and the static limit."""
         return self.mode.load(contact, self.load_sharing.get(contact, ()), t, y, self.p, reactions)
 
+    def guard_values(self, t: Any, y: Floats, reactions: Floats) -> Floats:
+        """Return the values (guards, …) of the guards: positive during the phase."""
+        system = self.mode.system
+        further = tuple(sorted({*self.p} - {*system.parameter_names}))
+        values = expression_values(system, tuple(guard.expression for guard in self.guards), further)
+        found = values(t, y, self.p, reactions)
+        return np.stack([guard.sign * found[..., i] + guard.offset for i, guard in enumerate(self.guards)])
+
     def margins(self, t: Floats, y: Floats, reactions: Floats) -> Floats:
-        """Return the distance of each contact from a transition, (contacts, k): at most one, not positive after it."""
-        sliding = [self.velocity(c, t, y) @ direction for c, direction in self.directions.items()]
+        """Return the distances of contacts and guards from a transition, (contacts + guards, k), at most one."""
+        watched = [self.velocity(c, t, y) @ direction for c, direction in self.directions.items()]
+        watched += [*self.guard_values(t, y, reactions)] if self.guards else []
         return np.stack(
             [
                 # relative to the largest one, so that the resolution of a transition does not depend on units
-                *(v / max(np.abs(v).max(), TINY) for v in sliding),
+                *(v / max(np.abs(v).max(), TINY) for v in watched),
                 *(self.load(c, t, y, reactions).margin for c in self.mode.sticking),
             ]
         )
@@ -93,4 +106,6 @@ class Phase:
             found |= self.has_turned(contact, t, y)
         for contact in self.mode.sticking:
             found |= self.load(contact, t, y, reactions).excess > 0
+        if self.guards:
+            found |= (self.guard_values(t, y, reactions) < 0).any(axis=0)
         return found

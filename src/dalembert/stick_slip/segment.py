@@ -20,6 +20,7 @@ from dalembert.integration.path import Path
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import refuse_start
 from dalembert.model.friction_contacts import Contact
+from dalembert.stick_slip.guards import Guard
 from dalembert.stick_slip.phases import Phase
 
 Indices = NDArray[np.int64]
@@ -76,6 +77,19 @@ class Segment:
         path, phase = self.path, self.phase
         return {c: max(phase.peak_speeds[c], float(phase.speed(c, path.t, path.y).max())) for c in phase.directions}
 
+    @cached_property
+    def fired(self) -> tuple[Guard, ...]:
+        """The guards that are negative at the end; none if friction alone has ended the phase."""
+        if not self.path.stopped or not self.phase.guards:
+            return ()
+        y, reactions = self.final
+        values = self.phase.guard_values(self.end, y, reactions)
+        found = tuple(guard for guard, value in zip(self.phase.guards, values, strict=True) if value < 0)
+        if found or self.phase.mode.contacts:
+            return found
+        # one state and many may round differently, and nothing else ends a phase without friction
+        return (self.phase.guards[int(np.argmin(values))],)
+
     def stopped(self) -> set[Contact]:
         """The contacts that have come to rest at the end."""
         y, _ = self.final
@@ -97,7 +111,8 @@ def integrate_segment(
     monitor = _TransitionMonitor(phase, max_interval)
     dynamics = phase.mode.dynamics
     method = replace(phase.method, max_steps=max(max_steps, 0))
-    path = integrate(dynamics, method, y, t, t1, phase.values, bar, monitor)
+    watched = bool(phase.mode.contacts or phase.guards)
+    path = integrate(dynamics, method, y, t, t1, phase.values, bar, monitor if watched else None)
     if not path.valid_start:
         q, qd = np.split(y, 2)
         refuse_start(dynamics, phase.method, q, qd, t, phase.values)

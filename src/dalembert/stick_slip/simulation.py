@@ -15,6 +15,7 @@ from dalembert.integration.failure import why
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import accepted_start, path_saturation
+from dalembert.integration.run_events import RunEvent, run_event
 from dalembert.integration.saturation import Saturation, joined, saturation_notes
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
@@ -41,25 +42,36 @@ STALLED_SPAN = 1e-13
 the last digit of time, and fifty of them may add up."""
 
 
-class ContactEvent(NamedTuple):
-    """A contact sticks or slips (``kind``) from time t on."""
+class ImpulseWork(NamedTuple):
+    """The work at time t of impulses, by the entries of a ledger and by its split (2, 1 + m + l), and of an event."""
 
     t: float
-    contact: str
-    kind: str
+    work: Floats | None
+    event: str = ""
+    event_work: float = 0.0
 
 
 @dataclass
 class StickSlipSimulation:
-    """The segments of a run and the events between them; p has the values of all parameters by name."""
+    """The segments of a run and the events between them; p has the values of all parameters by name.
+
+    The phases of one run may have some of the constraints of ``system`` only: see ``hybrid``, which also fills in:
+
+    changing_events    names of events that change the motion
+    impulses           the work of impulses between segments
+    changed            names of parameters that events have changed
+    """
 
     system: System
     contacts: tuple[Contact, ...]
     method: Method
     p: dict[str, float]
+    changing_events: tuple[str, ...] = ()
     segments: list[Segment] = field(default_factory=list[Segment])
-    events: list[ContactEvent] = field(default_factory=list[ContactEvent])
+    events: list[RunEvent] = field(default_factory=list[RunEvent])
     notes: list[str] = field(default_factory=list[str])
+    impulses: list[ImpulseWork] = field(default_factory=list[ImpulseWork])
+    changed: set[str] = field(default_factory=set[str])
     _steps: int = 0
 
     def run(
@@ -76,7 +88,7 @@ class StickSlipSimulation:
 
     def started(self, y: Floats, t: float) -> tuple[Phase, Floats]:
         """Return the first phase and the state to start from."""
-        self._check_coefficients(y, t)
+        check_coefficients(self.system, self.contacts, self.p, y, t)
         # contacts at rest are found by `next_phase`, which starts from a phase in which all of them slide
         free = Phase(cached_mode(self.system, self.contacts, ()), self.method, self.p, {}, {})
         return next_phase(free, y, t, stopped=contacts_at_rest(self.system, self.contacts, y, t, self.p))
@@ -90,7 +102,10 @@ class StickSlipSimulation:
         return self._next(phase, y, t, times, peak_speeds=last.peak_speeds)
 
     def advance(self, phase: Phase, y: Floats, t: float, end: float, times: Floats, bar: Progress) -> Floats:
-        """Append the segments from (t, y) to a time, and return the state there; ``times`` are those of the run."""
+        """Append the segments from (t, y) to a time, or to where a guard fires, and return the state there.
+
+        ``times`` are those of the run.
+        """
         interval = (times[-1] - times[0]) / MIN_CHECKS
         while True:
             # the limit on steps is one of the whole run
@@ -103,6 +118,8 @@ class StickSlipSimulation:
             if not segment.path.stopped or self._is_stalled():
                 self._raise_failure(times, float(times[-1]))
             t = segment.end
+            if segment.fired:
+                return segment.final[0]
             ended = {"stopped": segment.stopped(), "released": segment.released(), "peak_speeds": segment.peak_speeds}
             phase, y = self._next(segment.phase, segment.final[0], t, times, **ended)
 
@@ -111,25 +128,18 @@ class StickSlipSimulation:
             phase, y = next_phase(before, y, t, **ended)
         # the motion up to the transition is valid, and is returned with the error
         except ConstraintError as error:
-            raise SimulationError(str(error), t, self._partial_trajectory(times)) from None
-        for contact in self.contacts:
-            was, is_ = contact in before.mode.sticking, contact in phase.mode.sticking
-            if was != is_:
-                self.events.append(ContactEvent(t, contact.name, "sticks" if is_ else "slips"))
+            raise SimulationError(str(error), t, self.partial_trajectory(times)) from None
+        self.record_friction(before, phase, y, t)
         return phase, y
 
-    def _check_coefficients(self, y: Floats, t: float) -> None:
-        """Raise if static friction is less than kinetic friction: then a contact could neither slide nor stick."""
-        for contact in self.contacts:
-            law = self.system.laws[contact.number].law
-            # at zero speed, where sliding begins: a Stribeck law falls from there
-            kinetic = law.friction_coefficient(sp.S.Zero)
-            at_rest, moving = expression_values(self.system, (contact.mu_static, kinetic))(t, y, self.p)
-            if not at_rest >= moving * (1 - LOAD_ROUNDING) or moving < 0:
-                raise InputError(
-                    f"the static coefficient of `{contact.name}` must not be less than the kinetic one, and neither "
-                    f"may be negative; got {at_rest:g} and {moving:g}."
-                )
+    def record_friction(self, before: Phase, after: Phase, y: Floats, t: float) -> None:
+        """Record the contacts that stick or slip after a transition."""
+        # by name, because phases with other constraints number their laws otherwise
+        stuck, held = ({(c.name, c.velocity) for c in phase.mode.sticking} for phase in (before, after))
+        for contact in after.mode.contacts:
+            was, is_ = ((contact.name, contact.velocity) in names for names in (stuck, held))
+            if was != is_:
+                self.events.append(run_event(t, contact.name, "sticks" if is_ else "slips", y, y))
 
     def _is_stalled(self) -> bool:
         latest = [segment.end for segment in self.segments[-MAX_STALLED_SEGMENTS:]]
@@ -143,7 +153,15 @@ class StickSlipSimulation:
 
     def _raise_failure(self, times: Floats, t1: float) -> None:
         segment = self.segments[-1]
-        if segment.path.stopped:
+        if segment.fired:
+            message = (
+                f"events must not follow one another without end; by t = {segment.end:.6g} there are "
+                f"{len(self.segments)} phases, the last {MAX_STALLED_SEGMENTS} of which end within "
+                f"{segment.end - self.segments[-MAX_STALLED_SEGMENTS].end:.1e}, the last one by "
+                f"{quoted(dict.fromkeys(guard.name for guard in segment.fired))}. Impacts that do not accumulate "
+                f"towards rest, or events that cause one another, cannot be followed: end the motion before."
+            )
+        elif segment.path.stopped:
             message = (
                 f"sticking and sliding must not alternate without end; by t = {segment.end:.6g} the motion has "
                 f"{len(self.segments)} segments, the last {MAX_STALLED_SEGMENTS} of which end within "
@@ -159,9 +177,10 @@ class StickSlipSimulation:
             )
         else:
             message = why(segment.phase.mode.dynamics, self.method, segment.path, segment.phase.values, t1)
-        raise SimulationError(message, segment.end, self._partial_trajectory(times))
+        raise SimulationError(message, segment.end, self.partial_trajectory(times))
 
-    def _partial_trajectory(self, times: Floats) -> Trajectory:
+    def partial_trajectory(self, times: Floats) -> Trajectory:
+        """Return the motion up to the end of the last segment."""
         end = self.segments[-1].end
         return self.trajectory(np.unique(np.append(times[times <= end], end)))
 
@@ -172,7 +191,7 @@ class StickSlipSimulation:
 
     def trajectory(self, times: Floats) -> Trajectory:
         """Return the motion at times, from the segments so far."""
-        found = join_segments(self.segments, times, tuple(self.events))
+        found = join_segments(self.segments, times, tuple(sorted(self.events, key=lambda event: event.t)), self.system)
         limited = self._saturation()
         notes = (*self.notes, *found.notes, *saturation_notes(limited))
         return replace(found, notes=notes, saturation=tuple(limited))
@@ -184,3 +203,17 @@ class StickSlipSimulation:
             phase = segment.phase
             found += path_saturation(phase.mode.dynamics, self.method, segment.path, phase.values, segment.end)
         return joined(found)
+
+
+def check_coefficients(system: System, contacts: tuple[Contact, ...], p: dict[str, float], y: Floats, t: float) -> None:
+    """Raise if static friction is less than kinetic friction: then a contact could neither slide nor stick."""
+    for contact in contacts:
+        law = system.laws[contact.number].law
+        # at zero speed, where sliding begins: a Stribeck law falls from there
+        kinetic = law.friction_coefficient(sp.S.Zero)
+        at_rest, moving = expression_values(system, (contact.mu_static, kinetic))(t, y, p)
+        if not at_rest >= moving * (1 - LOAD_ROUNDING) or moving < 0:
+            raise InputError(
+                f"the static coefficient of `{contact.name}` must not be less than the kinetic one, and neither "
+                f"may be negative; got {at_rest:g} and {moving:g}."
+            )

@@ -215,7 +215,8 @@ def _without_servos(system: System) -> System:
 
 def _phase_with(before: Phase, sticking: Collection[Contact], directions: dict[Contact, Floats]) -> Phase:
     mode = before.mode
-    return Phase(cached_mode(mode.system, mode.contacts, tuple(sticking)), before.method, before.p, directions, {})
+    mode = cached_mode(mode.system, mode.contacts, tuple(sticking))
+    return Phase(mode, before.method, before.p, directions, {}, guards=before.guards)
 
 
 def contacts_at_rest(

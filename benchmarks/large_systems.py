@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Large systems for measurements: a chain, a net and a truss with redundant rods, with a start on the constraints."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+import dalembert as da
+
+GRAVITY = 9.81
+
+
+class Case(NamedTuple):
+    """A system and a start on its constraints."""
+
+    system: da.System
+    q: np.ndarray
+    qd: np.ndarray
+
+
+def chain(links: int) -> Case:
+    """A chain of rods of length one that is let go in a horizontal position, its first end fixed."""
+    x, y = da.coordinates("x", links), da.coordinates("y", links)
+    u, v, w, z = da.coordinates("u v w z")
+    first = da.Constraint(x[0] ** 2 + y[0] ** 2 - 1, name="first")
+    pairs = {u: x[:-1], v: y[:-1], w: x[1:], z: y[1:]}
+    rods = da.Constraint.over((u - w) ** 2 + (v - z) ** 2 - 1, pairs, name="rod")
+    system = da.System((x, y), 1, {y: -GRAVITY}, (first, rods))
+    return Case(system, np.concatenate([np.arange(1.0, links + 1), np.zeros(links)]), np.zeros(2 * links))
+
+
+def net(side: int) -> Case:
+    """A net of side² particles, bent along a circle, which hangs from two opposite corners."""
+    x, y, z = (da.coordinates(name, side**2) for name in "xyz")
+    number = np.arange(side**2).reshape(side, side)
+    ends = [(number[:, :-1], number[:, 1:]), (number[:-1], number[1:])]
+    start, end = (np.concatenate([np.ravel(pair[k]) for pair in ends]) for k in (0, 1))
+    u, v, w, a, b, c = da.coordinates("u v w a b c")
+    length = (u - a) ** 2 + (v - b) ** 2 + (w - c) ** 2 - 1
+    places = {u: x[start], v: y[start], w: z[start], a: x[end], b: y[end], c: z[end]}
+    angle = np.pi / side
+    turns = angle * np.arange(side)
+    radius = 0.5 / np.sin(angle / 2)
+    along, across = np.meshgrid(radius * np.sin(turns), np.arange(side, dtype=float))
+    height, _ = np.meshgrid(-radius * np.cos(turns), np.arange(side))
+    q = np.concatenate([along.ravel(), across.ravel(), height.ravel()])
+    corners = np.array([number[0, 0], number[-1, -1]])
+    h = da.parameters("h")
+    held = [q[k * side**2 + corners] for k in range(3)]
+    fixed = da.Constraint.over(
+        u - h, {u: [*x[corners], *y[corners], *z[corners]], h: np.concatenate(held)}, name="held"
+    )
+    rods = da.Constraint.over(length, places, name="rod")
+    return Case(da.System((x, y, z), 1, {z: -GRAVITY}, (rods, fixed)), q, np.zeros(3 * side**2))
+
+
+def truss(panels: int) -> Case:
+    """A free, turning truss of square panels with both diagonals: one rod of each panel is redundant."""
+    nodes = 2 * (panels + 1)
+    x, y = da.coordinates("x", nodes), da.coordinates("y", nodes)
+    low, high = np.arange(0, nodes, 2), np.arange(1, nodes, 2)
+    pairs = [(low, high), (low[:-1], low[1:]), (high[:-1], high[1:]), (low[:-1], high[1:]), (high[:-1], low[1:])]
+    start, end = (np.concatenate([pair[k] for pair in pairs]) for k in (0, 1))
+    q = np.concatenate([np.repeat(np.arange(panels + 1.0), 2), np.tile([0.0, 1.0], panels + 1)])
+    lengths = np.hypot(q[start] - q[end], q[nodes + start] - q[nodes + end])
+    u, v, w, z = da.coordinates("u v w z")
+    l = da.parameters("l")  # noqa: E741
+    places = {u: x[start], v: y[start], w: x[end], z: y[end], l: lengths}
+    rods = da.Constraint.over((u - w) ** 2 + (v - z) ** 2 - l**2, places, name="rod")
+    turning = 2.0 / panels
+    qd = turning * np.concatenate([-q[nodes:], q[:nodes]])
+    return Case(da.System((x, y), 1, {y: -GRAVITY}, rods), q, qd)

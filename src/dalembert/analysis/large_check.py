@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`da.check` of a large system at a state, by numbers: violations, rank, redundant and contradictory constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.verdict import Conflict, Finding, Verdict
+from dalembert.array_types import Floats
+from dalembert.errors import InputError
+from dalembert.integration.sparse_motion import (
+    Dependencies,
+    inconsistency,
+    rank_gap_of,
+    require_valid_terms,
+    row_lengths,
+    solution,
+)
+from dalembert.integration.sparse_start import missed
+from dalembert.levels import STATE_LEVELS, Level
+from dalembert.lowering.large_system import compiled
+from dalembert.model.input_values import scalar_value, state_values
+from dalembert.model.large_statement import LargeStatement
+from dalembert.names import LISTED_NAMES, quoted
+from dalembert.native.sparse_system import LargeDynamics
+from dalembert.tolerances import CONSISTENCY_TOLERANCE, SHARE_TOLERANCE, START_TOLERANCE
+
+MOST_LISTED_COMBINATIONS = 300
+"""Most redundant constraints that are described as combinations of others: each one needs a solution."""
+
+
+def large_check(
+    statement: LargeStatement, q: Any, qd: Any, t: float | None, parameters: Any, *, allow_violation: bool
+) -> Verdict:
+    """Return the verdict on a large system at a state."""
+    if q is None:
+        raise InputError("`q` and `qd` must be given for a large system, which is checked by numbers at a state.")
+    names = statement.coordinate_names
+    q, qd = state_values(names, q, "q"), state_values(names, qd, "qd")
+    dynamics = compiled(statement)
+    numbers = dynamics.numbers(statement.values(parameters))
+    dynamics.code.evaluate(q, qd, 0.0 if t is None else float(scalar_value(t, "t")), numbers)
+    require_valid_terms(dynamics)
+    violations, findings = _violations(dynamics, q, qd, meant=allow_violation)
+    code = dynamics.code
+    if code.elimination is not None:
+        code.elimination.used = np.ones(code.m, bool)
+    code.factor()
+    dependencies = Dependencies(code)
+    redundant, conflicts = _combinations(dynamics, dependencies)
+    findings += _row_findings(dynamics, dependencies, redundant, conflicts)
+    rank = code.m - len(dependencies.rows)
+    return Verdict(
+        findings=tuple(findings),
+        violations=violations,
+        mass_matrix="positive definite",
+        rank=rank,
+        rank_gap=rank_gap_of(code),
+        degrees_of_freedom=code.n - rank,
+        redundant=redundant,
+        conflicts=tuple(conflicts),
+        unique_multipliers=dict(zip(dynamics.constraints, dependencies.unique().tolist(), strict=True)),
+        hidden_constraints=(),
+        free_data=None,
+        saddle_determinant=None,
+    )
+
+
+def _violations(
+    dynamics: LargeDynamics, q: Floats, qd: Floats, *, meant: bool
+) -> tuple[dict[tuple[str, Level], float], list[Finding]]:
+    """Return the residuals of the violated constraints, and a finding for each level."""
+    found: dict[tuple[str, Level], float] = {}
+    findings: list[Finding] = []
+    for number, level in enumerate(STATE_LEVELS):
+        rows, residual = missed(dynamics, q, qd, number, START_TOLERANCE), dynamics.code.residuals[number]
+        found |= {(dynamics.constraints[k], level): float(residual[k]) for k in rows}
+        if len(rows):
+            worst = int(rows[np.argmax(np.abs(residual[rows]))])
+            others = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+            remedy = "this was allowed" if meant else "see `da.consistent_state`"
+            amount, argument = f"{abs(residual[worst]):.1e}", ("q", "qd")[number]
+            text = f"`{dynamics.constraints[worst]}`{others} violated by up to {amount} at `{argument}`; {remedy}."
+            findings.append(Finding("state", text, not meant))
+    return found, findings
+
+
+def _combinations(
+    dynamics: LargeDynamics, dependencies: Dependencies
+) -> tuple[dict[str, dict[str, float]], list[Conflict]]:
+    """Return redundant constraints as combinations of others, and minimal sets that contradict one another.
+
+    A constraint that was left out and those that it depends on are a minimal dependent set.
+    """
+    code, names = dynamics.code, dynamics.constraints
+    found = solution(dynamics)
+    lengths, redundant, conflicts = row_lengths(code), dict[str, dict[str, float]](), list[Conflict]()
+    contradictory = inconsistency(code, found) > CONSISTENCY_TOLERANCE
+    largest = np.abs(found.left / lengths).max(initial=0.0)
+    for number, row in enumerate(dependencies.rows):
+        clashes = contradictory and abs(found.left[row]) / lengths[row] > CONSISTENCY_TOLERANCE * largest
+        if number >= MOST_LISTED_COMBINATIONS and not clashes:
+            redundant[names[row]] = {}
+            continue
+        shares = -dependencies.combined((dependencies.rows == row).astype(float))
+        own = np.flatnonzero(np.abs(shares * lengths) > SHARE_TOLERANCE * lengths[row])
+        parts = {names[k]: float(shares[k]) for k in own if k != row}
+        if clashes:
+            conflicts.append(Conflict("acceleration", (*parts, names[row])))
+        else:
+            redundant[names[row]] = parts
+    return redundant, conflicts
+
+
+def _row_findings(
+    dynamics: LargeDynamics, dependencies: Dependencies, redundant: Mapping[str, Any], conflicts: list[Conflict]
+) -> list[Finding]:
+    """Return findings on rank, redundancy and contradictions."""
+    code = dynamics.code
+    rank = code.m - len(dependencies.rows)
+    findings = [Finding("rank", f"{rank} of {code.m} constraints are independent; {code.n - rank} degrees of freedom.")]
+    if redundant:
+        names = quoted([*redundant][:LISTED_NAMES])
+        more = f" and {len(redundant) - LISTED_NAMES} more" if len(redundant) > LISTED_NAMES else ""
+        findings.append(Finding("redundant", f"{names}{more} follow from the others at this state."))
+    for conflict in conflicts[:LISTED_NAMES]:
+        findings.append(Finding("conflict", f"{quoted(conflict.names)} contradict one another in acceleration.", True))
+    note = "The system is large, and was judged by numbers at this state; hidden constraints were not searched for."
+    return [*findings, Finding("method", note)]

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The dataset of an ensemble."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dalembert.array_types import Floats
+from dalembert.ensembles.ensemble_layout import EnsembleLayout
+from dalembert.ensembles.study import Study
+from dalembert.ensembles.summary import Summary
+from dalembert.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def labels_of(study: Study, layout: EnsembleLayout) -> dict[str, Any]:
+    """Return the labels of all dimensions."""
+    names: dict[str, Any] = {"time": study.kept_times, "coordinate": list(study.system.coordinate_names)}
+    if study.system.constraints:
+        names["constraint"] = list(study.system.constraint_names)
+    return names | dict(layout.labels)
+
+
+def dataset_of_members(study: Study, layout: EnsembleLayout, values: dict[str, Floats], reasons: Any) -> xr.Dataset:
+    """Return outputs (N, T, …) and reasons (N,) with the dimensions of an ensemble."""
+    import xarray as xr
+
+    variables: dict[str, Any] = {
+        name: ((*layout.dims, *study.outputs.dims(name, own.ndim - 1)), own.reshape(*layout.shape, *own.shape[1:]))
+        for name, own in values.items()
+    }
+    variables["reason"] = (layout.dims, reasons.reshape(layout.shape))
+    return _with_used_labels(xr.Dataset(variables), labels_of(study, layout))
+
+
+def dataset_of_summaries(study: Study, summaries: dict[str, Summary], reason: str, failed: int) -> xr.Dataset:
+    """Return mean, variance and quantiles of every output; ``reason`` is why the first member failed that did."""
+    import xarray as xr
+
+    # means over no members would be NaN without a reason
+    if not any(summary.count for summary in summaries.values()):
+        raise InputError(f"no member could be simulated, so there is no summary; the first failed because {reason}")
+    parts: dict[str, Any] = {}
+    for name, summary in summaries.items():
+        dims = study.outputs.dims(name, summary.mean.ndim)
+        parts[f"mean_{name}"], parts[f"variance_{name}"] = (dims, summary.mean), (dims, summary.variance)
+        if study.quantiles:
+            parts[f"quantile_{name}"] = (("quantile", *dims), summary.quantile_values())
+    labels = {**labels_of(study, EnsembleLayout({}, {})), "quantile": list(study.quantiles)}
+    return _with_used_labels(xr.Dataset(parts), labels).assign_attrs(members=study.total, failed=failed)
+
+
+def _with_used_labels(found: xr.Dataset, labels: dict[str, Any]) -> xr.Dataset:
+    """Return a dataset with those labels whose dimensions it has."""
+    used = {
+        name: given
+        for name, given in labels.items()
+        if (set(given[0]) if isinstance(given, tuple) else {name}) <= set(found.sizes)
+    }
+    return found.assign_coords(used)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The dimensions of an ensemble, their labels, and its division into blocks of members that follow one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.array_types import Floats
+
+RESERVED = ("time", "coordinate", "constraint", "quantile", "q", "qd", "reason")
+"""Names in the dataset of an ensemble that a swept quantity cannot have."""
+
+
+class Block(NamedTuple):
+    """A part of an ensemble: its place along each dimension, and the numbers of its members."""
+
+    place: tuple[slice, ...]
+    members: slice
+
+
+@dataclass(frozen=True)
+class EnsembleLayout:
+    """The dimensions of an ensemble with their lengths, and its labels: for each name its dimensions and values."""
+
+    sizes: Mapping[str, int]
+    labels: Mapping[str, tuple[tuple[str, ...], Any]]
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        return tuple(self.sizes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.sizes.values())
+
+    def block_shape(self, most: int) -> tuple[int, ...]:
+        """Return the lengths of a block of at most ``most`` members: all of the last dimensions, one of the first."""
+        size = 1
+        for k in reversed(range(len(self.shape))):
+            if size * self.shape[k] > most:
+                return (*(1,) * k, max(most // size, 1), *self.shape[k + 1 :])
+            size *= self.shape[k]
+        return self.shape
+
+    def blocks(self, most: int) -> list[Block]:
+        """Return all blocks of at most ``most`` members, in the order of their members."""
+        lengths = self.block_shape(most)
+        found: list[Block] = []
+        for corner in product(*(range(0, size, step) for size, step in zip(self.shape, lengths, strict=True))):
+            ends = [min(a + step, size) for a, step, size in zip(corner, lengths, self.shape, strict=True)]
+            first = int(np.ravel_multi_index(corner, self.shape))
+            count = prod(b - a for a, b in zip(corner, ends, strict=True))
+            found.append(Block(tuple(map(slice, corner, ends)), slice(first, first + count)))
+        return found
+
+
+def label_of(name: str) -> str:
+    """Return the name of a swept quantity in the dataset of an ensemble."""
+    return f"parameter({name})" if name in RESERVED else name
+
+
+def numbered(count: int, swept: Mapping[str, Floats]) -> EnsembleLayout:
+    """Return the layout of members that are numbered, with the values that differ between them."""
+    labels = {label_of(name): (("member",), values) for name, values in swept.items()}
+    return EnsembleLayout({"member": count}, {"member": (("member",), np.arange(count)), **labels})

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The outputs of an ensemble: states, forces, multipliers, energies and expressions, for all members at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import sympy as sp
+
+from dalembert.array_types import Floats
+from dalembert.ensembles.ensemble_layout import RESERVED
+from dalembert.ensembles.members import Members
+from dalembert.equation.dynamics import Dynamics
+from dalembert.errors import InputError
+from dalembert.integration.method import Method
+from dalembert.integration.native_steps import cure_of, is_refined, rows_for
+from dalembert.integration.run import outputs_at
+from dalembert.lowering.expressions_along import values_along
+from dalembert.lowering.native_system import NativeSystem
+from dalembert.lowering.outputs_of_many import OutputsOfMany, outputs_of_many
+from dalembert.model import graph
+from dalembert.model.friction_contacts import contacts
+from dalembert.model.ordering import quoted
+from dalembert.model.symbols import ideal_force, multiplier
+from dalembert.model.system import System
+
+OF_STATES = ("q", "qd")
+OF_COORDINATES = ("acceleration", "ideal_force", "nonideal_force")
+OF_CONSTRAINTS = ("multipliers", "reactions", "violation")
+KNOWN_OUTPUTS = (*OF_STATES, *OF_COORDINATES, *OF_CONSTRAINTS, "energy")
+
+STATES_AT_ONCE = 2**16
+"""States that are evaluated at once, to bound the memory for their outputs."""
+
+
+@dataclass(frozen=True)
+class OutputChoice:
+    """The outputs that are kept: some of ``KNOWN_OUTPUTS``, and expressions by name."""
+
+    names: tuple[str, ...]
+    expressions: Mapping[str, Any]
+
+    @property
+    def needs_forces(self) -> bool:
+        """Whether the states alone do not give all outputs."""
+        return bool({*self.names} - {*OF_STATES}) or any(map(_has_forces, self.expressions.values()))
+
+    def dims(self, name: str, axes: int) -> tuple[str, ...]:
+        """Return the dimensions of an output after those of the ensemble; ``axes`` is their number."""
+        if name in (*OF_STATES, *OF_COORDINATES):
+            return "time", "coordinate"
+        if name in OF_CONSTRAINTS:
+            return "time", "constraint"
+        return ("time",) if axes == 1 else ("time", f"requirement of {name[len('error(') : -1]}")
+
+
+def _has_forces(expression: Any) -> bool:
+    second = any(node.derivative_count > 1 for node in graph.atoms(expression, sp.Derivative))
+    return second or graph.has_kind(expression, ideal_force, multiplier)
+
+
+def output_choice(system: System, given: Any) -> OutputChoice:
+    """Return the outputs of the argument ``outputs``: names, expressions, or a mapping from names to either."""
+    entries = given.items() if isinstance(given, Mapping) else [(None, one) for one in _listed(given)]
+    names: list[str] = []
+    expressions: dict[str, Any] = {}
+    for label, entry in entries:
+        if isinstance(entry, str):
+            names.append(_checked_name(system, entry))
+            continue
+        expression = sp.sympify(entry, strict=True) if isinstance(entry, (int, float)) else entry
+        if not isinstance(expression, sp.Expr):
+            raise InputError(f"`outputs` must hold names or expressions; got {entry!r}.")
+        name = system.symbols.readable(expression) if label is None else str(label)
+        if name in (*KNOWN_OUTPUTS, *RESERVED):
+            raise InputError(f"an expression in `outputs` must have a name of its own; got `{name}`.")
+        expressions[name] = expression
+    if not names and not expressions:
+        raise InputError("`outputs` must hold at least one output; got none.")
+    choice = OutputChoice(tuple(dict.fromkeys(names)), expressions)
+    if choice.needs_forces and contacts(system):
+        raise InputError(
+            '`outputs` of a system whose contacts can stick must be "q", "qd" or expressions of them: forces depend on '
+            "which contacts stick. Simulate members one by one with `da.simulate` to see them."
+        )
+    return choice
+
+
+def _listed(given: Any) -> list[Any]:
+    return [*given] if isinstance(given, (tuple, list)) else [given]
+
+
+def _checked_name(system: System, name: str) -> str:
+    if name not in KNOWN_OUTPUTS:
+        raise InputError(f"`outputs` must be expressions, or among {quoted(KNOWN_OUTPUTS)}; got `{name}`.")
+    if name == "energy" and system.lagrangian is None:
+        raise InputError(
+            '"energy" in `outputs` needs a system with a Lagrangian; this one has none. State it with '
+            "`da.System.from_lagrangian`."
+        )
+    if name in OF_CONSTRAINTS and not system.constraints:
+        raise InputError(f"`{name}` in `outputs` needs a system with constraints; this one has none.")
+    return name
+
+
+@dataclass(frozen=True)
+class _States:
+    """States of several members: see ``expressions_along.States``."""
+
+    t: Floats
+    q: Floats
+    qd: Floats
+    acceleration: Floats
+    ideal_force: Floats
+    multipliers: Floats
+    coordinates: tuple[str, ...]
+    constraints: tuple[str, ...]
+    parameters: dict[str, Floats]
+
+
+class EnsembleOutputs:
+    """Evaluates the outputs of members at their states, by machine code for all of them if possible.
+
+    reference    a member with finite numbers, which selects independent constraint rows
+    """
+
+    def __init__(self, system: System, dynamics: Dynamics, method: Method, choice: OutputChoice, reference: Members):
+        self.system, self.dynamics, self.method, self.choice = system, dynamics, method, choice
+        self.reference = reference
+
+    def __call__(self, members: Members, times: Floats, y: Floats) -> dict[str, Floats]:
+        """Return the outputs (N, T, …) by name, from states y (N, T, 2n); NaN where states are."""
+        if not self.choice.needs_forces and not self.choice.expressions:
+            n = y.shape[2] // 2
+            parts = {"q": y[:, :, :n], "qd": y[:, :, n:]}
+            return {name: parts[name] for name in self.choice.names}
+        step = max(STATES_AT_ONCE // len(times), 1)
+        found: list[dict[str, Floats]] = []
+        for first in range(0, len(y), step):
+            own = slice(first, first + step)
+            found.append(self._evaluated(members.subset(own), times, y[own]))
+        return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+
+    def _evaluated(self, members: Members, times: Floats, y: Floats) -> dict[str, Floats]:
+        N, T = y.shape[:2]
+        states, t, p = y.reshape(N * T, -1), np.tile(times, N), np.repeat(members.p.T, T, axis=0)
+        finite = np.isfinite(states).all(axis=1)
+        n, m = states.shape[1] // 2, len(self.dynamics.constraints)
+        found: dict[str, Any] = {"q": states[:, :n], "qd": states[:, n:]}
+        if self.choice.needs_forces:
+            found |= self._forces(states, t, p, finite)
+        empty = {"acceleration": n, "ideal_force": n, "multipliers": m}
+        fields = {name: found.get(name, np.zeros((N * T, size))) for name, size in empty.items()}
+        named = dict(zip(self.dynamics.parameters, p.T, strict=True))
+        view = _States(t, found["q"], found["qd"], **fields, parameters=named, **self._names)
+        kept = {name: found[name] for name in self.choice.names}
+        for name, expression in self.choice.expressions.items():
+            with np.errstate(all="ignore"):  # states after a failure are not finite
+                values = values_along(view, self.system.symbols, expression)
+            kept[name] = np.where(finite, values, np.nan)
+        return {name: values.reshape(N, T, *values.shape[1:]) for name, values in kept.items()}
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        return {"coordinates": self.dynamics.coordinates, "constraints": self.dynamics.constraints}
+
+    def _forces(self, y: Floats, t: Floats, p: Floats, finite: Any) -> dict[str, Any]:
+        """Return forces and energies at all states; by single evaluations where machine code is not accurate."""
+        found, valid = {}, np.zeros(len(y), bool)
+        compiled = self._compiled(t[0])
+        if compiled is not None:
+            found, valid = compiled(y, t, p)
+        for k in np.flatnonzero(finite & ~valid):
+            own = slice(k, k + 1)
+            alone = outputs_at(self.dynamics, self.method, None, t[own], y[own].copy(), t[own], tuple(p[k]))
+            for name in (*OF_COORDINATES, *OF_CONSTRAINTS, "energy"):
+                if alone[name] is not None:
+                    found.setdefault(name, np.full((len(y), *alone[name].shape[1:]), np.nan))[k] = alone[name][0]
+        for values in found.values():
+            values[~finite] = np.nan
+        return found
+
+    def _compiled(self, t0: float) -> OutputsOfMany | None:
+        dynamics, y, p = self.dynamics, self.reference.y[:, 0].copy(), self.reference.p[:, 0].copy()
+        if dynamics.machine_code is None or not self.method.formulation.uses_engine:
+            return None
+        rows = rows_for(dynamics, y, t0, p)
+        rates = cure_of(self.method.drift, dynamics.levels)[1]
+        return outputs_of_many(
+            cast("NativeSystem", dynamics.machine_code), rows, rates, is_refined(dynamics, rows, y, t0, p)
+        )

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is done with every member of an ensemble, block by block: integration, outputs, summaries and findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.analysis.conservation import refuse_changing_members
+from dalembert.array_types import Floats
+from dalembert.control.controller import Controller
+from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings, Bifurcations
+from dalembert.ensembles.ensemble_control import EnsembleControl
+from dalembert.ensembles.members import Members
+from dalembert.ensembles.outputs import EnsembleOutputs, OutputChoice
+from dalembert.ensembles.projected_starts import ProjectedStarts, StartFindings
+from dalembert.ensembles.runner import EnsembleRunner
+from dalembert.ensembles.summary import Summary
+from dalembert.integration.method import Method
+from dalembert.lowering.build import build
+from dalembert.model.system import System
+
+
+@dataclass(frozen=True)
+class Study:
+    """An ensemble without its members: the system, the method, and what is kept. It can be sent to other processes.
+
+    reference    a member that selects the constraint rows of the compiled integrator, so that results do not depend on
+                 how the members are divided
+    total        the number of members
+    threads      the number of threads for a block; None for all cores
+    """
+
+    system: System
+    method: Method
+    times: Floats
+    keep: Literal["times", "end", "summary"]
+    outputs: OutputChoice
+    quantiles: tuple[float, ...]
+    on_gpu: bool
+    control: Controller | None
+    reference: Members
+    total: int
+    threads: int | None = None
+
+    @property
+    def kept_times(self) -> Floats:
+        return self.times[-1:] if self.keep == "end" else self.times
+
+
+@dataclass
+class Findings:
+    """What was noticed about members: numbers for the attributes of the result, and the sources of its notes."""
+
+    seconds: float = 0.0
+    handed_over: int = 0
+    failed: int = 0
+    starts: StartFindings = field(default_factory=StartFindings)
+    bifurcations: BifurcationFindings = field(default_factory=BifurcationFindings)
+    limited: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+
+    def add(self, other: Findings) -> None:
+        """Add the findings of further members."""
+        self.seconds, self.failed = self.seconds + other.seconds, self.failed + other.failed
+        self.handed_over += other.handed_over
+        self.starts.add(other.starts)
+        self.bifurcations.add(other.bifurcations)
+        for name, members in other.limited.items():
+            self.limited[name] = [*self.limited.get(name, []), *members]
+
+
+class BlockResult(NamedTuple):
+    """The results of a block of N members.
+
+    values       outputs (N, T, …) by name; none for a summary
+    summaries    summaries by name; none otherwise
+    reasons      (N,), empty where a member did not fail
+    """
+
+    values: dict[str, Floats]
+    summaries: dict[str, Summary]
+    reasons: NDArray[np.str_]
+    findings: Findings
+
+
+class StudyRunner:
+    """Simulates blocks of members of a study."""
+
+    def __init__(self, study: Study):
+        self.study, self.dynamics = study, build(study.system)
+        system, method, times = study.system, study.method, study.times
+        self.runner = EnsembleRunner(
+            system,
+            method,
+            times,
+            every=study.keep != "end",
+            on_gpu=study.on_gpu,
+            reference=study.reference,
+            threads=study.threads,
+        )
+        # a member under dry friction cannot be integrated again without its transitions between sticking and sliding
+        self.bifurcations = Bifurcations(self.dynamics, method, times, 0 if self.runner.contacts else study.total)
+        self.starts = ProjectedStarts(self.dynamics, method, float(times[0]))
+        self.control = EnsembleControl(system, study.control, times)
+        self.outputs = EnsembleOutputs(system, self.dynamics, method, study.outputs, study.reference)
+
+    def prepare(self) -> None:
+        """Compile what blocks need, unless it has been compiled before."""
+        self.runner.compile_for(self.study.reference)
+
+    def __call__(self, first: int, members: Members) -> BlockResult:
+        """Return the results of members, which are numbered from ``first``."""
+        study, seconds, handed_over = self.study, self.runner.seconds, self.runner.handed_over
+        y, reasons = self.runner(members)
+        failed = reasons != ""
+        if self.dynamics.integrals:
+            after = y[:, 1:] if study.keep != "end" else y
+            refuse_changing_members(self.dynamics, study.times[-after.shape[1] :], after, members.p, first)
+        inputs, limited = self.control.examine(first, members, y)
+        findings = Findings(
+            self.runner.seconds - seconds,
+            self.runner.handed_over - handed_over,
+            int(failed.sum()),
+            self.starts.examine(members, failed),
+            self.bifurcations.examine(first, members, y, failed),
+            limited,
+        )
+        values = self.outputs(members, study.kept_times, y)
+        if study.keep != "summary":
+            return BlockResult(values | inputs, {}, reasons, findings)
+        return BlockResult({}, self._summaries(first, values, failed), reasons, findings)
+
+    def _summaries(self, first: int, values: dict[str, Floats], failed: Any) -> dict[str, Summary]:
+        # a failed member has no states after its failure, which would bias the later means
+        numbers, found = first + np.flatnonzero(~failed), {}
+        for name, own in values.items():
+            found[name] = Summary(self.study.quantiles, self.study.total)
+            found[name].add(numbers, own[~failed])
+        return found
+
+    def notes(self, findings: Findings) -> str:
+        """Return the notes on an ensemble as one text."""
+        notes = (findings.starts.note, findings.bifurcations.note, *self.control.notes(findings.limited))
+        return " ".join(note for note in notes if note)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Accumulation of impacts: infinitely many rebounds of a contact, ever shorter, that end in finite time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+FLIGHTS = 3
+"""Flights between impacts of one contact that must have become shorter before their accumulation is predicted."""
+
+LARGEST_RATIO = 1 - 1e-6
+"""Largest ratio of a flight to the one before it that leads to rest within a reasonable number of impacts."""
+
+
+@dataclass
+class ImpactHistory:
+    """The times of the last impacts of each contact, since it was last closed."""
+
+    times: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+
+    def record(self, name: str, t: float) -> None:
+        self.times[name] = [*self.times.get(name, [])[-FLIGHTS:], t]
+
+    def forget(self, name: str) -> None:
+        self.times.pop(name, None)
+
+    def rest(self, name: str, speed: float, resolution: float) -> float | None:
+        """Return the time at which the impacts of a contact accumulate, if its rebounds are below the resolution.
+
+        ``speed`` is that of the last impact; a flight of length T then has a height of about speed · T/4. The flights
+        form a geometric series; None if they do not become shorter, or are still high enough to be followed.
+        """
+        times = self.times.get(name, [])
+        flights = [later - earlier for earlier, later in pairwise(times)]
+        if len(flights) < FLIGHTS or not all(a > b > 0 for a, b in pairwise(flights)):
+            return None
+        ratio = flights[-1] / flights[-2]
+        if ratio > LARGEST_RATIO or speed * flights[-1] / 4 > resolution:
+            return None
+        return times[-1] + flights[-1] * ratio / (1 - ratio)

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Impacts: the change of the velocities by the impulses of contacts and constraints, M Δq̇ = AᵀΛ, and their work."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import sympy as sp
+
+from dalembert.array_types import Floats
+from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.errors import ConstraintError, InputError
+from dalembert.hybrid.impulses import ImpulseContact, impact_impulses
+from dalembert.integration.start_states import terms_at
+from dalembert.lowering.build import build
+from dalembert.model import graph
+from dalembert.model.active_system import active_system
+from dalembert.model.constraint import RESTITUTION_RANGE
+from dalembert.model.expression_values import expression_values
+from dalembert.model.friction_contacts import Contact, contacts, velocity_jacobian
+from dalembert.model.ordering import quoted
+from dalembert.model.symbols import ideal_force, multiplier
+from dalembert.model.system import System
+from dalembert.tolerances import EXACT, RANK_TOLERANCE, START_TOLERANCE
+from dalembert.violation import own_size
+
+ENERGY_ROUNDING = 1e-9
+"""Part of the energy of an impact that rounding may create."""
+
+
+class Impact(NamedTuple):
+    """The velocities (n,) after an impact, and the work (2, 1 + m + l) of its impulses, actual and by split.
+
+    sticking    names of the contacts whose slip friction has stopped
+    """
+
+    qd: Floats
+    work: Floats
+    sticking: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ContactTerms:
+    """The terms of all constraints of a system as equations, contacts and switched ones included.
+
+    system    the system as it was stated
+    p         values of all parameters by name
+    scales    (2n,) of coordinates and velocities, from the start of the motion
+    """
+
+    system: System
+    p: dict[str, float]
+    scales: Floats
+
+    @property
+    def whole(self) -> System:
+        return active_system(self.system)
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        return build(self.whole)
+
+    @cached_property
+    def friction(self) -> dict[str, Contact]:
+        """The contacts under dry friction, by the names of their constraints."""
+        return {contact.name: contact for contact in contacts(self.whole)}
+
+    def at(self, y: Floats, t: float) -> Terms:
+        values = tuple(np.asarray(self.p[name], float) for name in self.dynamics.parameters)
+        q, qd = np.split(y, 2)
+        return Terms(*(np.asarray(term) for term in terms_at(self.dynamics, q, qd, t, values)))
+
+    @property
+    def one_sided(self) -> list[str]:
+        return [str(constraint.name) for constraint in self.system.constraints if constraint.one_sided]
+
+    def row(self, name: str) -> int:
+        return self.system.constraint_names.index(name)
+
+    def restitution(self, name: str, t: float, y: Floats) -> float:
+        """Return the coefficient of a one-sided constraint, or raise an error if it is not between 0 and 1."""
+        constraint = self.system.constraints[self.row(name)]
+        value = float(expression_values(self.system, (constraint.restitution,))(t, y, self.p)[0])
+        if not 0 <= value <= 1:
+            raise InputError(f"constraint `{name}`: {RESTITUTION_RANGE.format(value)}")
+        return value
+
+    def impact(
+        self, y: Floats, t: float, active: Collection[str], touching: Collection[str], rest: Collection[str] = ()
+    ) -> Impact:
+        """Return the velocities after the impulses of active equations and of the contacts that touch.
+
+        Contacts in ``rest`` come to rest, whatever their coefficient is, as those whose impacts accumulate do.
+
+        Raises
+        ------
+        ConstraintError    if the laws have no solution, or create energy; if friction acts in a plane
+        InputError         if a law of a constraint that takes part is not defined for impulses
+        """
+        terms, qd = self.at(y, t), np.split(y, 2)[1]
+        parts = _Parts.of(self, terms, y, t, active, touching, rest)
+        impulses = impact_impulses(parts.contacts, parts.coupling)
+        pushed = np.concatenate([impulses.normal, impulses.tangential])
+        change = parts.change(pushed)
+        after = qd + change
+        self._refuse_invalid(parts, y, t, after, pushed)
+        k = len(parts.contacts)
+        slips = np.array([c.slip or 0.0 for c in parts.contacts]) + parts.rows[k:] @ change
+        size = ROUNDED_SLIP * (np.abs(parts.rows[k:]) @ (np.abs(qd) + np.abs(after)))
+        stuck = [c.name for c, w, allowed in zip(parts.contacts, slips, size, strict=True) if abs(w) <= allowed]
+        return Impact(after, self._works(parts, terms, pushed, (qd + after) / 2), tuple(stuck))
+
+    def _works(self, parts: _Parts, terms: Terms, pushed: Floats, mean: Floats) -> Floats:
+        """Return the work (2, 1 + m + l) of impulses on the mean velocity: as they act, and by their split.
+
+        The ideal impulses are those of the same impact without friction. What remains is the work of the nonideal
+        ones, which friction laws have in proportion to their own impulses.
+        """
+        work, k = self._work(parts, terms, pushed, mean), len(parts.contacts)
+        friction = np.abs(pushed[k:])
+        if not friction.any():
+            return np.stack([work, work])
+        ideal = impact_impulses([replace(c, slip=None) for c in parts.contacts], parts.coupling)
+        split = self._work(parts, terms, np.concatenate([ideal.normal, ideal.tangential]), mean)
+        rest = work.sum() - split.sum()
+        for contact, share in zip(parts.contacts, friction / friction.sum(), strict=True):
+            if share > 0:
+                split[self._law_entry(contact.name)] += share * rest
+        return np.stack([work, split])
+
+    def _law_entry(self, name: str) -> int:
+        return 1 + len(self.system.constraints) + self.friction[name].number
+
+    def _work(self, parts: _Parts, terms: Terms, pushed: Floats, mean: Floats) -> Floats:
+        """Return the work (1 + m + l,) of impulses on a velocity, by the entries of a ledger."""
+        work, k = np.zeros(1 + len(self.system.constraints) + len(self.system.laws)), len(parts.contacts)
+        free = terms.M @ parts.change(pushed) - parts.rows.T @ pushed
+        equations = np.linalg.lstsq(terms.A[parts.equations].T, free)[0]
+        for i, impulse in zip(parts.equations, equations, strict=True):
+            work[1 + i] += impulse * (terms.A[i] @ mean)
+        for i, contact in enumerate(parts.contacts):
+            work[1 + self.row(contact.name)] += pushed[i] * (parts.rows[i] @ mean)
+            if contact.slip is not None:
+                work[self._law_entry(contact.name)] += pushed[k + i] * (parts.rows[k + i] @ mean)
+        return work
+
+    def _refuse_invalid(self, parts: _Parts, y: Floats, t: float, after: Floats, pushed: Floats) -> None:
+        """Raise an error if impulses create energy, or miss constraints that are not linear in the velocities."""
+        q, qd = np.split(y, 2)
+        new = self.at(np.concatenate([q, after]), t)
+        rows = parts.equations
+        size = own_size(new.velocity[rows], new.A[rows], after) + np.abs(new.A[rows]) @ np.abs(qd)
+        missed = np.abs(new.velocity[rows]) > START_TOLERANCE * size + EXACT * np.abs(new.A[rows]).sum(axis=1)
+        if missed.any():
+            names = [self.system.constraint_names[i] for i, off in zip(rows, missed, strict=True) if off]
+            raise ConstraintError(
+                f"constraints must be linear in the velocities for an impact; at t = {t:.6g} {quoted(names)} "
+                f"{'is' if len(names) == 1 else 'are'} not. End the motion there by an event."
+            )
+        before = np.array([*(c.approach for c in parts.contacts), *(c.slip or 0.0 for c in parts.contacts)])
+        later = before + parts.rows @ (after - qd)
+        gained = pushed @ (before + later) / 2
+        if gained > ENERGY_ROUNDING * (np.abs(pushed) @ (np.abs(before) + np.abs(later))):
+            raise ConstraintError(
+                f"an impact must not create energy; Newton's law with the friction or the coefficients of "
+                f"{quoted(contact.name for contact in parts.contacts)} would create {gained:.3g} at t = {t:.6g}. Pass "
+                f'`impact="poisson"` to these constraints.'
+            )
+
+
+ROUNDED_SLIP = 1e-12
+"""Sliding velocity after an impact, relative to the velocities, that is rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """The parts of an impact problem: contacts with their rows, and equations, whose impulses are eliminated.
+
+    equations      indices of the constraints that hold as equations
+    rows           (2k, n) gradients of gaps, then of slips; zero without friction
+    mobility       (n, n) change of the velocities per unit of impulse, within the equations
+    free_change    (n,) change of the velocities by the equations alone
+    coupling       (2k, 2k) changes of the velocities of the contacts per unit of their impulses
+    """
+
+    contacts: tuple[ImpulseContact, ...]
+    equations: list[int]
+    rows: Floats
+    mobility: Floats
+    free_change: Floats
+    coupling: Floats
+
+    def change(self, pushed: Floats) -> Floats:
+        """Return the change (n,) of the velocities by impulses (2k,) of the contacts."""
+        return self.free_change + self.mobility @ self.rows.T @ pushed
+
+    @classmethod
+    def of(
+        cls,
+        model: ContactTerms,
+        terms: Terms,
+        y: Floats,
+        t: float,
+        active: Collection[str],
+        touching: Collection[str],
+        rest: Collection[str],
+    ) -> _Parts:
+        names = [name for name in model.system.constraint_names if name in active or name in touching]
+        _refuse_laws(model, names)
+        members = [name for name in names if name in model.one_sided or name in model.friction]
+        equations = [model.row(name) for name in names if name not in members]
+        A, inverse = terms.A[equations], np.linalg.inv(terms.M)
+        held = inverse @ A.T @ np.linalg.pinv(A @ inverse @ A.T, rcond=RANK_TOLERANCE, hermitian=True)
+        mobility, free = inverse - held @ A @ inverse, -held @ terms.velocity[equations]
+        slips = [_slip(model, name, y, t) for name in members]
+        n = len(y) // 2
+        rows = np.array([*(terms.A[model.row(name)] for name in members), *(row for row, *_ in slips)]).reshape(-1, n)
+        found: list[ImpulseContact] = []
+        for name, (row, slip, friction) in zip(members, slips, strict=True):
+            stated = model.system.constraints[model.row(name)]
+            two_sided = not stated.one_sided or name in rest
+            e = 0.0 if two_sided else model.restitution(name, t, y)
+            approach = float(terms.velocity[model.row(name)] + terms.A[model.row(name)] @ free)
+            own = None if slip is None else slip + float(row @ free)
+            found.append(ImpulseContact(name, approach, e, own, friction, two_sided, stated.impact))
+        return cls(tuple(found), equations, rows, mobility, free, rows @ mobility @ rows.T)
+
+
+def _slip(model: ContactTerms, name: str, y: Floats, t: float) -> tuple[Floats, float | None, float]:
+    """Return the gradient (n,) of the slip of a contact, its slip, and its friction per unit of normal impulse."""
+    contact = model.friction.get(name)
+    if contact is None:
+        return np.zeros(len(y) // 2), None, 0.0
+    whole = model.whole
+    if len(contact.velocity) > 1:
+        raise ConstraintError(
+            f"friction in an impact must be along a line; that of `{name}` is in a plane, where the direction of the "
+            f"slip turns during the impact. Model the motion in a plane, or leave out friction."
+        )
+    if graph.atoms(contact.normal_size, multiplier) - {multiplier(name)}:
+        raise InputError(
+            f"friction in an impact must be proportional to the impulse of its own constraint; that of `{name}` "
+            f'depends on others. Give `normal_force` by `da.multiplier("{name}")`.'
+        )
+    mu = whole.laws[contact.number].law.friction_coefficient(sp.S.Zero)
+    unit = np.zeros(len(whole.constraints))
+    unit[model.row(name)] = 1.0
+    (gradient,) = velocity_jacobian(contact, whole)
+    values = expression_values(whole, (*contact.velocity, mu * contact.normal_size, *gradient))(t, y, model.p, unit)
+    return values[2:], float(values[0]), float(values[1])
+
+
+def _refuse_laws(model: ContactTerms, names: Collection[str]) -> None:
+    """Raise an error if a law that depends on reactions, and is not dry friction, has no meaning for impulses."""
+    rough = {contact.number for contact in model.friction.values()}
+    for number, placed in enumerate(model.whole.laws):
+        if number in rough or (placed.constraint and placed.constraint not in names):
+            continue
+        components = placed.law.components(model.whole.coordinates)
+        if any(graph.atoms(component, multiplier, ideal_force) for component in components):
+            raise InputError(
+                f"a nonideal law that depends on reactions must be dry friction without `smoothing` in an impact; "
+                f"{placed.described} is another one. Replace it by `da.Coulomb(mu)`, or end the motion by an event."
+            )

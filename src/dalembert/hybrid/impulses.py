@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Impulses of contacts: Newton's and Poisson's laws with Coulomb friction, one contact or several at once.
+
+One contact with friction is solved exactly by Routh's method, which follows the velocity at the contact while the
+normal impulse grows. Several contacts form a linear complementarity problem in their impulses; it is solved by
+enumeration of the states of all contacts, each of which makes it a linear system. All friction is along a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.array_types import Floats
+from dalembert.errors import ConstraintError
+from dalembert.names import quoted
+
+MOST_STATES = 20_000
+"""Largest number of combinations of states of contacts that are enumerated."""
+
+ALLOWED = 1e-11
+"""Rounding, relative to the velocities and impulses of the problem, that a solution may miss an inequality by."""
+
+
+@dataclass(frozen=True)
+class ImpulseContact:
+    """A contact that takes part in an impact.
+
+    approach       velocity of its gap before the impact, negative if it closes
+    restitution    e
+    slip           sliding velocity before the impact; None without friction
+    friction       largest tangential impulse for one unit of normal impulse
+    two_sided      whether its normal impulse may have any sign, as that of an equation
+    """
+
+    name: str
+    approach: float
+    restitution: float = 0.0
+    slip: float | None = None
+    friction: float = 0.0
+    two_sided: bool = False
+    law: str = "newton"
+
+
+class Impulses(NamedTuple):
+    """Normal and tangential impulses (k,) of k contacts."""
+
+    normal: Floats
+    tangential: Floats
+
+
+def impact_impulses(contacts: Sequence[ImpulseContact], W: Floats) -> Impulses:
+    """Return the impulses of contacts.
+
+    W (2k, 2k) has the changes of the velocities, first of all gaps, then of all slips, per unit of each impulse.
+
+    Raises
+    ------
+    ConstraintError    if friction jams an impact, no impulses satisfy the laws, or there are too many contacts
+    """
+    if not contacts:
+        return Impulses(np.zeros(0), np.zeros(0))
+    if len(contacts) == 1 and contacts[0].slip is not None and not contacts[0].two_sided:
+        return _routh(contacts[0], W)
+    k = len(contacts)
+    velocities = np.array([*(c.approach for c in contacts), *(c.slip or 0.0 for c in contacts)])
+    poisson = np.array([c.law == "poisson" for c in contacts])
+    e = np.array([c.restitution for c in contacts])
+    found = _solution(contacts, W, velocities, np.where(poisson, 0.0, e), np.zeros(k))
+    if not (poisson & (e > 0)).any():
+        return Impulses(found[:k], found[k:])
+    # expansion: a contact returns at least e of the impulse of its compression
+    returned = np.where(poisson, e, 0.0) * np.maximum(found[:k], 0.0)
+    least = returned + np.where(poisson, found[:k], 0.0)
+    found = _solution(contacts, W, velocities, np.where(poisson, 0.0, e), least)
+    return Impulses(found[:k], found[k:])
+
+
+def _solution(
+    contacts: Sequence[ImpulseContact], W: Floats, velocities: Floats, restitution: Floats, least: Floats
+) -> Floats:
+    """Return impulses (2k,), the normal ones at least as given, by enumeration of the states of all contacts."""
+    k = len(contacts)
+    scale = np.abs(velocities).max(initial=0.0)
+    impulse_scale = scale / max(np.abs(np.diag(W)).max(), np.finfo(float).tiny) + np.abs(least).max(initial=0.0)
+    for normal, tangential in _states(contacts):
+        G, h = np.zeros((2 * k, 2 * k)), np.zeros(2 * k)
+        for i, (state, slide, contact) in enumerate(zip(normal, tangential, contacts, strict=True)):
+            if state == 0:  # separates: no impulse beyond the least one
+                G[i, i], h[i] = 1.0, least[i]
+            else:
+                G[i], h[i] = W[i], -(1 + restitution[i]) * velocities[i]
+            if contact.slip is None:
+                G[k + i, k + i] = 1.0
+            elif slide == 0:  # sticks
+                G[k + i], h[k + i] = W[k + i], -velocities[k + i]
+            else:
+                G[k + i, k + i], G[k + i, i] = 1.0, slide * abs(contact.friction) * (state or 1)
+        found = np.asarray(np.linalg.lstsq(G, h)[0], float)
+        if np.abs(G @ found - h).max() > ALLOWED * max(scale, impulse_scale):
+            continue
+        after = W @ found + velocities
+        if _is_valid(
+            contacts, normal, tangential, found, after, restitution * velocities[:k], least, scale, impulse_scale
+        ):
+            return found
+    raise ConstraintError(
+        f"the impact of {quoted(contact.name for contact in contacts)} must have impulses that satisfy its laws; there "
+        f"are none: friction jams it. Lower the coefficients of friction."
+    )
+
+
+def _states(contacts: Sequence[ImpulseContact]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return all combinations of normal states, 1 presses, −1 pulls, 0 separates, and of slips, 0 sticks, ±1 slides."""
+    normal = [(1, -1) if contact.two_sided else (1, 0) for contact in contacts]
+    tangential = [(0,) if contact.slip is None else (0, 1, -1) for contact in contacts]
+    if np.prod([float(len(options)) for options in (*normal, *tangential)]) > MOST_STATES:
+        raise ConstraintError(
+            f"impacts at once must have fewer contacts; {quoted(contact.name for contact in contacts)} have "
+            f"more than {MOST_STATES} combinations of separating, sticking and sliding. Leave out friction, or some."
+        )
+    return product(product(*normal), product(*tangential))  # pyright: ignore[reportReturnType]
+
+
+def _is_valid(
+    contacts: Sequence[ImpulseContact],
+    normal: Sequence[int],
+    tangential: Sequence[int],
+    found: Floats,
+    after: Floats,
+    rebound: Floats,
+    least: Floats,
+    scale: float,
+    impulse_scale: float,
+) -> bool:
+    """Return whether a solution of the linear system satisfies the inequalities of its state."""
+    k = len(contacts)
+    for i, contact in enumerate(contacts):
+        if normal[i] == 0 and after[i] + rebound[i] < -ALLOWED * scale:
+            return False
+        if normal[i] != 0 and normal[i] * found[i] < least[i] - ALLOWED * impulse_scale:
+            return False
+        limit = contact.friction * abs(found[i])
+        if contact.slip is not None and tangential[i] == 0 and abs(found[k + i]) > limit + ALLOWED * impulse_scale:
+            return False
+        if tangential[i] * after[k + i] < -ALLOWED * scale:
+            return False
+    return True
+
+
+def _routh(contact: ImpulseContact, W: Floats) -> Impulses:
+    """Return the impulses of one contact with friction by Routh's method.
+
+    While the normal impulse P grows, gap velocity v and slip w change linearly: friction is −μ P along the slip until
+    the slip vanishes, then it holds the contact, or the contact slips back if friction is too small for that.
+    """
+    v, w, P, F = contact.approach, float(contact.slip or 0.0), 0.0, 0.0
+    if v >= 0:
+        return Impulses(np.zeros(1), np.zeros(1))
+    compression, target = np.inf, -contact.restitution * v
+    for _ in range(3):  # slip, then sticking or reversed slip
+        friction = _friction_rate(contact.friction, w, W)
+        dv, dw = W[0] @ (1.0, friction), W[1] @ (1.0, friction)
+        until_rest = -w / dw if w * dw < 0 else np.inf
+        until_turn = -v / dv if v < 0 < dv else np.inf
+        if until_turn <= until_rest and until_turn < np.inf:
+            compression = P + until_turn
+        end = (1 + contact.restitution) * compression - P if contact.law == "poisson" else (target - v) / dv
+        end = np.inf if contact.law == "newton" and dv <= 0 else end
+        length = min(until_rest, end)
+        if not np.isfinite(length):
+            break
+        v, w, P, F = v + length * dv, w + length * dw, P + length, F + length * friction
+        if length == end:
+            return Impulses(np.array([P]), np.array([F]))
+        w = 0.0
+    raise ConstraintError(
+        f"the impact at `{contact.name}` must end; friction presses the bodies together faster than they rebound, a "
+        f"jam of Painlevé's kind. Lower its coefficient of friction."
+    )
+
+
+def _friction_rate(mu: float, w: float, W: Floats) -> float:
+    """Return the tangential impulse per unit of normal impulse at a slip w."""
+    if w != 0:
+        return -mu * float(np.sign(w))
+    holding = -float(W[1, 0] / W[1, 1])
+    return holding if abs(holding) <= mu else float(np.sign(holding)) * mu

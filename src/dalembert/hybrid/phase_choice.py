@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The contacts that stay closed at a state: reactions that press, and accelerations that do not penetrate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.array_types import Floats
+from dalembert.equation.dynamics import Terms
+from dalembert.equation.painleve import refuse_paradox
+from dalembert.errors import ConstraintError
+from dalembert.hybrid.impact import ContactTerms
+from dalembert.integration.method import Method
+from dalembert.integration.outputs import outputs_at
+from dalembert.integration.state_answer import answer_at
+from dalembert.linear_algebra import rank
+from dalembert.model.active_system import active_system
+from dalembert.model.friction_contacts import Contact, contacts
+from dalembert.model.ordering import quoted
+from dalembert.stick_slip.modes import cached_mode
+from dalembert.stick_slip.phases import Phase
+from dalembert.stick_slip.transitions import contacts_at_rest, next_phase
+
+FORCE_ROUNDING = 1e-12
+"""Reaction, relative to the applied forces, below which a contact neither presses nor pulls."""
+
+ACCELERATION_ROUNDING = 1e-10
+"""Acceleration of a gap, relative to its terms, that is rounding."""
+
+STILL = 1e-10
+"""Slip of a contact that stuck before, relative to the velocities, that is rounding and drift."""
+
+MOST_CANDIDATES = 10
+"""Largest number of closed contacts whose combinations are enumerated."""
+
+
+class Choice(NamedTuple):
+    """Closed contacts with the phase of that set, its state, accelerations (n,) and reactions."""
+
+    closed: frozenset[str]
+    phase: Phase
+    y: Floats
+    acceleration: Floats
+    reactions: Floats
+
+
+class Question(NamedTuple):
+    """A state at which contacts are to be closed or open.
+
+    active    names of the equations that hold
+    still     names of contacts whose slip is zero
+    """
+
+    model: ContactTerms
+    method: Method
+    y: Floats
+    t: float
+    active: frozenset[str]
+    still: frozenset[str]
+
+
+def choose(question: Question, candidates: Collection[str], first: Collection[str]) -> Choice:
+    """Return the set of contacts that stay closed, among candidates that touch and do not move apart.
+
+    A set is right if all its reactions press, and if no other candidate accelerates into the surface: a linear
+    complementarity problem, solved by trial of ``first``, then of neighbouring sets, then of all sets.
+
+    Raises
+    ------
+    ConstraintError    if no set is right, or the reactions of a set are not determined
+    PainleveError      if friction has no reaction, or several
+    """
+    terms = question.model.at(question.y, question.t)
+    tried: dict[frozenset[str], Choice] = {}
+    for closed in _sets(candidates, first, lambda last: _worst(question, terms, tried[last], candidates)):
+        if closed not in tried:
+            tried[closed] = _attempt(question, closed, terms)
+            if _worst(question, terms, tried[closed], candidates) is None:
+                _refuse_paradox(question, tried[closed])
+                return tried[closed]
+    raise ConstraintError(
+        f"the contacts {quoted(sorted(candidates))} must have a set that can stay closed; at t = {question.t:.6g} "
+        f"every one either pulls or lets a body penetrate: friction jams them, as in Painlevé's paradox. Lower its "
+        f"coefficient."
+    )
+
+
+def _sets(
+    candidates: Collection[str], first: Collection[str], worst: Callable[[frozenset[str]], str | None]
+) -> Iterator[frozenset[str]]:
+    """Return the sets to try: each one but the first differs from the one before it by its worst contact."""
+    closed = frozenset(first)
+    for _ in range(2 * len(candidates) + 1):
+        yield closed
+        closed = closed ^ {worst(closed) or ""}
+    if len(candidates) > MOST_CANDIDATES:
+        return
+    for size in range(len(candidates), -1, -1):
+        yield from (frozenset(some) for some in combinations(sorted(candidates), size))
+
+
+def _attempt(question: Question, closed: frozenset[str], terms: Terms) -> Choice:
+    """Return the motion with a set of contacts closed."""
+    model, method, y, t, active, still = question
+    _refuse_dependent(question, closed, terms)
+    system = active_system(model.system, active | closed)
+    rough = contacts(system)
+    phase = Phase(cached_mode(system, rough, ()), method, model.p, {}, {})
+    if rough:
+        slow = (c for c in rough if c.name in still and _is_slow(phase, c, y, t, model.scales))
+        resting = {*contacts_at_rest(system, rough, y, t, model.p), *slow}
+        phase, y = next_phase(phase, y, t, stopped=resting)
+    here = np.array([t])
+    found = outputs_at(phase.mode.dynamics, method, None, here, y[None], here, phase.values)
+    return Choice(closed, phase, y, found["acceleration"][0], found["reactions"][0])
+
+
+def _is_slow(phase: Phase, contact: Contact, y: Floats, t: float, scales: Floats) -> bool:
+    """Return whether a contact that was at rest still is: an event may have changed the velocities."""
+    n = len(y) // 2
+    jacobian = phase.mode.velocity_jacobian(contact, t, y, phase.p)
+    allowed = STILL * (np.abs(jacobian) @ (np.abs(y[n:]) + scales[n:]))
+    return bool((np.abs(phase.velocity(contact, t, y)) <= allowed).all())
+
+
+def _worst(question: Question, terms: Terms, choice: Choice, candidates: Collection[str]) -> str | None:
+    """Return the contact that pulls or penetrates most, relative to the forces; None if there is none."""
+    model, names = question.model, choice.phase.mode.system.constraint_names
+    off: dict[str, float] = {}
+    for name in sorted(candidates):
+        A, b = terms.A[model.row(name)], float(terms.b[model.row(name)])
+        if name in choice.closed:
+            force = float(choice.reactions[names.index(name)]) * np.abs(A).max()
+            scale = float(np.abs(terms.Q).max(initial=0.0))
+            if not force >= -FORCE_ROUNDING * scale:
+                off[name] = -force / (scale + abs(force))
+        else:
+            gap = float(A @ choice.acceleration) - b
+            scale = float(np.abs(A) @ np.abs(choice.acceleration)) + abs(b)
+            if not gap >= -ACCELERATION_ROUNDING * scale:
+                off[name] = -gap / scale
+    return max(off, key=lambda name: off[name], default=None)
+
+
+def _refuse_dependent(question: Question, closed: frozenset[str], terms: Terms) -> None:
+    """Raise an error if the forces of closed contacts are not determined."""
+    model = question.model
+    equations = [model.row(name) for name in question.active]
+    rows = [model.row(name) for name in sorted(closed)]
+    alone = rank(terms.A[equations]) if equations else 0
+    if rows and rank(terms.A[[*equations, *rows]]) < alone + len(rows):
+        raise ConstraintError(
+            f"the reactions of closed contacts must be determined; at t = {question.t:.6g} those of "
+            f"{quoted(sorted(closed))} are not: they support the same motion in more than one way. Leave out the "
+            f"redundant ones."
+        )
+
+
+def _refuse_paradox(question: Question, choice: Choice) -> None:
+    """Raise an error if friction of closed contacts has no reaction, or several."""
+    dynamics = choice.phase.mode.dynamics
+    if dynamics.contacts:
+        q, qd = np.split(choice.y, 2)
+        answer = answer_at(dynamics, q, qd, question.t, choice.phase.values, question.method.formulation)
+        refuse_paradox(dynamics, answer, q, qd, question.t)

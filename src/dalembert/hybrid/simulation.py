@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Simulation of motion with events, contacts that open and close, and constraints that are switched."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.array_types import Floats
+from dalembert.errors import ConstraintError, InputError, SimulationError, StateError
+from dalembert.hybrid.accumulation import ImpactHistory
+from dalembert.hybrid.event_changes import Situation, changed, energy_at
+from dalembert.hybrid.event_guards import guards_of
+from dalembert.hybrid.gaps import Gaps
+from dalembert.hybrid.impact import ContactTerms
+from dalembert.hybrid.phase_choice import Choice, Question, choose
+from dalembert.integration.method import Method
+from dalembert.integration.progress import Progress
+from dalembert.integration.run import accepted_start
+from dalembert.integration.run_events import run_event
+from dalembert.integration.trajectory import Trajectory
+from dalembert.lowering.build import build
+from dalembert.model.active_system import active_system
+from dalembert.model.event import Event
+from dalembert.model.ordering import quoted
+from dalembert.model.system import System
+from dalembert.stick_slip.segment import Segment
+from dalembert.stick_slip.simulation import ImpulseWork, StickSlipSimulation, check_coefficients
+
+MOST_IMPACTS = 100
+"""Impacts at one instant after which they are abandoned."""
+
+ACCUMULATED = 10.0
+"""Ratio of the velocity of another contact that touches to that of one whose impacts accumulate, up to which both come
+to rest together."""
+
+RELEASE_FORCE = 1e-10
+"""Force of a constraint, relative to the applied ones, that has no sign."""
+
+
+@dataclass
+class HybridSimulation:
+    """A motion whose constraints and parameters change at events.
+
+    system      as it was stated
+    scales      (2n,) of coordinates and velocities, from the start
+    record      the segments of the motion, its events, impulses and notes
+    active      names of the equations that hold now; those of closed contacts are in ``closed``
+    releases    the signs of the forces of constraints that are released when these change
+    """
+
+    system: System
+    events: Sequence[Event]
+    method: Method
+    p: dict[str, float]
+    scales: Floats
+    record: StickSlipSimulation = field(init=False)
+    model: ContactTerms = field(init=False)
+    active: frozenset[str] = field(init=False)
+    closed: frozenset[str] = frozenset()
+    releases: dict[str, int] = field(default_factory=dict[str, int])
+    history: ImpactHistory = field(default_factory=ImpactHistory)
+    span: float = 1.0
+
+    def __post_init__(self) -> None:
+        changing = tuple(str(event.name) for event in self.events if event.then is not None)
+        self.record = StickSlipSimulation(self.system, (), self.method, self.p, changing)
+        self.model = ContactTerms(self.system, self.p, self.scales)
+        self.active = frozenset(str(c.name) for c in self.system.constraints if c.active and not c.one_sided)
+
+    def run(
+        self, q0: Floats, qd0: Floats, times: Floats, *, allow_violation: bool, progress: bool | None
+    ) -> Trajectory:
+        """Simulate from a start at ``times[0]``; return the motion at all times, or up to an event that stops it."""
+        t, t1 = float(times[0]), float(times[-1])
+        self.span = t1 - t
+        y = self._accepted(q0, qd0, t, allow_violation=allow_violation)
+        with Progress(t, t1, progress) as bar:
+            choice = self._next(y, t)
+            while True:
+                y = self.record.advance(choice.phase, choice.y, t, t1, times, bar)
+                segment = self.record.segments[-1]
+                if segment.path.finished:
+                    return self.record.trajectory(times)
+                t = segment.end
+                try:
+                    after = self._react(segment, y, t)
+                    if after is None:
+                        return self.record.partial_trajectory(times)
+                    choice = self._next(after, t, segment)
+                except (ConstraintError, StateError) as error:
+                    raise SimulationError(str(error), t, self.record.partial_trajectory(times)) from None
+
+    def _accepted(self, q0: Floats, qd0: Floats, t: float, *, allow_violation: bool) -> Floats:
+        """Return the start, or raise an error if it is not possible."""
+        dynamics = build(active_system(self.system, self.active))
+        values = tuple(self.p[name] for name in dynamics.parameters)
+        start = accepted_start(dynamics, self.method, q0, qd0, t, values, allow_violation=allow_violation)
+        y, self.record.notes = start
+        check_coefficients(self.model.whole, tuple(self.model.friction.values()), self.p, y, t)
+        for name in self.model.one_sided:
+            self.model.restitution(name, t, y)
+        Gaps.at(self.model, y, t).refuse_penetration()
+        return y
+
+    def _react(self, segment: Segment, y: Floats, t: float) -> Floats | None:
+        """Return the state after the events at the end of a segment; None if the motion stops there."""
+        for guard in segment.fired:
+            if guard.kind == "force" and guard.name in self.releases:
+                self.active -= {guard.name}
+                self.releases.pop(guard.name)
+                self.record.events.append(run_event(t, guard.name, "releases", y, y))
+        fired = [guard.name for guard in segment.fired if guard.kind == "event"]
+        events = [event for event in self.events if event.name in fired]
+        before = Situation(y, self.p, self.active)
+        after = changed(self.system, events, before, t)
+        for event in events:
+            self.record.events.append(run_event(t, str(event.name), "event", y, after.y))
+        stops = [str(event.name) for event in events if event.stop]
+        if stops:
+            self.record.notes.append(f"The motion ends at t = {t:.6g} by the event {quoted(stops)}.")
+            return None
+        changing = [str(event.name) for event in events if event.then is not None]
+        return self._changed(changing, before, after, t) if changing else y
+
+    def _changed(self, events: Sequence[str], before: Situation, after: Situation, t: float) -> Floats:
+        """Return the state after changes by events, with the impulses by which velocities follow the equations."""
+        own = energy_at(self.system, after, t) - energy_at(self.system, before, t)
+        # events at one instant share an entry, that of the first
+        self.record.impulses.append(ImpulseWork(t, None, events[0], own))
+        for kind, names in (("off", before.active - after.active), ("on", after.active - before.active)):
+            for name in sorted(names):
+                self.record.events.append(run_event(t, name, kind, before.y, after.y))
+        new = {name: value for name, value in after.p.items() if value != before.p[name]}
+        if new:
+            listed = ", ".join(f"`{name}` to {value:.6g}" for name, value in new.items())
+            self.record.notes.append(f"At t = {t:.6g} the event {quoted(events)} changes {listed}.")
+            self.record.changed |= set(new)
+        self.p, self.active, self.model = after.p, after.active, ContactTerms(self.system, after.p, self.scales)
+        self.releases = {name: sign for name, sign in self.releases.items() if name in self.active}
+        gaps = Gaps.at(self.model, after.y, t)
+        gaps.refuse_penetration()
+        gaps.refuse_positions(self.active)
+        if gaps.follow(self.active):
+            return after.y
+        return self._after_impact(after.y, t, gaps.touching(self.closed), ())[0]
+
+    def _next(self, y: Floats, t: float, segment: Segment | None = None) -> Choice:
+        """Return the next phase: after impacts, with the contacts that stay closed, and its guards."""
+        fired = () if segment is None else segment.fired
+        y, speeds, still = self._after_impacts(y, t, {guard.name for guard in fired if guard.kind == "gap"})
+        gaps = Gaps.at(self.model, y, t, speeds)
+        candidates = gaps.together(gaps.touching(self.closed))
+        pulled = {guard.name for guard in fired if guard.kind == "force"}
+        held = frozenset(c.name for c in segment.phase.mode.sticking) if segment is not None else frozenset[str]()
+        question = Question(self.model, self.method, y, t, self.active, held | still)
+        choice = choose(question, candidates, [name for name in candidates if name not in pulled])
+        if segment is not None:
+            for kind, names in (("opens", self.closed - choice.closed), ("closes", choice.closed - self.closed)):
+                self.record.events += [run_event(t, name, kind, y, choice.y) for name in sorted(names)]
+            self.record.record_friction(segment.phase, choice.phase, choice.y, t)
+        self.closed = choice.closed
+        return self._guarded(choice, t, [guard.name for guard in fired if guard.kind != "gap"])
+
+    def _after_impacts(self, y: Floats, t: float, arrived: Collection[str]) -> tuple[Floats, Floats, frozenset[str]]:
+        """Return the state after all impacts of one instant, the largest speeds, and what friction has stopped."""
+        speeds, stuck = np.abs(np.split(y, 2)[1]), frozenset[str]()
+        if arrived:
+            y = Gaps.at(self.model, y, t).closed_up(arrived, self.active)
+        for _ in range(MOST_IMPACTS):
+            gaps = Gaps.at(self.model, y, t, speeds)
+            touching = sorted({*gaps.touching(self.closed), *arrived})
+            hit = gaps.approaching(touching)
+            if not hit:
+                return y, speeds, stuck
+            slowest = max((speed for name, speed in hit.items() if self._accumulates(gaps, name, speed)), default=None)
+            rest = [] if slowest is None else gaps.together(touching, ACCUMULATED * slowest)
+            after, stuck = self._after_impact(y, t, touching, rest)
+            self.record.events += [run_event(t, name, "impact", y, after) for name in hit]
+            y, speeds = after, np.maximum(speeds, np.abs(np.split(after, 2)[1]))
+        raise ConstraintError(
+            f"impacts at one instant must come to an end; at t = {t:.6g} those of {quoted(sorted(arrived))} do not. "
+            f"Start from a state in which fewer contacts touch."
+        )
+
+    def _accumulates(self, gaps: Gaps, name: str, speed: float) -> bool:
+        """Return whether the impacts of a contact end here, and record when they would."""
+        self.history.record(name, gaps.t)
+        end = self.history.rest(name, speed, gaps.resolution(name))
+        if end is not None:
+            self.record.events.append(run_event(end, name, "rests", gaps.y, gaps.y))
+        return end is not None
+
+    def _after_impact(
+        self, y: Floats, t: float, touching: Collection[str], rest: Collection[str]
+    ) -> tuple[Floats, frozenset[str]]:
+        found = self.model.impact(y, t, self.active, touching, rest)
+        self.record.impulses.append(ImpulseWork(t, found.work))
+        return np.concatenate([np.split(y, 2)[0], found.qd]), frozenset(found.sticking)
+
+    def _guarded(self, choice: Choice, t: float, fired: Collection[str]) -> Choice:
+        """Return the choice with the guards of its phase."""
+        terms = self.model.at(choice.y, t)
+        largest = np.abs(terms.A).max(axis=1, initial=np.finfo(float).tiny)
+        scales = np.abs(terms.Q).max(initial=0.0) / largest
+        scale = dict(zip(self.system.constraint_names, map(float, scales), strict=True))
+        self._find_releases(choice, scale)
+        open_contacts = [name for name in self.model.one_sided if name not in choice.closed]
+        gaps = Gaps.at(self.model, choice.y, t).offsets(open_contacts)
+        signs: Any = {"gaps": gaps, "releases": self.releases, "force_scale": scale, "fired": fired}
+        guards = guards_of(self.system, self.events, choice, t, self.span, **signs)
+        return choice._replace(phase=replace(choice.phase, guards=guards))
+
+    def _find_releases(self, choice: Choice, scale: dict[str, float]) -> None:
+        """Find the signs of the forces of constraints that are released when these change."""
+        names = choice.phase.mode.system.constraint_names
+        for name in (str(constraint.name) for constraint in self.system.constraints if constraint.releases):
+            if name not in self.active or name in self.releases:
+                continue
+            force = float(choice.reactions[names.index(name)])
+            if abs(force) <= RELEASE_FORCE * scale[name]:
+                raise InputError(
+                    f"constraint `{name}` must have a force at the start, whose sign tells when it releases; it is "
+                    f"zero. Write an inequality, `sympy.Ge(expression, 0)`, with a `restitution`."
+                )
+            self.releases[name] = 1 if force > 0 else -1

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run of a large system: steps, outputs at the requested times, and the trajectory or the error that results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.array_types import Floats
+from dalembert.errors import SimulationError
+from dalembert.integration.default_tolerances import USUAL_ATOL, coarse_notes
+from dalembert.integration.drift import drift_notes
+from dalembert.integration.method import Method, split_state
+from dalembert.integration.progress import Progress
+from dalembert.integration.sparse_motion import Dependencies, inconsistency, refuse_contradiction, solution
+from dalembert.integration.sparse_start import nearest_sparse_state, require_start
+from dalembert.integration.sparse_steps import NoStepError, SparseStep, SparseSteps
+from dalembert.integration.trajectory import Trajectory
+from dalembert.names import LISTED_NAMES, quoted
+from dalembert.native.sparse_system import LargeDynamics
+from dalembert.tolerances import CONSISTENCY_TOLERANCE
+from dalembert.violation import state_scales_of
+
+COLUMNS = ("q", "qd", "acceleration", "ideal_force", "multipliers", "violation", "velocity_violation")
+
+
+class SparseRun:
+    """A run of a large system from a state at ``times[0]``: its outputs, one after the other."""
+
+    def __init__(self, dynamics: LargeDynamics, method: Method, numbers: Floats, times: Floats):
+        self.dynamics, self.method, self.times = dynamics, method, times
+        self.steps = SparseSteps(dynamics, method, numbers)
+        self.numbers = numbers
+        self.outputs: dict[str, list[Any]] = {name: [] for name in ("t", *COLUMNS, "rank", "inconsistency")}
+        self.step_times: list[float] = []
+        self.began = time.perf_counter()
+        self.redundant: dict[int, tuple[float, Any]] = {}
+
+    def follow(self, y: Floats, bar: Progress) -> None:
+        """Take all steps and keep the motion at the requested times; raise ``NoStepError`` if it cannot continue."""
+        self.steps.choose_rows(y, float(self.times[0]))
+        self._keep(y, float(self.times[0]))
+        count = 1
+        for step in self.steps.all_steps(y, float(self.times[0]), float(self.times[-1])):
+            self.step_times.append(step.t)
+            while count < len(self.times) and self.times[count] <= step.t:
+                self._output(step, float(self.times[count]))
+                count += 1
+            bar.show(step.t, len(self.step_times))
+
+    def _output(self, step: SparseStep, t: float) -> None:
+        rows = self.steps.rows
+        self._keep(self.steps.between(step, t), t)
+        self.steps.rows, self.steps._is_factored = rows, False
+
+    def _keep(self, y: Floats, t: float) -> None:
+        """Append the motion at a state; raise an error if constraints are contradictory there."""
+        steps, code = self.steps, self.dynamics.code
+        steps.choose_rows(y, t)
+        found = solution(self.dynamics, steps.gains)
+        dependencies, (position, velocity) = Dependencies(code), code.residuals
+        share = inconsistency(code, found)
+        if share > CONSISTENCY_TOLERANCE:
+            if not self.outputs["t"]:
+                refuse_contradiction(self.dynamics, found)
+            raise NoStepError(t, "constraints contradict one another there")
+        q, qd = split_state(y)
+        levels = self.dynamics.levels
+        accelerated = np.where(levels == 2, found.left, velocity)
+        values = {
+            "t": t,
+            "q": q,
+            "qd": qd,
+            "acceleration": found.acceleration,
+            "ideal_force": found.ideal_force,
+            "multipliers": found.multipliers - dependencies.part_of(found.multipliers),
+            "violation": np.where(levels == 0, position, accelerated),
+            "velocity_violation": velocity,
+            "rank": code.m - len(dependencies.rows),
+            "inconsistency": share,
+        }
+        for name, value in values.items():
+            self.outputs[name].append(value)
+        if len(dependencies.rows):
+            self.redundant.setdefault(len(dependencies.rows), (t, dependencies.rows))
+
+    def trajectory(self, parameters: Mapping[str, Any], notes: list[str], source: Any) -> Trajectory:
+        """Return the motion at the times reached."""
+        found: dict[str, Any] = {name: np.array(values) for name, values in self.outputs.items()}
+        return Trajectory(
+            **found,
+            nonideal_force=np.zeros_like(found["q"]),
+            reactions=found["multipliers"],
+            energy=None,
+            coordinates=self.dynamics.coordinates,
+            constraints=self.dynamics.constraints,
+            parameters=dict(parameters),
+            statistics=self._statistics(),
+            notes=(
+                *notes,
+                *coarse_notes(self.method, found["q"]),
+                *drift_notes(self.method.drift),
+                *self._redundancies(),
+            ),
+            source=source,
+        )
+
+    def _statistics(self) -> dict[str, Any]:
+        method = self.method
+        return {
+            "steps": len(self.step_times),
+            "rejected": self.steps.rejected,
+            "seconds": time.perf_counter() - self.began,
+            "solver": method.solver_name,
+            "formulation": type(method.formulation).__name__,
+            "drift": type(method.drift).__name__,
+            "program": "templates",
+            "rtol": method.rtol,
+            "atol": method.least_atol,
+        }
+
+    def _redundancies(self) -> list[str]:
+        notes: list[str] = []
+        for count, (t, rows) in self.redundant.items():
+            names = quoted(self.dynamics.constraints[i] for i in rows[:LISTED_NAMES])
+            more = f" and {count - LISTED_NAMES} more" if count > LISTED_NAMES else ""
+            m = self.dynamics.code.m
+            notes.append(f"At t = {t:.6g} the constraints have rank {m - count} of {m}; redundant: {names}{more}.")
+        return notes
+
+
+def usual_tolerances(dynamics: LargeDynamics, q: Floats, qd: Floats) -> Floats:
+    """Return the absolute tolerances (2n,) of a motion from the state of the last evaluation, by its scales."""
+    code = dynamics.code
+    return USUAL_ATOL * state_scales_of(np.sqrt(np.abs(code.mass)), code.force, q, qd)
+
+
+def accepted_sparse_start(
+    dynamics: LargeDynamics, method: Method, q0: Floats, qd0: Floats, t0: float, numbers: Floats, allow_violation: bool
+) -> tuple[Floats, list[str]]:
+    """Return the state to start from, on the constraints if the given one misses them by little, and notes on it."""
+    exact = require_start(dynamics, q0, qd0, t0, numbers, allow_violation=allow_violation)
+    given = np.concatenate([q0, qd0])
+    if exact or not method.drift.projections:
+        return given, []
+    found = np.concatenate(nearest_sparse_state(dynamics, q0, qd0, t0, numbers))
+    distance = float(np.abs(found - given).max())
+    return found, [
+        f"The start misses the constraints; projection onto them moves it, by up to {distance:.1e} in one coordinate "
+        f"or velocity."
+    ]
+
+
+def sparse_run(
+    dynamics: LargeDynamics,
+    method: Method,
+    start: tuple[Floats, Floats],
+    times: Floats,
+    numbers: Floats,
+    *,
+    parameters: Mapping[str, Any],
+    allow_violation: bool,
+    progress: bool | None,
+    source: Any,
+) -> Trajectory:
+    """Simulate a large system from a start at ``times[0]`` and return the motion at all times."""
+    t0, t1 = float(times[0]), float(times[-1])
+    y, notes = accepted_sparse_start(dynamics, method, *start, t0, numbers, allow_violation)
+    run = SparseRun(dynamics, method, numbers, times)
+    try:
+        with Progress(t0, t1, progress) as bar:
+            run.follow(y, bar)
+    except NoStepError as end:
+        raise SimulationError(
+            f"the motion must continue to t = {t1:.6g}; it ends at t = {end.t:.6g}: {end}.",
+            end.t,
+            run.trajectory(parameters, notes, source),
+        ) from None
+    return run.trajectory(parameters, notes, source)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Start states of a large system: the check that they satisfy the constraints, and the nearest state that does."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.array_types import Floats
+from dalembert.errors import StateError
+from dalembert.integration.sparse_motion import require_valid_terms
+from dalembert.integration.start_states import OR_ALLOW_IT, State
+from dalembert.names import LISTED_NAMES
+from dalembert.native.sparse_system import LargeDynamics
+from dalembert.tolerances import EXACT, LEAST_DISTANCE, START_TOLERANCE
+from dalembert.violation import units_of
+
+MOST_CORRECTIONS = 200
+"""Most iterations towards the nearest state; each one reduces the distance by a factor."""
+
+CLOSE = 1e-13
+"""The iteration ends when a step is below this part of the coordinates: rounding."""
+
+
+def missed(dynamics: LargeDynamics, q: Floats, qd: Floats, level: int, tolerance: float) -> NDArray[np.int64]:
+    """Return the constraints that the state of the last evaluation violates at a level, as ``violation.violated``."""
+    code = dynamics.code
+    residual, x = code.residuals[level], (q, qd)[level]
+    sizes = abs(code.A)
+    own = np.abs(residual - code.A @ x) + sizes @ np.abs(x)
+    least = min(tolerance, LEAST_DISTANCE) * (sizes @ units_of(np.sqrt(code.mass), q, x))
+    off = ~(np.abs(residual) <= tolerance * own + least)
+    return np.flatnonzero(off & (dynamics.levels <= level))
+
+
+def require_start(
+    dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numbers: Floats, *, allow_violation: bool
+) -> bool:
+    """Raise an error unless a state satisfies the constraints; return whether it does so to rounding."""
+    dynamics.code.evaluate(q, qd, t, numbers)
+    require_valid_terms(dynamics)
+    residuals, found = dynamics.code.residuals, []
+    for level, argument in enumerate(("q0", "qd0")):
+        rows = missed(dynamics, q, qd, level, START_TOLERANCE)
+        if len(rows):
+            found.append(f"{_violations(dynamics, rows, residuals[level], 'is')} at `{argument}`")
+    if found and not allow_violation:
+        raise StateError(
+            f"the start must satisfy the constraints; {'; '.join(found)}. "
+            f"Start from `da.consistent_state(system, q0, qd0, ...)` instead{OR_ALLOW_IT}."
+        )
+    return not any(len(missed(dynamics, q, qd, level, EXACT)) for level in (0, 1))
+
+
+def _violations(dynamics: LargeDynamics, rows: NDArray[np.int64], residual: Floats, verb: str) -> str:
+    """Return the violated constraints as text, the most violated ones first."""
+    worst = rows[np.argsort(-np.abs(residual[rows]))]
+    shown = [f"`{dynamics.constraints[k]}` {verb} violated by {abs(residual[k]):.1e}" for k in worst[:LISTED_NAMES]]
+    more = f" and {len(rows) - LISTED_NAMES} more" if len(rows) > LISTED_NAMES else ""
+    return ", ".join(shown) + more
+
+
+def nearest_sparse_state(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers: Floats) -> State:
+    """Return the state on the constraints nearest to (q0, qd0) in the mass metric: positions first, then velocities."""
+    q = _nearest(dynamics, q0, qd0, t, numbers, 0)
+    return State(q, _nearest(dynamics, q, qd0, t, numbers, 1))
+
+
+def _nearest(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers: Floats, level: int) -> Floats:
+    """Return the nearest coordinates, or velocities, by steps to the nearest point of the linearised constraints."""
+    code, state = dynamics.code, [q0, qd0]
+    start = state[level]
+    if code.elimination is None or not (dynamics.levels <= level).any():
+        return start
+    code.elimination.used = dynamics.levels <= level
+    for _ in range(MOST_CORRECTIONS):
+        code.evaluate(state[0], state[1], t, numbers)
+        require_valid_terms(dynamics)
+        code.factor()
+        x, residual = state[level], code.residuals[level]
+        # the nearest x with residual + A (x − x now) = 0; at a fixed point x − x0 = W Aᵀλ, which is the nearest point
+        new = start - code.correction(residual - code.A @ (x - start))[1]
+        step = np.abs(new - x).max(initial=0.0)
+        state[level] = new
+        if not np.isfinite(step) or step <= CLOSE * max(1.0, float(np.abs(new).max(initial=0.0))):
+            break
+    code.evaluate(state[0], state[1], t, numbers)
+    rows = missed(dynamics, state[0], state[1], level, START_TOLERANCE)
+    if len(rows):
+        culprits = _violations(dynamics, rows, code.residuals[level], "remains")
+        raise StateError(
+            f"some state near `{('q0', 'qd0')[level]}` must satisfy the constraints; {culprits}. If they contradict "
+            f"one another, correct them; otherwise start from a guess nearer to them."
+        )
+    return state[level]

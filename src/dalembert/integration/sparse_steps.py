@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steps of a large system: an explicit Runge–Kutta method, with a projection after each step.
+
+Step control and its constants are those of the compiled integrator in ``native/stepper.py``. Here the vectors are
+long, so that NumPy is as fast as machine code; the terms and the elimination are machine code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.array_types import Floats
+from dalembert.integration.method import Method, split_state
+from dalembert.integration.sparse_motion import acceleration
+from dalembert.native.initial_step import LEAST_DERIVATIVE, LEAST_SIZE, SHORT
+from dalembert.native.sparse_system import LargeDynamics
+from dalembert.native.step_control import ABRUPT, settings_of
+from dalembert.native.stepper import CAUTION, LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
+from dalembert.native.tableau import Factors
+
+
+class SparseStep(NamedTuple):
+    """An accepted step, from ``start`` at ``before`` to ``state`` at ``t``."""
+
+    before: float
+    start: Floats
+    t: float
+    state: Floats
+
+
+class NoStepError(Exception):
+    """No step can be taken; the message says why, and ``t`` is the time reached."""
+
+    def __init__(self, t: float, reason: str):
+        self.t = t
+        Exception.__init__(self, reason)
+
+
+class SparseSteps:
+    """Takes steps of a large system.
+
+    ``rows`` is a mask of the independent constraints. They are chosen at states on the constraints and kept within a
+    step: off the constraints, redundant rows are almost dependent, and would imply arbitrarily large accelerations.
+    """
+
+    def __init__(self, dynamics: LargeDynamics, method: Method, numbers: Floats):
+        tableau = method.tableau
+        assert tableau is not None
+        self.dynamics, self.method, self.numbers, self.tableau = dynamics, method, numbers, tableau
+        self.code, self.gains = dynamics.code, method.drift.gains()
+        self.rows: NDArray[np.bool_] = np.ones(self.code.m, bool)
+        self.only_positions = bool((dynamics.levels == 0).all())
+        self.slopes = np.zeros((len(tableau.nodes), 2 * self.code.n))
+        self.rejected = 0
+        self._is_factored = False
+
+    def _evaluate(self, y: Floats, t: float) -> None:
+        q, qd = split_state(y)
+        self.code.evaluate(q, qd, t, self.numbers)
+
+    def _factor(self, rows: NDArray[np.bool_]) -> None:
+        elimination = self.code.elimination
+        if elimination is not None:
+            elimination.used = rows
+            self.code.factor()
+
+    def choose_rows(self, y: Floats, t: float) -> None:
+        """Choose independent constraints at a state on the constraints."""
+        self._evaluate(y, t)
+        self._choose(2)
+        self._is_factored = self.only_positions
+
+    def _choose(self, level: int) -> None:
+        """Choose independent rows up to a level at the last evaluation; those of higher levels are all kept."""
+        considered = self.dynamics.levels <= level
+        self._factor(considered)
+        elimination = self.code.elimination
+        if elimination is not None:
+            self.rows = ~elimination.left_out | ~considered
+
+    def slope(self, y: Floats, t: float) -> Floats:
+        """Return ẏ (2n,) at a state."""
+        self._evaluate(y, t)
+        if not self._is_factored:
+            self._factor(self.rows)
+        self._is_factored = False
+        return np.concatenate([split_state(y)[1], acceleration(self.dynamics, self.gains)])
+
+    def projected(self, y: Floats, t: float) -> Floats:
+        """Return the state on the constraints near y, and choose independent rows there."""
+        count, levels = self.method.drift.projections, self.dynamics.levels
+        if not count or not self.code.m:
+            return y
+        q, qd = (np.array(x) for x in split_state(y))
+        if (levels == 0).any():
+            for i in range(count):
+                self.code.evaluate(q, qd, t, self.numbers)
+                if not i:  # the factors are close enough for the second iteration: it need not converge quadratically
+                    self._factor(self.rows & (levels == 0))
+                q -= self.code.correction(self.code.residuals.position)[1]
+        self.code.evaluate(q, qd, t, self.numbers)
+        self._choose(1)
+        qd -= self.code.correction(self.code.residuals.velocity)[1]
+        if not self.only_positions:  # ψ need not be linear in the velocities
+            for _ in range(count - 1):
+                self.code.evaluate(q, qd, t, self.numbers)
+                qd -= self.code.correction(self.code.residuals.velocity)[1]
+            if (levels == 2).any():
+                self._choose(2)
+        self._is_factored = self.only_positions
+        return np.concatenate([q, qd])
+
+    def stepped(self, y: Floats, t: float, h: float) -> Floats:
+        """Return the state after one step from y, of which the first slope is known, before its projection."""
+        for s in range(1, len(self.slopes)):
+            stage = y + h * self._blend(self.tableau.stages[s])
+            self.slopes[s] = self.slope(stage, t + self.tableau.nodes[s] * h)
+        return y + h * self._blend(self.tableau.result)
+
+    def _blend(self, factors: Factors) -> Floats:
+        total = np.zeros(self.slopes.shape[1])
+        for stage, factor in factors.items():
+            total += factor * self.slopes[stage]
+        return total
+
+    def between(self, step: SparseStep, t: float) -> Floats:
+        """Return the state at a time within the last step, by a shorter step from its start; ``slopes`` are its own."""
+        if t >= step.t:
+            return step.state
+        rows = self.rows
+        self._is_factored = False
+        found = self.projected(self.stepped(step.start, step.before, t - step.before), t)
+        self.rows, self._is_factored = rows, False
+        return found
+
+    def all_steps(self, y: Floats, t: float, end: float) -> Iterator[SparseStep]:
+        """Take steps from a state to a time; ``slopes[0]`` is that of the start of each step when it is returned."""
+        method = self.method
+        settings = settings_of(t, end, method.rtol, method.atol, method.max_step, len(y))
+        self.choose_rows(y, t)
+        self.slopes[0] = self.slope(y, t)
+        h = method.step if method.step is not None else self._first_step(y, t, end, settings[1])
+        growth, taken = MOST_RATIO, 0
+        while t < end:
+            if h < settings[1] or not np.isfinite(h):
+                raise NoStepError(t, "no step is short enough for the tolerances: forces or constraints are singular")
+            if taken >= method.max_steps:
+                raise NoStepError(
+                    t, f"`max_steps` ({method.max_steps}) steps were taken. Pass more, or larger tolerances"
+                )
+            is_last = h * (1 + LAST_STEP_SLACK) >= end - t
+            size, reached = (end - t, end) if is_last else (min(h, method.max_step), t + min(h, method.max_step))
+            arrived = self.stepped(y, t, size)
+            error = 0.0 if method.step is not None else self._error(y, arrived, size)
+            state, ratio = arrived, CAUTION / error ** (1 / self.tableau.order) if error > 0 else MOST_RATIO_AT_REST
+            rows = self.rows
+            if error < 1.0:
+                state = self.projected(arrived, reached)
+                if not self._moved(arrived, state) <= ABRUPT:
+                    error, ratio = np.inf, 0.0
+            if not error < 1.0 and method.step is None:
+                self.rejected, growth, self.rows, self._is_factored = self.rejected + 1, 1.0, rows, False
+                h = size * max(ratio if np.isfinite(ratio) else 0.0, LEAST_RATIO)
+                continue
+            if not np.isfinite(state).all():
+                raise NoStepError(t, "the step leads to numbers that are not finite. Pass a smaller `step`")
+            h = method.step if method.step is not None else size * min(ratio, growth)
+            growth, taken = MOST_RATIO, taken + 1
+            yield SparseStep(t, y, reached, state)
+            t, y = reached, state
+            self.slopes[0] = self.slope(y, t)
+
+    def _allowed(self, size: Floats) -> Floats:
+        return self.method.atol + self.method.rtol * size
+
+    def _moved(self, before: Floats, after: Floats) -> float:
+        """Return the largest distance of a projection in tolerances; steps of fixed length are not judged by it."""
+        if self.method.step is not None:
+            return 0.0
+        return float(
+            (np.abs(after - before) / self._allowed(np.maximum(np.abs(before), np.abs(after)))).max(initial=0.0)
+        )
+
+    def _error(self, y: Floats, y1: Floats, h: float) -> float:
+        """Return the error of a step relative to the tolerance, as ``step_control.write_error`` does."""
+        allowed = self._allowed(np.maximum(np.abs(y), np.abs(y1)))
+        sums = [float(np.sum((self._blend(factors) / allowed) ** 2)) for factors in self.tableau.errors]
+        if len(sums) == 1:
+            return abs(h) * float(np.sqrt(sums[0] / len(y)))
+        fifth, third = sums
+        return 0.0 if fifth == 0 else abs(h) * fifth / float(np.sqrt((fifth + 0.01 * third) * len(y)))
+
+    def _first_step(self, y: Floats, t: float, end: float, shortest: float) -> float:
+        """Return the first step to try, as ``native/initial_step.py`` does."""
+        allowed, left, least = self._allowed(np.abs(y)), end - t, 2 * shortest
+        size, speed = (_rms(x / allowed) for x in (y, self.slopes[0]))
+        if not np.isfinite(speed):
+            return min(max(SHORT, least), left)
+        rough = 0.01 * size / speed if min(size, speed) > LEAST_SIZE else SHORT
+        trial = min(max(rough, least), left)
+        change = _rms((self.slope(y + trial * self.slopes[0], t + trial) - self.slopes[0]) / allowed)
+        steepest = max(speed, change / trial)
+        if not np.isfinite(steepest):
+            return trial
+        flat = max(SHORT, 1e-3 * trial)
+        guess = (0.01 / steepest) ** (1 / self.tableau.order) if steepest > LEAST_DERIVATIVE else flat
+        return min(max(min(guess, 100 * trial), least), left)
+
+
+def _rms(x: Floats) -> float:
+    return float(np.sqrt(np.mean(x**2))) if len(x) else 0.0

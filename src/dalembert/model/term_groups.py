@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Groups of constraints and of forces: one expression, used at many places of a large system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from dalembert.errors import ModelError
+from dalembert.model import graph
+from dalembert.model.constraint import Constraint
+from dalembert.model.expressions import as_expression
+from dalembert.model.symbol_arrays import Substitutions, substitutions
+from dalembert.model.symbols import functions_of_time
+from dalembert.names import listed, name_of, summary
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintGroup:
+    """Constraints ``rod[0]``, ``rod[1]``, …, which differ only in their coordinates and numbers.
+
+    ``da.Constraint.over`` makes it; ``group[i]`` is one of its constraints.
+    """
+
+    template: Constraint
+    substitutions: Substitutions
+    own_names: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return self.substitutions.count
+
+    def __getitem__(self, i: int) -> Constraint:
+        if not -len(self) <= i < len(self):
+            raise IndexError(i)
+        i %= len(self)
+        expression = graph.replace(self.template.expression, self.substitutions.at(i))
+        return Constraint(expression.doit(), name=f"{self.template.name}[{i}]")
+
+    def __iter__(self) -> Iterator[Constraint]:
+        return (self[i] for i in range(len(self)))
+
+    @property
+    def names(self) -> Sequence[str]:
+        if self.own_names:
+            return self.own_names
+        return [f"{self.template.name}[{i}]" for i in range(len(self))]
+
+    def __repr__(self) -> str:
+        name, last = self.template.name, len(self) - 1
+        return f"<ConstraintGroup of {len(self)}: {name}[0] … {name}[{last}]>"
+
+
+def constraint_group(expression: Any, over: Any, name: str) -> ConstraintGroup:
+    """Return the constraints that an expression gives with the coordinates and numbers of each copy."""
+    if not isinstance(name, str) or not name:
+        raise ModelError([f"a group of constraints must have a name; got {name!r}. Pass `name=`."])
+    if isinstance(expression, sp.Ge | sp.Gt | sp.Le | sp.Lt):
+        raise ModelError(
+            [f"a group of constraints must be equations; `{name}` is an inequality. State contacts singly."]
+        )
+    template = Constraint(expression, name=name)
+    found = substitutions(over, f"constraint `{name}`")
+    _require_placed(template.expression, found, f"constraint `{name}`")
+    return ConstraintGroup(template, found)
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedForce:
+    """A force law used at many places of a large system, such as a spring between neighbours.
+
+    ``da.AppliedForce.over`` and ``da.AppliedForce.from_potential`` make it; a large ``da.System`` takes several of them
+    as its ``applied_force``, which are added.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x", 3)
+    >>> u, v = da.coordinates("u v")
+    >>> springs = da.AppliedForce.over({u: v - u, v: u - v}, {u: x[:-1], v: x[1:]})
+    >>> system = da.System(x, mass_matrix=1, applied_force=springs)
+    >>> print(da.motion(system, q=(0, 0, 1), qd=(0, 0, 0)).acceleration)
+    [ 0.  1. -1.]
+    """
+
+    components: dict[Any, Any]
+    substitutions: Substitutions
+
+    @classmethod
+    def over(cls, components: Any, over: Any) -> AppliedForce:
+        """Return forces along coordinates, by placeholder, with the coordinates and numbers of each copy.
+
+        Parameters
+        ----------
+        components    a mapping from placeholder coordinates to expressions
+        over          a mapping from placeholders to arrays: coordinates to coordinates, symbols to numbers
+
+        Raises
+        ------
+        ModelError    if a placeholder is unknown, or arrays differ in length
+        """
+        found = substitutions(over, "an applied force")
+        if not isinstance(components, dict) or not components or not components.keys() <= found.coordinates.keys():
+            raise ModelError(
+                [f"an applied force must have components along coordinates that it is stated over; got {components!r}."]
+            )
+        forces = {key: as_expression(value, "an applied force") for key, value in components.items()}
+        for force in forces.values():
+            _require_placed(force, found, "an applied force")
+        return cls(forces, found)
+
+    @classmethod
+    def from_potential(cls, potential: Any, over: Any) -> AppliedForce:
+        """Return the forces −∂V/∂q of a potential V, with the coordinates and numbers of each copy.
+
+        >>> import dalembert as da
+        >>> x = da.coordinates("x", 3)
+        >>> u, v = da.coordinates("u v")
+        >>> springs = da.AppliedForce.from_potential((u - v)**2 / 2, {u: x[:-1], v: x[1:]})
+        """
+        found = substitutions(over, "a potential")
+        energy = as_expression(potential, "a potential")
+        own = functions_of_time(energy) & found.coordinates.keys()
+        return cls.over({q: -sp.diff(energy, q) for q in found.coordinates if q in own}, over)
+
+    def __len__(self) -> int:
+        return self.substitutions.count
+
+    def __repr__(self) -> str:
+        return summary(f"AppliedForce along {listed(map(name_of, self.components))}", f"{len(self)} copies")
+
+
+def _require_placed(expression: Any, found: Substitutions, label: str) -> None:
+    """Raise an error if a symbol that is replaced does not occur: a slip of the pen would go unnoticed."""
+    used = functions_of_time(expression) | graph.free_symbols(expression)
+    if not used & (found.coordinates.keys() | found.numbers.keys()):
+        raise ModelError([f"{label} must contain a symbol that it is stated over; got `{graph.shown(expression)}`."])

@@ -1,0 +1,157 @@
+"""Ensembles on a Dask cluster: the same results as on one machine, also if a worker dies."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+import dalembert as da
+from dalembert.cli import app
+from dalembert.ensembles import cluster, runner
+from dalembert.native import assembly
+from helpers import pendulum
+
+distributed = pytest.importorskip("distributed", reason="distributed is an optional dependency")
+zarr = pytest.importorskip("zarr", reason="zarr is an optional dependency")
+TIMES = np.linspace(0, 5, 6)
+DESIGN = {"parameters": da.scatter(600, g=(9, 10)), "outputs": ("q", "multipliers")}
+
+
+def test_a_client_is_required():
+    with pytest.raises(da.InputError, match=r"`client` must be a `dask.distributed.Client`; got str"):
+        da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, client="tcp://host", **DESIGN)
+
+
+class Future:
+    """A future that fails."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def result(self):
+        raise self.error
+
+
+def test_failures_of_a_cluster_are_explained():
+    killed = distributed.KilledWorker("task", None, 3)
+    with pytest.raises(da.DeviceError, match=r"4 workers in turn died at one.*the same call continues"):
+        cluster._result(Future(killed))
+    with pytest.raises(da.DeviceError, match=r"must stay connected to the scheduler"):
+        cluster._result(Future(distributed.CancelledError("task")))
+
+
+class SameCode(distributed.WorkerPlugin):
+    """Workers optimise machine code as little as the tests do, for the same rounding, and find their helpers."""
+
+    name = "same code"
+
+    def __init__(self):
+        self.options, self.path = (assembly.PASSES, assembly.SELECTION), sys.path
+
+    def setup(self, worker):
+        assembly.PASSES, assembly.SELECTION = self.options
+        sys.path[:] = self.path
+
+
+@pytest.fixture(scope="module")
+def local_cluster():
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as found:
+        yield found
+
+
+@pytest.fixture
+def client(local_cluster, monkeypatch):
+    monkeypatch.setattr(runner, "CHUNK", 16)  # many blocks; workers do not choose their size
+    with distributed.Client(local_cluster) as found:
+        found.wait_for_workers(2)
+        found.register_plugin(SameCode())
+        yield found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keep", ["times", "end", "summary"])
+def test_results_are_those_of_one_machine(client, keep, tmp_path):
+    """Bit for bit, in memory and in a store."""
+    expected = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, keep=keep, **DESIGN)
+    found = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, keep=keep, client=client, **DESIGN)
+    xr.testing.assert_identical(found.drop_attrs(), expected.drop_attrs())
+    store = tmp_path / "study.zarr"
+    stored = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, keep=keep, client=client, store=store, **DESIGN)
+    xr.testing.assert_equal(stored.load(), expected)
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_costs_its_blocks_only(client, tmp_path):
+    """A worker is killed in the middle; the others, and the one that replaces it, do its blocks."""
+    expected = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES * 40, **DESIGN)
+    store, killed = tmp_path / "study.zarr", []
+    pids = client.run(os.getpid)
+
+    def kill_one():
+        journal = tmp_path / "study.zarr.progress" / "journal.jsonl"
+        while not (journal.is_file() and len(journal.read_text().splitlines()) > 3):
+            time.sleep(0.01)
+        killed.append(next(iter(pids.values())))
+        os.kill(killed[0], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill_one)
+    thread.start()
+    found = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES * 40, client=client, store=store, **DESIGN)
+    thread.join()
+    assert killed
+    xr.testing.assert_equal(found.load(), expected)
+    client.wait_for_workers(2)
+    assert killed[0] not in client.run(os.getpid).values()
+
+
+@pytest.mark.slow
+def test_a_study_continues_after_its_client_was_lost(local_cluster, client, tmp_path):
+    expected = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES * 40, **DESIGN)
+    store, lost = tmp_path / "study.zarr", distributed.Client(local_cluster)
+    journal = Path(f"{store}.progress") / "journal.jsonl"
+
+    def lose():
+        while not (journal.is_file() and len(journal.read_text().splitlines()) > 3):
+            time.sleep(0.01)
+        lost.close()
+
+    thread = threading.Thread(target=lose)
+    thread.start()
+    with pytest.raises(da.DeviceError, match="must stay connected to the scheduler"):
+        da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES * 40, client=lost, store=store, **DESIGN)
+    thread.join()
+    done = len(journal.read_text().splitlines()) - 1
+    assert 0 < done < 38
+    found = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES * 40, client=client, store=store, **DESIGN)
+    xr.testing.assert_equal(found.load(), expected)
+
+
+@pytest.mark.slow
+def test_a_worker_compiles_once(client):
+    da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, client=client, **DESIGN)
+
+    def compiled():
+        from dalembert.lowering.build import build
+        from helpers import pendulum
+
+        return build(pendulum()).native.motions.cache_info()
+
+    for info in client.run(compiled).values():
+        assert info.misses <= 1 and info.hits > 3
+
+
+@pytest.mark.slow
+def test_the_command_line_uses_a_cluster(client, tmp_path):
+    path = tmp_path / "study.zarr"
+    swept = ["sweep", "pendulum", "--grid", "g=9:10:40", "--times", "0,1", "-o", str(path)]
+    done = CliRunner().invoke(app, [*swept, "--cluster", client.scheduler.address], catch_exceptions=False)
+    assert done.exit_code == 0 and "40 members, 0 failed." in done.output
+    with pytest.raises(da.InputError, match=r"must be the address of a Dask scheduler; `tcp://127.0.0.1:9` is none"):
+        CliRunner().invoke(app, [*swept, "--cluster", "tcp://127.0.0.1:9"], catch_exceptions=False)

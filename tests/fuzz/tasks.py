@@ -1,0 +1,34 @@
+"""Comparisons of one seed: what the processes of the long run work on."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import diffrax
+
+from fuzz.compare import FORMULATIONS, IMPLICIT, Outcome, motions, simulations
+
+WAYS = {
+    "projection": {},
+    "no drift cure": {"drift": None},
+    "Baumgarte": {"drift": "rates"},
+    "fixed step": {"step": 0.0005},
+}
+GENERAL = {
+    "diffrax, Dopri8": {"solver": diffrax.Dopri8()},
+    IMPLICIT: {"solver": diffrax.Kvaerno5(), "max_steps": 2000},
+}
+
+
+class Task(NamedTuple):
+    """A random problem: its accelerations, its motion by the compiled integrator, or its motion by diffrax too."""
+
+    seed: int
+    kind: Literal["motion", "simulation", "general"]
+
+
+def compared(task: Task) -> list[Outcome]:
+    """Return all comparisons of a task."""
+    if task.kind == "motion":
+        return list(motions(task.seed, FORMULATIONS))
+    return list(simulations(task.seed, WAYS | (GENERAL if task.kind == "general" else {})))

@@ -1,0 +1,143 @@
+"""What contacts refuse by name: models, starts, impacts, and functions that cannot follow them."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+
+x, y, z, a = da.coordinates("x y z a")
+t = da.t
+FLOOR = da.Constraint(sp.Ge(y, 0), name="floor", restitution=0.5)
+BALL = da.System.from_lagrangian((x.diff(t) ** 2 + y.diff(t) ** 2) / 2 - y, (x, y), constraints=FLOOR)
+
+g = da.parameters("g")
+HEAVY = da.System((y,), [[1]], (-g,), FLOOR)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"expression": sp.Ge(y, 0)}, "an inequality needs a `restitution`"),
+        ({"expression": sp.Ge(y, 0), "restitution": -0.1}, "`restitution` must be from 0 .* got -0.1"),
+        ({"expression": sp.Ge(y, 0), "restitution": 1.1}, "no loss of energy; got 1.1"),
+        ({"expression": sp.Ge(y, 0), "restitution": x}, "a number or an expression of parameters"),
+        ({"expression": sp.Ge(y.diff(t), 0), "restitution": 0}, "must be at position level; this one is at velocity"),
+        ({"expression": sp.Ge(y, 0), "restitution": 0, "releases": True}, "leave out `releases`"),
+        ({"expression": sp.Ge(y, 0), "restitution": 0, "impact": "moreau"}, '`impact` must be "newton" or "poisson"'),
+        ({"expression": y, "restitution": 0}, "`restitution` belongs to a one-sided constraint"),
+    ],
+)
+def test_constraints(given, message: str) -> None:
+    with pytest.raises(da.ModelError, match=f"constraint `floor`: .*{message}"):
+        da.Constraint(name="floor", **given)
+
+
+def test_how_a_one_sided_constraint_is_shown() -> None:
+    assert repr(FLOOR) == "Constraint(y, name='floor', restitution=0.5, one_sided=True)"
+    assert r"y \geq 0" in str(FLOOR._repr_latex_())
+    assert r"y &\geq 0" in str(BALL._repr_latex_())
+
+
+def test_a_penetrating_start() -> None:
+    with pytest.raises(
+        da.StateError, match="must not penetrate one another; at t = 0 they do at `floor`, whose gap is -1"
+    ):
+        da.simulate(BALL, (0, -1), (0, 0), [0, 1])
+
+
+@pytest.mark.parametrize("value", [-0.5, 1.5])
+def test_a_restitution_from_parameters(value: float) -> None:
+    e = da.parameters("e")
+    ball = da.System((y,), [[1]], (-1,), da.Constraint(sp.Ge(y, 0), name="floor", restitution=e))
+    with pytest.raises(da.InputError, match=f"constraint `floor`: `restitution` must be .* got {value}"):
+        da.simulate(ball, (1,), (0,), [0, 1], parameters={"e": value})
+
+
+def test_a_releasing_constraint_without_a_force() -> None:
+    pendulum = da.System((x, y), sp.eye(2), (0, -1), da.Constraint(x**2 + y**2 - 1, name="rope", releases=True))
+    with pytest.raises(da.InputError, match="`rope` must have a force at the start"):
+        da.simulate(pendulum, (1, 0), (0, 0), [0, 1])
+
+
+VERBS = {
+    "motion": lambda: da.motion(BALL, (0, 1), (0, 0)),
+    "consistent_state": lambda: da.consistent_state(BALL, (0, 1), (0, 0)),
+    "build": lambda: da.build(BALL),
+    "derive": lambda: da.derive(BALL),
+    "check": lambda: da.check(BALL),
+    "classify": lambda: da.classify(BALL),
+    "reduce": lambda: da.reduce(BALL),
+    "linearize": lambda: da.linearize(BALL, (0, 0)),
+    "ensemble": lambda: da.simulate_ensemble(BALL, np.ones((2, 2)), (0, 0), [0, 1]),
+    "flow": lambda: da.flow(BALL, [0, 1]),
+    "page": lambda: da.page(BALL, (0, 1), (0, 0), [0, 1], "page.html"),
+    "export_c": lambda: da.export_c(BALL, "ball.c"),
+    "export_python": lambda: da.export_python(BALL, "ball.py"),
+    "export_fmu": lambda: da.export_fmu(BALL, "ball.fmu", q0=(0, 1), qd0=(0, 0)),
+    "vakonomic": lambda: da.vakonomic(BALL),
+    "save": lambda: BALL.save("ball.toml"),
+    "fit": lambda: da.fit(HEAVY, da.Observation([0, 1, 2], {"y": [1, 1, 1]}, (1,), (0,)), [g], guess={g: 1}),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_functions_that_cannot_follow_contacts(verb: str, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(da.ModelError, match="`floor` must be an equation that always holds"):
+        VERBS[verb]()
+
+
+def test_friction_in_a_plane_has_no_impact() -> None:
+    floor = da.Constraint(sp.Ge(z, 0), name="floor", restitution=0.5, nonideal=da.Coulomb(0.3))
+    particle = da.System((x, y, z), sp.eye(3), (0, 0, -1), floor)
+    with pytest.raises(da.SimulationError, match="friction in an impact must be along a line; that of `floor`"):
+        da.simulate(particle, (0, 0, 1), (1, 1, 0), [0, 2])
+
+
+def test_smoothed_friction_has_no_impulse() -> None:
+    friction = da.Coulomb(0.3, smoothing=0.01)
+    floor = da.Constraint(sp.Ge(y, 0), name="floor", restitution=0.5, nonideal=friction)
+    with pytest.raises(
+        da.InputError, match="must be dry friction without `smoothing` in an impact; Coulomb of `floor`"
+    ):
+        da.simulate(da.System((x, y), sp.eye(2), (0, -1), floor), (0, 1), (1, 0), [0, 2])
+
+
+def test_a_law_of_another_contact() -> None:
+    law = da.Coulomb(0.3, velocity=x.diff(t), normal_force=da.multiplier("floor"))
+    with pytest.raises(da.InputError, match=r"must not depend on the reaction of another constraint .* `floor`"):
+        da.simulate(da.System((x, y), sp.eye(2), (0, -1), FLOOR, nonideal=law), (0, 1), (1, 0), [0, 2])
+
+
+def test_newtons_law_that_creates_energy() -> None:
+    """Kane's paradox: a pendulum's tip that slips, reverses and is thrown back."""
+    angle = 1.1
+    tip = (x - sp.cos(a), y - sp.sin(a))
+
+    def falling(law: str) -> da.Trajectory:
+        friction = da.Coulomb(1, velocity=tip[0].diff(t), normal_force=da.multiplier("ground"))
+        ground = da.Constraint(sp.Ge(tip[1], 0), name="ground", restitution=0.9, nonideal=friction, impact=law)
+        rod = da.System((x, y, a), sp.diag(1, 1, sp.Rational(1, 20)), (0, 0, 0), ground)
+        return da.simulate(rod, (0, np.sin(angle) + 0.1, angle), (1.5, -1, 0), [0, 0.11])
+
+    with pytest.raises(da.SimulationError, match=r"an impact must not create energy; .*`ground` .*impact=\"poisson\""):
+        falling("newton")
+    assert falling("poisson").ledger().energy[-1] < falling("poisson").ledger().energy[0]
+
+
+def test_contacts_that_support_the_same_motion() -> None:
+    floors = [da.Constraint(sp.Ge(y, 0), name=name, restitution=0) for name in ("one", "other")]
+    with pytest.raises(da.ConstraintError, match=r"reactions of closed contacts must be determined; .* `one`, `other`"):
+        da.simulate(da.System((y,), [[1]], (-1,), floors), (0,), (0,), [0, 1])
+
+
+def test_painleves_paradox_in_contact() -> None:
+    """A rod that slides on the ground at a steep angle with strong friction: closed it pulls, open it penetrates."""
+    tip = (x - sp.cos(a), y - sp.sin(a))
+    friction = da.Coulomb(2.5, velocity=tip[0].diff(t), normal_force=da.multiplier("ground"))
+    ground = da.Constraint(sp.Ge(tip[1], 0), name="ground", restitution=0, nonideal=friction)
+    rod = da.System((x, y, a), sp.diag(1, 1, sp.Rational(1, 3)), (0, -1, 0), ground)
+    angle = 1.1
+    with pytest.raises((da.PainleveError, da.ConstraintError), match=r"Painlevé|paradox"):
+        da.simulate(rod, (0, np.sin(angle), angle), (-1, 0, 0), [0, 0.1])

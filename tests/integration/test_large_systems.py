@@ -1,0 +1,226 @@
+"""Large systems: the same numbers as straight-line machine code, redundancy, contradictions, runs and messages."""
+
+import numpy as np
+import pytest
+import sympy as sp
+from benchmarks.large_systems import chain, net, truss
+
+import dalembert as da
+from dalembert.large_runs import large_consistent_state, large_motion, large_simulation
+from dalembert.model.similar_terms import similar_terms
+from dalembert.settings import method_of
+from helpers import quick_first
+
+CASES = {"chain": lambda: chain(6), "net": lambda: net(4), "truss": lambda: truss(4)}
+FIELDS = ("acceleration", "ideal_force", "multipliers", "rank", "gauss", "unique_multipliers")
+
+
+def large_run(statement, q, qd, times, parameters=None, drift=da.Projection(), **others):
+    method = method_of(None, drift, None, others.get("rtol", 1e-9), None, others.get("step"), 10_000)
+    options = {"allow_violation": False, "control": None, "progress": False}
+    return large_simulation(statement, method, q, qd, times, parameters=parameters, **options)
+
+
+def differences(one, other, names=FIELDS):
+    for name in names:
+        a, b = (np.asarray(getattr(x, name), float) for x in (one, other))
+        yield np.abs(a - b).max(initial=0.0) / max(np.abs(b).max(initial=0.0), 1e-3)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_state_has_the_numbers_of_straight_line_code(case):
+    system, q, qd = CASES[case]()
+    found = large_motion(system.statement, q, qd, 0.0, None, None, throw=True)
+    assert max(differences(found, da.motion(system, q, qd))) < 1e-12
+    assert found.inconsistency < 1e-12 and found.residual < 1e-14
+
+
+@pytest.mark.parametrize("drift", [da.Projection(), da.Baumgarte(5, 5), None], ids=str)
+def test_a_run_is_that_of_straight_line_code(drift):
+    system, q, qd = chain(4)
+    times = np.linspace(0, 1, 4)
+    found = large_run(system.statement, q, qd, times, drift=drift)
+    wanted = da.simulate(system, q, qd, times, drift=drift)
+    names = ("q", "qd", "acceleration", "multipliers", "ideal_force")
+    assert max(differences(found, wanted, names)) < 1e-6  # both are within the tolerance of the integration
+    if drift == da.Projection():
+        assert np.abs(found.violation).max() < 1e-14
+
+
+def test_redundant_rods_are_left_out_and_named():
+    system, q, qd = truss(4)
+    times = [0, 0.5, 1]
+    found = large_run(system.statement, q, qd, times)
+    wanted = da.simulate(system, q, qd, times)
+    assert max(differences(found, wanted, ("q", "qd", "multipliers", "ideal_force"))) < 1e-6
+    assert (found.rank == 17).all()
+    assert any("rank 17 of 21; redundant: `rod[" in note for note in found.notes)
+
+
+def test_a_list_of_similar_constraints_becomes_groups():
+    system, q, qd = truss(4)
+    plain = da.System(system.coordinates, system.mass_matrix, system.applied_force, system.constraints[::-1])
+    groups = similar_terms(plain)
+    assert len(groups.constraints) < 6
+    found = large_motion(groups, q, qd, 0.0, None, None, throw=True)
+    assert max(differences(found, da.motion(plain, q, qd))) < 1e-12
+    assert groups.constraint_names == plain.constraint_names
+
+
+def test_different_terms_are_no_groups():
+    x, y, z = da.coordinates("x y z")
+    forces = (sp.sin(x), x * y, sp.exp(z))
+    assert similar_terms(da.System((x, y, z), sp.eye(3), forces, da.Constraint(x * y - z))) is None
+    assert similar_terms(da.System((x, y), [[2, 1], [1, 2]], (0, 0))) is None
+
+
+def mixed():
+    """Skates on a line, moved by springs and a common time-dependent force: velocity level, parameters, arrays."""
+    x, y = da.coordinates("x", 5), da.coordinates("y", 5)
+    u, v = da.coordinates("u v")
+    k, m, w = da.parameters("k m w")
+    masses = da.parameters("mass", 5)
+    edge = da.Constraint.over(v.diff(da.t) - w * u * u.diff(da.t), {u: x, v: y, w: np.arange(5.0)}, name="edge")
+    springs = da.AppliedForce.from_potential(k * (u - v) ** 2 / 2 + m * u**4, {u: x[:-1], v: x[1:], m: masses[:-1]})
+    push = da.AppliedForce.over({u: sp.sin(da.t) - v.diff(da.t)}, {u: x, v: y})
+    tie = da.Constraint(x[0] + y[4] - sp.sin(da.t), name="tie")
+    system = da.System((x, y), (masses, 2), (springs, push, {y[2:]: np.arange(3.0)}), (edge, tie))
+    return system, {"mass": 1.0 + np.arange(5), "k": 3.0}
+
+
+def test_levels_parameters_and_time():
+    system, parameters = mixed()
+    rng = np.random.default_rng(1)
+    q, qd = rng.normal(size=10), rng.normal(size=10)
+    found = large_motion(system.statement, q, qd, 0.3, parameters, None, throw=True)
+    wanted = da.motion(system, q, qd, 0.3, parameters=parameters)
+    assert max(differences(found, wanted)) < 1e-12
+    state = large_consistent_state(system.statement, q, qd, 0.3, parameters, "mass", servos=False)
+    for one, other in zip(state, da.consistent_state(system, q, qd, 0.3, parameters=parameters), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
+    times = 0.3 + np.linspace(0, 0.5, 3)
+    found = large_run(system.statement, *state, times, parameters)
+    wanted = da.simulate(system, *state, times, parameters=parameters)
+    names = ("q", "qd", "acceleration", "multipliers", "violation")
+    assert max(differences(found, wanted, names)) < 1e-6
+    assert np.abs(found.violation).max() < 1e-13
+
+
+@pytest.mark.parametrize("seed", quick_first(range(6), [0]))
+def test_random_sparse_rows_of_deficient_rank(seed):
+    """The fundamental equation by NumPy, for linear constraints of which some are sums of others."""
+    rng = np.random.default_rng(seed)
+    n, m = 40, 30
+    A = np.zeros((m, n))
+    for i in range(m - 6):
+        A[i, rng.choice(n, 3, replace=False)] = rng.normal(size=3)
+    A[m - 6 :] = A[:6] + 2 * A[6:12]
+    x = da.coordinates("x", n)
+    slots = da.coordinates("a b c d e f")
+    factors = da.parameters("A B C D E F")
+    groups = []
+    for k, rows in ((3, range(m - 6)), (6, range(m - 6, m))):
+        places = np.array([(*np.flatnonzero(A[i]), *[j for j in range(n) if not A[i, j]])[:k] for i in rows])
+        values = np.array([A[i, own] for i, own in zip(rows, places, strict=True)])
+        over = {slots[j]: x[places[:, j]] for j in range(k)} | {factors[j]: values[:, j] for j in range(k)}
+        expression = sum(factors[j] * slots[j].diff(da.t, 2) for j in range(k)) - 1
+        groups.append(da.Constraint.over(expression if k == 3 else expression - 2, over, name=f"rows{k}"))
+    M, Q = rng.uniform(1, 2, n), rng.normal(size=n)
+    system = da.System(x, M, {x: Q}, groups)
+    found = large_motion(system.statement, np.zeros(n), np.zeros(n), 0.0, None, None, throw=True)
+    b = np.array([1.0] * (m - 6) + [3.0] * 6)
+    root = np.sqrt(M)
+    a = Q / M
+    wanted = a + np.linalg.pinv(A / root, rcond=1e-10) @ (b - A @ a) / root
+    np.testing.assert_allclose(found.acceleration, wanted, rtol=0, atol=1e-11)
+    assert found.rank == np.linalg.matrix_rank(A)
+    lam = np.linalg.pinv(A.T, rcond=1e-10) @ (M * wanted - Q)
+    np.testing.assert_allclose(found.multipliers, lam, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found.constraint_matrix.toarray(), A)
+
+
+def test_contradictory_constraints_are_named():
+    x = da.coordinates("x", 300)
+    u = da.coordinates("u")
+    one = da.Constraint.over(u.diff(da.t, 2) - 1, {u: x}, name="one")
+    two = da.Constraint(x[17].diff(da.t, 2) - 2, name="two")
+    system = da.System(x, 1, 0, (one, two))
+    q = np.zeros(300)
+    with pytest.raises(da.errors.ConstraintError, match=r"`one\[17\]`, `two` contradict one another"):
+        da.motion(system, q, q)
+    assert da.motion(system, q, q, throw=False).inconsistency > 0.01
+
+
+@pytest.fixture(scope="module")
+def long_chain():
+    return chain(150)
+
+
+def test_a_large_system_runs_end_to_end(long_chain):
+    system, q, qd = long_chain
+    assert system.templates is not None and "300" not in repr(system)
+    run = da.simulate(system, q, qd, [0, 0.05, 0.1], rtol=1e-7)
+    assert np.abs(run.violation).max() < 1e-12
+    assert run.statistics["program"] == "templates"
+    np.testing.assert_allclose(run["rod[3]"], run.multipliers[:, 4])
+    x, y = da.coordinates("x", 150), da.coordinates("y", 150)
+    lengths = run.evaluate((x[3] - x[4]) ** 2 + (y[3] - y[4]) ** 2)
+    np.testing.assert_allclose(lengths, 1)
+    np.testing.assert_allclose(sum(run.force(name) for name in run.constraints), run.ideal_force, atol=1e-10)
+    middle = run.at(0.02)
+    assert middle.t == [0.02] and np.abs(middle.violation).max() < 1e-12
+    np.testing.assert_allclose(run.at([0.03, 0.05]).q[1], run.q[1])
+    assert run.to_xarray().sizes["constraint"] == 150
+
+
+def test_a_state_off_the_constraints_is_refused_and_corrected(long_chain):
+    system, q, qd = long_chain
+    off = q.copy()
+    off[100] += 0.01
+    with pytest.raises(da.errors.StateError, match=r"`rod\[99\]` is violated by 2.0e-02"):
+        da.simulate(system, off, qd, [0, 1])
+    near, speeds = da.consistent_state(system, off, qd)
+    assert np.abs(da.simulate(system, near, speeds, [0, 1e-3]).violation).max() < 1e-12
+
+
+def test_a_drift_cure_may_be_baumgarte_and_steps_fixed(long_chain):
+    system, q, qd = long_chain
+    run = da.simulate(system, q, qd, [0, 0.02], drift=da.Baumgarte(10, 10), step=0.01)
+    assert run.statistics["steps"] == 2
+    assert any("Baumgarte" in note for note in run.notes)
+
+
+def test_what_a_large_system_cannot_do_is_said(long_chain):
+    system, q, qd = long_chain
+    with pytest.raises(da.errors.InputError, match="term by term here, which is for at most 200 coordinates"):
+        da.classify(system)
+    with pytest.raises(da.errors.InputError, match="must be given for a large system, which is checked by numbers"):
+        da.check(system)
+    with pytest.raises(da.errors.InputError, match=r"`formulation` of a large system must be `da.Factored\(\)`"):
+        da.motion(system, q, qd, formulation=da.PseudoInverse())
+    with pytest.raises(da.errors.InputError, match="explicit Runge–Kutta method"):
+        da.simulate(system, q, qd, [0, 1], drift=da.Projection(conserve="energy"))
+    with pytest.raises(da.errors.InputError, match='`metric` of a large system must be "mass"'):
+        da.consistent_state(system, q, qd, metric="euclidean")
+    with pytest.raises(da.errors.InputError, match="a ledger must be of a system that is compiled term by term"):
+        da.simulate(system, q, qd, [0, 1e-3]).ledger()
+
+
+def test_masses_and_forces_must_be_valid():
+    x = da.coordinates("x", 300)
+    u = da.coordinates("u")
+    q = np.zeros(300)
+    with pytest.raises(da.errors.MassMatrixError, match=r"the mass of `x\[7\]` is 0"):
+        da.motion(da.System(x, (np.arange(300) != 7).astype(float), 0), q, q)
+    with pytest.raises(da.errors.InputError, match=r"`applied_force` must be finite at this state; that of `x\[0\]`"):
+        da.motion(da.System(x, 1, da.AppliedForce.over({u: 1 / u}, {u: x})), q, q)
+
+
+def test_a_run_that_cannot_continue_says_why():
+    x = da.coordinates("x", 300)
+    u = da.coordinates("u")
+    pull = da.AppliedForce.over({u: -1 / u**2}, {u: x})
+    with pytest.raises(da.errors.SimulationError, match=r"it ends at t = 1\.1.*no step is short enough"):
+        da.simulate(da.System(x, 1, pull), np.ones(300), np.zeros(300), [0, 2])
+    with pytest.raises(da.errors.SimulationError, match="`max_steps`"):
+        da.simulate(da.System(x, 1, pull), np.ones(300), np.zeros(300), [0, 1], max_steps=2)
