@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.integration.native_steps import at_own_level, shortest_multipliers
-from dalembert.lowering.native_system import BatchProgram, NativeSystem
+from dalembert.lowering.batch_program import BatchProgram
+from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.programs import Programs
 from dalembert.native.protocol import Rates
 from dalembert.native.tape import OutputLengths
