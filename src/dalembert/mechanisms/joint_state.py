@@ -39,7 +39,7 @@ class Pose(NamedTuple):
         return np.asarray(rotation(tuple(self.quaternion)))
 
 
-NO_MOTION = Pose(np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(3), np.zeros(3))
+POSE_OF_GROUND = Pose(np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(3), np.zeros(3))
 
 
 def joint_state(mechanism: Any, positions: Any, velocities: Any, t: float, parameters: Any) -> State:
@@ -127,7 +127,7 @@ def _placed(
             poses[placed.body.name] = _free(placed.body, where, rates)
             continue
         first = placed.joint.first.body
-        carrier = NO_MOTION if isinstance(first, Ground) else poses[first.name]
+        carrier = POSE_OF_GROUND if isinstance(first, Ground) else poses[first.name]
         geometry = JointGeometry.of(placed.joint, numbers)
         own = where.get(placed.joint.name), rates.get(placed.joint.name)
         poses[placed.body.name] = _carried(placed.joint, geometry, carrier, *own)
