@@ -12,12 +12,12 @@ from sympy.core.function import AppliedUndef
 from dalembert.model import graph
 from dalembert.model.symbols import t
 
-ABRUPT = (sp.Piecewise, sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min, sp.floor, sp.ceiling, sp.Mod)
+KINKED_OR_JUMPING = (sp.Piecewise, sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min, sp.floor, sp.ceiling, sp.Mod)
 
 
 def abrupt_functions_of_time(expressions: Iterable[Any]) -> list[str]:
     """Return the names of the functions with jumps or kinks whose arguments contain the time explicitly."""
-    found = {f for e in expressions for f in graph.atoms(e, *ABRUPT) if t in _without_coordinates(f).free_symbols}
+    found = {f for e in expressions for f in graph.atoms(e, *KINKED_OR_JUMPING) if t in _without_coordinates(f).free_symbols}
     return sorted({type(f).__name__ for f in found})
 
 
