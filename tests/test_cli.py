@@ -112,7 +112,7 @@ def test_run_with_other_numbers_is_not_checked() -> None:
         (("export", "bead", "-o", "x.c"), "got dry friction at `wire`."),
         (("export", "pendulum", "--input", "gg", "-o", "x.c"), "`gg` is unknown. Did you mean `g`?"),
         (("derive", "bead", "-o", "x.txt"), "`--output` must end in .md, .tex, .html; got `x.txt`."),
-        (("derive", "bead", "--format", "latex", "-o", "x.html"), "`--format` must agree with the ending of the file"),
+        (("derive", "bead", "--format", "latex", "-o", "x.html"), "`--format` must agree with the file extension"),
         (("run", "bead", "--plot", "/no/such/x.png"), "there is no `/no/such`."),
         (("page", "bead", "-o", "x.pdf"), "`--output` must end in .html; got `x.pdf`."),
         (("page", "cart-pole", "-o", "x.html"), "a live page runs continuous controllers with a known bound"),

@@ -145,7 +145,7 @@ def derive(
     name: Name,
     format: Annotated[
         DerivationFormat | None,
-        typer.Option(help="Format; by default from the file ending, else markdown.", show_default=False),
+        typer.Option(help="Format; by default from the file extension, else markdown.", show_default=False),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A file: md, tex or html; the terminal when left out.")
