@@ -257,9 +257,10 @@ def test_a_start_that_violates_constraints_can_be_projected(
     with pytest.raises(SystemExit):
         main()
     message = re.sub(r"\s+", " ", capsys.readouterr().err)
-    assert "Pass `--project` to start from the nearest state that does, or, if the violation is meant" in message
+    assert "`dalembert run --project` starts from the nearest state that does, and prints it, or, if" in message
     assert "`dalembert check` names them" in message and "da." not in message
     printed = invoke(*start[:-1], "0,0.1", "--project")
+    assert "started from --q0 x=0.0,y=-1.0 --qd0 x=0.0,y=0.0" in printed
     assert re.search(r"y\s+│\s+-1\s", printed)
     assert re.search(r"At t = 0.1 \(\d+ steps?, computed in", printed)
 

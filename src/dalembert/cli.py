@@ -17,7 +17,7 @@ from rich.table import Table
 import dalembert
 from dalembert import gallery
 from dalembert.arguments import RunArguments, assignment, state_of, times_of
-from dalembert.command_starts import option_advice, projected_start
+from dalembert.command_starts import option_advice, projected_start, start_text
 from dalembert.figures.animation_files import WRITERS
 from dalembert.integration.trajectory_files import FORMATS
 from dalembert.named_cases import is_file, named_case
@@ -222,7 +222,9 @@ def run(
     q0: Annotated[str | None, typer.Option("--q0", help="Coordinates at the start, as x=1,y=0 or as 1,0.")] = None,
     qd0: Annotated[str | None, typer.Option("--qd0", help="Velocities at the start, likewise.")] = None,
     times: Annotated[str | None, typer.Option(help="As 0:10:101 (start, end, count), or as 0,1,2.")] = None,
-    project: Annotated[bool, typer.Option("--project", help="Move the start onto the constraints first.")] = False,
+    project: Annotated[
+        bool, typer.Option("--project", help="Move the start onto the constraints first, and print it.")
+    ] = False,
     plot: Annotated[Path | None, typer.Option(help="Write a figure of the motion: png, pdf or svg.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Write an animation of the motion: gif, html or mp4.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the trajectory: nc, csv, parquet or zarr.")] = None,
@@ -260,7 +262,10 @@ def _run(name: str, given: RunArguments) -> None:
     drawn = case.points is not None or case.mechanism is not None
     if animate is not None and not drawn:
         raise dalembert.InputError(f"`--animate` must be used with a case that has points to draw; `{name}` has none.")
-    found = _simulated(case, given)
+    start = projected_start(case, given) if given.project else given.start
+    found = case.simulate(parameters=given.parameters, times=given.times, **start)
+    if given.project:
+        print_text(f"started from {start_text(case, start)}")
     console = console_of()
     console.print(end_table(found))
     for note in found.notes:
@@ -280,15 +285,6 @@ def _run(name: str, given: RunArguments) -> None:
             print_text(f"wrote {path}")
     if case.checks and not given.changed:
         _report_checks(console, case, found)
-
-
-def _simulated(case: Case, given: RunArguments) -> Trajectory:
-    """Return the motion of a case; errors of its start advise options instead of Python."""
-    start = projected_start(case, given) if given.project else given.start
-    try:
-        return case.simulate(parameters=given.parameters, times=given.times, **start)
-    except dalembert.StateError as error:
-        raise dalembert.StateError(option_advice(str(error))) from None
 
 
 @app.command()
@@ -448,7 +444,7 @@ def messages() -> Generator[None]:
     try:
         yield
     except (dalembert.DalembertError, OSError, ModuleNotFoundError) as error:
-        console_of(stderr=True).print(f"[red]error:[/] {escape(str(error))}", soft_wrap=True)
+        console_of(stderr=True).print(f"[red]error:[/] {escape(option_advice(str(error)))}", soft_wrap=True)
         raise typer.Exit(2) from None
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dalembert.arguments import RunArguments
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from dalembert.gallery.definition import Case
 
 _OPTIONS = {
-    START_NEARBY: "Pass `--project` to start from the nearest state that does",
+    START_NEARBY: "`dalembert run --project` starts from the nearest state that does, and prints it",
     OR_ALLOW_IT: ", or, if the violation is meant, write `allow_violation = true` in `[simulate]` of a model file",
     NAMES_CONFLICTS: "`dalembert check` names them",
 }
@@ -38,3 +39,12 @@ def projected_start(case: Case, given: RunArguments) -> dict[str, Any]:
         parameters={**case.parameters, **given.parameters},
     )
     return {"q0": q0, "qd0": qd0}
+
+
+def start_text(case: Case, start: Mapping[str, Any]) -> str:
+    """Return a start as the options that give it: `--q0 x=1.0,y=0.0 --qd0 x=0.0,y=0.0`."""
+    names = case.system.coordinate_names
+    options = {
+        key: ",".join(f"{name}={float(v)!r}" for name, v in zip(names, start[key], strict=True)) for key in start
+    }
+    return " ".join(f"--{key} {text}" for key, text in options.items())
