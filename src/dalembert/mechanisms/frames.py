@@ -106,6 +106,10 @@ class Ground(Frame):
         return sp.zeros(3, 1) if self.dimension == 3 else sp.S.Zero
 
     @property
+    def own_turning(self) -> Any:
+        return self.turning
+
+    @property
     def heading(self) -> Any:
         return sp.S.Zero
 

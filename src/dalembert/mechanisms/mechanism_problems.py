@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from dalembert.mechanisms.couplings import Drive
 from dalembert.mechanisms.forces import Gravity
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.mechanism_system import extra_coordinates_of
-from dalembert.mechanisms.motors import motor_problems
+from dalembert.mechanisms.motors import motor_problems, motors, on_joints
+from dalembert.mechanisms.transmission import Transmission
 from dalembert.model.ordering import quoted
 
 
@@ -44,9 +46,19 @@ def mechanism_problems(mechanism: Any) -> list[str]:
             problems.append(
                 f"joint `{joint.name}` must have points of {mechanism.dimension} coordinates, as the bodies have."
             )
-        driven = getattr(joint, "joint", None)
-        if driven is not None and driven not in mechanism.joints:
-            problems.append(
-                f"drive `{joint.name}` must drive a joint of the mechanism; `{driven.name}` is not among its `joints`."
-            )
-    return problems + motor_problems(mechanism.servos, mechanism.joints)
+        for driven in _related(joint):
+            if driven not in mechanism.joints:
+                kind = type(joint).__name__.lower()
+                problems.append(
+                    f"{kind} `{joint.name}` must drive a joint of the mechanism; `{driven.name}` is not among its "
+                    f"`joints`."
+                )
+    given = on_joints((*motors(mechanism.servos), *mechanism.actuators))
+    return problems + motor_problems(given, mechanism.joints)
+
+
+def _related(joint: Any) -> tuple[Any, ...]:
+    """Return the joints whose motion a drive or a transmission prescribes."""
+    if isinstance(joint, Drive):
+        return (joint.joint,)
+    return (joint.driving, joint.driven) if isinstance(joint, Transmission) else ()
