@@ -270,3 +270,9 @@ def test_singular_mass_takes_no_indefinite_one() -> None:
     system = da.System((x, y), sp.diag(1, -1), (0, 1), da.Constraint(x - y / 2))
     with pytest.raises(da.MassMatrixError, match=r"no negative eigenvalue for `SingularMass`; the smallest is -1"):
         da.motion(system, (0, 0), (0, 0), formulation=da.SingularMass())
+
+
+def test_a_combination_with_a_leading_minus_is_written_as_one() -> None:
+    rows = [da.Constraint(expression, name=name) for name, expression in (("left", x), ("mid", (x + y) / 2))]
+    system = da.System((x, y), sp.eye(2), (0, -1), [*rows, da.Constraint(y, name="right")])
+    assert "`right` follows from -`left` + 2 × `mid`" in str(da.check(system, (0, 0), (0, 0)))

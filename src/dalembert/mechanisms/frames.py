@@ -123,6 +123,8 @@ class Ground(Frame):
 
 
 ground = Ground()
+"""The fixed frame, for joints and forces: ``da.ground.at(0, 0)`` is a point in the plane, ``da.ground.at(0, 0, 0)`` one
+in space."""
 
 
 class MovingBody(Frame):
@@ -168,7 +170,8 @@ class MovingBody(Frame):
 
     @property
     @abstractmethod
-    def center_of_mass(self) -> Marker: ...
+    def center_of_mass(self) -> Marker:
+        """The centre of mass, as a point of the body."""
 
     @abstractmethod
     def generalised(self, force: Any, point: Any, torque: Any) -> tuple[Any, ...]:

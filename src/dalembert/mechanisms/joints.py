@@ -91,7 +91,7 @@ class Prismatic(Joint):
 
     Parameters
     ----------
-    axis        the direction in the axes of the first body
+    axis        the direction in the axes of the first body; by default (1, 0), in space (1, 0, 0)
     nonideal    laws of the joint: the velocity is along the axis; the normal force is across it, without the
                 contribution of a moment between the bodies
 
