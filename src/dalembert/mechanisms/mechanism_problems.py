@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from dalembert.errors import ModelError
 from dalembert.mechanisms.forces import Gravity
 from dalembert.mechanisms.frames import Ground
+from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.mechanism_system import extra_coordinates_of
 from dalembert.mechanisms.motors import motor_problems
 from dalembert.model.ordering import quoted
@@ -44,9 +46,21 @@ def mechanism_problems(mechanism: Any) -> list[str]:
             problems.append(
                 f"joint `{joint.name}` must have points of {mechanism.dimension} coordinates, as the bodies have."
             )
+        problems += _law_problems(joint)
         driven = getattr(joint, "joint", None)
         if driven is not None and driven not in mechanism.joints:
             problems.append(
                 f"drive `{joint.name}` must drive a joint of the mechanism; `{driven.name}` is not among its `joints`."
             )
     return problems + motor_problems(mechanism.servos, mechanism.joints)
+
+
+def _law_problems(joint: Any) -> list[str]:
+    """Return the problems of the laws of a joint; drives have none."""
+    if not isinstance(joint, Joint) or not joint.nonideal:
+        return []
+    try:
+        joint.laws  # noqa: B018  (found here, so that a mechanism with an incomplete law is never made)
+    except ModelError as error:
+        return list(error.problems)
+    return []
