@@ -276,3 +276,33 @@ def test_a_combination_with_a_leading_minus_is_written_as_one() -> None:
     rows = [da.Constraint(expression, name=name) for name, expression in (("left", x), ("mid", (x + y) / 2))]
     system = da.System((x, y), sp.eye(2), (0, -1), [*rows, da.Constraint(y, name="right")])
     assert "`right` follows from -`left` + 2 × `mid`" in str(da.check(system, (0, 0), (0, 0)))
+
+
+def test_gradients_that_are_dependent_at_one_time_only() -> None:
+    """The gradient of the lift is (0, 0, 1) everywhere; it is parallel to that of the sphere at t = 0 only."""
+    x, y, z = da.coordinates("x y z")
+    sphere = da.Constraint(x**2 + y**2 + z**2 - 1, name="sphere")
+    lift = da.Constraint(z + sp.cos(da.t), name="lift")
+    system = da.System((x, y, z), sp.eye(3), (0, 0, -9.81), (sphere, lift))
+    for state in (((0, 0, -1), (1, 0, 0)), ()):
+        verdict = da.check(system, *state, t=0)
+        assert not verdict.well_posed and verdict.rank == 1
+        assert "rank of the constraints is 1 at t = 0 but 2 at other times" in str(verdict)
+        assert "Start at another time." in str(verdict)
+        assert "wherever it holds" not in str(verdict) and "follows from" not in str(verdict)
+    assert da.check(system, t=1).well_posed
+
+
+def test_a_moving_square_has_no_gradient_at_any_time() -> None:
+    x, y = da.coordinates("x y")
+    square = da.Constraint((x - da.t) ** 2, name="square")
+    verdict = da.check(da.System((x, y), sp.eye(2), (0, 0), (square,)), (0, 0), (1, 0))
+    assert "`square` has no gradient of its own wherever it holds" in str(verdict)
+
+
+def test_a_contradicting_constraint_is_not_called_redundant() -> None:
+    x, y = da.coordinates("x y")
+    plate = [da.Constraint(e, name=n) for n, e in (("a", x), ("b", y), ("c", x + y - 1))]
+    verdict = da.check(da.System((x, y), sp.eye(2), (0, 0), plate), (0, 0), (0, 0))
+    assert "The gradients of `a`, `b`, `c` are linearly dependent." in str(verdict)
+    assert "follows from" not in str(verdict)

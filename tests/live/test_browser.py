@@ -63,6 +63,17 @@ def test_a_slider_moves_the_motion(pendulum: Path, tmp_path: Path) -> None:
     assert "The start was moved onto the constraints, by up to 0.5 in x, to 1.5" in longer[2]
 
 
+def test_boxes_show_six_digits_of_a_start_that_is_used_in_full(tmp_path: Path) -> None:
+    angle = float(np.arcsin(0.3))
+    page = da.page(da.System((X,), [[1]], (-sp.sin(X),)), (angle,), (0,), (0, 1), tmp_path / "start.html")
+    box = "document.getElementById('y0-box').value"
+    reset = ["document.getElementById('reset').click()", ENDED, box, SEEK % 0, STATE]
+    expressions = [ENDED, box, TYPE % ("y0", "0.5"), ENDED, *reset]
+    (seen,) = visits([{"page": page, "expressions": expressions}], tmp_path)
+    assert seen["errors"] == []
+    assert seen["values"][1] == seen["values"][6] == "0.304693" and seen["values"][-1][0] == angle
+
+
 def test_play_pause_speed_and_plots(pendulum: Path, tmp_path: Path) -> None:
     wait = "new Promise(done => setTimeout(() => done(livePage.player.value), 300))"
     button = "document.getElementById('play')"

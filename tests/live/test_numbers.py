@@ -147,6 +147,19 @@ def test_signs_that_simulate_refuses_are_refused_by_the_page(tmp_path: Path) -> 
         assert found["refusal"].split(";")[0] == str(refused.value).split(";")[0].replace("`", "")
 
 
+def test_masses_that_simulate_refuses_are_refused_by_the_page(tmp_path: Path) -> None:
+    m = da.parameters("m")
+    rod = da.Constraint(X**2 + Y**2 - 1, name="rod")
+    system = da.System((X, Y), sp.diag(1, m), (0, -10), rod)
+    model = model_of(page_of(tmp_path, system, (1, 0), (0, 0), 0.5, parameters={"m": 1}))
+    fine, negative, massless = motions([{"model": model, "numbers": {"p": [p]}} for p in (1.0, -1.0, 0.0)], tmp_path)
+    assert fine["refusal"] == "" and fine["reached"] == 0.5
+    for found in (negative, massless):
+        assert "The mass matrix is not positive definite for these values" in found["refusal"]
+    with pytest.raises(da.MassMatrixError, match="must be positive definite"):
+        da.simulate(system, (1, 0), (0, 0), [0, 0.5], parameters={"m": -1})
+
+
 def test_a_page_of_redundant_constraints_says_when_its_selection_no_longer_holds(tmp_path: Path) -> None:
     c = da.parameters("c")
     floors = (da.Constraint(Y, name="floor"), da.Constraint(Y - c * X**2, name="bowl"))

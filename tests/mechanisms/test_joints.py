@@ -303,3 +303,71 @@ def test_a_telescopic_rod():
     momentum = run["x_b"] * run.qd[:, 1] - run["y_b"] * run.qd[:, 0]
     np.testing.assert_allclose(momentum, 2, atol=1e-9)
     np.testing.assert_allclose(run["rod: length"], -3 * (1 + run.t / 2) * (2 / (1 + run.t / 2) ** 2) ** 2, atol=1e-8)
+
+
+def test_friction_on_a_curve_equals_that_of_the_same_bead_as_a_system() -> None:
+    bead = da.Particle("bead", mass=2, position=(-1, 1), velocity=(1, -2))
+    wire = da.PointOnCurve("wire", da.ground.at(0, 0), bead, curve=lambda x, y: y - x**2, nonideal=da.Coulomb(0.15))
+    mechanism = da.Mechanism(bead, wire, da.Gravity((0, -9.81)))
+    x, y = da.coordinates("x y")
+    hill = da.Constraint(y - x**2, nonideal=da.Coulomb(0.15))
+    system = da.System((x, y), 2 * sp.eye(2), (0, -2 * 9.81), (hill,))
+    q, qd = mechanism.assemble()
+    one, other = (da.motion(s, q, qd).acceleration for s in (mechanism.system, system))
+    np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_friction_in_a_slot_that_turns() -> None:
+    """The slot presses with 2 m ω ṙ, so that r̈ = ω² r − 2 μ ω ṙ, and r = e^(kt) with k = ω (√(1 + μ²) − μ)."""
+    mu, omega = 0.3, 2.0
+    k = omega * (np.sqrt(1 + mu**2) - mu)
+    disc = da.PlanarBody("disc", mass=1, inertia=1, spin=omega)
+    bead = da.Particle("bead", mass=1, position=(1, 0), velocity=(k, omega))
+    axle = da.Revolute("axle", da.ground.at(0, 0), disc)
+    slot = da.PointOnCurve("slot", disc, bead, curve=lambda x, y: 5 * y, nonideal=da.Coulomb(mu))
+    mechanism = da.Mechanism((disc, bead), (axle, slot, da.Drive("motor", axle, omega * da.t)))
+    run = da.simulate(mechanism.system, *mechanism.assemble(), [0, 0.5, 1])
+    np.testing.assert_allclose(np.hypot(run["x_bead"], run["y_bead"]), np.exp(k * run.t), rtol=1e-7)
+
+
+def test_friction_on_a_helix() -> None:
+    """Across the wire, the centripetal force m v²ₕ and the weight m g cos α are at right angles."""
+    bead = da.Particle("bead", mass=2, position=(1, 0, 0), velocity=(0, 1, 0.5))
+    helix = lambda x, y, z: (x**2 + y**2 - 1, z - sp.atan2(y, x) / 2)  # noqa: E731
+    wire = da.PointOnCurve("wire", da.ground.at(0, 0, 0), bead, curve=helix, nonideal=da.Coulomb(0.15))
+    mechanism = da.Mechanism(bead, wire, da.Gravity((0, 0, -9.81)))
+    ledger = da.simulate(mechanism.system, *mechanism.assemble(), [0, 0.01]).ledger()
+    normal = np.hypot(2 * 1.0, 2 * 9.81 / np.sqrt(1.25))
+    power = ledger.power[0, ledger.names.index("wire: Coulomb")]
+    assert power == pytest.approx(-0.15 * normal * np.sqrt(1.25), rel=1e-9)
+
+
+def test_friction_on_a_surface_equals_that_of_the_same_particle_as_a_system() -> None:
+    puck = da.Particle("puck", mass=1, position=(1, 0, 1), velocity=(0, 1, 0))
+    bowl = da.PointOnSurface(
+        "bowl", da.ground.at(0, 0, 0), puck, surface=lambda x, y, z: z - x**2 - y**2, nonideal=da.Coulomb(0.2)
+    )
+    mechanism = da.Mechanism(puck, bowl, da.Gravity((0, 0, -9.81)))
+    q, qd = mechanism.assemble()
+    x, y, z = da.coordinates("x y z")
+    same = da.Constraint(z - x**2 - y**2, nonideal=da.Coulomb(0.2))
+    system = da.System((x, y, z), sp.eye(3), (0, 0, -9.81), (same,))
+    one, other = (da.motion(s, q, qd).acceleration for s in (mechanism.system, system))
+    np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_friction_that_cannot_be_derived_is_refused_with_the_mechanism() -> None:
+    bead = da.Particle("bead", mass=1, position=(1, 0))
+    at = da.ground.at(0, 0)
+    for joint, match in (
+        (
+            da.PointOnCurve("wire", at, bead, curve=lambda x, y: y - da.t * x, nonideal=da.Coulomb(0.1)),
+            "of joint `wire` must be given its `velocity`. It cannot be derived where the curve or the surface changes",
+        ),
+        (
+            da.Rod("rod", at, bead, length=1, nonideal=da.Coulomb(0.1)),
+            "of joint `rod` must be given its `velocity` and `normal_force`. They cannot be derived",
+        ),
+    ):
+        with pytest.raises(da.ModelError, match=match):
+            da.Mechanism(bead, joint)

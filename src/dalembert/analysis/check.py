@@ -13,7 +13,7 @@ from dalembert.analysis.constraint_states import ConsistentState, Fixed
 from dalembert.analysis.direction_text import format_direction
 from dalembert.analysis.evaluated_terms import Model, Point, model_of
 from dalembert.analysis.feasibility import LEVELS
-from dalembert.analysis.gradients import without_rounding
+from dalembert.analysis.gradients import without_rounding, zero_gradient
 from dalembert.analysis.hidden_constraints import Hidden, empty_search, hidden_constraints
 from dalembert.analysis.large_check import large_check
 from dalembert.analysis.rank_findings import (
@@ -23,7 +23,13 @@ from dalembert.analysis.rank_findings import (
     singular_findings,
 )
 from dalembert.analysis.saddle_findings import determinant, hidden_findings, undetermined_accelerations
-from dalembert.analysis.sampled_states import random_starts, relaxed_states, states_near, typical_states
+from dalembert.analysis.sampled_states import (
+    random_starts,
+    relaxed_states,
+    states_at_other_times,
+    states_near,
+    typical_states,
+)
 from dalembert.analysis.singular_places import singular_places
 from dalembert.analysis.solvability import motion_equations
 from dalembert.analysis.symbolic_errors import report_symbolic_errors
@@ -109,8 +115,12 @@ def check(
     terms = model.terms(point)
     if not terms.is_finite:
         return _not_finite(terms)
-    terms = without_rounding(model, terms, around)
-    context = CheckContext(system, model, point, terms, around, q is not None, fixed)
+    usual = around
+    if fixed.t is not None and zero_gradient(model, around).any():
+        usual = around + states_at_other_times(model, point)  # the gradients may be dependent at this time only
+    # a random state satisfies such constraints to half of the digits, so that its own rows are rounding error there
+    terms = without_rounding(model, terms, around if q is None else usual)
+    context = CheckContext(system, model, point, terms, usual, q is not None, fixed)
     return _verdict(context, notes, allow_violation=allow_violation)
 
 
@@ -161,11 +171,10 @@ def _verdict(context: CheckContext, findings: list[Finding], *, allow_violation:
     _mass(context, kind, findings, solvable=not undetermined and hidden.impossible is None)
     kept = independent_rows(terms.scaled_rows)
     findings.append(freedom_finding(len(system.coordinates), len(context.names), len(kept)))
-    redundant, sentences = redundancy_findings(context, regular=not degenerate)
+    redundant, sentences = redundancy_findings(context, conflicts, regular=not degenerate)
     findings.extend(sentences)
     if not degenerate:  # at a degenerate state the rows of A are rounding error
-        if context.given:
-            findings.extend(singular_findings(context))
+        findings.extend(singular_findings(context))
         findings.extend(hidden_findings(hidden, system.symbols, whole, given))
     control = _servos(context)
     findings.extend(control.findings)

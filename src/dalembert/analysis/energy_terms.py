@@ -249,7 +249,8 @@ def entry_count(dynamics: Dynamics) -> int:
 def _entries(dynamics: Dynamics, method: Method) -> tuple[Entry, ...]:
     entries = [Entry("applied forces", "applied", "")]
     entries += [Entry(name, "reaction", name) for name in dynamics.constraints]
-    labels = [f"{constraint}: {law}" if constraint else law for constraint, law in dynamics.laws]
+    # the law of a joint acts on the whole joint, not on the row `joint: x` that carries it
+    labels = [f"{constraint.split(': ')[0]}: {law}" if constraint else law for constraint, law in dynamics.laws]
     seen: Counter[str] = Counter()
     for label, (constraint, _) in zip(labels, dynamics.laws, strict=True):
         seen[label] += 1

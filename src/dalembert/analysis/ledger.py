@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The energy ledger of a run: the power and work of every force, and the audit of the energy balance."""
+"""The energy ledger of a run: the power and work of applied forces, constraints and laws, and the audit of the energy balance."""
 
 from __future__ import annotations
 
@@ -66,8 +66,9 @@ class Ledger:
     rtol, atol               tolerances of the run
     notes                    remarks on the ledger, one sentence each
 
-    ``ledger["wire"]`` is the work (T,) of an entry. ``print(ledger)`` shows a table. ``ideal_work``, ``nonideal_work``
-    and the like are sums of the split over all constraints and all laws: the work of Qᶜᵢ and Qᶜₙᵢ.
+    ``ledger["wire"]`` is the work (T,) of an entry; the name of a joint or a drive gives the sum over its constraints,
+    without its laws, which are entries such as ``"pin: Coulomb"``. ``print(ledger)`` shows a table. ``ideal_work``,
+    ``nonideal_work`` and the like are sums of the split over all constraints and all laws: the work of Qᶜᵢ and Qᶜₙᵢ.
     """
 
     t: Floats
@@ -127,10 +128,13 @@ class Ledger:
         return float(np.abs(self.audit).max() / (self.rtol * self.turnover + self.atol))
 
     def __getitem__(self, name: str) -> Floats:
-        if name not in self.names:
+        if name in self.names:
+            return self.work[:, self.names.index(name)]
+        of_joint = [entry.kind == "reaction" and entry.name.startswith(f"{name}: ") for entry in self.entries]
+        if not any(of_joint):
             known = ", ".join(f"`{known}`" for known in self.names)
             raise InputError(f"`{name}` must be an entry of the ledger; it has {known}.")
-        return self.work[:, self.names.index(name)]
+        return self.work[:, of_joint].sum(axis=1)
 
     def to_xarray(self) -> xr.Dataset:
         """Return the ledger as a labelled dataset with dimensions time, entry and coordinate."""

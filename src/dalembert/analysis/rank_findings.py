@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dalembert.analysis.check_context import CheckContext
 from dalembert.analysis.gradients import degenerate_rows, void_rows, without_rounding, zero_gradient
 from dalembert.analysis.sampled_states import random_places
-from dalembert.analysis.verdict import Finding
+from dalembert.analysis.verdict import Conflict, Finding
 from dalembert.linear_algebra import dependencies, determined, independent_rows
 from dalembert.model.ordering import quoted
 
@@ -25,10 +27,13 @@ def freedom_finding(coordinates: int, constraints: int, rank: int) -> Finding:
     return Finding("freedom", f"{text}, constraints of rank {rank}." if constraints else f"{text}, no constraints.")
 
 
-def redundancy_findings(context: CheckContext, *, regular: bool) -> tuple[dict[str, dict[str, float]], list[Finding]]:
+def redundancy_findings(
+    context: CheckContext, conflicts: Sequence[Conflict], *, regular: bool
+) -> tuple[dict[str, dict[str, float]], list[Finding]]:
     """Return for each redundant constraint the combination of others that it follows from, and findings about them.
 
-    At a degenerate state, which is not ``regular``, dependent gradients do not make a constraint redundant.
+    Dependent gradients do not make a constraint redundant if it contradicts the others, if the gradients are
+    independent nearby, or at a degenerate state, which is not ``regular``.
     """
     A, names = context.terms.scaled_rows, context.names
     found = {names[i]: {names[k]: c for k, c in parts.items()} for i, parts in dependencies(A).items()}
@@ -38,8 +43,15 @@ def redundancy_findings(context: CheckContext, *, regular: bool) -> tuple[dict[s
     identities = {names[i] for i in void_rows(context.model, context.fixed)} if without_gradient else set[str]()
     findings = [_gradient_finding(name, identity=name in identities) for name in without_gradient]
     if regular:
-        shown = (name for name in found if name not in without_gradient)
-        findings += [Finding("redundant", f"`{name}` {_combination(found[name])}.") for name in shown]
+        lost, _ = _lost_nearby(context)
+        excluded = {name for conflict in conflicts for name in conflict.names}
+        for name in (name for name in found if name not in without_gradient and name not in lost):
+            together = [*found[name], name]
+            if excluded.isdisjoint(together) or not found[name]:
+                findings.append(Finding("redundant", f"`{name}` {_combination(found[name])}."))
+            else:
+                kind = "parallel" if len(together) == 2 else "linearly dependent"
+                findings.append(Finding("gradients", f"The gradients of {_listed(together)} are {kind}."))
     undetermined = [n for n, row, unique in zip(names, A, determined(A), strict=True) if not unique and row.any()]
     if undetermined:
         message = f"The multipliers of {_listed(undetermined)} are not unique: these constraints can share their load."
@@ -82,7 +94,7 @@ def degenerate_findings(context: CheckContext) -> list[Finding]:
     The test is done at the given state, or else at all sampled states.
     """
     model = context.model
-    if zero_gradient(model, context.around).any():
+    if zero_gradient(model, context.around).any() or (_has_other_times(context) and _lost_nearby(context)[0]):
         return []
     anywhere = [state.point for state in context.around] or random_places(model, context.fixed)
     rows = degenerate_rows(model, [context.point] if context.given else anywhere)
@@ -98,15 +110,37 @@ def degenerate_findings(context: CheckContext) -> list[Finding]:
 
 
 def singular_findings(context: CheckContext) -> list[Finding]:
-    """Return a finding if the rank of the constraints is lower at the given state than at consistent states nearby."""
+    """Return a finding if the rank of the constraints is lower here than at consistent states or times nearby."""
+    lost, most = _lost_nearby(context)
+    if not lost:
+        return []
+    here = len(independent_rows(context.terms.scaled_rows))
+    if not _has_other_times(context):
+        message = (
+            f"The rank of the constraints is {here} here but {most} nearby: {quoted(lost)} becomes dependent "
+            f"at this configuration, and the motion through it need not be unique."
+        )
+    else:
+        message = (
+            f"The rank of the constraints is {here} at t = {context.point.t:g} but {most} at other times: the gradient "
+            f"of {quoted(lost)} vanishes or depends on those of the others at this time only, and the motion from it "
+            f"need not be unique. Start at another time."
+        )
+    return [Finding("singular configuration", message, True)]
+
+
+def _has_other_times(context: CheckContext) -> bool:
+    """Return whether states at other times were sampled, as is done where gradients are dependent at the given time."""
+    return context.fixed.t is not None and any(state.point.t != context.point.t for state in context.around)
+
+
+def _lost_nearby(context: CheckContext) -> tuple[list[str], int]:
+    """Return the constraints that are dependent here but not at consistent states nearby, and the rank there."""
     model, around = context.model, context.around
+    if not context.given and not _has_other_times(context):
+        return [], 0  # random states are not near one another
     near = [independent_rows(without_rounding(model, model.terms(state.point), around).scaled_rows) for state in around]
     here, most = independent_rows(context.terms.scaled_rows), max(near, key=len, default=())
     if len(most) <= len(here):
-        return []
-    lost = [context.names[i] for i in most if i not in here]
-    message = (
-        f"The rank of the constraints is {len(here)} here but {len(most)} nearby: {quoted(lost)} becomes dependent "
-        f"at this configuration, and the motion through it need not be unique."
-    )
-    return [Finding("singular configuration", message, True)]
+        return [], len(here)
+    return [context.names[i] for i in most if i not in here], len(most)

@@ -21,6 +21,7 @@ from dalembert.analysis.constraint_states import (
     relax_parameters,
 )
 from dalembert.analysis.evaluated_terms import Model, Point, state_orders
+from dalembert.tolerances import DEGENERATE_RANK_TOLERANCE
 from dalembert.violation import computable
 
 TRIES = 24
@@ -178,3 +179,20 @@ def states_near(model: Model, point: Point) -> list[ConsistentState]:
         if (np.abs(state.point.q - point.q) < q).all():
             found.append(state)
     return found
+
+
+def states_at_other_times(model: Model, point: Point) -> list[ConsistentState]:
+    """Return consistent states near a point, at times before and after its own; none unless constraints change in time.
+
+    The steps in time follow from the orders of coordinates and velocities, so that they suit any unit of time.
+    """
+    if not free_values(model, range(len(model.form.position)), Fixed(point.p)):
+        return []
+    rng = np.random.default_rng(23)
+    q, qd = state_orders(model.terms(point), point, DEGENERATE_RANK_TOLERANCE)
+    found: list[ConsistentState | None] = []
+    for delay in float(np.median(q / qd)) * np.array([NEARBY, -NEARBY, 1.0, -1.0]):
+        steps = NEARBY * rng.normal(size=(2, len(q)))
+        near = Point(point.q + q * steps[0], point.qd + qd * steps[1], point.t + float(delay), point.p)
+        found.append(project_state(model, near))
+    return [state for state in found if state is not None and model.terms(state.point).is_finite]

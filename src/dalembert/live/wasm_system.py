@@ -61,6 +61,8 @@ def wasm_system(experiment: Experiment, points: Sequence[Any]) -> WasmSystem:
             f"the points must consist of functions that can be compiled; `{missing}` cannot. Leave it out."
         ) from None
     others = {"start": everything.start(), "restore": programs.projection(START_ITERATIONS)}
+    masses = [e for row in source.form.mass_matrix for e in row]
+    others["mass_matrix"] = recorded_expressions(everything, masses)
     in_time = everything.time_functions(with_signals=True)
     if in_time is not None:
         others["time_functions"] = in_time

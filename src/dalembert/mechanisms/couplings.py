@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,13 @@ from dalembert.errors import ModelError
 from dalembert.mechanisms.frames import Marker
 from dalembert.mechanisms.joint import Joint, Rows, as_marker
 from dalembert.mechanisms.joints import pair_of_axes
-from dalembert.mechanisms.vectors import dot, number
+from dalembert.mechanisms.vectors import cross, dot, number, quarter_turn
 from dalembert.model.constraint import Constraint
 from dalembert.model.representation import short
+from dalembert.model.symbols import t as time
+
+MOVING = "It cannot be derived where the curve or the surface changes with time."
+"""The advice for a law on a curve or surface whose motion along itself is not known."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,10 +66,12 @@ class PointOnCurve(Joint):
 
     Parameters
     ----------
-    curve    a function of the point's coordinates in the first body's axes, counted from the first point, that
-             vanishes on the curve: ``lambda x, y: y - x**2``. In space it returns two expressions, which both vanish
-             on the curve: ``lambda x, y, z: (x**2 + y**2 - 1, z - x / 2)``; one expression is that of a surface, as
-             for ``da.PointOnSurface``
+    curve       a function of the point's coordinates in the first body's axes, counted from the first point, that
+                vanishes on the curve: ``lambda x, y: y - x**2``. In space it returns two expressions, which both vanish
+                on the curve: ``lambda x, y, z: (x**2 + y**2 - 1, z - x / 2)``; one expression is that of a surface,
+                as for ``da.PointOnSurface``
+    nonideal    laws of the joint: the velocity is that of the point relative to the first body, the normal force that
+                of the curve on the point
     """
 
     curve: Any = None
@@ -86,6 +93,18 @@ class PointOnCurve(Joint):
         labels = ["on the curve"] if self.dimension == 2 else ["on the curve 1", "on the curve 2"]
         return [(label, number(e, f"curve of joint {self.name}")) for label, e in zip(labels, found, strict=True)]
 
+    @property
+    def rate(self) -> Any:
+        return _sliding_velocity(self, self.curve)
+
+    @property
+    def normal_force(self) -> Any:
+        return _normal_force(self, self.curve)
+
+    @property
+    def advice(self) -> str:
+        return MOVING
+
 
 @dataclass(frozen=True, repr=False)
 class PointOnSurface(Joint):
@@ -93,8 +112,9 @@ class PointOnSurface(Joint):
 
     Parameters
     ----------
-    surface    a function of the point's coordinates in the first body's axes, counted from the first point, that
-               vanishes on the surface: ``lambda x, y, z: z - x * y``
+    surface     a function of the point's coordinates in the first body's axes, counted from the first point, that
+                vanishes on the surface: ``lambda x, y, z: z - x * y``
+    nonideal    laws of the joint: as for ``da.PointOnCurve``
     """
 
     surface: Any = None
@@ -115,14 +135,23 @@ class PointOnSurface(Joint):
         found = _at_second_point(self, self.surface, "surface")
         return [("on the surface", number(found, f"surface of joint {self.name}"))]
 
+    @property
+    def rate(self) -> Any:
+        return _sliding_velocity(self, self.surface)
+
+    @property
+    def normal_force(self) -> Any:
+        return _normal_force(self, self.surface)
+
+    @property
+    def advice(self) -> str:
+        return MOVING
+
 
 def _at_second_point(joint: Any, function: Any, what: str) -> Any:
     """Return the value of a function of the second point's coordinates in the first body's axes."""
-    away = joint.second.position - joint.first.position
-    axes = sp.eye(joint.dimension)
-    own = [dot(joint.first.body.turn(axes[:, k]), away) for k in range(joint.dimension)]
     try:
-        return function(*own)
+        return function(*_own_components(joint, joint.second.position - joint.first.position))
     except TypeError as error:
         raise ModelError(
             [
@@ -130,6 +159,52 @@ def _at_second_point(joint: Any, function: Any, what: str) -> Any:
                 f"expression, with SymPy's functions; it fails: {error}."
             ]
         ) from error
+
+
+def _own_components(joint: Any, given: Any) -> list[Any]:
+    """Return the components of a vector in the first body's axes."""
+    axes = sp.eye(joint.dimension)
+    return [dot(joint.first.body.turn(axes[:, k]), given) for k in range(joint.dimension)]
+
+
+def _slopes(joint: Any, function: Any) -> list[list[Any]]:
+    """Return the gradient of each expression of a curve or surface, with respect to the coordinates it is given."""
+    own = _own_components(joint, joint.second.position - joint.first.position)
+    symbols = sp.symbols(f"own_:{joint.dimension}", cls=sp.Dummy, real=True)
+    at = dict(zip(symbols, own, strict=True))
+    return [[e.diff(symbol).subs(at) for symbol in symbols] for e in _expressions(function, symbols)]
+
+
+def _expressions(function: Any, own: Sequence[Any]) -> list[Any]:
+    """Return the expressions of a curve or a surface, one or two."""
+    found = function(*own)
+    return [sp.sympify(e) for e in (found if isinstance(found, (tuple, list)) else [found])]
+
+
+def _sliding_velocity(joint: Any, function: Any) -> Any:
+    """Return the velocity of the second point relative to the first body; None if the curve changes with time.
+
+    Along a curve it is a number. On a surface it is a vector in the first body's axes, which is tangent to the surface.
+    """
+    if any(time in e.free_symbols for e in _expressions(function, sp.symbols("x:3")[: joint.dimension])):
+        return None
+    slopes = _slopes(joint, function)
+    met = joint.first.point + sp.Matrix(_own_components(joint, joint.second.position - joint.first.position))
+    velocity = _own_components(joint, joint.second.velocity - joint.first.body.velocity_of(met))
+    if len(slopes) < joint.dimension - 1:
+        return tuple(velocity)
+    along = quarter_turn(sp.Matrix(slopes[0])) if joint.dimension == 2 else cross(*map(sp.Matrix, slopes))
+    return dot(along, velocity) / sp.sqrt(dot(along, along))
+
+
+def _normal_force(joint: Any, function: Any) -> tuple[Any, ...]:
+    """Return the force of the joint: λ|∂φ/∂x| for one equation, else the components of the sum of λ ∂φ/∂x."""
+    slopes = _slopes(joint, function)
+    multipliers = joint.force_of(*(label for label, _ in joint.rows()))
+    if len(slopes) == 1:
+        return (multipliers[0] * sp.sqrt(sp.Add(*(slope**2 for slope in slopes[0]))),)
+    rows = [[force * slope for slope in row] for force, row in zip(multipliers, slopes, strict=True)]
+    return tuple(sp.Add(*parts) for parts in zip(*rows, strict=True))
 
 
 @dataclass(frozen=True, repr=False)

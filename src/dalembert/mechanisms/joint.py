@@ -124,8 +124,7 @@ class Joint(ABC):
     @property
     def constraints(self) -> tuple[Constraint, ...]:
         """The constraints of the joint; its laws belong to the first of them."""
-        laws = [self._with_velocity_and_force(law) for law in self._laws()]
-        rows = self.rows()
+        laws, rows = self.laws, self.rows()
         return tuple(
             Constraint(expression, name=self.row_name(about), nonideal=laws if k == 0 else (), **self.contact)
             for k, (about, expression) in enumerate(rows)
@@ -141,6 +140,11 @@ class Joint(ABC):
         if about not in labels:
             raise ModelError([f"joint `{self.name}` must have an equation `{about}`; it has {quoted(labels)}."])
         return reaction(self.row_name(about))
+
+    @property
+    def laws(self) -> list[SlidingLaw]:
+        """The laws of the joint, with their velocities and normal forces."""
+        return [self._with_velocity_and_force(law) for law in self._laws()]
 
     def _laws(self) -> Sequence[SlidingLaw]:
         problems: list[str] = []

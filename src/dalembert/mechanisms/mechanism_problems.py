@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from dalembert.errors import ModelError
 from dalembert.mechanisms.couplings import Drive
 from dalembert.mechanisms.forces import Gravity
 from dalembert.mechanisms.frames import Ground
+from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.mechanism_system import extra_coordinates_of
 from dalembert.mechanisms.motors import motor_problems, motors, on_joints
 from dalembert.mechanisms.transmission import Transmission
@@ -46,6 +48,7 @@ def mechanism_problems(mechanism: Any) -> list[str]:
             problems.append(
                 f"joint `{joint.name}` must have points of {mechanism.dimension} coordinates, as the bodies have."
             )
+        problems += _law_problems(joint)
         for driven in _related(joint):
             if driven not in mechanism.joints:
                 kind = type(joint).__name__.lower()
@@ -62,3 +65,14 @@ def _related(joint: Any) -> tuple[Any, ...]:
     if isinstance(joint, Drive):
         return (joint.joint,)
     return (joint.driving, joint.driven) if isinstance(joint, Transmission) else ()
+
+
+def _law_problems(joint: Any) -> list[str]:
+    """Return the problems of the laws of a joint; drives have none."""
+    if not isinstance(joint, Joint) or not joint.nonideal:
+        return []
+    try:
+        joint.laws  # noqa: B018  (found here, so that a mechanism with an incomplete law is never made)
+    except ModelError as error:
+        return list(error.problems)
+    return []

@@ -17,7 +17,9 @@ KINKED_OR_JUMPING = (sp.Piecewise, sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min
 
 def abrupt_functions_of_time(expressions: Iterable[Any]) -> list[str]:
     """Return the names of the functions with jumps or kinks whose arguments contain the time explicitly."""
-    found = {f for e in expressions for f in graph.atoms(e, *KINKED_OR_JUMPING) if t in _without_coordinates(f).free_symbols}
+    found = {
+        f for e in expressions for f in graph.atoms(e, *KINKED_OR_JUMPING) if t in _without_coordinates(f).free_symbols
+    }
     return sorted({type(f).__name__ for f in found})
 
 

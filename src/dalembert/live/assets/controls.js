@@ -13,6 +13,7 @@ function labelNodes({base, index}) {
   return index ? [base, make("sub", {textContent: index})] : [base];
 }
 
+const SHOWN_DIGITS = 6;
 const COLLAPSED_FROM = 9;  // a group of this many numbers is folded at first
 
 class Controls {
@@ -41,7 +42,7 @@ class Controls {
 
   control({id, label, value, low, high, array, place}) {
     const slider = make("input", {type: "range", min: low, max: high, step: "any", value, id: `${id}-slider`});
-    const box = make("input", {type: "number", step: "any", value, required: true, id: `${id}-box`});
+    const box = make("input", {type: "number", step: "any", value: short(value), required: true, id: `${id}-box`});
     slider.setAttribute("aria-label", `${label.text}, slider`);
     box.setAttribute("aria-label", `${label.text}, value`);
     const name = make("label", {htmlFor: slider.id, className: label.italic ? "" : "word"}, ...labelNodes(label));
@@ -65,7 +66,10 @@ class Controls {
 
   reset() {
     this.given();
-    for (const {slider, box, value} of this.all) slider.value = box.value = value;
+    for (const {slider, box, value} of this.all) {
+      slider.value = value;
+      box.value = short(value);
+    }
     this.changed();
   }
 }
@@ -74,4 +78,9 @@ class Controls {
 function rounded(value, low, high) {
   const digits = Math.max(0, 3 - Math.floor(Math.log10(high - low)));
   return Number(value.toFixed(Math.min(digits, 20)));
+}
+
+// A value as a box shows it: more digits would not fit. The motion uses the value itself until the box is changed.
+function short(value) {
+  return Number(value.toPrecision(SHOWN_DIGITS));
 }

@@ -7,6 +7,7 @@ const MOST_PROJECTIONS = 50;
 const SETTLED = 1e-14;  // a projection that moves the state by less than this part of its size has converged
 const AT_REST = 0.5;  // a flag of the compiled code below this is zero
 const UNRELIABLE = 0.25;  // the validity of an output whose error estimate exceeds the tolerance
+const SINGULAR = 1e-13;  // a pivot that is a smaller part of its diagonal entry is rounding error
 
 const SIGNS = {
   "positive": x => x > 0, "negative": x => x < 0, "positive or zero": x => x >= 0, "negative or zero": x => x <= 0,
@@ -19,6 +20,19 @@ const NOT_SOLVABLE = "the equations are no longer well conditioned: constraints 
   "position), or a mass or a force is not defined.";
 const GOES_ON = "The integrator of this page stops here; da.simulate goes on with its general integrator, or says " +
   "why no motion follows.";
+
+// Whether a symmetric matrix, row by row, is positive definite: its Cholesky decomposition has positive pivots.
+function isPositiveDefinite(matrix, n) {
+  const a = Float64Array.from(matrix);
+  for (let k = 0; k < n; k++) {
+    if (!(a[k * n + k] > SINGULAR * Math.abs(matrix[k * n + k]))) return false;
+    for (let i = k + 1; i < n; i++) {
+      const factor = a[i * n + k] / a[k * n + k];
+      for (let j = k + 1; j < n; j++) a[i * n + j] -= factor * a[k * n + j];
+    }
+  }
+  return true;
+}
 
 class Motion {
   static MOST_NUMBERS = 6e6;  // numbers that the steps may take: 48 MB
@@ -39,7 +53,7 @@ class Motion {
   }
 
   begin() {
-    this.refusal = this.parameterRefusal() || this.startRefusal();
+    this.refusal = this.parameterRefusal() || this.massRefusal() || this.startRefusal();
     if (this.refusal) { this.ended = true; return; }
     const found = this.machine.program("start", this.y, this.t0);
     const {atol, n} = this.model;
@@ -61,6 +75,15 @@ class Motion {
     const values = machine.program("conditions", this.y, this.t0);
     const broken = model.conditions.findIndex(({sign}, k) => !SIGNS[sign](values[k]));
     return broken < 0 ? "" : `${model.conditions[broken].sentence}; it is ${shown(values[broken])}.`;
+  }
+
+  // Returns a sentence if the equations cannot be solved at the start because of the mass matrix.
+  massRefusal() {
+    const {machine, model: {n}} = this;
+    if (this.isWellConditioned(this.y, this.t0)) return "";
+    const masses = machine.program("mass_matrix", this.y, this.t0).slice(0, n * n);
+    if (isPositiveDefinite(masses, n)) return "";
+    return "The mass matrix is not positive definite for these values. Choose other masses or another start.";
   }
 
   // Puts the start on the constraints, and returns a sentence if there is no such start nearby.
