@@ -56,6 +56,7 @@ OBJECTS = {
     "Proportional(2)": lambda: da.Proportional(2),
     "Prescribed(((0, 0), (1, -x')))": lambda: da.Prescribed((0, -v)),
     "Coulomb(mu, smoothing=0.01)": lambda: da.Coulomb(mu, smoothing=0.01),
+    "SlidingForce((-x',)": lambda: da.SlidingForce(-v),
     "Stribeck(0.3, 0.5, 0.1)": lambda: da.Stribeck(0.3, 0.5, 0.1),
     "Actuator('motor', x, limit=20)": lambda: da.Actuator("motor", x, limit=20),
     "Servo('follow', (Constraint(x - sin(t), name='follow'),), by=(Actuator('motor', x, limit=20),))": lambda: SERVO,
