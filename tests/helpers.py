@@ -14,7 +14,7 @@ from benchmarks.chains import chain_state as chain_state
 
 import dalembert as da
 from dalembert.integration.native_steps import native_steps
-from dalembert.integration.outputs import outputs_at
+from dalembert.integration.path_outputs import outputs_at
 from dalembert.integration.state_answer import answers_by_numpy, numpy_outputs
 from dalembert.lowering.build import build
 from dalembert.settings import method_of

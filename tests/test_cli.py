@@ -112,7 +112,7 @@ def test_run_with_other_numbers_is_not_checked() -> None:
         (("export", "bead", "-o", "x.c"), "got dry friction at `wire`."),
         (("export", "pendulum", "--input", "gg", "-o", "x.c"), "`gg` is unknown. Did you mean `g`?"),
         (("derive", "bead", "-o", "x.txt"), "`--output` must end in .md, .tex, .html; got `x.txt`."),
-        (("derive", "bead", "--format", "latex", "-o", "x.html"), "`--format` must agree with the ending of the file"),
+        (("derive", "bead", "--format", "latex", "-o", "x.html"), "`--format` must agree with the file extension"),
         (("run", "bead", "--plot", "/no/such/x.png"), "there is no `/no/such`."),
         (("page", "bead", "-o", "x.pdf"), "`--output` must end in .html; got `x.pdf`."),
         (("page", "cart-pole", "-o", "x.html"), "a live page runs continuous controllers with a known bound"),
@@ -194,6 +194,87 @@ def test_model_files_run_like_cases(tmp_path: Path) -> None:
     assert "The controller of the case is not part" in invoke("new", str(file), "--force", "--from", "cart-pole")
 
 
+@pytest.fixture
+def template(tmp_path: Path) -> Path:
+    """The file that `dalembert new` writes, with a short motion."""
+    file = tmp_path / "swing.toml"
+    invoke("new", str(file))
+    file.write_text(file.read_text(encoding="utf-8").replace("0:10:201", "0:0.2:3"), encoding="utf-8")
+    return file
+
+
+def test_page_of_the_template_draws_its_points(template: Path) -> None:
+    target = template.with_suffix(".html")
+    assert invoke("page", str(template), "-o", str(target)) == f"wrote {target}\n"
+    assert '"count":2' in target.read_text(encoding="utf-8").replace(" ", "")  # pivot and bob
+
+
+def test_pages_of_the_files_in_the_documentation(tmp_path: Path) -> None:
+    text = (Path(__file__).parent.parent / "docs" / "files.md").read_text(encoding="utf-8")
+    models = [block for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL) if "[drawing]" in block]
+    assert models
+    for number, model in enumerate(models):
+        file = tmp_path / f"model{number}.toml"
+        file.write_text(model, encoding="utf-8")
+        target = file.with_suffix(".html")
+        assert invoke("page", str(file), "-o", str(target)) == f"wrote {target}\n"
+
+
+def test_plot_of_a_file_whose_parameters_have_units(template: Path) -> None:
+    figure = template.with_suffix(".svg")
+    assert f"wrote {figure}" in invoke("run", str(template), "--plot", str(figure))
+    assert figure.stat().st_size > 1_000
+
+
+def test_the_trajectory_is_saved_before_the_figure(template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: object, **options: object) -> None:
+        raise da.InputError("no figure")
+
+    monkeypatch.setattr(da.Trajectory, "plot", refuse)
+    table, figure = template.with_suffix(".csv"), template.with_suffix(".png")
+    result = RUNNER.invoke(app, ["run", str(template), "--plot", str(figure), "--save", str(table)])
+    assert "no figure" in str(result.exception)
+    assert table.exists()
+
+
+def test_checks_of_a_file_show_both_values_and_the_time(template: Path) -> None:
+    good = template.read_text(encoding="utf-8")
+    assert "l ± 1e-10" in invoke("show", str(template))
+    template.write_text(good.replace('expected = "l"', 'expected = "l + 5*t"'), encoding="utf-8")
+    result = RUNNER.invoke(app, ["run", str(template)], env={"COLUMNS": "200"})
+    assert result.exit_code == 1
+    assert "2 ± 1e-10" in result.output
+    assert "1 (largest difference 1.0e+00, at t = 0.2)" in result.output
+    template.write_text(good[: good.index("# What is known")], encoding="utf-8")
+    assert "pass" not in invoke("run", str(template))  # no empty table
+
+
+def test_a_start_that_violates_constraints_can_be_projected(
+    template: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = ("run", str(template), "--q0", "0,-3", "--times", "0,1")
+    monkeypatch.setattr(sys, "argv", ["dalembert", *start])
+    with pytest.raises(SystemExit):
+        main()
+    message = re.sub(r"\s+", " ", capsys.readouterr().err)
+    assert "`dalembert run --project` starts from the nearest state that does, and prints it, or, if" in message
+    assert "`dalembert check` names them" in message and "da." not in message
+    printed = invoke(*start[:-1], "0,0.1", "--project")
+    assert "started from --q0 x=0.0,y=-1.0 --qd0 x=0.0,y=0.0" in printed
+    assert re.search(r"y\s+│\s+-1\s", printed)
+    assert re.search(r"At t = 0.1 \(\d+ steps?, computed in", printed)
+
+
+def test_messages_contain_no_emoji(
+    template: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template.write_text(template.read_text(encoding="utf-8").replace("0:0.2:3", "0:3"), encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["dalembert", "run", str(template)])
+    with pytest.raises(SystemExit):
+        main()
+    assert "start:end:count" in capsys.readouterr().err
+
+
 def test_a_mechanism_in_a_file_is_assembled_and_drawn(tmp_path: Path) -> None:
     bar = da.PlanarBody("bar", 1, 0.1, (0.4, 0))
     pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-da.parameters("l") / 2, 0))
@@ -229,7 +310,7 @@ def test_watch_runs_again_after_each_change(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("dalembert.cli.changes", edits)
     result = RUNNER.invoke(app, ["run", str(file), "--watch"], env={"COLUMNS": "200"})
     assert result.exit_code == 0
-    assert "At t = 10" in result.output and "At t = 1," in result.output
+    assert "At t = 10 (" in result.output and "At t = 1 (" in result.output
     assert result.output.count("waiting for changes") == 3
 
 

@@ -108,11 +108,14 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.forces import Gravity as Gravity
     from dalembert.mechanisms.forces import Torque as Torque
     from dalembert.mechanisms.frames import ground as ground
+    from dalembert.mechanisms.joint_inertia import Rotor as Rotor
+    from dalembert.mechanisms.joint_motion import JointMotion as JointMotion
     from dalembert.mechanisms.joints import Prismatic as Prismatic
     from dalembert.mechanisms.joints import Revolute as Revolute
     from dalembert.mechanisms.joints import Rod as Rod
     from dalembert.mechanisms.joints import Rope as Rope
     from dalembert.mechanisms.joints import Weld as Weld
+    from dalembert.mechanisms.massless_body import MasslessBody as MasslessBody
     from dalembert.mechanisms.mechanism import Mechanism as Mechanism
     from dalembert.mechanisms.particle import Particle as Particle
     from dalembert.mechanisms.planar_body import PlanarBody as PlanarBody
@@ -136,6 +139,7 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.spatial_joints import Universal as Universal
     from dalembert.mechanisms.springs import Spring as Spring
     from dalembert.mechanisms.springs import TorsionSpring as TorsionSpring
+    from dalembert.mechanisms.transmission import Transmission as Transmission
     from dalembert.mechanisms.vectors import quaternion as quaternion
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derivation import derive as derive
@@ -203,6 +207,10 @@ _LAZY = {
     "Prismatic": "mechanisms.joints",
     "Revolute": "mechanisms.joints",
     "Rod": "mechanisms.joints",
+    "MasslessBody": "mechanisms.massless_body",
+    "Rotor": "mechanisms.joint_inertia",
+    "Transmission": "mechanisms.transmission",
+    "JointMotion": "mechanisms.joint_motion",
     "Rope": "mechanisms.joints",
     "Weld": "mechanisms.joints",
     "Mechanism": "mechanisms.mechanism",

@@ -26,6 +26,7 @@ class RunArguments:
     animate: Path | None
     save: Path | None
     ledger: bool
+    project: bool = False
 
     @property
     def changed(self) -> bool:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -18,15 +17,26 @@ from rich.table import Table
 import dalembert
 from dalembert import gallery
 from dalembert.arguments import RunArguments, assignment, state_of, times_of
+from dalembert.command_starts import option_advice, projected_start, start_text
 from dalembert.figures.animation_files import WRITERS
 from dalembert.integration.trajectory_files import FORMATS
 from dalembert.named_cases import is_file, named_case
 from dalembert.output_files import DerivationFormat, derivation_format, require_target
 from dalembert.sweep_command import FILES, Kept, Sampling, SweepArguments, outcome_table, outcome_text, swept
-from dalembert.terminal import add_checks, checks_table, end_table, facts_table, print_text, transliterate_output
+from dalembert.terminal import (
+    add_checks,
+    checks_table,
+    console_of,
+    end_table,
+    facts_table,
+    print_text,
+    transliterate_output,
+)
 from dalembert.watching import changes
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dalembert.gallery.definition import Case
     from dalembert.integration.trajectory import Trajectory
 
@@ -79,7 +89,7 @@ def list_cases() -> None:
     table = Table("name", "what it is")
     for name, title in gallery.titles().items():
         table.add_row(name, title)
-    Console().print(table)
+    console_of().print(table)
 
 
 @app.command()
@@ -91,20 +101,21 @@ def show(name: Name) -> None:
     from dalembert.report.outcomes import expected_text
 
     case = named_case(name)
-    console = Console(highlight=False)
+    console = console_of()
     console.print(f"[bold]{escape(case.title)}[/]  ({escape(case.source)})\n{escape(case.about)}\n")
     console.print(facts_table(case))
     table = Table("check", "expected", "source")
     for check in case.checks:
-        table.add_row(escape(check.what), expected_text(check), escape(check.source))
-    console.print(table)
+        table.add_row(escape(check.what), escape(expected_text(check)), escape(check.source))
+    if case.checks:
+        console.print(table)
 
 
 @app.command()
 def check(name: Name) -> None:
     """Check whether a case is well posed at its start, and report the reasons if it is not.
 
-    A model file without a start is checked at states in general.
+    A model file without a start is checked at generic states.
 
     Example: dalembert check pendulum-rod-twice
 
@@ -134,7 +145,7 @@ def derive(
     name: Name,
     format: Annotated[
         DerivationFormat | None,
-        typer.Option(help="Format; by default from the file ending, else markdown.", show_default=False),
+        typer.Option(help="Format; by default from the file extension, else markdown.", show_default=False),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A file: md, tex or html; the terminal when left out.")
@@ -211,6 +222,9 @@ def run(
     q0: Annotated[str | None, typer.Option("--q0", help="Coordinates at the start, as x=1,y=0 or as 1,0.")] = None,
     qd0: Annotated[str | None, typer.Option("--qd0", help="Velocities at the start, likewise.")] = None,
     times: Annotated[str | None, typer.Option(help="As 0:10:101 (start, end, count), or as 0,1,2.")] = None,
+    project: Annotated[
+        bool, typer.Option("--project", help="Move the start onto the constraints first, and print it.")
+    ] = False,
     plot: Annotated[Path | None, typer.Option(help="Write a figure of the motion: png, pdf or svg.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Write an animation of the motion: gif, html or mp4.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the trajectory: nc, csv, parquet or zarr.")] = None,
@@ -229,7 +243,8 @@ def run(
     require_target(save, "--save", tuple(FORMATS))
     changed = dict(assignment(text, "--set") for text in settings or ())
     start = {key: state_of(text, f"--{key}") for key, text in (("q0", q0), ("qd0", qd0)) if text is not None}
-    given = RunArguments(changed, start, None if times is None else times_of(times), plot, animate, save, ledger)
+    chosen = None if times is None else times_of(times)
+    given = RunArguments(changed, start, chosen, plot, animate, save, ledger, project)
     if not watch:
         _run(name, given)
         return
@@ -247,25 +262,28 @@ def _run(name: str, given: RunArguments) -> None:
     drawn = case.points is not None or case.mechanism is not None
     if animate is not None and not drawn:
         raise dalembert.InputError(f"`--animate` must be used with a case that has points to draw; `{name}` has none.")
-    found = case.simulate(parameters=given.parameters, times=given.times, **given.start)
-    console = Console(highlight=False)
+    start = projected_start(case, given) if given.project else given.start
+    found = case.simulate(parameters=given.parameters, times=given.times, **start)
+    if given.project:
+        print_text(f"started from {start_text(case, start)}")
+    console = console_of()
     console.print(end_table(found))
     for note in found.notes:
         console.print(escape(note))
     if given.ledger:
         print_text(str(found.ledger()))
+    if save is not None:  # first: the results must not be lost if a figure cannot be drawn
+        found.save(save)
     if plot is not None:
         found.plot(units=case.units).savefig(plot, dpi=160)
     if animate is not None and case.points is None and case.mechanism is not None:
         case.mechanism.animate(found, animate)
     elif animate is not None:
         found.animate(animate, points=case.points(found) if case.points else None, links=case.links)
-    if save is not None:
-        found.save(save)
     for path in (plot, animate, save):
         if path is not None:
             print_text(f"wrote {path}")
-    if not given.changed:
+    if case.checks and not given.changed:
         _report_checks(console, case, found)
 
 
@@ -324,7 +342,7 @@ def sweep(
         device=device,
     )
     found = swept(named_case(name, given.parameters), given)
-    console = Console(highlight=False)
+    console = console_of()
     console.print(outcome_table(found))
     print_text(outcome_text(found))
     if output is not None:
@@ -385,7 +403,7 @@ def demo(
     """
     from dalembert.report.gallery_pages import exhibits, write_pages
 
-    console = Console()
+    console = console_of()
     names = gallery.names()
     found: dict[str, Any] = {}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -426,7 +444,7 @@ def messages() -> Generator[None]:
     try:
         yield
     except (dalembert.DalembertError, OSError, ModuleNotFoundError) as error:
-        Console(stderr=True).print(f"[red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        console_of(stderr=True).print(f"[red]error:[/] {escape(option_advice(str(error)))}", soft_wrap=True)
         raise typer.Exit(2) from None
 
 

@@ -31,7 +31,7 @@ from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.system import System
-from dalembert.names import quoted
+from dalembert.names import counted, quoted
 from dalembert.stick_slip.simulation import StickSlipSimulation
 
 SLOW_CONTACT = 1e-6
@@ -110,9 +110,9 @@ def ending_error(
         message = why(dynamics, method, path, p, t1).replace(SO_FAR, "")
     else:
         message = (
-            f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}, after {int(end.steps)} steps. "
-            f"Raise `max_steps`, or call the flow, or `da.simulate`, with these numbers outside of JAX's "
-            f"transformations, to see the reason."
+            f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}, after "
+            f"{counted(int(end.steps), 'step')}. Raise `max_steps`, or call the flow, or `da.simulate`, with "
+            f"these numbers outside of JAX's transformations, to see the reason."
         )
     no_trajectory: Any = None  # only the text of the error leaves the compiled program
     return SimulationError(message, t, no_trajectory)

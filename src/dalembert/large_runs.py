@@ -47,8 +47,20 @@ def _prepared(
     return dynamics, q, qd, dynamics.numbers(values)
 
 
+def is_default(formulation: Any) -> bool:
+    """Return whether a formulation is the one of large systems."""
+    return isinstance(checked_formulation(formulation), Factored)
+
+
+def supports(method: Method, control: Any) -> bool:
+    """Return whether large systems can be simulated by a method."""
+    drift = method.drift
+    explicit = method.tableau is not None and drift.in_machine_code and not drift.integrals and control is None
+    return explicit and is_default(method.formulation)
+
+
 def _require_default(formulation: Any) -> None:
-    if not isinstance(checked_formulation(formulation), Factored):
+    if not is_default(formulation):
         raise InputError(
             f"`formulation` of a large system must be `da.Factored()`; got {formulation!r}. State the system with at "
             f"most 200 coordinates, or leave it out."
@@ -91,7 +103,7 @@ def large_simulation(
 ) -> Trajectory:
     """Return ``da.simulate`` of a system stated by arrays."""
     _require_default(method.formulation)
-    if method.tableau is None or method.drift.integrals or not method.drift.in_machine_code or control is not None:
+    if not supports(method, control):
         raise InputError(
             "a large system must be simulated by an explicit Runge–Kutta method, with `da.Projection()` without "
             "`conserve`, `da.Baumgarte` or None for `drift`, and without `control`. Leave the other arguments out."

@@ -56,3 +56,12 @@ def quoted(names: Iterable[str]) -> str:
     every = list(names)
     more = f" and {len(every) - MOST_QUOTED} more" if len(every) > MOST_QUOTED else ""
     return ", ".join(f"`{name}`" for name in every[:MOST_QUOTED]) + more
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, which takes an s unless the number is one.
+
+    >>> counted(1, "step"), counted(2, "step")
+    ('1 step', '2 steps')
+    """
+    return f"{number} {noun}" + ("" if number == 1 else "s")

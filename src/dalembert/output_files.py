@@ -29,7 +29,7 @@ def derivation_format(option: DerivationFormat | None, output: Path | None) -> D
     by_ending = DERIVATION_FORMATS[output.suffix.lower()]
     if option not in (None, by_ending):
         raise InputError(
-            f"`--format` must agree with the ending of the file; got {option} and `{output}`. Leave `--format` out."
+            f"`--format` must agree with the file extension; got {option} and `{output}`. Leave `--format` out."
         )
     return by_ending
 

@@ -22,8 +22,8 @@ from dalembert.extras import require
 from dalembert.integration.control_outputs import with_control
 from dalembert.integration.method import Method
 from dalembert.integration.motion_data import MotionData
-from dalembert.integration.outputs import outputs_along
 from dalembert.integration.path import Path
+from dalembert.integration.path_outputs import outputs_along
 from dalembert.integration.run import first_invalid, suited_to
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.time_segments import settled_times

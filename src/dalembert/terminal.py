@@ -10,13 +10,22 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from dalembert.names import counted
 
 if TYPE_CHECKING:
     from dalembert.gallery.definition import Case
     from dalembert.integration.trajectory import Trajectory
     from dalembert.report.outcomes import Row
+
+
+def console_of(*, stderr: bool = False) -> Console:
+    """Return a console for tables and messages, which prints names and numbers as they are."""
+    # without emoji, which Rich would put for `:end:` in `start:end:count`
+    return Console(stderr=stderr, highlight=False, emoji=False)
 
 
 def print_text(text: str) -> None:
@@ -42,9 +51,8 @@ def add_checks(table: Table, rows: tuple[Row, ...], name: str) -> None:
 def end_table(found: Trajectory) -> Table:
     """Return a table of the state at the end of a motion."""
     steps, seconds = found.statistics["steps"], found.statistics["seconds"]
-    table = Table(
-        "coordinate", "value", "velocity", title=f"At t = {found.t[-1]:g}, after {steps} steps, {seconds:.1f} s"
-    )
+    took = f"{counted(steps, 'step')}, computed in {seconds:.1f} s"
+    table = Table("coordinate", "value", "velocity", title=f"At t = {found.t[-1]:g} ({took})")
     for k, coordinate in enumerate(found.coordinates):
         table.add_row(coordinate, f"{found.q[-1, k]:.12g}", f"{found.qd[-1, k]:.12g}")
     return table

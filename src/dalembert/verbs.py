@@ -32,7 +32,7 @@ from dalembert.integration.start_states import State, nearest_state
 from dalembert.integration.state_answer import answer_at
 from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
-from dalembert.large_runs import large_consistent_state, large_motion, large_simulation
+from dalembert.large_runs import is_default, large_consistent_state, large_motion, large_simulation, supports
 from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
 from dalembert.model.active_system import all_permanent
@@ -93,7 +93,7 @@ def motion(
     >>> print(da.motion(pendulum, q=(0, -1), qd=(2, 0)).ideal_force)
     [ 0. 14.]
     """
-    if (stated := _stated_large(system)) is not None:
+    if (stated := _stated_large(system, is_default(formulation))) is not None:
         return large_motion(stated, q, qd, t, parameters, formulation, throw=throw)
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
@@ -201,15 +201,14 @@ def simulate(
         times = time_values(times, "times", increasing=True)
         given: Any = {"allow_violation": allow_violation, "progress": progress, "control": control, "events": events}
         return simulate_with_events(system, q0, qd0, times, parameters, method, **given)
-    if (stated := _stated_large(system)) is not None:
-        method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
+    method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
+    if (stated := _stated_large(system, supports(method, control))) is not None:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress, "control": control}
         return large_simulation(stated, method, q0, qd0, times, parameters=parameters, **start)
     if control is not None:
         plant = controlled(system, control, q0, qd0, parameters)
         system, q0, qd0, parameters = plant.system, plant.q0, plant.qd0, plant.parameters
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
-    method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     times = time_values(times, "times", increasing=True)
     require_in_range(system, times)
     require_state_in_range(system, q0, qd0, times[0], p)
@@ -281,7 +280,7 @@ def consistent_state(
     >>> print(q.round(9), qd.round(9))
     [ 0. -1.] [1. 0.]
     """
-    if (stated := _stated_large(system)) is not None:
+    if (stated := _stated_large(system, metric == "mass" and not servos)) is not None:
         return large_consistent_state(stated, q0, qd0, t, parameters, metric, servos=servos)
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     if metric not in ("mass", "euclidean"):
@@ -293,10 +292,13 @@ def consistent_state(
     return nearest(dynamics, q0, qd0, settled_times(dynamics, p, scalar_value(t, "t")), p, metric)
 
 
-def _stated_large(system: AnySystem) -> LargeStatement | None:
-    """Return the groups of terms of a system that is too large for straight-line code; None for others."""
+def _stated_large(system: AnySystem, supported: bool) -> LargeStatement | None:
+    """Return the groups of terms of a system that is too large for straight-line code; None for others.
+
+    A system that is stated term by term keeps straight-line code where groups do not support the arguments.
+    """
     require_system(system)
-    return system.templates if isinstance(system, System) else None
+    return system.templates if isinstance(system, System) and (system.is_large or supported) else None
 
 
 def prepared(

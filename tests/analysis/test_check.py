@@ -272,6 +272,12 @@ def test_singular_mass_takes_no_indefinite_one() -> None:
         da.motion(system, (0, 0), (0, 0), formulation=da.SingularMass())
 
 
+def test_a_combination_with_a_leading_minus_is_written_as_one() -> None:
+    rows = [da.Constraint(expression, name=name) for name, expression in (("left", x), ("mid", (x + y) / 2))]
+    system = da.System((x, y), sp.eye(2), (0, -1), [*rows, da.Constraint(y, name="right")])
+    assert "`right` follows from -`left` + 2 × `mid`" in str(da.check(system, (0, 0), (0, 0)))
+
+
 def test_gradients_that_are_dependent_at_one_time_only() -> None:
     """The gradient of the lift is (0, 0, 1) everywhere; it is parallel to that of the sphere at t = 0 only."""
     x, y, z = da.coordinates("x y z")

@@ -25,7 +25,11 @@ def test_outputs_are_those_of_single_runs(rods, monkeypatch):
     monkeypatch.setattr(ensemble_outputs, "STATES_AT_ONCE", 10)
     monkeypatch.setattr(runner, "CHUNK", 4)
     system, numbers = pendulum(rods, da.Viscous(0.3)), {"m": 2.0, "l": 1.0}
-    height = {"height": y + length, "power": da.ideal_force(x) * x.diff(da.t) + y.diff(da.t, 2)}
+    height = {
+        "pull": da.reaction("rod0") * x,
+        "height": y + length,
+        "power": da.ideal_force(x) * x.diff(da.t) + y.diff(da.t, 2),
+    }
     choice = {**{name: name for name in ("qd", *NAMES)}, **height}
     values = np.linspace(5, 15, 6)
     many = da.simulate_ensemble(system, (1, 0), (0, 0), TIMES, parameters={**numbers, "g": values}, outputs=choice)
@@ -35,6 +39,7 @@ def test_outputs_are_those_of_single_runs(rods, monkeypatch):
         for name in NAMES:
             np.testing.assert_allclose(many[name][k], getattr(alone, name), rtol=1e-10, atol=1e-11)
         np.testing.assert_allclose(many["height"][k], alone.evaluate(y + length), rtol=1e-12)
+        np.testing.assert_allclose(many["pull"][k], alone.reactions[:, 0] * alone["x"], rtol=1e-9, atol=1e-10)
         np.testing.assert_allclose(many["power"][k], alone.evaluate(height["power"]), rtol=1e-9, atol=1e-10)
     assert many["multipliers"].dims == ("member", "time", "constraint")
     assert many["energy"].dims == many["height"].dims == ("member", "time")

@@ -44,6 +44,10 @@ def test_the_c_program_prints_what_the_page_says() -> None:
     (printed,) = listings("text")
     subprocess.run(["cc", "-std=c99", "-Wall", "-Werror", "main.c", "-lm"], cwd=folder, check=True)
     assert subprocess.run([str(folder / "a.out")], capture_output=True, text=True, check=True).stdout == printed
+    adaptive = re.sub(r"    for \(k.*?\n    }\n", listings("c")[1], listings("c")[0], flags=re.DOTALL)
+    (folder / "main.c").write_text(adaptive)
+    subprocess.run(["cc", "-std=c99", "main.c", "-lm"], cwd=folder, check=True)
+    assert subprocess.run([str(folder / "a.out")], capture_output=True, text=True, check=True).stdout == printed
     shutil.rmtree(folder)
 
 

@@ -277,9 +277,8 @@ def point(M=((1, 0), (0, 1)), Q=(0, -1), A=((1.0, 0),), b=(0,), **options) -> da
 
 MESSAGES = {
     r'`units` must map names to units, as \{"x": "m", "t": "s"\}; got \'m\'': lambda: motion().plot("m"),
-    r"`units` must name coordinates, constraints, `t` or `force`; `w` is unknown. The run has `t`, `x`, `y`, `rod`\.": (
-        lambda: motion().plot({"w": "m"})
-    ),
+    r"`units` must name coordinates, constraints, parameters, `t` or `force`; `w` is unknown\. "
+    r"The run has `t`, `x`, `y`, `rod`\.": lambda: motion().plot({"w": "m"}),
     r"`rood` is unknown. Did you mean `rod`\?": lambda: motion().plot_phase(units={"rood": "m"}),
     r"`horizontal` is unknown": lambda: motion().plot({"horizontal": "m"}),
     r"`names` must name coordinates of the run \(`x`, `y`\); got `rod`": lambda: motion().plot_phase("rod"),

@@ -92,6 +92,7 @@ def refused(text):
         ),
         ("format = 1", "format = 1\nformat = 1", (2, 11), "the file must be TOML: Cannot overwrite a value"),
         ('"x", "y"]', '"x", "y"', (3, 1), "the file must be TOML"),
+        ('y^2 = 1"', "y^2 = 1", (6, 31), "A text is not closed before the end of its line."),
         ("format = 1", "format = ", (1, 10), "the file must be TOML: Invalid value"),
         ("format = 1", f"format = {'9' * 5000}", (1, 1), "the file must hold numbers below 1e308"),
         ("format = 1", f"format = {'[' * 5000}", (1, 1), "nested that deep"),

@@ -224,3 +224,22 @@ def test_a_run_that_cannot_continue_says_why():
         da.simulate(da.System(x, 1, pull), np.ones(300), np.zeros(300), [0, 2])
     with pytest.raises(da.errors.SimulationError, match="`max_steps`"):
         da.simulate(da.System(x, 1, pull), np.ones(300), np.zeros(300), [0, 1], max_steps=2)
+
+
+def test_functions_of_time_with_jumps_are_not_stepped_over():
+    """Straight-line code locates them; groups of terms do not."""
+    many = da.coordinates("w", 201)
+    pushed = da.System(many, 1, {many: sp.Heaviside(da.t - 1)})
+    with pytest.raises(da.ModelError, match="must be smooth; `Heaviside` may jump"):
+        da.simulate(pushed, np.zeros(201), np.zeros(201), [0, 2])
+    single = [da.coordinates(f"s{i}") for i in range(201)]
+    assert similar_terms(da.System(single, sp.eye(201), [-x for x in single])) is not None
+    assert similar_terms(da.System(single, sp.eye(201), [-sp.Abs(da.t - 1) for _ in single])) is None
+
+
+@pytest.mark.slow
+def test_lists_keep_what_groups_do_not_support():
+    many = [da.coordinates(f"s{i}") for i in range(201)]
+    system = da.System(many, sp.eye(201), [-x for x in many])
+    found = da.motion(system, np.ones(201), np.zeros(201), formulation=da.PseudoInverse())
+    np.testing.assert_allclose(found.acceleration, -1)

@@ -345,8 +345,11 @@ DEEP = da.Body("c", 1, (1, 1, 1))
         (lambda: da.Revolute("pin", da.ground.at(0, 0, 0), DEEP, axis=(0, 0, 0)), "must not be zero"),
         (lambda: da.Spherical("s", A, B), "joint `s` must join points of space"),
         (lambda: da.Universal("u", da.ground, DEEP, axis=(0, 0, 1)), "`axis` of joint u must be a pair of directions"),
-        (lambda: da.Rod("r", A, B), "`length of rod r` must be positive; got None"),
-        (lambda: da.RollingOnLine("w", da.ground.at(0, 0), A), "`radius of joint w` must be positive; got None"),
+        (lambda: da.Rod("r", A, B), "`length of rod r` must be given; it is missing. Pass `length=...`."),
+        (
+            lambda: da.RollingOnLine("w", da.ground.at(0, 0), A),
+            "`radius of joint w` must be given; it is missing. Pass `radius=...`.",
+        ),
         (lambda: da.RollingOnLine("w", da.ground.at(0, 0, 0), DEEP, radius=1), "joint `w` is of the plane"),
         (lambda: da.RollingEllipsoid("w", da.ground.at(0, 0, 0), DEEP), "`axes of joint w` must be 3 finite numbers"),
         (lambda: da.PointOnCurve("c", A, B), "joint `c` must be given its `curve`"),

@@ -185,7 +185,7 @@ O2, O3 = da.ground.at(0, 0), da.ground.at(0, 0, 0)
         ),
         (
             lambda: da.RollingOnProfile("w", O2, A, profile=lambda s: (s, 0)),
-            "`radius of joint w` must be positive; got None",
+            "`radius of joint w` must be given; it is missing. Pass `radius=...`.",
         ),
         (
             lambda: da.RollingOnProfile("w", O2, A, radius=1, profile=lambda s: (s, 0), start="here"),

@@ -162,7 +162,7 @@ O2, O3 = da.ground.at(0, 0), da.ground.at(0, 0, 0)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: da.RollingOnCircle("w", O2, DISC, radius=1), "`circle of joint w` must be positive; got None"),
+        (lambda: da.RollingOnCircle("w", O2, DISC, radius=1), "`circle of joint w` must be given; it is missing."),
         (
             lambda: da.RollingOnCircle("w", O2, DISC, radius=-1, circle=1),
             "`radius of joint w` must be positive; got -1",

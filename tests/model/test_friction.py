@@ -122,7 +122,7 @@ def test_formulas_left_in_letters_know_the_multipliers() -> None:
     rough = replace(system, constraints=rods)
     derivation = da.derive(rough)
     assert not derivation.expanded
-    assert any("is its multiplier in the ideal problem" in note for note in derivation.notes)
+    assert any("denotes its multiplier in the ideal problem" in note for note in derivation.notes)
     state = (*chain_state(4), 0.0, CHAIN_NUMBERS)
     point = da.motion(rough, *state[:3], parameters=CHAIN_NUMBERS)
     np.testing.assert_allclose(derivation.at(*state).nonideal_force, point.nonideal_force, atol=1e-12)

@@ -185,7 +185,7 @@ def test_the_ending_of_the_file_decides_the_format(tmp_path: Path):
     assert derivation_format(None, None) is DerivationFormat.markdown
     with pytest.raises(da.InputError, match=r"`--output` must end in .md, .tex, .html; got"):
         derivation_format(None, tmp_path / "bead.txt")
-    with pytest.raises(da.InputError, match="`--format` must agree with the ending of the file; got latex and"):
+    with pytest.raises(da.InputError, match="`--format` must agree with the file extension; got latex and"):
         derivation_format(DerivationFormat.latex, tmp_path / "bead.html")
 
 

@@ -53,6 +53,10 @@ def test_one_coordinate_may_be_common_to_all_copies():
         (lambda: da.Constraint.over(u, {u: x[0]}, name="a"), "must have at least one array"),
         (lambda: da.Constraint.over(u - v, {u: x, v: x[1:]}, name="a"), "`v.t.` has 3 entries, another one 4"),
         (lambda: da.Constraint.over(u, {u: [1, 2]}, name=""), "must have a name"),
+        (
+            lambda: da.Constraint.over(sp.Ge(u, 0), {u: x}, name="a"),
+            "a group of constraints must be equations; `a` is an inequality",
+        ),
         (lambda: da.Constraint.over(u, {v: x}, name="a"), "must contain a symbol that it is stated over"),
         (lambda: da.Constraint.over(u, {u: np.ones(3)}, name="a"), "must replace coordinates by coordinates"),
         (lambda: da.AppliedForce.over({v: u}, {u: x}), "components along coordinates that it is stated over"),

@@ -468,7 +468,6 @@ def test_prose_in_latex(text, expected):
 
 
 @cache
-@cache
 def gallery_prose() -> str:
     cases = [da.gallery.case(name) for name in da.gallery.names()]
     return latex("Gallery", [Step(prose(case.title), ((case.about,),)) for case in cases])

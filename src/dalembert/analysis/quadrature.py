@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.method import Method
-from dalembert.integration.outputs import outputs_along
 from dalembert.integration.path import Path
+from dalembert.integration.path_outputs import outputs_along
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import corrected_start, followed, suited_to
 from dalembert.integration.start_states import require_start

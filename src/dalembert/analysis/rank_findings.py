@@ -84,7 +84,8 @@ def _combination(parts: dict[str, float]) -> str:
         f"{'-' if c < 0 else '+'} {'' if abs(abs(c) - 1) < UNIT_COEFFICIENT else f'{abs(c):.3g} × '}`{n}`"
         for n, c in parts.items()
     ]
-    return "follows from " + " ".join(terms).removeprefix("+ ")
+    combination = " ".join(terms).removeprefix("+ ")
+    return "follows from " + (f"-{combination[2:]}" if combination.startswith("- ") else combination)
 
 
 def degenerate_findings(context: CheckContext) -> list[Finding]:

@@ -18,6 +18,7 @@ from dalembert.mass import own_units
 from dalembert.model import graph
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.symbols import StateSymbols
+from dalembert.names import counted
 from dalembert.terms import Terms
 from dalembert.tolerances import UNIQUE_SHARE
 from dalembert.violation import violated
@@ -76,9 +77,15 @@ def hidden_findings(hidden: Hidden, symbols: StateSymbols, whole: Model, given: 
         message = f"The equations imply a further condition on the state; {hidden.failure}."
         found.append(Finding("hidden constraint", message, True))
     if hidden.constraints and hidden.data_before is not None and hidden.data_after is not None:
-        message = f"{hidden.data_before} initial data may be chosen as stated, {hidden.data_after} in fact."
+        message = _free_values(hidden.data_before, hidden.data_after)
         found.append(Finding("initial data", message))
     return found
+
+
+def _free_values(stated: int, left: int) -> str:
+    """Return a sentence about the numbers of initial values that may be chosen."""
+    verb = "is" if stated == 1 else "are"
+    return f"As stated, {counted(stated, 'initial value')} {verb} free; in fact {f'only {left}' if left else 'none'}."
 
 
 def _violation_text(whole: Model, row: int, given: Point | None) -> str:

@@ -15,8 +15,8 @@ from dalembert.integration.failure import why
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import native_of, native_steps
-from dalembert.integration.outputs import outputs_along
 from dalembert.integration.path import Path
+from dalembert.integration.path_outputs import outputs_along
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import statistics
 from dalembert.integration.trajectory import Trajectory

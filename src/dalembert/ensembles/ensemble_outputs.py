@@ -17,14 +17,14 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, is_refined, rows_for
-from dalembert.integration.outputs import outputs_at
+from dalembert.integration.path_outputs import outputs_at
 from dalembert.lowering.expressions_along import values_along
 from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.outputs_of_many import OutputsOfMany, outputs_of_many
 from dalembert.model import graph
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.ordering import quoted
-from dalembert.model.symbols import ideal_force, multiplier
+from dalembert.model.symbols import ideal_force, multiplier, reaction
 from dalembert.model.system import System
 
 OF_STATES = ("q", "qd")
@@ -59,7 +59,7 @@ class OutputChoice:
 
 def _has_forces(expression: Any) -> bool:
     second = any(node.derivative_count > 1 for node in graph.atoms(expression, sp.Derivative))
-    return second or graph.has_kind(expression, ideal_force, multiplier)
+    return second or graph.has_kind(expression, ideal_force, multiplier, reaction)
 
 
 def output_choice(system: System, given: Any) -> OutputChoice:
@@ -116,6 +116,7 @@ class _States:
     acceleration: Floats
     ideal_force: Floats
     multipliers: Floats
+    reactions: Floats
     coordinates: tuple[str, ...]
     constraints: tuple[str, ...]
     parameters: dict[str, Floats]
@@ -152,7 +153,7 @@ class EnsembleOutputs:
         found: dict[str, Any] = {"q": states[:, :n], "qd": states[:, n:]}
         if self.choice.needs_forces:
             found |= self._forces(states, t, p, finite)
-        empty = {"acceleration": n, "ideal_force": n, "multipliers": m}
+        empty = {"acceleration": n, "ideal_force": n, "multipliers": m, "reactions": m}
         fields = {name: found.get(name, np.zeros((N * T, size))) for name, size in empty.items()}
         named = dict(zip(self.dynamics.parameters, p.T, strict=True))
         view = _States(t, found["q"], found["qd"], **fields, parameters=named, **self._names)

@@ -59,8 +59,8 @@ def export_c(
     Parameters
     ----------
     path                    a file that ends in .c
-    parameters, q0, qd0     optional; with them, the file has a function that sets a start. Redundant constraints are
-                            left out as is right there; without a start, the constraints must be independent
+    parameters, q0, qd0     optional; with them, the file has a function that sets a start. Constraints that are
+                            redundant there are left out; without a start, the constraints must be independent
     t0                      the time of the start
     drift                   as for ``da.simulate``
     control                 a continuous ``da.controller`` that drives the actuators

@@ -90,7 +90,7 @@ class ExportedModel:
 def exported_model(
     dynamics: Dynamics, name: str, start: Start | None, drift: Drift, inputs: tuple[str, ...]
 ) -> ExportedModel:
-    """Record the programs of a system; redundant constraints are left out as at the start, if there is one."""
+    """Record the programs of a system; constraints that are redundant at the start, if there is one, are left out."""
     assert isinstance(dynamics.native, NativeSystem)
     source = dynamics.native.source
     rows, refined = _selection(dynamics, start)

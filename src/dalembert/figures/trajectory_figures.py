@@ -143,7 +143,7 @@ def unit_table(run: MotionData, units: Units | None, more: tuple[str, ...] = ())
 
     Raises
     ------
-    InputError    if ``units`` is not a mapping, or has names that the figure does not show
+    InputError    if ``units`` is not a mapping, or has names that the run does not have
     """
     if units is None:
         return lambda name: None
@@ -153,11 +153,11 @@ def unit_table(run: MotionData, units: Units | None, more: tuple[str, ...] = ())
     forces = ("force", *(f"force {name}" for name in run.coordinates))
     known = ("t", *run.coordinates, *run.constraints, *run.inputs, *run.servo_error, *forces, *more)
     for name in table:
-        if name not in known:
+        if name not in known and name not in run.parameters:  # units of parameters come with those of a model file
             near = difflib.get_close_matches(name, known, 1)
             advice = f"Did you mean `{near[0]}`?" if near else f"The run has {quoted(known[: -len(forces + more)])}."
             raise InputError(
-                f"`units` must name coordinates, constraints, `t` or `force`; `{name}` is unknown. {advice}"
+                f"`units` must name coordinates, constraints, parameters, `t` or `force`; `{name}` is unknown. {advice}"
             )
     return table.get
 

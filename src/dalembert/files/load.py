@@ -42,6 +42,9 @@ COMMON_KEYS = (
 _LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){20}""")
 """A key of more than twenty parts: ``tomllib`` takes a time that grows with the square of their number."""
 
+_NOT_CLOSED = r"Illegal character '\n'"
+"""What ``tomllib`` says of a line that ends within a text."""
+
 _PLACE = re.compile(r"(?P<problem>.*?) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 
 
@@ -101,7 +104,8 @@ def _document(text: str, path: str) -> dict[str, Any]:
         line, column = (
             (int(found["line"]), int(found["column"])) if found and found["line"] else line_and_column(text, len(text))
         )
-        raise FileError(f"the file must be TOML: {problem}.", path, line, column) from None
+        hint = " A text is not closed before the end of its line." if problem == _NOT_CLOSED else ""
+        raise FileError(f"the file must be TOML: {problem}.{hint}", path, line, column) from None
     except RecursionError:
         raise FileError("the file must not hold arrays or tables nested that deep.", path, 1, 1) from None
     except ValueError as error:  # a number with more digits than Python converts

@@ -36,6 +36,10 @@ class ModelCheck:
     tolerance: float
     at: float | str = EVERYWHERE
 
+    def times(self, run: Trajectory) -> Any:
+        """Return the times of the check."""
+        return run.t[_times(self.at, run)]
+
     def values(self, system: System, run: Trajectory) -> Any:
         """Return the expression and the expected value at the times of the check, (k, 2)."""
         pick = _times(self.at, run)

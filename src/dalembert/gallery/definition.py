@@ -34,6 +34,10 @@ class Check:
     """A known property of the motion: a value that ``measure`` must return to within ``tolerance``.
 
     Values may be arrays; the entry with the largest error counts.
+
+    expected         a number or an array; or a function of a trajectory, if it is not constant along the motion
+    expected_text    the expected value as text, if it is a function
+    times            times of the values, if they are a history
     """
 
     what: str
@@ -41,22 +45,29 @@ class Check:
     expected: Any
     tolerance: float
     source: str
+    expected_text: str = ""
+    times: Measure | None = None
 
     def outcome(self, run: Trajectory) -> Outcome:
         """Return the outcome of the check for a trajectory."""
         got = np.asarray(self.measure(run), float)
-        off = float(np.max(np.abs(got - np.asarray(self.expected, float))))
-        return Outcome(self, got, off, bool(off <= self.tolerance))
+        expected = np.asarray(self.expected(run) if callable(self.expected) else self.expected, float)
+        off = np.abs(got - expected)
+        worst = float(np.max(off))
+        at = None if self.times is None else float(self.times(run)[int(np.argmax(off))])
+        return Outcome(self, got, expected, worst, bool(worst <= self.tolerance), at)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A check, the computed value, its error, and whether the error is within the tolerance."""
+    """A check, computed and expected value, the error, whether the check passed, and the time of a history's error."""
 
     check: Check
     got: Any
+    expected: Any
     off: float
     passed: bool
+    at: float | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,7 @@ class Case:
     no_closed_form     the reason why its equations have no closed form, as a sentence; empty if they have one
     readable           whether to print the closed form of its equations; false if it fills pages
     points, links      for animations: positions by name, from a trajectory, and pairs of names to connect
+    point_expressions  the same positions as expressions, for live pages; None to derive them from ``points``
     mechanism          the mechanism that defines the system, if there is one; live pages draw it
     """
 
@@ -124,6 +136,7 @@ class Case:
     no_closed_form: str = ""
     readable: bool = True
     points: Callable[[Trajectory], Mapping[str, tuple[Any, Any]]] | None = None
+    point_expressions: Mapping[str, tuple[Any, Any]] | None = None
     links: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
@@ -188,7 +201,9 @@ class Case:
         method = method_of(self.formulation, self.drift, None, self.rtol, self.atol, None, 1)
         require_live(self.system, method, self.control)
         drawn = self.mechanism is None and self.points is not None
-        points = traced_points(self.system, self.points) if drawn and self.points else None
+        points = self.point_expressions
+        if drawn and self.points is not None and points is None:
+            points = traced_points(self.system, self.points)
         return page(
             self.mechanism or self.system,
             self.q0,
@@ -196,7 +211,7 @@ class Case:
             self.times,
             path,
             parameters=self.parameters,
-            points=points,
+            points=points if drawn else None,
             links=self.links if drawn else (),
             title=self.title,
             about=self.about,

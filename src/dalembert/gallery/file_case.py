@@ -9,10 +9,10 @@ import numpy as np
 
 from dalembert.files.model import ModelFile
 from dalembert.files.model_check import ModelCheck
-from dalembert.gallery.definition import Case, Check
+from dalembert.gallery.definition import Case, Check, Measure
 from dalembert.integration.default_tolerances import USUAL_RTOL
 from dalembert.integration.drift import Projection
-from dalembert.integration.trajectory import Trajectory
+from dalembert.model.document import write_expression
 from dalembert.model.system import System
 
 
@@ -38,6 +38,7 @@ def case_of(model: ModelFile, name: str) -> Case:
         settings=settings,
         units=model.units,
         points=model.points_along if model.points else None,
+        point_expressions=model.points or None,
         links=model.links,
         **own,
     )
@@ -53,12 +54,19 @@ def _start(model: ModelFile) -> tuple[Any, Any]:
 def _check(check: ModelCheck, system: System) -> Check:
     """Return a check of a file as a check of a case."""
 
-    def measure(run: Trajectory) -> Any:
-        got, expected = check.values(system, run).T
-        return got if check.expected.is_number else got - expected
+    def measured(column: int) -> Measure:
+        return lambda run: check.values(system, run)[:, column]
 
-    expected = float(check.expected) if check.expected.is_number else 0.0
-    return Check(check.what, measure, expected, check.tolerance, "the file")
+    expected = float(check.expected) if check.expected.is_number else measured(1)
+    return Check(
+        check.what,
+        measured(0),
+        expected,
+        check.tolerance,
+        "the file",
+        expected_text=write_expression(check.expected),
+        times=check.times,
+    )
 
 
 def model_of(case: Case) -> ModelFile:

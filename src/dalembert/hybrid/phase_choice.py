@@ -15,7 +15,7 @@ from dalembert.equation.painleve import refuse_paradox
 from dalembert.errors import ConstraintError
 from dalembert.hybrid.impact import ContactTerms
 from dalembert.integration.method import Method
-from dalembert.integration.outputs import outputs_at
+from dalembert.integration.path_outputs import outputs_at
 from dalembert.integration.state_answer import answer_at
 from dalembert.linear_algebra import rank
 from dalembert.model.active_system import active_system

@@ -16,6 +16,7 @@ from dalembert.integration.hand_over import trouble_ahead
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.path import Path
 from dalembert.integration.state_answer import answer_at, trouble_at
+from dalembert.names import counted
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
 
 SO_FAR = " The motion so far is in `error.trajectory`."
@@ -31,8 +32,8 @@ def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> st
     where = ", ".join(f"{name} = {value:.6g}" for name, value in zip(dynamics.coordinates, q, strict=True))
     reason = _reason(dynamics, method, path, p, t, q, qd)
     return (
-        f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}, where {where}, after {path.steps} "
-        f"steps: {reason}{SO_FAR}"
+        f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}, where {where}, after "
+        f"{counted(path.steps, 'step')}: {reason}{SO_FAR}"
     )
 
 

@@ -207,7 +207,7 @@ def excluded_ahead(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float,
         names = [f"`{dynamics.constraints[rows[k]]}`" for k in np.flatnonzero(large)]
         return (
             f"{' and '.join(names)} must be possible together; beyond t = {limit:.6g} they exclude each other: no "
-            f"coordinates near by satisfy them. Change one of them, or end the motion before; `da.check(system)` "
+            f"nearby coordinates satisfy them. Change one of them, or end the motion before; `da.check(system)` "
             f"names the constraints that conflict."
         )
     return ""

@@ -93,11 +93,11 @@ class MotionData:
         span = f"{self.t[0]:g} to {self.t[-1]:g}" if len(self) else "empty"
         worst = float(np.abs(self.violation).max(initial=0.0))
         mark = f" ({self.mark})" if self.mark else ""
-        count = len(self.events)
+        steps, count = self.statistics.get("steps", "?"), len(self.events)
         events = f"; {count} event{'s' * (count > 1)}" if count else ""
         return (
             f"Trajectory{mark} of {listed(self.coordinates)}: {len(self)} times, {span}; "
-            f"{self.statistics.get('steps', '?')} steps; largest violation {worst:.1e}{events}"
+            f"{steps} step{'s' * (steps != 1)}; largest violation {worst:.1e}{events}"
         )
 
     def require_source(self, needed_for: str) -> RunSource:

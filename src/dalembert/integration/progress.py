@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import Any
 
+from dalembert.names import counted
+
 PATIENCE = 2.0
 """Seconds before a bar appears."""
 
@@ -47,7 +49,7 @@ class Progress:
         self.bar.update(self.task, completed=t - self.start, description=self._text(t, steps))
 
     def _text(self, t: float, steps: int | None) -> str:
-        return f"{self.what} = {t:.6g}" + ("" if steps is None else f" ({steps} steps)")
+        return f"{self.what} = {t:.6g}" + ("" if steps is None else f" ({counted(steps, 'step')})")
 
     def _open(self) -> tuple[Any, Any]:
         # imported here: most runs end before a bar appears

@@ -22,8 +22,8 @@ from dalembert.integration.failure import why
 from dalembert.integration.first_integrals import refuse_changing
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
-from dalembert.integration.outputs import outputs_along
 from dalembert.integration.path import Path
+from dalembert.integration.path_outputs import outputs_along
 from dalembert.integration.progress import Progress
 from dalembert.integration.saturation import Saturation, saturation_notes, saturations
 from dalembert.integration.singularity_crossing import SingularityCrossing, interpolated_crossing

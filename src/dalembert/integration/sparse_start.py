@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.errors import StateError
 from dalembert.integration.sparse_motion import require_valid_terms
-from dalembert.integration.start_states import OR_ALLOW_IT, State
+from dalembert.integration.start_states import OR_ALLOW_IT, START_NEARBY, State
 from dalembert.names import LISTED_NAMES
 from dalembert.native.sparse_system import LargeDynamics
 from dalembert.tolerances import EXACT, LEAST_DISTANCE, START_TOLERANCE
@@ -45,10 +45,7 @@ def require_start(
         if len(rows):
             found.append(f"{_violations(dynamics, rows, residuals[level], 'is')} at `{argument}`")
     if found and not allow_violation:
-        raise StateError(
-            f"the start must satisfy the constraints; {'; '.join(found)}. "
-            f"Start from `da.consistent_state(system, q0, qd0, ...)` instead{OR_ALLOW_IT}."
-        )
+        raise StateError(f"the start must satisfy the constraints; {'; '.join(found)}. {START_NEARBY}{OR_ALLOW_IT}.")
     return not any(len(missed(dynamics, q, qd, level, EXACT)) for level in (0, 1))
 
 

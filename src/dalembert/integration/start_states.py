@@ -39,6 +39,12 @@ def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     return compiled_terms(dynamics, q, qd, t, p)
 
 
+START_NEARBY = "Start from `da.consistent_state(system, q0, qd0, ...)` instead"
+"""Advice for a start that violates constraints; the command line replaces it by its own."""
+
+NAMES_CONFLICTS = "`da.check(system)` names them"
+"""Advice for constraints that contradict one another, likewise."""
+
 OR_ALLOW_IT = ", or, if the violation is meant, pass `allow_violation=True`"
 """Advice for a single run; ensembles have no such argument."""
 
@@ -77,8 +83,7 @@ def _require_satisfied(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) 
     if found:
         raise StateError(
             f"the start must satisfy the constraints; {'; '.join(found)}. "
-            f"Start from `da.consistent_state(system, q0, qd0, ...)` instead{OR_ALLOW_IT}. "
-            f"If constraints contradict one another, `da.check(system)` names them."
+            f"{START_NEARBY}{OR_ALLOW_IT}. If constraints contradict one another, {NAMES_CONFLICTS}."
         )
 
 

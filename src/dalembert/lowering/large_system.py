@@ -14,8 +14,9 @@ from dalembert.errors import ModelError
 from dalembert.levels import Level
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.model import graph
+from dalembert.model.abrupt_functions import abrupt_functions_of_time
 from dalembert.model.large_statement import LargeStatement
-from dalembert.model.ordering import name_of
+from dalembert.model.ordering import name_of, quoted
 from dalembert.model.standard_form import constraint_row, nonlinear_terms
 from dalembert.model.symbol_arrays import ParameterArray, Substitutions
 from dalembert.model.symbols import StateSymbols, functions_of_time, real_symbol
@@ -25,9 +26,22 @@ from dalembert.native.tape import Program, Tape
 from dalembert.native.term_loops import CopiedTerm, as_indices
 
 
+def _refuse_abrupt(statement: LargeStatement) -> None:
+    """Raise an error for functions of time with jumps or kinks, which are not located on this path."""
+    abrupt = abrupt_functions_of_time(e for expressions, _ in statement.groups() for e in expressions)
+    if abrupt:
+        raise ModelError(
+            [
+                f"functions of time in a large system stated by arrays must be smooth; {quoted(abrupt)} may jump or "
+                f"have a kink. Simulate up to the jump and start again from there, or write a smooth transition."
+            ]
+        )
+
+
 @lru_cache(maxsize=8)
 def compiled(statement: LargeStatement) -> LargeDynamics:
     """Return a system stated by arrays in machine code; it is kept for further calls."""
+    _refuse_abrupt(statement)
     numbers = _Numbers(statement)
     try:
         constraints = [_constraints(group, statement, numbers) for group in statement.constraints]

@@ -54,7 +54,12 @@ class NativeSystem:
         """True if every function in the system can be compiled natively."""
         programs = Programs(self.source, range(len(self.source.levels)), None)
         try:
-            programs.outputs()
+            if self.source.has_terms_only:
+                # elimination adds no other functions, and takes seconds for a robot
+                self._terms_program  # noqa: B018
+                programs.energy()
+            else:
+                programs.outputs()
             if self.source.integrals:
                 programs.first_integrals()
                 programs.projection(1)
@@ -78,6 +83,8 @@ class NativeSystem:
 
     @cached_property
     def _time_program(self) -> Program | None:
+        if not self.source.depends_on_time:
+            return None
         return Programs.of_all_rows(self.source).time_functions()
 
     @cached_property
@@ -313,11 +320,14 @@ class NativeSystem:
     @cached_property
     def _terms(self) -> tuple[BatchProgram, tuple[tuple[slice, tuple[int, ...]], ...]]:
         """The program of all terms, and the places and shapes of M, Q, A, b and the residuals in its outputs."""
-        programs = Programs.of_all_rows(self.source)
-        n, m = programs.n, programs.m
+        n, m = len(self.source.form.applied_force), len(self.source.levels)
         shapes = ((n, n), (n,), (m, n), (m,), (m,), (m,))
         places = starmap(slice, pairwise(accumulate(map(prod, shapes), initial=0)))
-        return BatchProgram(programs.terms(), 2 * n), tuple(zip(places, shapes, strict=True))
+        return BatchProgram(self._terms_program, 2 * n), tuple(zip(places, shapes, strict=True))
+
+    @cached_property
+    def _terms_program(self) -> Program:
+        return Programs.of_all_rows(self.source).terms()
 
 
 def _nest(nested: Any, values: Iterator[float]) -> Any:

@@ -145,6 +145,11 @@ class Programs:
         flags = [record("select", flag, 1.0, 0.0) for flag in (valid, exact)]
         return Program(recorded.tape, [*flags, *state_scales(recorded)])
 
+    def energy(self) -> Program:
+        """Record the energy, if it is known."""
+        recorded = RecordedTerms(self)
+        return Program(recorded.tape, [] if self.source.energy is None else [recorded.read(self.source.energy)])
+
     def time_functions(self, *, with_signals: bool = False) -> Program | None:
         """Record all functions of time alone in the equations; None if they are known to have no isolated event.
 

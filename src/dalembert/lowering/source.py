@@ -89,6 +89,22 @@ class Source:
     has_signals: bool = False
 
     @property
+    def has_terms_only(self) -> bool:
+        """Whether the equations of motion consist of M, Q, A and b, without laws and inputs."""
+        return not (self.laws or self.control or self.feedback or self.integrals)
+
+    @property
+    def depends_on_time(self) -> bool:
+        """Whether time may occur explicitly in the equations."""
+        form = self.form
+        rows = (*form.mass_matrix, *form.constraint_matrix)
+        vectors = (form.applied_force, form.constraint_rhs, form.position, form.velocity)
+        laws = () if self.laws is None else self.laws.components
+        plain = not (self.control or self.feedback) and (self.laws is None or not self.laws.actual)
+        entries = (entry for part in (*rows, *vectors, *laws) for entry in part)
+        return not plain or any(form.symbols.time in graph.free_symbols(entry) for entry in entries)
+
+    @property
     def masses_differ(self) -> bool:
         """Whether a constraint couples coordinates of different masses."""
         M = self.form.mass_matrix

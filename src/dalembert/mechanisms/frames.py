@@ -106,6 +106,10 @@ class Ground(Frame):
         return sp.zeros(3, 1) if self.dimension == 3 else sp.S.Zero
 
     @property
+    def own_turning(self) -> Any:
+        return self.turning
+
+    @property
     def heading(self) -> Any:
         return sp.S.Zero
 
@@ -119,6 +123,8 @@ class Ground(Frame):
 
 
 ground = Ground()
+"""The fixed frame, for joints and forces: ``da.ground.at(0, 0)`` is a point in the plane, ``da.ground.at(0, 0, 0)`` one
+in space."""
 
 
 class MovingBody(Frame):
@@ -164,7 +170,8 @@ class MovingBody(Frame):
 
     @property
     @abstractmethod
-    def center_of_mass(self) -> Marker: ...
+    def center_of_mass(self) -> Marker:
+        """The centre of mass, as a point of the body."""
 
     @abstractmethod
     def generalised(self, force: Any, point: Any, torque: Any) -> tuple[Any, ...]:

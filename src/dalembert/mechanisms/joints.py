@@ -91,7 +91,7 @@ class Prismatic(Joint):
 
     Parameters
     ----------
-    axis        the direction in the axes of the first body
+    axis        the direction in the axes of the first body; by default (1, 0), in space (1, 0, 0)
     nonideal    laws of the joint: the velocity is along the axis; the normal force is across it, without the
                 contribution of a moment between the bodies
 
@@ -263,9 +263,12 @@ def excess_angle(joint: Any, angle: Any) -> Any:
 
 
 def rate_about_axis(joint: Any) -> Any:
-    """Return the angular velocity of the second body relative to the first about the first one's axis."""
-    relative = joint.second.body.turning - joint.first.body.turning
-    return relative if joint.dimension == 2 else dot(relative, joint.first.body.turn(joint.axis[0]))
+    """Return the angular velocity of the second body relative to the first about their common axis."""
+    first, second = joint.first.body, joint.second.body
+    if joint.dimension == 2:
+        return second.turning - first.turning
+    # each in the axes of its own body, where it is bilinear in the quaternion and its rate
+    return dot(joint.axis[1], second.own_turning) - dot(joint.axis[0], first.own_turning)
 
 
 def along_axis(joint: Any, axis: Any) -> Any:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import ModelError
+from dalembert.integration.start_states import State
 from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.assembly import Assembly, assembled
 from dalembert.mechanisms.couplings import Drive
@@ -22,14 +23,18 @@ from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.mechanism_problems import mechanism_problems
 from dalembert.mechanisms.mechanism_system import system_of
 from dalembert.mechanisms.reactions import Reactions, reactions_of
+from dalembert.mechanisms.transmission import Transmission
+from dalembert.mechanisms.vectors import numbers
 from dalembert.model.constraint import Constraint
-from dalembert.model.servo import Servo
+from dalembert.model.servo import Actuator, Servo
 from dalembert.model.system import System
 from dalembert.model.value_document import save_document, value_entries
 from dalembert.names import listed, summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from dalembert.mechanisms.joint_motion import JointMotion
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,7 +44,8 @@ class Mechanism:
     Parameters
     ----------
     bodies         ``da.Particle``, ``da.PlanarBody`` or ``da.Body``; all in the plane or all in space
-    joints         ``da.Revolute`` and the like, and ``da.Drive``; loops and redundant joints are allowed
+    joints         ``da.Revolute`` and the like, ``da.Drive`` and ``da.Transmission``; loops and redundant joints
+                   are allowed
     forces         ``da.Gravity``, ``da.Spring`` and the like
     constraints    further ``da.Constraint`` objects, in the coordinates of the bodies; their forces, and those of
                    their laws, are in the ledger, but not in ``reactions``
@@ -48,6 +54,9 @@ class Mechanism:
                    the input as its torque about the axis, on a ``da.Prismatic`` with the input as its force along the
                    axis: on the second body, with the opposite on the first
     extra_coordinates    ``da.ExtraCoordinates`` objects, such as elastic modes
+    actuators      ``da.Actuator`` objects that servos may use; those of a robot that was read from a file. They have no
+                   effect by themselves
+    notes          sentences about the file that a mechanism was read from: what was assumed, and what was not read
 
     Raises
     ------
@@ -71,23 +80,26 @@ class Mechanism:
     constraints: Any = ()
     servos: Any = ()
     extra_coordinates: Any = ()
+    actuators: Any = ()
+    notes: Any = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         kinds = {
             "bodies": MovingBody,
-            "joints": (Joint, Drive),
+            "joints": (Joint, Drive, Transmission),
             "forces": Applied,
             "constraints": Constraint,
             "servos": Servo,
             "extra_coordinates": ExtraCoordinates,
+            "actuators": Actuator,
         }
         problems: list[str] = []
-        for field, kind in kinds.items():
-            given = getattr(self, field)
+        for part_of, kind in kinds.items():
+            given = getattr(self, part_of)
             parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
             invalid = [part for part in parts if not isinstance(part, kind)]
-            problems += [f"`{field}` must hold {_EXPECTED[field]}; got {part!r}." for part in invalid]
-            object.__setattr__(self, field, tuple(part for part in parts if part not in invalid))
+            problems += [f"`{part_of}` must hold {_EXPECTED[part_of]}; got {part!r}." for part in invalid]
+            object.__setattr__(self, part_of, tuple(part for part in parts if part not in invalid))
         problems += mechanism_problems(self)
         if problems:
             raise ModelError(problems)
@@ -101,6 +113,8 @@ class Mechanism:
             listed((str(constraint.name) for constraint in self.constraints), "constraints"),
             listed((servo.name for servo in self.servos), "servos"),
             listed((name for extra in self.extra_coordinates for name in extra.names), "extra coordinates"),
+            listed((actuator.name for actuator in self.actuators), "actuators"),
+            f"{len(self.notes)} notes" if self.notes else "",
         )
 
     def _repr_html_(self) -> str:
@@ -157,6 +171,101 @@ class Mechanism:
           velocity of bar  (0, 0) → (0, 1.5), by 1.5
         """
         return assembled(self, keep, t, parameters, servos)
+
+    @classmethod
+    def from_urdf(
+        cls, path: str | Path, *, floating: bool = False, gravity: Sequence[float] = (0.0, 0.0, -9.81)
+    ) -> Mechanism:
+        """Return the mechanism of a URDF file.
+
+        Each link that moves is a ``da.Body`` with the frame of the link as its axes; links on fixed joints are part of
+        the body that carries them. The zero position of all joints is the given pose of the bodies.
+
+        Parameters
+        ----------
+        path        the file, without macros of xacro
+        floating    whether the root link moves freely; by default it is fixed to the ground
+        gravity     the acceleration by gravity, which is not in the file
+
+        Raises
+        ------
+        InputError    if there is no such file
+        FileError     if the file is wrong: the message begins with file, line and column
+
+        Notes
+        -----
+        ``notes`` of the mechanism tell what was not read, such as shapes, and what is not enforced, such as limits.
+        """
+        from dalembert.mechanisms.robots.urdf import read_urdf
+
+        return read_urdf(path, numbers(gravity, "gravity", (3,)), floating=floating)
+
+    @classmethod
+    def from_mjcf(cls, path: str | Path) -> Mechanism:
+        """Return the mechanism of an MJCF file, the format of MuJoCo.
+
+        Bodies, joints and equality constraints are read as ``from_urdf`` reads links and joints. Constraints are rigid
+        here, and contacts, tendons and limits are not modelled.
+
+        Raises
+        ------
+        InputError    if there is no such file
+        FileError     if the file is wrong or states what is not supported: the message begins with file, line and
+                      column
+        """
+        from dalembert.mechanisms.robots.mjcf import read_mjcf
+
+        return read_mjcf(path)
+
+    def state(self, positions: Any = None, velocities: Any = None, *, t: float = 0.0, parameters: Any = None) -> State:
+        """Return the state in which the joints have these positions and velocities: forward kinematics.
+
+        Joints that are not named stay as in the given poses of the bodies, at rest. In a mechanism with closed loops,
+        the motions of the other joints follow from those that are named, which are kept.
+
+        Parameters
+        ----------
+        positions     by name of the joint: the angle of a ``da.Revolute``, counted from the given poses; the
+                      displacement of a ``da.Prismatic``; the quaternion of a ``da.Spherical``. By name of a free body:
+                      its position and quaternion, seven numbers
+        velocities    the rates; three components of angular velocity in the axes of the second body for a
+                      ``da.Spherical``; velocity and angular velocity in world axes, six numbers, for a free body
+        t             time, for drives
+        parameters    a value for every constant of the model
+
+        Raises
+        ------
+        InputError    if a name is unknown, a value has another size, or the mechanism is in the plane
+        StateError    if no state with these motions satisfies all joints
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> bar = da.Body("bar", 1, (0.1, 1, 1), position=(1, 0, 0))
+        >>> pin = da.Revolute("pin", da.ground.at(0, 0, 0), bar.at(-1, 0, 0), axis=(0, 0, 1))
+        >>> q, qd = da.Mechanism(bar, pin).state({"pin": 1.5707963267948966}, {"pin": 2.0})
+        >>> print(q[:3].round(9), qd[:3].round(9))
+        [0. 1. 0.] [-2.  0.  0.]
+        """
+        from dalembert.mechanisms.joint_state import joint_state
+
+        return joint_state(self, positions, velocities, t, parameters)
+
+    def joint_motion(self, q: Any, qd: Any = None, acceleration: Any = None, *, parameters: Any = None) -> JointMotion:
+        """Return positions, velocities and accelerations of all joints by name, the inverse of ``state``.
+
+        Parameters
+        ----------
+        q, qd, acceleration    of the mechanism's ``system``, at one state (n,) or along a run (T, n)
+        parameters             a value for every constant of the model
+
+        Raises
+        ------
+        InputError    if a shape does not fit, or the mechanism is in the plane
+        """
+        from dalembert.mechanisms.joint_motion import joint_motion
+
+        return joint_motion(self, q, qd, acceleration, parameters)
 
     def reactions(self, run: Trajectory, axes: str = "world") -> Reactions:
         """Return force and torque of every joint along a trajectory, on its second body at its second point.
@@ -259,9 +368,10 @@ class Mechanism:
 
 _EXPECTED = {
     "bodies": "`da.Particle`, `da.PlanarBody` or `da.Body` objects",
-    "joints": "joints such as `da.Revolute`, or `da.Drive`",
+    "joints": "joints such as `da.Revolute`, `da.Drive` or `da.Transmission`",
     "forces": "forces such as `da.Gravity` or `da.Spring`",
     "constraints": "`da.Constraint` objects",
     "servos": "`da.Servo` objects",
     "extra_coordinates": "`da.ExtraCoordinates` objects",
+    "actuators": "`da.Actuator` objects",
 }

@@ -14,7 +14,9 @@ from dalembert.mechanisms.forces import Drag, Force, Gravity, Torque
 from dalembert.mechanisms.frames import Ground, Marker, ground
 from dalembert.mechanisms.function_fields import function_field
 from dalembert.mechanisms.joint import joints_with_parameters
+from dalembert.mechanisms.joint_inertia import Rotor
 from dalembert.mechanisms.joints import Prismatic, Revolute, Rod, Rope, Weld
+from dalembert.mechanisms.massless_body import MasslessBody
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.particle import Particle
 from dalembert.mechanisms.planar_body import PlanarBody
@@ -24,12 +26,14 @@ from dalembert.mechanisms.rolling_on_round import RollingOnCircle, RollingOnCyli
 from dalembert.mechanisms.spatial_body import Body
 from dalembert.mechanisms.spatial_joints import Cylindrical, Planar, Screw, Spherical, Universal
 from dalembert.mechanisms.springs import Spring, TorsionSpring
+from dalembert.mechanisms.transmission import Transmission
 from dalembert.model.document import (
     BOOLEAN,
     EXPRESSION,
     NESTED,
     NUMBER,
     NUMBERS,
+    SEVERAL,
     TEXT,
     DocumentEntry,
     FieldKind,
@@ -46,7 +50,7 @@ from dalembert.model.document import (
     write_several,
 )
 from dalembert.model.law_document import LAW, read_by_coordinate, read_constraint
-from dalembert.model.servo_document import read_actuators, read_servos
+from dalembert.model.servo_document import read_actuators, read_servos, write_actuator
 from dalembert.model.signal_document import write_signals
 from dalembert.model.system_document import located, read_coordinates, read_names, written_parts
 
@@ -107,6 +111,11 @@ BODIES: dict[str, tuple[Any, Fields]] = {
         {"name": TEXT, "mass": EXPRESSION, "inertia": _INERTIA, "position": NUMBERS, "orientation": NUMBERS}
         | {"velocity": NUMBERS, "spin": NUMBERS, "center": _VECTOR},
     ),
+    "MasslessBody": (
+        MasslessBody,
+        {"name": TEXT, "position": NUMBERS, "orientation": NUMBERS, "velocity": NUMBERS, "spin": NUMBERS}
+        | {"scale": NUMBERS},
+    ),
 }
 
 _ENDS: Fields = {"name": TEXT, "first": _AT_POINT, "second": _AT_POINT}
@@ -151,6 +160,7 @@ JOINTS: dict[str, tuple[Any, Fields]] = {
     ),
     "RollingEllipsoid": (RollingEllipsoid, {**_ENDS, "normal": NESTED, "axes": NESTED, **_WITH_LAWS}),
     "Drive": (Drive, {"name": TEXT, "joint": _JOINT, "motion": EXPRESSION}),
+    "Transmission": (Transmission, {"name": TEXT, "driving": _JOINT, "driven": _JOINT, "coefficients": SEVERAL}),
 }
 
 FORCES: dict[str, tuple[Any, Fields]] = {
@@ -166,6 +176,7 @@ FORCES: dict[str, tuple[Any, Fields]] = {
         TorsionSpring,
         {"joint": _JOINT, **_DAMPED, "angle": EXPRESSION, "torque": _TWIST, "potential_energy": _TWIST_ENERGY},
     ),
+    "Rotor": (Rotor, {"joint": _JOINT, "inertia": EXPRESSION, "damping": EXPRESSION}),
     "Drag": (Drag, {"at": _AT_POINT, "linear": EXPRESSION, "quadratic": EXPRESSION}),
 }
 
@@ -204,7 +215,9 @@ def read_mechanism(document: DocumentEntry, scope: Scope) -> Mechanism:
     actuators = read_actuators(table["actuators"], scope) if "actuators" in table else {}
     servos = read_servos(table["servos"], scope, actuators) if "servos" in table else ()
     with located(document):
-        mechanism = Mechanism(bodies, joints, forces, constraints, servos, extras)
+        used = {actuator for servo in servos for actuator in servo.by or ()}
+        others = tuple(actuator for actuator in actuators.values() if actuator not in used)
+        mechanism = Mechanism(bodies, joints, forces, constraints, servos, extras, others)
         mechanism.system  # noqa: B018  (built here, so that its problems are those of the file)
         return mechanism
 
@@ -258,7 +271,10 @@ def mechanism_document(mechanism: Mechanism) -> dict[str, Any]:
     document |= {"forces": _written(mechanism.forces, FORCES)} if mechanism.forces else {}
     signals = mechanism.system.signals
     document |= {"signals": write_signals(signals)} if signals else {}
-    return document | written_parts(mechanism.constraints, mechanism.servos)
+    parts = written_parts(mechanism.constraints, mechanism.servos)
+    used = {actuator for servo in mechanism.servos for actuator in servo.by or ()}
+    others = [write_actuator(actuator) for actuator in mechanism.actuators if actuator not in used]
+    return document | parts | ({"actuators": [*parts.get("actuators", []), *others]} if others else {})
 
 
 def _written(parts: Sequence[Any], kinds: Any) -> list[dict[str, Any]]:

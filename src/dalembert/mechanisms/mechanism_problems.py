@@ -7,11 +7,13 @@ from collections import Counter
 from typing import Any
 
 from dalembert.errors import ModelError
+from dalembert.mechanisms.couplings import Drive
 from dalembert.mechanisms.forces import Gravity
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.mechanism_system import extra_coordinates_of
-from dalembert.mechanisms.motors import motor_problems
+from dalembert.mechanisms.motors import motor_problems, motors, on_joints
+from dalembert.mechanisms.transmission import Transmission
 from dalembert.model.ordering import quoted
 
 
@@ -47,12 +49,22 @@ def mechanism_problems(mechanism: Any) -> list[str]:
                 f"joint `{joint.name}` must have points of {mechanism.dimension} coordinates, as the bodies have."
             )
         problems += _law_problems(joint)
-        driven = getattr(joint, "joint", None)
-        if driven is not None and driven not in mechanism.joints:
-            problems.append(
-                f"drive `{joint.name}` must drive a joint of the mechanism; `{driven.name}` is not among its `joints`."
-            )
-    return problems + motor_problems(mechanism.servos, mechanism.joints)
+        for driven in _related(joint):
+            if driven not in mechanism.joints:
+                kind = type(joint).__name__.lower()
+                problems.append(
+                    f"{kind} `{joint.name}` must drive a joint of the mechanism; `{driven.name}` is not among its "
+                    f"`joints`."
+                )
+    given = on_joints((*motors(mechanism.servos), *mechanism.actuators))
+    return problems + motor_problems(given, mechanism.joints)
+
+
+def _related(joint: Any) -> tuple[Any, ...]:
+    """Return the joints whose motion a drive or a transmission prescribes."""
+    if isinstance(joint, Drive):
+        return (joint.joint,)
+    return (joint.driving, joint.driven) if isinstance(joint, Transmission) else ()
 
 
 def _law_problems(joint: Any) -> list[str]:

@@ -10,6 +10,7 @@ import sympy as sp
 from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.joint import joints_with_parameters
+from dalembert.mechanisms.joint_inertia import added_inertia
 from dalembert.mechanisms.motors import with_directions
 from dalembert.model import graph
 from dalembert.model.laws import Prescribed
@@ -38,13 +39,14 @@ def system_of(mechanism: Any) -> System:
         kinetic.append(extra.whole_kinetic)
         potential.append(extra.potential)
     rows = [c for part in (*bodies, *mechanism.joints) for c in part.constraints]
+    added = added_inertia(mechanism, coordinates)
     return System(
         coordinates,
-        mass,
-        list(force),
+        added.to(mass),
+        [own + more for own, more in zip(force, added.force, strict=True)],
         (*rows, *mechanism.constraints),
         [Prescribed([*law, *sp.zeros(len(own), 1)]) for law in laws],
-        lagrangian=sp.Add(*kinetic) - sp.Add(*potential),
+        lagrangian=sp.Add(*kinetic, added.kinetic) - sp.Add(*potential),
         coefficients=tuple((type(part).__name__, c) for part in mechanism.forces for c in part.coefficients),
         servos=with_directions(mechanism.servos, coordinates),
     )

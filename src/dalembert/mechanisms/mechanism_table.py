@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dalembert.mechanisms.transmission import Transmission
 from dalembert.model.representation import short
 from dalembert.notebook_html import block, paragraph, table
 
@@ -18,6 +19,8 @@ def table_of(mechanism: Any) -> str:
     rows += [(str(constraint.name), "Constraint", short(constraint.expression)) for constraint in mechanism.constraints]
     rows += [(servo.name, "Servo", repr(servo)) for servo in mechanism.servos]
     rows += [(extra.name, "ExtraCoordinates", ", ".join(extra.names)) for extra in mechanism.extra_coordinates]
+    rows += [(actuator.name, "Actuator", repr(actuator)) for actuator in mechanism.actuators]
+    rows += [("", "note", note) for note in mechanism.notes]
     plane = "the plane" if mechanism.dimension == 2 else "space"
     system = mechanism.system
     counts = f"{len(system.coordinates)} coordinates, {len(system.constraints)} constraints"
@@ -30,5 +33,7 @@ def _connection(joint: Any) -> str:
     driven = getattr(joint, "joint", None)
     if driven is not None:
         return f"{driven.name} by {short(joint.motion)}"
+    if isinstance(joint, Transmission):
+        return f"{joint.driven.name} by {joint.driving.name}"
     laws = f", {short(joint.nonideal)}" if joint.nonideal else ""
     return f"{joint.first!r} to {joint.second!r}{laws}"

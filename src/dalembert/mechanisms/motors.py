@@ -16,14 +16,19 @@ from dalembert.model.symbols import t
 def motors(servos: Sequence[Servo]) -> tuple[Actuator, ...]:
     """Return the actuators that act on joints, each once."""
     given = [actuator for servo in servos for actuator in servo.by or ()]
+    return on_joints(given)
+
+
+def on_joints(given: Sequence[Actuator]) -> tuple[Actuator, ...]:
+    """Return the actuators among the given ones that act on joints, each once."""
     return tuple(dict.fromkeys(actuator for actuator in given if isinstance(actuator.along, (Joint, Drive))))
 
 
-def motor_problems(servos: Sequence[Servo], joints: Sequence[Any]) -> list[str]:
+def motor_problems(given: Sequence[Actuator], joints: Sequence[Any]) -> list[str]:
     """Return the problems of motors in a mechanism with these joints as sentences."""
     problems: list[str] = []
     names = [joint.name for joint in joints]
-    for motor in motors(servos):
+    for motor in given:
         joint = motor.along
         if isinstance(joint, Drive) or joint.motion_rate is None:
             problems.append(

@@ -123,7 +123,11 @@ class ProfileContact(Joint):
 
 @dataclass(frozen=True, repr=False)
 class RollingOnProfile(ProfileContact):
-    """A wheel that rolls on a profile without slipping, in the plane; see ``ProfileContact``.
+    """A wheel that rolls on a profile without slipping, in the plane.
+
+    The parameter of the point of contact is a coordinate of the mechanism, ``s_name`` with the name of the joint. The
+    multiplier of the equation ``contact`` is the normal force, positive if the bodies press on each other. The contact
+    never opens.
 
     Parameters
     ----------
@@ -172,7 +176,11 @@ class RollingOnProfile(ProfileContact):
 
 @dataclass(frozen=True, repr=False)
 class Cam(ProfileContact):
-    """A cam and its follower, which stay in contact and slide, in the plane; see ``ProfileContact``.
+    """A cam and its follower, which stay in contact and slide, in the plane.
+
+    The parameter of the point of contact is a coordinate of the mechanism, ``s_name`` with the name of the joint. The
+    multiplier of the equation ``contact`` is the normal force, positive if the bodies press on each other. The contact
+    never opens.
 
     Parameters
     ----------

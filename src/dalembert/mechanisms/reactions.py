@@ -63,7 +63,15 @@ class Reaction:
 
 @dataclass(frozen=True, eq=False)
 class Reactions(Mapping[str, Reaction]):
-    """The reactions of all joints, drives and motors along a trajectory, by name: ``reactions["crank pin"].force``."""
+    """The reactions of all joints, drives and motors along a trajectory, by name: ``reactions["crank pin"].force``.
+
+    A reaction acts on the second body of its joint, at the second point; the first body has the opposite one. It has
+
+    force (T, d)              in world axes, or in those of the second body after ``reactions(run, axes="body")``
+    torque (T,) or (T, 3)     about the second point: a number in the plane, a vector in space
+    unique (T,)               whether the motion determines them: redundant joints share their forces in more than one
+                              way, and then these are those of the shortest multipliers
+    """
 
     t: Floats
     by_name: dict[str, Reaction]

@@ -67,7 +67,7 @@ class KnifeEdge(Joint):
     ----------
     first       the ground or the body it moves over, such as ``da.ground.at(0, 0)``
     second      the point of the blade
-    sideways    the direction across the blade, in the axes of the second body
+    sideways    the direction across the blade, in the axes of the second body; by default (0, 1), in space (0, 1, 0)
     """
 
     sideways: Any = None
@@ -152,7 +152,17 @@ class Rolling(SpatialJoint):
 
 @dataclass(frozen=True, repr=False)
 class RollingBall(Rolling):
-    """A ball that rolls on a plane; see ``Rolling``. ``radius`` is its radius."""
+    """A ball that rolls on a plane without slipping; the plane may belong to a moving body.
+
+    One equation keeps the ball in contact, and two exclude slipping. A point and the normal define the plane.
+
+    Parameters
+    ----------
+    first     a point of the plane, ``da.ground.at(0, 0, 0)`` or of a body that carries it
+    second    the centre of the ball
+    normal    out of the plane, in the axes of the first body
+    radius    of the ball
+    """
 
     radius: Any = None
 
@@ -172,9 +182,17 @@ class RollingBall(Rolling):
 
 @dataclass(frozen=True, repr=False)
 class RollingDisc(Rolling):
-    """A thin disc that rolls on a plane on its edge; see ``Rolling``.
+    """A thin disc that rolls on a plane on its edge without slipping; the plane may belong to a moving body.
 
-    ``radius`` is its radius, ``axle`` the direction of its axle in the axes of the second body.
+    One equation keeps the disc in contact, and two exclude slipping. A point and the normal define the plane.
+
+    Parameters
+    ----------
+    first     a point of the plane, ``da.ground.at(0, 0, 0)`` or of a body that carries it
+    second    the centre of the disc
+    normal    out of the plane, in the axes of the first body
+    radius    of the disc
+    axle      the direction of its axle, in the axes of the second body
     """
 
     radius: Any = None
@@ -204,9 +222,16 @@ class RollingDisc(Rolling):
 
 @dataclass(frozen=True, repr=False)
 class RollingEllipsoid(Rolling):
-    """An ellipsoid that rolls on a plane; see ``Rolling``.
+    """An ellipsoid that rolls on a plane without slipping; the plane may belong to a moving body.
 
-    ``axes`` are its three half axes, along the axes of the second body.
+    One equation keeps the ellipsoid in contact, and two exclude slipping. A point and the normal define the plane.
+
+    Parameters
+    ----------
+    first     a point of the plane, ``da.ground.at(0, 0, 0)`` or of a body that carries it
+    second    the centre of the ellipsoid
+    normal    out of the plane, in the axes of the first body
+    axes      its three half axes, along the axes of the second body
     """
 
     axes: Any = None

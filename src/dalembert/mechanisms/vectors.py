@@ -58,8 +58,10 @@ def constant(given: Any, argument: str) -> Any:
 
 def positive_number(given: Any, argument: str) -> Any:
     """Return an expression that is positive, or may be."""
-    value = None if given is None else number(given, argument)
-    if value is None or value.is_positive is False:
+    if given is None:
+        raise ModelError([f"`{argument}` must be given; it is missing. Pass `{argument.split()[0]}=...`."])
+    value = number(given, argument)
+    if value.is_positive is False:
         raise ModelError([f"`{argument}` must be positive; got {given!r}."])
     return value
 

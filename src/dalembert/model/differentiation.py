@@ -45,9 +45,22 @@ def _gradient(key: graph.IdentityKey, variables: tuple[Any, ...]) -> tuple[Any, 
             slopes.append({node: sp.S.One})
             continue
         inner = [slopes[part] for part in parts]
+        if isinstance(node, sp.Add):
+            slopes.append(_sum_of_slopes(inner, large=slope_of is _slope_in_large))
+            continue
         own = {v: slope_of(node, v, [each.get(v, sp.S.Zero) for each in inner]) for v in _present(node, inner)}
         slopes.append({v: slope for v, slope in own.items() if slope != 0})
     return tuple(slopes[-1].get(v, sp.S.Zero) for v in variables)
+
+
+def _sum_of_slopes(inner: list[dict[Any, Any]], *, large: bool) -> dict[Any, Any]:
+    """Return the derivatives of a sum; a sum of many terms has few for each variable."""
+    terms: dict[Any, list[Any]] = {}
+    for each in inner:
+        for variable, slope in each.items():
+            terms.setdefault(variable, []).append(slope)
+    sums = {variable: sp.Add(*own) for variable, own in terms.items()}
+    return {variable: graph.unique(own) if large else own for variable, own in sums.items() if own != 0}
 
 
 def _present(node: Any, inner: list[dict[Any, Any]]) -> list[Any]:
@@ -61,7 +74,7 @@ def _slope_in_large(node: Any, variable: Any, inner: list[Any]) -> Any:
 
     Products with the arguments themselves would be expanded, and SymPy would visit every copy of their parts.
     """
-    if isinstance(node, (sp.Add, sp.Piecewise, ExprCondPair, AppliedUndef, sp.Derivative)):
+    if isinstance(node, (sp.Piecewise, ExprCondPair, AppliedUndef, sp.Derivative)):
         return graph.unique(_slope(node, variable, inner))
     meaning: dict[Any, Any] = {}
     slopes: dict[Any, Any] = {}
@@ -139,7 +152,6 @@ def _modulus(node: Any, inner: list[Any]) -> Any:
 
 
 _SLOPE_RULES: dict[Any, Callable[..., Any]] = {
-    sp.Add: lambda node, inner: sp.Add(*inner),
     sp.Mul: _product,
     sp.Pow: _power,
     ExprCondPair: lambda node, inner: inner[0],

@@ -32,6 +32,8 @@ def as_expression(given: Any, where: str) -> Any:
     >>> as_expression("2.5", "`mu`"), as_expression("mu", "`mu`")
     (2.50000000000000, mu)
     """
+    if given is sp.S.Zero:  # most entries of the matrices of a large system
+        return given
     if isinstance(given, np.ma.MaskedArray) and (reason := not_numbers(given)):
         raise ModelError([f"{where} {reason}"])
     if isinstance(given, np.ndarray) and given.ndim == 0:

@@ -78,10 +78,11 @@ def write_actuators(servos: Sequence[Servo]) -> list[dict[str, Any]]:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ModelError([f"actuators in a file must differ in name; given twice: {quoted(repeated)}."])
-    return [_write_actuator(actuator) for actuator in actuators]
+    return [write_actuator(actuator) for actuator in actuators]
 
 
-def _write_actuator(actuator: Actuator) -> dict[str, Any]:
+def write_actuator(actuator: Actuator) -> dict[str, Any]:
+    """Return the table of an actuator."""
     along: Any = actuator.along
     if not isinstance(along, tuple):
         direction: Any = name_of(along)

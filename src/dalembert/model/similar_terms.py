@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.model.abrupt_functions import abrupt_functions_of_time
 from dalembert.model.constraint import Constraint
 from dalembert.model.large_statement import LargeStatement
 from dalembert.model.symbol_arrays import Substitutions
@@ -94,7 +95,7 @@ def similar_terms(system: Any) -> LargeStatement | None:
 
     The mass matrix must be diagonal, and the constraints ideal equations.
     """
-    others = (system.laws, system.servos, system.coefficients)
+    others = (system.laws, system.servos, system.coefficients, system.signals)
     if any(others) or any(x is not None for x in (system.lagrangian, system.feedback, system.conserved)):
         return None
     if not all(constraint.is_permanent for constraint in system.constraints):
@@ -115,6 +116,9 @@ def similar_terms(system: Any) -> LargeStatement | None:
     masses = _along([matrix[i, i] for i in range(len(q))], q)
     forces = _along(system.applied_force, q)
     if LEAST_COPIES * (len(constraints) + len(masses) + len(forces)) > len(q) + len(names):
+        return None
+    found = LargeStatement(q, masses, forces, constraints, np.arange(len(names)))
+    if abrupt_functions_of_time(e for expressions, _ in found.groups() for e in expressions):
         return None
     order = np.array([i for group in rows.values() for i in group.members], np.int64)
     return LargeStatement(q, masses, forces, constraints, order)

@@ -207,6 +207,8 @@ class StateSymbols:
 
     def plain(self, expression: Any) -> Any:
         """Return the expression in plain symbols; parameters become real symbols of the same name."""
+        if expression is sp.S.Zero:  # most entries of the matrices of a large system
+            return expression
         return _plain(graph.IdentityKey(expression), self)
 
     @cached_property

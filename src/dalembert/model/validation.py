@@ -76,7 +76,8 @@ def _mass_problems(system: Any) -> list[str]:
     if problems:
         return problems  # foreign symbols cannot be compared
     for i, j in sorted({(max(place), min(place)) for place in entries if place[0] != place[1]}):
-        if not _equal(matrix[i, j], matrix[j, i], system.symbols, matrix[i, i] * matrix[j, j]):
+        left, right = matrix[i, j], matrix[j, i]
+        if left != right and not _equal(left, right, system.symbols, matrix[i, i] * matrix[j, j]):
             problems.append(
                 f"`mass_matrix` must be symmetric; entry ({i}, {j}) is `{graph.shown(matrix[i, j])}` and "
                 f"entry ({j}, {i}) is `{graph.shown(matrix[j, i])}`."
@@ -212,12 +213,10 @@ def _name_problems(system: Any) -> list[str]:
 
 
 def _equal(left: Any, right: Any, symbols: StateSymbols, square: Any) -> bool:
-    """Return whether two expressions are equal: by form, else at three random points.
+    """Return whether two expressions that differ in form are equal at three random points.
 
     ``simplify`` is not used, because it may take hours. ``square`` is the square of a further scale for the comparison.
     """
-    if left == right:
-        return True
     left, difference, square = symbols.plain(left), symbols.plain(left - right), symbols.plain(square)
     draw = random.Random(20020101)
     unknowns = sorted(graph.free_symbols(left, difference, square), key=str)  # some may cancel in the difference

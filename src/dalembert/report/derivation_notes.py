@@ -50,7 +50,7 @@ def notes_of(
             "Friction acts across all constraints here: it does not change the normal force of the ideal problem."
         )
     if any(symbol in graph.free_symbols(*terms.C) for symbol in terms.multiplier_symbols):
-        notes.append("In C, λ with the name of a constraint is its multiplier in the ideal problem.")
+        notes.append("In C, λ with a constraint's name denotes its multiplier in the ideal problem.")
     if any(placed.law.scaled for placed in system.laws):
         notes.append("A law is given as z = M^(-1/2) C, with the symmetric square root of the mass matrix.")
     if not result.expanded:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.equation.one_state import answer_of
 from dalembert.integration.control_outputs import control_along
-from dalembert.integration.outputs import outputs_along
+from dalembert.integration.path_outputs import outputs_along
 from dalembert.integration.run import hand_over_notes, statistics
 from dalembert.integration.run_events import RunEvent
 from dalembert.integration.start_states import terms_at

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.integration.method import Method
-from dalembert.integration.outputs import outputs_at
+from dalembert.integration.path_outputs import outputs_at
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact
 from dalembert.stick_slip.guards import Guard

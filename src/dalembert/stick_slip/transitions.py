@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.integration.default_tolerances import USUAL_ATOL, usual_atol
-from dalembert.integration.outputs import outputs_at
+from dalembert.integration.path_outputs import outputs_at
 from dalembert.integration.start_states import terms_at
 from dalembert.linear_algebra import row_space
 from dalembert.lowering.build import build

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Robot descriptions, URDF and MJCF, as mechanisms."""
