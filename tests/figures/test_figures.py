@@ -113,6 +113,8 @@ def test_names_are_printed_as_on_paper() -> None:
         "lambda": "λ",
         "Omega2": "Ω₂",
         "left rod": "left rod",
+        "theta_arm": "θ_arm",
+        "x_arm2": "x_arm2",
     }
     assert {name: pretty(name) for name in shown} == shown
 

@@ -78,8 +78,21 @@ def test_reactions():
     reactions = mechanism.reactions(run)
     force, torque = reactions.plot(units={"force": "N", "t": "s"}).axes
     assert np.allclose(lines(force)["pin"], np.linalg.norm(reactions["pin"].force, axis=1))
-    assert np.allclose(lines(torque)["pin"], np.abs(reactions["pin"].torque))
+    assert np.allclose(lines(torque)["pin"], reactions["pin"].torque)
+    assert force.get_legend() and torque.get_legend()
     assert force.get_ylabel() == "force / N" and torque.get_xlabel() == "time t / s"
+
+
+def test_a_picture_of_a_small_driven_motion():
+    """The drive moves with its joint and has no path of its own; a narrow motion leaves room for its numbers."""
+    arm = da.PlanarBody("arm", mass=1, inertia=0.1)
+    slide = da.Prismatic("slide", da.ground.at(0, 0), arm)
+    mechanism = da.Mechanism(arm, (slide, da.Drive("motor", slide, da.t / 100)))
+    picture = mechanism.plot(da.simulate(mechanism.system, *mechanism.assemble(), [0, 1]))
+    assert [text.get_text() for text in picture.legends[0].get_texts()] == ["slide"]
+    picture.draw_without_rendering()
+    (axis,) = picture.axes
+    assert axis.bbox.width > 0.5 * picture.bbox.width and axis.bbox.height > 0.5 * picture.bbox.height
 
 
 def test_speed_and_title_of_an_animation(tmp_path):

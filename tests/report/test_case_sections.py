@@ -25,7 +25,7 @@ def test_the_particle_as_printed() -> None:
 
 def test_the_review_in_its_letters() -> None:
     text = markdown("", review_steps())
-    assert r"c_{11} &= - m_{2} l_{1} \mathrm{lc}_{2} \sin q_{4} \, \dot{q}_{4}" in text
+    assert r"c_{11} &= - m_{2} l_{1} \, \mathrm{lc}_{2} \sin q_{4} \, \dot{q}_{4}" in text
     assert r"\left(\mathbf{b} + \mathbf{A} \mathbf{D}^{-1} \left(\mathbf{C} \dot{\mathbf{q}}_{1} + \mathbf{G}" in text
     assert r"- \mathbf{D} \mathbf{A}^{T} \left(\mathbf{A} \mathbf{A}^{T}\right)^{-1} \mathbf{P}^{-1}" in text
 

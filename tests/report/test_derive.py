@@ -22,6 +22,8 @@ from dalembert.report.blocks import block_root
 from dalembert.report.common_factor import with_common_factor
 from dalembert.report.decimals import exact
 from dalembert.report.derivation_page import DERIVATION_STYLE, PAGE_STYLE
+from dalembert.report.derivation_page import html as page
+from dalembert.report.equations import Equation
 from dalembert.report.name_typesetting import ambiguous_names, typeset
 from dalembert.report.readable_sums import readable
 from dalembert.report.steps import Step
@@ -255,7 +257,9 @@ def test_long_results_are_left_as_products():
     assert derivation.notes == (
         "The expanded formulas are too long to be read; they are given as products of matrices.",
     )
-    assert "\\mathbf{A}^{T} \\left(\\mathbf{A} \\mathbf{M}^{-1} \\mathbf{A}^{T}\\right)^{-1}" in derivation.to_latex()
+    text = derivation.to_latex()
+    assert "\\mathbf{A}^{T} \\left(\\mathbf{A} \\mathbf{M}^{-1} \\mathbf{A}^{T}\\right)^{-1}" in text
+    assert "\\section{The constraint force}" in text and "in closed form" not in text
 
 
 def test_products_can_still_be_carried_out():
@@ -718,3 +722,32 @@ def test_drift_must_be_a_cure() -> None:
     x = da.coordinates("x")
     with pytest.raises(da.InputError, match=r"`drift` must be a drift cure such as .*, or None; got 'B'"):
         da.derive(da.System((x,), [[1]], (0,)), drift="B")
+
+
+def test_a_square_of_sinh_and_one_is_that_of_cosh():
+    x, m = sp.symbols("x m")
+    assert tidy(m / (1 + sp.sinh(x) ** 2)) == m / sp.cosh(x) ** 2
+    assert tidy(2 + sp.sinh(x) ** 2) == 2 + sp.sinh(x) ** 2
+
+
+def test_names_of_several_letters_do_not_run_together():
+    phi, mt, d = sp.symbols("phi mt d")
+    steps = [Step("One", ([Equation(phi, mt * d * sp.sin(phi))],))]
+    assert r"\mathrm{mt} \, d \sin \varphi" in latex("Title", steps)
+    product = re.search(r"<mi>mt</mi><mo>\u2062</mo>(.*?)<mi>d</mi>", page("Title", steps))
+    assert product and product.group(1).startswith("<mspace")
+
+
+def test_the_first_line_of_a_long_sum_holds_its_own_terms_only():
+    """A single term on the first line was followed by all the others, and these came again on the next lines."""
+    terms = [sp.Symbol(f"a{k}") * sp.Add(*sp.symbols(f"b{k}_:12")) for k in range(2)]
+    text = page("Title", [Step("One", ([Equation(sp.Add(*terms), sp.S.Zero, "long")],))])
+    assert text.count("<mi>b</mi>") == 24
+
+
+def test_formulas_wider_than_a_line_are_smaller_on_paper():
+    row = sp.ImmutableMatrix([[sp.Add(*sp.symbols(f"a{k}_:8")) for k in range(6)]])
+    wide, narrow = (page("Title", [Step("One", ([Equation(sp.Symbol("A"), m)],))]) for m in (row, row[:1, :1]))
+    shrink = re.search(r'class="equations" tabindex="0" style="--lines-wide: ([0-9.]+)"', wide)
+    assert shrink and 2 < float(shrink.group(1)) < 4
+    assert 'style="--lines-wide' not in narrow and "var(--lines-wide, 1)" in DERIVATION_STYLE

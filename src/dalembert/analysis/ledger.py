@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The energy ledger of a run: power and work of applied forces, constraints and laws, and the energy balance."""
+"""The energy ledger of a run: power and work of applied forces, constraints and laws, and the audit of the energy."""
 
 from __future__ import annotations
 

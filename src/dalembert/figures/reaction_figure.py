@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sizes of the reactions of joints against time."""
+"""Forces and torques of the reactions of joints against time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def sizes(t: Floats, reactions: Mapping[str, tuple[Floats, Floats]], units: Mapp
         axis.set_ylabel(with_unit(title, unit.get(title)))
         axis.margins(x=0)
         plain_axis(axis)
-    axes[0].legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
+        axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
     axes[-1].set_xlabel(with_unit("time t", unit.get("t")))
     figure.align_ylabels(list(axes))
     return figure

@@ -73,12 +73,12 @@ def with_unit(title: str, unit: str | None) -> str:
 
 
 def pretty(name: str) -> str:
-    """Return a name as it is printed: `theta1` and `theta_1` become θ₁."""
-    found = re.fullmatch(r"([A-Za-z]+)_?(\d*)", name)
+    """Return a name as it is printed: `theta1` and `theta_1` become θ₁, `theta_arm` becomes θ_arm."""
+    found = re.fullmatch(r"([A-Za-z]+)(?:_?(\d*)|(_\w+))", name)
     if not found:
         return name
-    word, digits = found.groups()
-    return _greek(word) + digits.translate(SUBSCRIPTS)
+    word, digits, index = found.groups(default="")
+    return _greek(word) + digits.translate(SUBSCRIPTS) + index
 
 
 def _greek(word: str) -> str:

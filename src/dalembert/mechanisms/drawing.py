@@ -93,7 +93,7 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
     last = np.array([places[name][-1] for name in drawing.joints])
     if len(last):
         axis.plot(*last.T, "o", color="black", markersize=4, zorder=3)
-    axis.set_aspect("equal")
+    axis.set_aspect("equal", adjustable="datalim")  # a box as narrow as a small motion has no room for its numbers
     if mechanism.dimension == 2:
         axis.set(xlabel="x", ylabel="y")
     else:

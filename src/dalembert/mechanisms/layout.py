@@ -44,12 +44,14 @@ def layout_of(mechanism: Any) -> Layout:
             layout.lines.append((body.name, names))
         layout.lines += [(body.name, [names[0], name]) for name in names[1:]] if len(own) != 2 else []
     for joint in mechanism.joints:
+        if not isinstance(joint, Joint):
+            continue  # a drive is at its joint
         first, second = joint.markers[:2]
         layout.joints.append(layout.add(f"joint {joint.name}", second.body, second.point))
         if isinstance(joint, (Rod, Rope)):
             end = layout.add(f"end of {joint.name}", first.body, first.point)
             layout.lines.append(("", [layout.joints[-1], end]))
-        for k, outline in enumerate(joint.outlines if isinstance(joint, Joint) else ()):
+        for k, outline in enumerate(joint.outlines):
             _add_outline(layout, joint.name, k, outline)
     for k, force in enumerate(mechanism.forces):
         if len(force.markers) == 2 and not hasattr(force, "joint"):

@@ -115,9 +115,10 @@ class Reactions(Mapping[str, Reaction]):
         return rows
 
     def plot(self, *names: str, units: Mapping[str, str] | None = None) -> Figure:
-        """Plot the size of the force and of the torque of the named joints, or of all, against time.
+        """Plot the force and the torque of the named joints, or of all, against time.
 
-        ``units`` maps ``"t"``, ``"force"`` and ``"torque"`` to units for the labels.
+        Forces, and torques in space, are shown by their size, torques in the plane with their sign. ``units`` maps
+        ``"t"``, ``"force"`` and ``"torque"`` to units for the labels.
 
         Raises
         ------
@@ -126,7 +127,8 @@ class Reactions(Mapping[str, Reaction]):
         from dalembert.figures.reaction_figure import sizes
 
         chosen = {name: self[name] for name in names or self.by_name}
-        return sizes(self.t, {name: (_sizes(r.force), _sizes(r.torque)) for name, r in chosen.items()}, units)
+        torques = {name: r.torque if r.torque.ndim == 1 else _sizes(r.torque) for name, r in chosen.items()}
+        return sizes(self.t, {name: (_sizes(r.force), torques[name]) for name, r in chosen.items()}, units)
 
     def to_xarray(self) -> xr.Dataset:
         """Return the reactions as a labelled dataset with dimensions time, joint and axis."""

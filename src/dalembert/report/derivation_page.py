@@ -11,6 +11,8 @@ from importlib.resources import files
 from typing import Any
 
 from dalembert.figures.html_page import document
+from dalembert.report.equations import Equation
+from dalembert.report.length import room_beside, widest_line
 from dalembert.report.mathml import display, inline
 from dalembert.report.name_typesetting import ambiguous_names
 from dalembert.report.steps import Step, names_in
@@ -45,6 +47,7 @@ DERIVATION_STYLE = """
 @media print {
   .derivation { max-width: none; font-size: 10.5pt; orphans: 3; widows: 3; }
   .derivation .equations { overflow: visible; break-inside: avoid; }
+  .derivation .equations > math { font-size: calc(1.08em / var(--lines-wide, 1)); }
   .derivation > h1, .derivation > h2, .derivation .step, .derivation p:has(+ .equations) { break-after: avoid; }
   .derivation .frame { overflow: visible; break-inside: avoid; }
   .derivation .chart { min-width: 0; max-width: 125mm; }
@@ -87,8 +90,18 @@ def _block(block: Any, literal: frozenset[str]) -> str:
     if isinstance(block, tuple):
         pieces = [_text(piece) if isinstance(piece, str) else inline(piece, literal) for piece in block]
         return f"<p>{''.join(pieces)}</p>"
+    # paper does not scroll: a formula that is wider than a line is set smaller there
+    room = room_beside(e.label for e in block)
+    wide = max((_width(equation, room) for equation in block), default=0.0) / room
+    style = f' style="--lines-wide: {wide:.3g}"' if wide > 1 else ""
     # focusable, so that the keyboard can scroll it
-    return f'<div class="equations" tabindex="0">{display(block, literal)}</div>'
+    return f'<div class="equations" tabindex="0"{style}>{display(block, literal)}</div>'
+
+
+def _width(equation: Equation, room: float) -> float:
+    """Return an estimate of the width of an equation in letters; a long one with a label is broken before ``=``."""
+    left, right = (widest_line(side, room) for side in (equation.left, equation.right))
+    return max(left, right) if equation.label and left + right > room else left + right
 
 
 def _text(text: str) -> str:

@@ -69,6 +69,11 @@ def lines_of(expression: Any, width: float = LINE) -> list[list[Any]]:
     return lines
 
 
+def widest_line(expression: Any, width: float) -> float:
+    """Return an estimate of the width of an expression whose sums are broken into lines of a limited width."""
+    return max(sum(map(printed_width, line)) + _SIGN * (len(line) - 1) for line in lines_of(expression, width))
+
+
 def room_beside(labels: Iterable[str]) -> float:
     """Return the width of a line that is left beside the longest of some labels."""
     return LINE - 0.75 * max(map(len, labels), default=0)

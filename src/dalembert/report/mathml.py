@@ -16,7 +16,7 @@ from sympy.printing.precedence import PRECEDENCE, precedence_traditional
 from dalembert.report.equations import Equation
 from dalembert.report.length import fits_on_one_line, lines_of, room_beside
 from dalembert.report.name_typesetting import Name, positive_first, shows_dots_for_zeros, split_symbol, typeset
-from dalembert.report.printed_products import Product, is_plain_function, product_of
+from dalembert.report.printed_products import Product, is_plain_function, needs_space, product_of
 
 _ACCENTS = {1: "\u02d9", 2: "\u00a8"}
 _ENTITIES = {
@@ -80,13 +80,17 @@ def _table_rows(first: str, others: Sequence[str], *, cells: int) -> str:
 def _lines(expression: Any, literal: frozenset[str], room: float) -> list[str]:
     """Return a formula in lines; the second and later ones, of a long sum, begin with an operator."""
     return [
-        mathml(expression, literal) if len(terms) == 1 and i == 0 else _finished(_Printer(literal).sum_line(terms, i))
+        mathml(terms[0], literal) if len(terms) == 1 and i == 0 else _finished(_Printer(literal).sum_line(terms, i))
         for i, terms in enumerate(lines_of(expression, room))
     ]
 
 
 def _base(factor: Any) -> Any:
     return factor.base if isinstance(factor, sp.Pow) else factor
+
+
+def _is_function_beside(before: Any, factor: Any) -> bool:
+    return is_plain_function(before) or isinstance(_base(factor), sp.Function)
 
 
 def _bold(letter: str) -> str:
@@ -149,7 +153,7 @@ class _Printer(MathMLPresentationPrinter):
         for i, factor in enumerate(factors):
             if i > 0:
                 row.appendChild(self._text("mo", "&InvisibleTimes;"))
-            if i > 0 and (is_plain_function(factors[i - 1]) or isinstance(_base(factor), sp.Function)):
+            if i > 0 and (_is_function_beside(factors[i - 1], factor) or needs_space(factors[i - 1], factor)):
                 row.appendChild(self._space())  # a function without brackets must not seem to go on
             # numbers and powers never need brackets, although SymPy ranks a fraction with products
             row.appendChild(self.parenthesize(factor, PRECEDENCE["Mul"] - 1))

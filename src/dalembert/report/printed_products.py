@@ -55,6 +55,16 @@ def is_plain_function(expression: Any) -> bool:
     return isinstance(function, (sp.sin, sp.cos, sp.tan)) and function.args[0].is_Symbol
 
 
+def needs_space(before: Any, after: Any) -> bool:
+    """Return whether two factors would run together: one is a name of several letters, such as mt in mt d."""
+    return any(map(_is_word, (before, after))) and not before.is_number
+
+
+def _is_word(factor: Any) -> bool:
+    symbol = factor.base if isinstance(factor, sp.Pow) else factor
+    return isinstance(symbol, sp.Symbol) and len(typeset(split_symbol(symbol)[0]).base) > 1
+
+
 def _ordered(factors: Iterable[Any]) -> tuple[Any, ...]:
     # the sort is stable: factors of one rank stay in SymPy's order
     return tuple(sorted(factors, key=_rank))

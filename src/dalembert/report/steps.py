@@ -57,12 +57,13 @@ class Step:
 def seven_titles(derivation: Derivation) -> tuple[str, ...]:
     """Return the titles of the steps."""
     first = ("The problem", "Coordinates and parameters", "The unconstrained equation of motion")
+    closed = " in closed form" if derivation.expanded else ""  # products of matrices are not
     if derivation.control is None:
-        rest = ("The constraints", "The constraints in standard form", "The constraint force in closed form")
+        rest = ("The constraints", "The constraints in standard form", f"The constraint force{closed}")
         return *first, *rest, "The constrained equation of motion"
     constrained = bool(derivation.system.constraints)
     names = "The constraints and the requirements" if constrained else "The requirements"
-    force = "The control law and the constraint force" if constrained else "The control law in closed form"
+    force = "The control law and the constraint force" if constrained else f"The control law{closed}"
     return *first, names, f"{names} in standard form", force, "The controlled equation of motion"
 
 

@@ -13,7 +13,7 @@ from sympy.printing.precedence import PRECEDENCE
 
 from dalembert.report.length import lines_of
 from dalembert.report.name_typesetting import positive_first, shows_dots_for_zeros, split_symbol, typeset
-from dalembert.report.printed_products import is_plain_function, product_of
+from dalembert.report.printed_products import is_plain_function, needs_space, product_of
 from dalembert.report.tex_prose import SYMBOLS, literal_name
 
 
@@ -56,13 +56,15 @@ class TexPrinter(LatexPrinter):
             text = self._print(factor)
             if self._needs_mul_brackets(factor, first=i == 0, last=i == len(factors) - 1):
                 text = rf"\left({text}\right)"
-            row += self._gap(factors[i - 1], text) + text if i else text
+            row += self._gap(factors[i - 1], factor, text) + text if i else text
         return row
 
-    def _gap(self, before: Any, text: str) -> str:
-        """Return the space after a factor: a function without brackets must not seem to go on."""
+    def _gap(self, before: Any, factor: Any, text: str) -> str:
+        """Return the space after a factor: a function without brackets must not seem to go on, nor must a word."""
         if before.is_number and text[:1].isdigit():
             return r" \cdot "
+        if needs_space(before, factor) and not re.match(r"\\(sin|cos|tan)", text):
+            return r" \, "
         return r" \, " if is_plain_function(before) and not re.match(r"\\(sin|cos|tan)", text) else " "
 
     def _print_Function(self, expr: Any, exp: Any = None) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Simplification at bounded cost: one fraction, sin² + cos² = 1, factored; large expressions are left unchanged."""
+"""Simplification at bounded cost: one fraction, by sin² + cos² = 1 and sinh² + 1 = cosh²; large ones are unchanged."""
 
 from __future__ import annotations
 
@@ -49,7 +49,18 @@ def _tidied(expression: Any) -> Any:
     fraction = reduced_fraction(polynomial, squares, pairs).xreplace(substitution.meaning)
     shortest = min(expression, sp.factor_terms(polynomial).xreplace(substitution.meaning), key=graph.operations)
     # one fraction is easier to read than a slightly shorter sum of fractions
-    return fraction if graph.operations(fraction) <= 1.25 * graph.operations(shortest) + 1 else shortest
+    found = fraction if graph.operations(fraction) <= 1.25 * graph.operations(shortest) + 1 else shortest
+    return found.replace(_is_square_of_cosh, _square_of_cosh) if graph.has_kind(found, sp.sinh) else found
+
+
+def _is_square_of_cosh(e: Any) -> bool:
+    """Return whether an expression is sinh² x + 1."""
+    squares = [part for part in e.args if isinstance(part, sp.Pow) and part.exp == 2 and isinstance(part.base, sp.sinh)]
+    return isinstance(e, sp.Add) and len(e.args) == 2 and len(squares) == 1 and sp.S.One in e.args
+
+
+def _square_of_cosh(e: Any) -> Any:
+    return sp.cosh(next(part for part in e.args if part != 1).base.args[0]) ** 2
 
 
 def tidy_matrix(matrix: Any) -> Any:
