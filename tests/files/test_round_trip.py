@@ -122,7 +122,14 @@ SYSTEMS = {
         [[m, 0], [0, m]],
         (0, 0),
         (
-            da.Constraint(y - x**2, name="a", nonideal=(da.Viscous(mu), da.Quadratic(0.2, velocity=xd))),
+            da.Constraint(
+                y - x**2,
+                name="a",
+                nonideal=(
+                    *(da.Viscous(mu), da.Quadratic(0.2, velocity=xd)),
+                    da.SlidingForce(-mu * da.multiplier("a") ** 2 * sp.tanh(xd), velocity=xd),
+                ),
+            ),
             da.Constraint(sp.Eq(xd, yd), name="b", nonideal=da.Coulomb(0.1, (xd, yd), da.multiplier("b"), "ideal")),
             da.Constraint(
                 x.diff(da.t, 2) - y,
@@ -210,7 +217,9 @@ def plane():
     )
     level = da.Constraint(bead.coordinates[0] - disc.coordinates[0], name="level")
     held = da.Constraint(sway - disc.coordinates[1], name="held")
-    return da.Mechanism((bar, disc, bead), joints, forces, (level, held), extra_coordinates=modes)
+    belt = da.Transmission("belt", pin, slide, coefficients=(0, m, 0.1))
+    forces = (*forces, da.Rotor(pin, inertia=0.1, damping=m))
+    return da.Mechanism((bar, disc, bead), (*joints, belt), forces, (level, held), extra_coordinates=modes)
 
 
 def space():
