@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.array_types import Floats
 
 Outside = Literal["undefined", "continued", "periodic"]
-"""What a polynomial is outside of its pieces: NaN, the continued end pieces, or a repetition of all pieces."""
+"""The values of a polynomial outside of its pieces: NaN, the continued end pieces, or a repetition of all pieces."""
 
 SLACK = 1e-9
 """Distance from the first and the last breakpoint, relative to the distance between them, that still is inside:

@@ -31,7 +31,7 @@ FILES = (".zarr", ".nc")
 
 
 class Kept(StrEnum):
-    """What is kept of every motion."""
+    """The part of every motion that is kept."""
 
     times = "times"
     end = "end"
@@ -39,7 +39,7 @@ class Kept(StrEnum):
 
 
 class Sampling(StrEnum):
-    """How members are drawn."""
+    """The distribution of the members."""
 
     random = "random"
     latin = "latin"

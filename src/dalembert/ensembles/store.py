@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 PROGRESS, JOURNAL = ".progress", "journal.jsonl"
-"""What the name of the folder of an unfinished study adds to that of its store, and the journal in this folder."""
+"""Suffix of the folder of an unfinished study after the name of its store, and the journal in this folder."""
 
 TEXT_FORMAT = 2
 """The format of Zarr: names of coordinates are text, for which format 3 has no stable specification yet."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is done with every member of an ensemble, block by block: integration, outputs, summaries and findings."""
+"""The computation for every member of an ensemble, block by block: integration, outputs, summaries and findings."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Study:
 
 @dataclass
 class Findings:
-    """What was noticed about members: numbers for the attributes of the result, and the sources of its notes."""
+    """Findings about members: numbers for the attributes of the result, and the sources of its notes."""
 
     seconds: float = 0.0
     handed_over: int = 0

@@ -43,7 +43,7 @@ _LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ 
 """A key of more than twenty parts: ``tomllib`` takes a time that grows with the square of their number."""
 
 _NOT_CLOSED = r"Illegal character '\n'"
-"""What ``tomllib`` says of a line that ends within a text."""
+"""The message of ``tomllib`` for a line that ends within a string."""
 
 _PLACE = re.compile(r"(?P<problem>.*?) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 

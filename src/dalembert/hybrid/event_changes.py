@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What events change: the state, the parameters and the constraints that hold."""
+"""Changes made by events: of the state, the parameters and the constraints that hold."""
 
 from __future__ import annotations
 

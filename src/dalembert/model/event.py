@@ -19,7 +19,7 @@ from dalembert.model.validation import expression_problems
 
 @dataclass(frozen=True)
 class Change:
-    """What an event changes at its instant.
+    """The changes that an event makes at its instant.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ INTERPOLATIONS = {"previous": 2, "linear": 2, "pchip": 2, "cubic": 2, "quintic":
 """Kinds of interpolation, and the smallest number of values of each."""
 
 EXTENSIONS = ("hold", "periodic")
-"""What a signal may be outside of its range."""
+"""The continuations of a signal outside of its range."""
 
 _SMOOTHNESS = {"previous": -1, "linear": 0, "pchip": 1, "cubic": 2, "quintic": 4}
 _SMOOTHNESS_OF_ENDS = {("pchip", "hold"): 0, ("pchip", "periodic"): 0, ("cubic", "hold"): 1, ("quintic", "hold"): 2}

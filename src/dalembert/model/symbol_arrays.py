@@ -87,7 +87,7 @@ def is_many(given: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Substitutions:
-    """What the symbols of an expression stand for in each of its copies.
+    """The values of the symbols of an expression in each of its copies.
 
     coordinates    a placeholder and its coordinates: a ``CoordinateArray`` or a tuple
     numbers        a symbol and its values: a ``ParameterArray``, an array of numbers or a tuple of expressions

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a robot description states, whatever its format: links, the joints that make them a tree, loops and motors."""
+"""The contents of a robot description, in any format: links, the joints that make them a tree, loops and motors."""
 
 from __future__ import annotations
 
