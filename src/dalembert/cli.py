@@ -64,6 +64,11 @@ Name = Annotated[
     ),
 ]
 
+Settings = Annotated[list[str] | None, typer.Option("--set", help="A parameter, as a0=0.2; may be repeated.")]
+Coordinates = Annotated[str | None, typer.Option("--q0", help="Coordinates at the start, as x=1,y=0 or as 1,0.")]
+Velocities = Annotated[str | None, typer.Option("--qd0", help="Velocities at the start, likewise.")]
+Times = Annotated[str | None, typer.Option(help="As 0:10:101 (start, end, count), or as 0,1,2.")]
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -216,12 +221,10 @@ def new(
 @app.command()
 def run(
     name: Name,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter, as a0=0.2; may be repeated.")
-    ] = None,
-    q0: Annotated[str | None, typer.Option("--q0", help="Coordinates at the start, as x=1,y=0 or as 1,0.")] = None,
-    qd0: Annotated[str | None, typer.Option("--qd0", help="Velocities at the start, likewise.")] = None,
-    times: Annotated[str | None, typer.Option(help="As 0:10:101 (start, end, count), or as 0,1,2.")] = None,
+    settings: Settings = None,
+    q0: Coordinates = None,
+    qd0: Velocities = None,
+    times: Times = None,
     project: Annotated[
         bool, typer.Option("--project", help="Move the start onto the constraints first, and print it.")
     ] = False,
@@ -302,12 +305,10 @@ def sweep(
     ] = None,
     sampling: Annotated[Sampling, typer.Option(help="How to draw them.")] = Sampling.random,
     seed: Annotated[int, typer.Option(help="Another number draws other members.")] = 0,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter, as a0=0.2; may be repeated.")
-    ] = None,
-    q0: Annotated[str | None, typer.Option("--q0", help="Coordinates at the start, as x=1,y=0 or as 1,0.")] = None,
-    qd0: Annotated[str | None, typer.Option("--qd0", help="Velocities at the start, likewise.")] = None,
-    times: Annotated[str | None, typer.Option(help="As 0:10:101 (start, end, count), or as 0,1,2.")] = None,
+    settings: Settings = None,
+    q0: Coordinates = None,
+    qd0: Velocities = None,
+    times: Times = None,
     outputs: Annotated[str, typer.Option(help="As q,qd,multipliers,energy.")] = "q,qd",
     keep: Annotated[Kept, typer.Option(help="All times, the last one, or mean, variance and quantiles.")] = Kept.end,
     output: Annotated[

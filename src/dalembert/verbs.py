@@ -196,12 +196,11 @@ def simulate(
     >>> bool(abs(run.violation).max() < 1e-12)
     True
     """
+    method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     if events not in ((), []) or not all_permanent(system):
-        method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
         times = time_values(times, "times", increasing=True)
         given: Any = {"allow_violation": allow_violation, "progress": progress, "control": control, "events": events}
         return simulate_with_events(system, q0, qd0, times, parameters, method, **given)
-    method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     if (stated := _stated_large(system, supports(method, control))) is not None:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress, "control": control}
         return large_simulation(stated, method, q0, qd0, times, parameters=parameters, **start)
