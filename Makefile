@@ -6,9 +6,9 @@ PEERS := .venv-peers/.ready
 OLDEST := .venv-oldest/.ready
 
 # Every worker, and every process that a test starts, would compile the same modules again.
-test test-slow test-oldest: export PYTHONDONTWRITEBYTECODE =
+test test-slow test-times test-oldest: export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo docs figures test test-slow test-oldest lint fuzz fuzz-files memory bench peers format clean
+.PHONY: demo docs figures test test-slow test-times test-oldest lint fuzz fuzz-files memory bench peers format clean
 
 demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
@@ -26,6 +26,9 @@ test: $(READY)  ## what a change can break, documentation included
 
 test-slow: $(READY)  ## what takes long and guards against what is rare
 	OPTIMISED=yes $(BIN)/python -m pytest -n auto --dist worksteal -m slow
+
+test-times: $(READY)  ## measure all tests; those that take long are left to test-slow by tests/slow_tests.txt
+	$(BIN)/python -m pytest -n auto --dist worksteal --record-times
 
 test-oldest: $(OLDEST)  ## the tests with the lowest versions that pyproject.toml allows; choose some by TESTS=...
 	.venv-oldest/bin/python -m pytest -n auto --dist worksteal $(TESTS)

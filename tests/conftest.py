@@ -19,6 +19,7 @@ import pytest
 from hypothesis import settings
 
 import dalembert as da
+import tiers
 from dalembert.native import assembly
 
 if os.environ.get("OPTIMISED") != "yes":  # as `make test-slow` says
@@ -35,11 +36,20 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--record-times", action="store_true", help="write the tests that take long to tests/slow_tests.txt"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--record-times"):
+        config.pluginmanager.register(tiers.Stopwatch())
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of one case of the gallery come one after the other: what was compiled for one serves the next."""
-    for item in items:
-        if item.nodeid.startswith(("docs/performance.md", "docs/how-to/derivatives.md")):
-            item.add_marker(pytest.mark.slow)  # their programs are compiled by JAX, which takes long
+    tiers.mark_slow(items)
     cases = {name: place for place, name in enumerate(da.gallery.names())}
     items.sort(key=lambda item: cases.get(getattr(item, "callspec", None) and item.callspec.params.get("name"), -1))
 
