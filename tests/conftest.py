@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from dalembert.native import assembly
 
 if os.environ.get("OPTIMISED") != "yes":  # as `make test-slow` says
     assembly.PASSES = assembly.SELECTION = 0
+
+da.gallery.case = cache(da.gallery.case)  # cases are immutable, and each is used by some twenty tests
 
 CACHE = Path(__file__).parent.parent / ".jax_cache"
 

@@ -468,29 +468,32 @@ def test_prose_in_latex(text, expected):
 
 
 @cache
-def gallery_prose() -> str:
-    cases = [da.gallery.case(name) for name in da.gallery.names()]
+def gallery_prose(*names: str) -> str:
+    cases = [da.gallery.case(name) for name in names]
     return latex("Gallery", [Step(prose(case.title), ((case.about,),)) for case in cases])
 
 
-def test_gallery_prose_has_only_characters_that_latex_knows():
-    text = gallery_prose()
+@pytest.mark.parametrize("name", da.gallery.names())
+def test_gallery_prose_has_only_characters_that_latex_knows(name: str):
+    text = gallery_prose(name)
     assert {c for c in text if not c.isascii()} <= READABLE
     assert "U+" not in text
 
 
+needs_latex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+
+
 def compiled(text: str, folder) -> str:
     """Why a document does not compile; empty if it does."""
-    if shutil.which("pdflatex") is None:
-        pytest.skip("pdflatex is not installed")
     (folder / "page.tex").write_text(text, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-draftmode", "page.tex"]
     run = subprocess.run(command, cwd=folder, capture_output=True, check=False)
     return "" if run.returncode == 0 else run.stdout.decode("latin-1")[-1500:]
 
 
+@needs_latex
 def test_gallery_prose_compiles(tmp_path):
-    assert compiled(gallery_prose(), tmp_path) == ""
+    assert compiled(gallery_prose(*da.gallery.names()), tmp_path) == ""
 
 
 def odd_names() -> da.Derivation:
@@ -501,6 +504,7 @@ def odd_names() -> da.Derivation:
     return da.derive(da.System((omega, x1), sp.eye(2), (force, 0), constraint), title="A_b <i> $x$", about="q̇₂ # & ~")
 
 
+@needs_latex
 def test_odd_names_compile(tmp_path):
     assert compiled(odd_names().to_latex(), tmp_path) == ""
 

@@ -62,13 +62,13 @@ def crane(name: str, title: str) -> Case:
     way = _flat_path()
     by = (Actuator("trolley", x), Actuator("winch", length))
     servo = Servo("load", (X - way[0], Z - way[1]), by=by, settle=3)
-    slope = way[0].diff(t, 2) / (way[1].diff(t, 2) + G)
+    ahead, up = map(_second_derivative, way)
+    slope = ahead / (up + G)
     known = (way[0] - way[1] * slope, -way[1] * sp.sqrt(1 + slope**2), -sp.atan(slope))
     measured = [sp.lambdify(t, e) for e in known]
-    tension = sp.sqrt(way[0].diff(t, 2) ** 2 + (way[1].diff(t, 2) + G) ** 2)
     forces = {
-        "trolley": 5 * known[0].diff(t, 2) + way[0].diff(t, 2),
-        "winch": known[1].diff(t, 2) / 2 - tension,
+        "trolley": 5 * _second_derivative(known[0]) + ahead,
+        "winch": _second_derivative(known[1]) / 2 - sp.sqrt(ahead**2 + (up + G) ** 2),
     }
     place = [sp.lambdify(t, e) for e in way]
     return Case(
@@ -121,12 +121,16 @@ def _flat_path() -> tuple[Any, Any]:
     return 3 * rise, sp.Rational(-5, 2) + 5 * rise * (1 - rise)
 
 
+def _second_derivative(expression: Any) -> Any:
+    return expression.diff(t).diff(t)  # `diff(t, 2)` factors its result, which takes seconds here
+
+
 def _load(axis: int) -> Any:
     return lambda run: run["x"] + run["l"] * np.sin(run["theta"]) if axis == 0 else -run["l"] * np.cos(run["theta"])
 
 
 def _off_force(name: str, exact: Any) -> Any:
-    value = sp.lambdify(t, exact)
+    value = sp.lambdify(t, exact, cse=True)
     return lambda run: run.inputs[name] - value(run.t)
 
 
