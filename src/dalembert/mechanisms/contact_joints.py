@@ -33,7 +33,7 @@ class PlaneContact(Joint):
     axle           in space, of a thin disc: the direction of its axle in the axes of the second body
     axes           half axes of an ellipse or an ellipsoid, along the axes of the second body
     restitution    from 0 for no rebound to 1 for no loss of energy
-    impact         the law of that coefficient, "newton" or "poisson"
+    impact         the law of that coefficient, "newton", "poisson" or "moreau"
     nonideal       friction such as ``da.Coulomb(mu)``: its velocity is that of the point of contact, its normal force
                    the reaction. A round body that sticks rolls, so that rolling begins and ends by itself
 
@@ -140,7 +140,7 @@ class RoundContact(Joint):
     other          radius of the first body, or of its hollow
     inside         whether the second body is in a hollow of the first
     restitution    from 0 for no rebound to 1 for no loss of energy
-    impact         the law of that coefficient, "newton" or "poisson"
+    impact         the law of that coefficient, "newton", "poisson" or "moreau"
     nonideal       friction such as ``da.Coulomb(mu)``: its normal force is the reaction. Its velocity is known in the
                    plane; in space, where no pair of directions is tangent to a whole sphere, it must be given
 
