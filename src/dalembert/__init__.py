@@ -143,6 +143,9 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.springs import TorsionSpring as TorsionSpring
     from dalembert.mechanisms.transmission import Transmission as Transmission
     from dalembert.mechanisms.vectors import quaternion as quaternion
+    from dalembert.periodic import PeriodicMotion as PeriodicMotion
+    from dalembert.periodic import periodic_motion as periodic_motion
+    from dalembert.periodic import transition_matrix as transition_matrix
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derivation import derive as derive
     from dalembert.reproduction import reproduce as reproduce
@@ -243,6 +246,9 @@ _LAZY = {
     "quaternion": "mechanisms.vectors",
     "Derivation": "report.derivation",
     "derive": "report.derivation",
+    "PeriodicMotion": "periodic",
+    "periodic_motion": "periodic",
+    "transition_matrix": "periodic",
     "reproduce": "reproduction",
     "plot_geometry": "figures.geometry",
     "Vakonomic": "variational",

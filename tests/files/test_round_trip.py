@@ -81,9 +81,14 @@ def test_cases_are_read_back_equal(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in da.gallery.names() if name not in QUICK])
+@pytest.mark.parametrize("name", [name for name in da.gallery.names() if name not in (*QUICK, "walker")])
 def test_all_other_cases_are_read_back_equal(name, tmp_path):
     check_case(name, tmp_path)
+
+
+def test_a_case_with_events_is_not_written():
+    with pytest.raises(da.InputError, match="a model file cannot hold events; those of `walker`"):
+        model_of(da.gallery.case("walker"))
 
 
 @pytest.mark.parametrize("name", ["pendulum-rod-twice", "particle", "andrews", "sleigh"])

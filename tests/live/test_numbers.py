@@ -19,6 +19,7 @@ NOT_LIVE = {
     "indefinite-mass": "got `formulation` Multipliers",
     "measured": r"got `formulation` StackedLeastSquares\. ",
     **dict.fromkeys(CONTACTS, "must be an equation that always holds"),
+    "walker": "runs a motion without events",
     "cart-pole": "runs continuous controllers with a known bound; got a sampled controller",
 }
 """The cases that a page cannot run, and why."""

@@ -92,6 +92,7 @@ _CASES = {
     "cradle": ("Balls in a row: which law gives which answer", "impact_cases.cradle"),
     "bowling-ball": ("Bowling ball that slides and rolls", "contact_mechanisms.bowling_ball"),
     "slack-rope": ("Pendulum whose rope goes slack", "contact_mechanisms.slack_rope"),
+    "walker": ("Simplest walker on a slope", "walker.simplest"),
     "woodpecker": ("Woodpecker toy", "woodpecker.toy"),
     "five-bar": ("Five-bar robot: two motors move its end point along an ellipse", "five_bar.ellipse"),
 }
