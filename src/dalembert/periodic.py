@@ -21,15 +21,15 @@ from dalembert.model.system import System
 from dalembert.simulated_run import SimulatedRun
 from dalembert.verbs import simulate
 
-MOST_ITERATIONS = 30
+RETURN_ITERATIONS = 30
 """Iterations of Newton's method after which the search ends."""
 
-CONVERGED = 1e-9
+PERIODIC = 1e-9
 """Difference of a state from the one before, relative to the state, at which it is periodic; it is reduced until
 rounding prevents it."""
 
 
-SINGULAR = 1e-8
+NEUTRAL = 1e-8
 """Singular values of the return map's derivative less one, relative to it, that are rounding of the differences. Where
 a whole family of motions is periodic, the nearest one is found."""
 
@@ -176,15 +176,15 @@ class _Search:
         y, kept = np.concatenate([motion.q0, motion.qd0]), self.kept
         slope = motion.derivative[np.ix_(kept, kept)]
         left, sizes, right = np.linalg.svd(slope - np.eye(len(kept)))
-        used = sizes > SINGULAR * (1 + np.abs(slope).max())
+        used = sizes > NEUTRAL * (1 + np.abs(slope).max())
         missed = (motion.run.events[-1].after - y)[kept]
         y[kept] -= right[used].T @ ((left.T @ missed)[used] / sizes[used])
         return y
 
     def from_start(self, y: Floats) -> PeriodicMotion:
         best, converged = self.motion(y), False
-        for _ in range(MOST_ITERATIONS):
-            converged = best.residual <= CONVERGED * np.abs([*best.q0, *best.qd0]).max()
+        for _ in range(RETURN_ITERATIONS):
+            converged = best.residual <= PERIODIC * np.abs([*best.q0, *best.qd0]).max()
             found = self.motion(self.improved(best))
             if converged and found.residual >= best.residual / 2:
                 return best
@@ -192,7 +192,7 @@ class _Search:
         if converged:
             return best
         raise SimulationError(
-            f"a periodic motion must be near `q0` and `qd0`; {MOST_ITERATIONS} iterations of Newton's method end with "
+            f"a periodic motion must be near `q0` and `qd0`; {RETURN_ITERATIONS} iterations of Newton's method end with "
             f"a state that is missed by {best.residual:.1e}. Start nearer to the periodic motion.",
             best.period,
             best.run,

@@ -24,7 +24,7 @@ from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment
 from dalembert.stick_slip.simulation import Reset, StickSlipSimulation
 
-DIFFERENCE = 1e-3
+JACOBIAN_STEP = 1e-3
 """Relative step of differences: their error is its fourth power, and rounding divided by it."""
 
 OFFSETS, WEIGHTS = np.array([-2, -1, 1, 2]), np.array([1, -8, 8, -1]) / 12
@@ -67,7 +67,7 @@ def derivative_of(record: StickSlipSimulation, *, at_event: bool) -> ReturnDeriv
 
 def _differences(function: Callable[[Floats], Floats], y: Floats) -> Floats:
     """Return the Jacobian (m, n) of a function of many states (k, n) → (k, m) at one."""
-    steps = DIFFERENCE * np.where(np.abs(y) > DIFFERENCE * np.abs(y).max(), np.abs(y), max(np.abs(y).max(), DIFFERENCE))
+    steps = JACOBIAN_STEP * np.where(np.abs(y) > JACOBIAN_STEP * np.abs(y).max(), np.abs(y), max(np.abs(y).max(), JACOBIAN_STEP))
     changes = OFFSETS[:, None, None] * np.diag(steps)
     values = function((y + changes).reshape(-1, len(y)))
     return np.einsum("o,ojm->mj", WEIGHTS, values.reshape(4, len(y), -1)) / steps
