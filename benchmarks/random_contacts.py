@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random throws of a triangle with friction at its three corners: ``python -m benchmarks.random_contacts --count 1000``.
+"""Random throws of a triangle with rough corners: ``python -m benchmarks.random_contacts --count 1000``.
 
 Restitution, friction, position and velocity are random. Every motion is checked: it ends, it does not penetrate the
 ground by more than 1e-9, and it does not create energy. Motions that are refused are counted by their message.

@@ -192,8 +192,8 @@ class _Search:
         if converged:
             return best
         raise SimulationError(
-            f"a periodic motion must be near `q0` and `qd0`; {RETURN_ITERATIONS} iterations of Newton's method end with "
-            f"a state that is missed by {best.residual:.1e}. Start nearer to the periodic motion.",
+            f"a periodic motion must be near `q0` and `qd0`; {RETURN_ITERATIONS} iterations of Newton's method end "
+            f"with a state that is missed by {best.residual:.1e}. Start nearer to the periodic motion.",
             best.period,
             best.run,
         )

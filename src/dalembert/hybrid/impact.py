@@ -256,7 +256,7 @@ def _slip_expressions(whole: System, contact: Contact) -> tuple[Any, ...]:
     if graph.atoms(contact.normal_size, multiplier) - {multiplier(contact.name)}:
         raise InputError(
             f"friction in an impact must be proportional to the impulse of its own constraint; that of "
-            f"`{contact.name}` depends on others. Give `normal_force` by `da.multiplier(\"{contact.name}\")`."
+            f'`{contact.name}` depends on others. Give `normal_force` by `da.multiplier("{contact.name}")`.'
         )
     mu = whole.laws[contact.number].law.friction_coefficient(sp.S.Zero)
     gradients = [entry for row in velocity_jacobian(contact, whole) for entry in row]

@@ -67,7 +67,9 @@ def derivative_of(record: StickSlipSimulation, *, at_event: bool) -> ReturnDeriv
 
 def _differences(function: Callable[[Floats], Floats], y: Floats) -> Floats:
     """Return the Jacobian (m, n) of a function of many states (k, n) → (k, m) at one."""
-    steps = JACOBIAN_STEP * np.where(np.abs(y) > JACOBIAN_STEP * np.abs(y).max(), np.abs(y), max(np.abs(y).max(), JACOBIAN_STEP))
+    steps = JACOBIAN_STEP * np.where(
+        np.abs(y) > JACOBIAN_STEP * np.abs(y).max(), np.abs(y), max(np.abs(y).max(), JACOBIAN_STEP)
+    )
     changes = OFFSETS[:, None, None] * np.diag(steps)
     values = function((y + changes).reshape(-1, len(y)))
     return np.einsum("o,ojm->mj", WEIGHTS, values.reshape(4, len(y), -1)) / steps
