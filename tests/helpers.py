@@ -13,6 +13,7 @@ from benchmarks.chains import chain as chain
 from benchmarks.chains import chain_state as chain_state
 
 import dalembert as da
+from dalembert.gallery.themes import THEMES
 from dalembert.integration.native_steps import native_steps
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.integration.state_answer import answers_by_numpy, numpy_outputs
@@ -28,6 +29,10 @@ ALL_FORMULATIONS = (
     da.SingularMass(),
 )
 ALL_DRIFT_CURES = (None, da.Baumgarte(5.0, 5.0), da.Projection())
+
+
+CONTACTS = frozenset(THEMES["Contacts that open and close"].split())
+"""The cases of the gallery with contacts that open and close, which `da.simulate` alone follows."""
 
 
 def quick_first(values: Iterable[Any], quick: Iterable[Any]) -> list[Any]:

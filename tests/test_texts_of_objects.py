@@ -99,6 +99,15 @@ OBJECTS = {
     "bar.at(0.5, 0)": lambda: BAR.at(0.5, 0),
     "Revolute('pin', ground.at(0, 0), bar.at(-0.5, 0), nonideal=Viscous(0.1))": lambda: PIN,
     "Prismatic('slide', ground.at(0, 0), bar.at(0, 0), axis=(1, 0))": lambda: da.Prismatic("slide", O2, BAR),
+    "<PeriodicMotion of period 2; largest multipliers 0.5, 0.1>": lambda: da.PeriodicMotion(
+        np.zeros(1), np.ones(1), 2.0, np.diag([0.5, 0.1]), np.array([0.5, 0.1]), 0.0, RUN
+    ),
+    "PlaneContact('floor', ground.at(0, 0), bar.at(0, 0), normal=(0, 1), radius=1, restitution=0)": lambda: (
+        da.PlaneContact("floor", da.ground, BAR, radius=1, restitution=0)
+    ),
+    "RoundContact('hit', ground.at(0, 0), bar.at(0, 0), radius=1, other=2, restitution=0)": lambda: da.RoundContact(
+        "hit", da.ground, BAR, radius=1, other=2, restitution=0
+    ),
     "Rope('line', ground.at(0, 0), bar.at(0, 0), length=1, restitution=0)": lambda: da.Rope(
         "line", O2, BAR, length=1, restitution=0
     ),

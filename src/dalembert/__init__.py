@@ -98,6 +98,8 @@ if TYPE_CHECKING:
     from dalembert.linearization import linearize as linearize
     from dalembert.live_page import page as page
     from dalembert.mechanisms.assembly import Assembly as Assembly
+    from dalembert.mechanisms.contact_joints import PlaneContact as PlaneContact
+    from dalembert.mechanisms.contact_joints import RoundContact as RoundContact
     from dalembert.mechanisms.couplings import Drive as Drive
     from dalembert.mechanisms.couplings import Gear as Gear
     from dalembert.mechanisms.couplings import PointOnCurve as PointOnCurve
@@ -141,6 +143,9 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.springs import TorsionSpring as TorsionSpring
     from dalembert.mechanisms.transmission import Transmission as Transmission
     from dalembert.mechanisms.vectors import quaternion as quaternion
+    from dalembert.periodic import PeriodicMotion as PeriodicMotion
+    from dalembert.periodic import periodic_motion as periodic_motion
+    from dalembert.periodic import transition_matrix as transition_matrix
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derivation import derive as derive
     from dalembert.reproduction import reproduce as reproduce
@@ -194,6 +199,8 @@ _LAZY = {
     "linearize": "linearization",
     "page": "live_page",
     "Assembly": "mechanisms.assembly",
+    "PlaneContact": "mechanisms.contact_joints",
+    "RoundContact": "mechanisms.contact_joints",
     "Drive": "mechanisms.couplings",
     "Gear": "mechanisms.couplings",
     "PointOnCurve": "mechanisms.couplings",
@@ -239,6 +246,9 @@ _LAZY = {
     "quaternion": "mechanisms.vectors",
     "Derivation": "report.derivation",
     "derive": "report.derivation",
+    "PeriodicMotion": "periodic",
+    "periodic_motion": "periodic",
+    "transition_matrix": "periodic",
     "reproduce": "reproduction",
     "plot_geometry": "figures.geometry",
     "Vakonomic": "variational",

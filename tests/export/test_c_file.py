@@ -10,7 +10,7 @@ import sympy as sp
 import dalembert as da
 from dalembert.export.arguments import model_of
 from export.c_library import STRICT, CLibrary, needs_compiler
-from helpers import quick_first
+from helpers import CONTACTS, quick_first
 
 pytestmark = needs_compiler
 
@@ -19,7 +19,7 @@ QUICK = ("pendulum", "pendulum-rod-twice", "particle", "car-axis", "two-masses",
 STICKING = {"bead", "circular-wire", "hoop", "pin-friction", "rotating-rod", "incline", "belt", "painleve-rod"}
 OTHER_FORMULATION = {"hidden-constraint", "indefinite-mass", "measured"}
 SAMPLED = {"cart-pole"}
-REFUSED = STICKING | OTHER_FORMULATION | SAMPLED
+REFUSED = STICKING | OTHER_FORMULATION | SAMPLED | CONTACTS
 
 SAME = 1e-13
 

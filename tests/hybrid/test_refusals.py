@@ -24,7 +24,10 @@ HEAVY = da.System((y,), [[1]], (-g,), FLOOR)
         ({"expression": sp.Ge(y, 0), "restitution": x}, "a number or an expression of parameters"),
         ({"expression": sp.Ge(y.diff(t), 0), "restitution": 0}, "must be at position level; this one is at velocity"),
         ({"expression": sp.Ge(y, 0), "restitution": 0, "releases": True}, "leave out `releases`"),
-        ({"expression": sp.Ge(y, 0), "restitution": 0, "impact": "moreau"}, '`impact` must be "newton" or "poisson"'),
+        (
+            {"expression": sp.Ge(y, 0), "restitution": 0, "impact": "hertz"},
+            '`impact` must be "newton", "poisson" or "moreau"',
+        ),
         ({"expression": y, "restitution": 0}, "`restitution` belongs to a one-sided constraint"),
     ],
 )
@@ -76,7 +79,6 @@ VERBS = {
     "export_python": lambda: da.export_python(BALL, "ball.py"),
     "export_fmu": lambda: da.export_fmu(BALL, "ball.fmu", q0=(0, 1), qd0=(0, 0)),
     "vakonomic": lambda: da.vakonomic(BALL),
-    "save": lambda: BALL.save("ball.toml"),
     "fit": lambda: da.fit(HEAVY, da.Observation([0, 1, 2], {"y": [1, 1, 1]}, (1,), (0,)), [g], guess={g: 1}),
 }
 
@@ -151,3 +153,15 @@ def test_a_system_stated_by_arrays() -> None:
     train = da.System((many,), mass_matrix=1, applied_force={many: 1}, constraints=links)
     with pytest.raises(da.InputError, match="`events` need a system that is stated term by term"):
         da.simulate(train, (0, 1, 2), (0, 0, 0), [0, 1], events=[da.Event(many[0] - 1)])
+
+
+def test_impacts_without_end_that_do_not_come_to_rest(monkeypatch) -> None:
+    """A ball between walls that meet at t = 1: ever faster, its impacts are infinitely many, and no contact closes."""
+    monkeypatch.setattr("dalembert.stick_slip.simulation.MAX_SEGMENTS", 60)
+    walls = [
+        da.Constraint(sp.Ge(gap, 0), name=name, restitution=1) for name, gap in (("left", x), ("right", 1 - t - x))
+    ]
+    with pytest.raises(
+        da.SimulationError, match=r"events must not follow one another .* `(left|right)`\. Impacts that"
+    ):
+        da.simulate(da.System((x,), [[1]], (0,), walls), (0.5,), (1,), [0, 2])

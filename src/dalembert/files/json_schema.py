@@ -11,7 +11,7 @@ from typing import Any
 from dalembert.files.run_settings import DRIFT_CURES, FORMULATIONS, TOLERANCES
 from dalembert.mechanisms.mechanism_document import BODIES, FORCES, JOINTS
 from dalembert.model.document import Fields
-from dalembert.model.law_document import LAWS
+from dalembert.model.law_document import CONTACT_KEYS, LAWS
 from dalembert.model.signal import EXTENSIONS, INTERPOLATIONS
 from dalembert.model.value_document import FORMAT, ORDER
 
@@ -90,7 +90,11 @@ def _settings() -> Schema:
 def _parts() -> dict[str, Schema]:
     """Return the schemas of the entries of systems and mechanisms."""
     expression = _ref("expression")
-    constraint = _table({"name": _TEXT, "equation": _TEXT, "nonideal": _ref("laws")}, ("equation",))
+    contact = {key: _ref(kind.shape) for key, kind in CONTACT_KEYS.items()}
+    stated = {"name": _TEXT, "nonideal": _ref("laws"), **contact}
+    constraint = _either(
+        _table({"equation": _TEXT, **stated}, ("equation",)), _table({"gap": expression, **stated}, ("gap",))
+    )
     actuator = {"name": _TEXT, "along": _either(_TEXT, _ref("by-coordinate")), "limit": expression}
     requirement = _either(_ref("equation"), _array(_ref("equation")))
     servo = {"name": _TEXT, "requirement": requirement, "by": _either(_TEXT, _array(_TEXT))}

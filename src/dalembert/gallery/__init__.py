@@ -83,6 +83,17 @@ _CASES = {
     "synchronised-pendulums": ("Pendulums that swing as one", "control_cases.pendulums"),
     "cart-pole": ("Swing-up of a cart-pole by a sampled controller", "control_cases.cart_pole"),
     "bicycle": ("Whipple's bicycle, leaning a little", "bicycle.leaning"),
+    "bouncing-ball": ("Bouncing ball that comes to rest", "contact_cases.bouncing_ball"),
+    "falling-bead": ("Bead that leaves a sphere", "contact_cases.falling_bead"),
+    "hemisphere": ("Block that leaves a moving hemisphere", "contact_cases.hemisphere"),
+    "ladder": ("Ladder that leaves the wall", "contact_cases.ladder"),
+    "rod-impact": ("Rod that hits rough ground", "impact_cases.rod_impact"),
+    "rocking-block": ("Rocking block", "impact_cases.rocking_block"),
+    "cradle": ("Balls in a row: which law gives which answer", "impact_cases.cradle"),
+    "bowling-ball": ("Bowling ball that slides and rolls", "contact_mechanisms.bowling_ball"),
+    "slack-rope": ("Pendulum whose rope goes slack", "contact_mechanisms.slack_rope"),
+    "walker": ("Simplest walker on a slope", "walker.simplest"),
+    "woodpecker": ("Woodpecker toy", "woodpecker.toy"),
     "five-bar": ("Five-bar robot: two motors move its end point along an ellipse", "five_bar.ellipse"),
 }
 

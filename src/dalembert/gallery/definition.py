@@ -198,6 +198,8 @@ class Case:
         ------
         InputError    if a page cannot run the case; the message says why
         """
+        if "events" in self.settings:
+            raise InputError("a live page runs a motion without events; this one has some. `run.animate` shows it.")
         method = method_of(self.formulation, self.drift, None, self.rtol, self.atol, None, 1)
         require_live(self.system, method, self.control)
         drawn = self.mechanism is None and self.points is not None

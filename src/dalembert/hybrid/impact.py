@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
@@ -214,7 +214,7 @@ class _Parts:
         rest: Collection[str],
     ) -> _Parts:
         names = [name for name in model.system.constraint_names if name in active or name in touching]
-        _refuse_laws(model, names)
+        _refuse_laws(model.whole, tuple(names))
         members = [name for name in names if name in model.one_sided or name in model.friction]
         equations = [model.row(name) for name in names if name not in members]
         A, inverse = terms.A[equations], np.linalg.inv(terms.M)
@@ -242,20 +242,25 @@ def _slip(
     if contact is None:
         return np.zeros(len(y) // 2), None, 0.0
     whole, count = model.whole, len(contact.velocity)
-    if graph.atoms(contact.normal_size, multiplier) - {multiplier(name)}:
-        raise InputError(
-            f"friction in an impact must be proportional to the impulse of its own constraint; that of `{name}` "
-            f'depends on others. Give `normal_force` by `da.multiplier("{name}")`.'
-        )
-    mu = whole.laws[contact.number].law.friction_coefficient(sp.S.Zero)
     unit = np.zeros(len(whole.constraints))
     unit[model.row(name)] = 1.0
-    gradients = [entry for row in velocity_jacobian(contact, whole) for entry in row]
-    wanted = (*contact.velocity, mu * contact.normal_size, *gradients)
-    values = expression_values(whole, wanted)(t, y, model.p, unit)
+    values = expression_values(whole, _slip_expressions(whole, contact))(t, y, model.p, unit)
     slip, rows = values[:count], values[count + 1 :].reshape(count, -1)
     along = _line_of_slip(name, slip, rows, mobility, normals)
     return along @ rows, float(along @ slip), float(values[count])
+
+
+@lru_cache(maxsize=256)
+def _slip_expressions(whole: System, contact: Contact) -> tuple[Any, ...]:
+    """Return the slip of a contact, its friction per unit of normal force, and the gradients of its slip."""
+    if graph.atoms(contact.normal_size, multiplier) - {multiplier(contact.name)}:
+        raise InputError(
+            f"friction in an impact must be proportional to the impulse of its own constraint; that of "
+            f'`{contact.name}` depends on others. Give `normal_force` by `da.multiplier("{contact.name}")`.'
+        )
+    mu = whole.laws[contact.number].law.friction_coefficient(sp.S.Zero)
+    gradients = [entry for row in velocity_jacobian(contact, whole) for entry in row]
+    return (*contact.velocity, mu * contact.normal_size, *gradients)
 
 
 def _line_of_slip(name: str, slip: Floats, rows: Floats, mobility: Floats, normals: Floats) -> Floats:
@@ -277,13 +282,14 @@ def _line_of_slip(name: str, slip: Floats, rows: Floats, mobility: Floats, norma
     return along
 
 
-def _refuse_laws(model: ContactTerms, names: Collection[str]) -> None:
+@lru_cache(maxsize=256)
+def _refuse_laws(whole: System, names: tuple[str, ...]) -> None:
     """Raise an error if a law that depends on reactions, and is not dry friction, has no meaning for impulses."""
-    rough = {contact.number for contact in model.friction.values()}
-    for number, placed in enumerate(model.whole.laws):
+    rough = {contact.number for contact in contacts(whole)}
+    for number, placed in enumerate(whole.laws):
         if number in rough or (placed.constraint and placed.constraint not in names):
             continue
-        components = placed.law.components(model.whole.coordinates)
+        components = placed.law.components(whole.coordinates)
         if any(graph.atoms(component, multiplier, ideal_force) for component in components):
             raise InputError(
                 f"a nonideal law that depends on reactions must be dry friction without `smoothing` in an impact; "

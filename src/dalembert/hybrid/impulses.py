@@ -45,6 +45,11 @@ class ImpulseContact:
     two_sided: bool = False
     law: str = "newton"
 
+    @property
+    def follows_slip(self) -> bool:
+        """Whether its slip is followed through the impact; Moreau's law uses the slip after it alone."""
+        return self.slip is not None and not self.two_sided and self.law != "moreau"
+
 
 class Impulses(NamedTuple):
     """Normal and tangential impulses (k,) of k contacts."""
@@ -64,7 +69,7 @@ def impact_impulses(contacts: Sequence[ImpulseContact], W: Floats) -> Impulses:
     """
     if not contacts:
         return Impulses(np.zeros(0), np.zeros(0))
-    if len(contacts) == 1 and contacts[0].slip is not None and not contacts[0].two_sided:
+    if len(contacts) == 1 and contacts[0].follows_slip:
         return _routh(contacts[0], W)
     k = len(contacts)
     velocities = np.array([*(c.approach for c in contacts), *(c.slip or 0.0 for c in contacts)])

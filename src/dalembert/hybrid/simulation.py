@@ -122,6 +122,8 @@ class HybridSimulation:
         events = [event for event in self.events if event.name in fired]
         before = Situation(y, self.p, self.active)
         after = changed(self.system, events, before, t)
+        if any(event.then is not None for event in events):
+            self.record.record_reset(lambda y, t: changed(self.system, events, before._replace(y=y), t).y)
         for event in events:
             self.record.events.append(run_event(t, str(event.name), "event", y, after.y))
         stops = [str(event.name) for event in events if event.stop]
@@ -202,7 +204,11 @@ class HybridSimulation:
     def _after_impact(
         self, y: Floats, t: float, touching: Collection[str], rest: Collection[str]
     ) -> tuple[Floats, frozenset[str]]:
-        found = self.model.impact(y, t, self.active, touching, rest)
+        model, active = self.model, self.active
+        found = model.impact(y, t, active, touching, rest)
+        self.record.record_reset(
+            lambda y, t: np.concatenate([np.split(y, 2)[0], model.impact(y, t, active, touching, rest).qd])
+        )
         self.record.impulses.append(ImpulseWork(t, found.work))
         return np.concatenate([np.split(y, 2)[0], found.qd]), frozenset(found.sticking)
 

@@ -115,7 +115,7 @@ class Joint(ABC):
 
     @property
     def contact(self) -> dict[str, Any]:
-        """Further arguments of its constraints, for a joint that opens and closes."""
+        """Further arguments of its inequalities, for a joint that opens and closes."""
         return {}
 
     def row_name(self, about: str) -> str:
@@ -126,7 +126,12 @@ class Joint(ABC):
         """The constraints of the joint; its laws belong to the first of them."""
         laws, rows = self.laws, self.rows()
         return tuple(
-            Constraint(expression, name=self.row_name(about), nonideal=laws if k == 0 else (), **self.contact)
+            Constraint(
+                expression,
+                name=self.row_name(about),
+                nonideal=laws if k == 0 else (),
+                **(self.contact if isinstance(expression, sp.Ge) else {}),
+            )
             for k, (about, expression) in enumerate(rows)
         )
 

@@ -122,6 +122,8 @@ def weighted_rates(mechanism: Any) -> list[WeightedRate]:
             continue
         mass, inertia = massless[0].scale
         for about, row in joint.rows():
+            if isinstance(row, sp.Ge):
+                continue  # a limit lets the joint move
             is_length = about in AXES or about.startswith("across")
             found.append(WeightedRate(joint, mass if is_length else inertia, row.diff(t)))
     return found

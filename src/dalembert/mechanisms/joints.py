@@ -13,6 +13,7 @@ from dalembert.mechanisms.joint import Joint, Rows, relative_rotation
 from dalembert.mechanisms.vectors import (
     across,
     conjugate,
+    constant,
     dot,
     number,
     positive_number,
@@ -35,21 +36,36 @@ class Revolute(Joint):
     first, second    points such as ``body.at(0.5, 0)`` or ``da.ground.at(0, 0)``
     axis             in space: a direction in the axes of both bodies, or a pair of directions, one for each
     radius           of the pin, for friction: it slides at the radius times the relative rate
+    limits           least and greatest ``angle``, None for one that does not exist: contacts, which ``da.simulate``
+                     follows. In space they are within ± half a turn
+    restitution      of the limits, from 0 for no rebound to 1 for no loss of energy
     nonideal         laws of the joint: ``da.Viscous(c)`` applies the torque −c times the relative rate,
                      ``da.Coulomb(mu)`` applies μ times the force on the pin, at its radius
     """
 
     axis: Any = None
     radius: Any = None
+    limits: Any = None
+    restitution: Any = None
 
     def __post_init__(self) -> None:
         Joint.__post_init__(self)
         object.__setattr__(self, "axis", pair_of_axes(self.axis, self))
         if self.radius is not None:
             object.__setattr__(self, "radius", positive_number(self.radius, f"radius of joint {self.name}"))
+        object.__setattr__(self, "limits", checked_limits(self))
+        if self.dimension == 3 and any(limit is not None and abs(limit) >= sp.pi for limit in self.limits or ()):
+            raise ModelError(
+                [f"`limits of joint {self.name}` must be within ± π in space, where its angle is; got {self.limits}."]
+            )
 
     def rows(self) -> Rows:
-        return [*together(self), *(aligned(self) if self.dimension == 3 else [])]
+        hinge = aligned(self) if self.dimension == 3 else []
+        return [*together(self), *hinge, *limit_rows(self, self.angle)]
+
+    @property
+    def contact(self) -> dict[str, Any]:
+        return {"restitution": self.restitution}
 
     @property
     def rate(self) -> Any:
@@ -91,22 +107,32 @@ class Prismatic(Joint):
 
     Parameters
     ----------
-    axis        the direction in the axes of the first body; by default (1, 0), in space (1, 0, 0)
-    nonideal    laws of the joint: the velocity is along the axis; the normal force is across it, without the
-                contribution of a moment between the bodies
+    axis           the direction in the axes of the first body; by default (1, 0), in space (1, 0, 0)
+    limits         least and greatest ``displacement``, None for one that does not exist: contacts, which
+                   ``da.simulate`` follows
+    restitution    of the limits, from 0 for no rebound to 1 for no loss of energy
+    nonideal       laws of the joint: the velocity is along the axis; the normal force is across it, without the
+                   contribution of a moment between the bodies
 
     The bodies keep their given relative angle, in space their given relative orientation.
     """
 
     axis: Any = None
+    limits: Any = None
+    restitution: Any = None
 
     def __post_init__(self) -> None:
         Joint.__post_init__(self)
         given = (1, 0, 0)[: self.dimension] if self.axis is None else self.axis
         object.__setattr__(self, "axis", direction(given, self))
+        object.__setattr__(self, "limits", checked_limits(self))
 
     def rows(self) -> Rows:
-        return [*on_axis(self, self.axis), *same_orientation(self)]
+        return [*on_axis(self, self.axis), *same_orientation(self), *limit_rows(self, self.displacement)]
+
+    @property
+    def contact(self) -> dict[str, Any]:
+        return {"restitution": self.restitution}
 
     @property
     def rate(self) -> Any:
@@ -200,6 +226,28 @@ class Rope(Joint):
     @property
     def contact(self) -> dict[str, Any]:
         return {"restitution": self.restitution}
+
+
+def checked_limits(joint: Any) -> tuple[Any, Any] | None:
+    """Return the least and the greatest position of a joint, None for one that does not exist."""
+    if joint.limits is None:
+        if joint.restitution is not None:
+            raise ModelError([f"`restitution` of joint {joint.name} is that of its `limits`; it has none."])
+        return None
+    argument = f"limits of joint {joint.name}"
+    if not isinstance(joint.limits, (tuple, list)) or len(joint.limits) != 2 or set(joint.limits) == {None}:
+        raise ModelError([f"`{argument}` must be a pair (least, greatest), None for no limit; got {joint.limits!r}."])
+    low, high = (None if own is None else constant(number(own, argument), argument) for own in joint.limits)
+    if low is not None and high is not None and (high - low).is_positive is False:
+        raise ModelError([f"`{argument}` must be given as (least, greatest); got ({low}, {high})."])
+    return low, high
+
+
+def limit_rows(joint: Any, position: Any) -> Rows:
+    """Return the inequalities of the limits of a joint, whose multipliers are the forces or torques of the stops."""
+    low, high = joint.limits or (None, None)
+    lower = [] if low is None else [("lower limit", sp.Ge(position - low, 0))]
+    return [*lower, *([] if high is None else [("upper limit", sp.Ge(high - position, 0))])]
 
 
 def together(joint: Any) -> Rows:

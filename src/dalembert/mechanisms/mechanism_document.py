@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.mechanisms.contact_joints import PlaneContact, RoundContact
 from dalembert.mechanisms.couplings import Drive, Gear, PointOnCurve, PointOnSurface
 from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.forces import Drag, Force, Gravity, Torque
@@ -80,6 +81,15 @@ def _read_joint(entry: DocumentEntry, scope: Scope) -> Any:
     return scope.joints[entry.text(list(scope.joints))]
 
 
+def _read_limits(entry: DocumentEntry, scope: Scope) -> Any:
+    """Return the least and the greatest position of a joint; the text "none" stands for no limit."""
+    return tuple(None if own.value == "none" else scope.parsed(own).expression for own in entry.list())
+
+
+def _write_limits(limits: Any) -> Any:
+    return ["none" if own is None else write_expression(own) for own in limits]
+
+
 def _write_inertia(inertia: Any) -> Any:
     if isinstance(inertia, sp.MatrixBase) and inertia.is_diagonal():
         return [write_expression(inertia[i, i]) for i in range(3)]
@@ -90,6 +100,7 @@ _INERTIA = FieldKind(read_nested, _write_inertia, "nested")
 _VECTOR = FieldKind(read_expressions, write_nested, "vector")
 _AT_POINT = FieldKind(_read_point, _write_point, "point")
 _JOINT = FieldKind(_read_joint, lambda joint: joint.name, "text")
+_PAIR = FieldKind(_read_limits, _write_limits, "several")
 _CURVE = function_field("`curve` of a joint", "x", "y", "z", least=2, several=True)
 _SURFACE = function_field("`surface` of a joint", "x", "y", "z", least=3)
 _PROFILE = function_field("`profile` of a joint", "s", several=True)
@@ -120,15 +131,22 @@ BODIES: dict[str, tuple[Any, Fields]] = {
 
 _ENDS: Fields = {"name": TEXT, "first": _AT_POINT, "second": _AT_POINT}
 _WITH_LAWS: Fields = {"nonideal": LAW}
+_LIMITS: Fields = {"limits": _PAIR, "restitution": EXPRESSION}
 _ROUND: Fields = {"radius": EXPRESSION, "inside": BOOLEAN}
+_IMPACTS: Fields = {"restitution": EXPRESSION, "impact": TEXT}
 _DAMPED: Fields = {"stiffness": EXPRESSION, "damping": EXPRESSION}
 
 JOINTS: dict[str, tuple[Any, Fields]] = {
-    "Revolute": (Revolute, {**_ENDS, "axis": NESTED, "radius": EXPRESSION, **_WITH_LAWS}),
-    "Prismatic": (Prismatic, {**_ENDS, "axis": NESTED, **_WITH_LAWS}),
+    "Revolute": (Revolute, {**_ENDS, "axis": NESTED, "radius": EXPRESSION, **_LIMITS, **_WITH_LAWS}),
+    "Prismatic": (Prismatic, {**_ENDS, "axis": NESTED, **_LIMITS, **_WITH_LAWS}),
     "Weld": (Weld, {**_ENDS, **_WITH_LAWS}),
     "Rod": (Rod, {**_ENDS, "length": EXPRESSION, **_WITH_LAWS}),
     "Rope": (Rope, {**_ENDS, "length": EXPRESSION, "restitution": EXPRESSION, **_WITH_LAWS}),
+    "PlaneContact": (
+        PlaneContact,
+        {**_ENDS, "normal": NESTED, "radius": EXPRESSION, "axle": NESTED, "axes": NESTED, **_IMPACTS, **_WITH_LAWS},
+    ),
+    "RoundContact": (RoundContact, {**_ENDS, **_ROUND, "other": EXPRESSION, **_IMPACTS, **_WITH_LAWS}),
     "Spherical": (Spherical, {**_ENDS, **_WITH_LAWS}),
     "Cylindrical": (Cylindrical, {**_ENDS, "axis": NESTED, **_WITH_LAWS}),
     "Universal": (Universal, {**_ENDS, "axis": NESTED, **_WITH_LAWS}),

@@ -202,18 +202,11 @@ class RollingDisc(Rolling):
         object.__setattr__(self, "radius", positive_number(self.radius, f"radius of joint {self.name}"))
         object.__setattr__(self, "axle", unit(self.axle, f"axle of joint {self.name}"))
 
-    def _upright(self, up: Any) -> tuple[Any, Any]:
-        """Return the normal minus its part along the axle, and the length of the difference."""
-        axle = self.second.body.turn(self.axle)
-        along = dot(up, axle)
-        return up - along * axle, sp.sqrt(1 - along**2)
-
     def offset(self, up: Any) -> Any:
-        steepest, length = self._upright(up)
-        return -self.radius * steepest / length
+        return disc_support(self.second, self.axle, self.radius, up)[0]
 
     def height(self, up: Any) -> Any:
-        return self.radius * self._upright(up)[1]
+        return disc_support(self.second, self.axle, self.radius, up)[1]
 
     @property
     def outlines(self) -> Sequence[Outline]:
@@ -241,24 +234,38 @@ class RollingEllipsoid(Rolling):
         axes = vector(self.axes, argument, (3,))
         object.__setattr__(self, "axes", sp.ImmutableMatrix([positive_number(axis, argument) for axis in axes]))
 
-    def _support(self, up: Any) -> tuple[Any, Any]:
-        """Return the squared half axes times the normal, in body axes, and the height of the centre."""
-        basis = sp.eye(3)
-        own = [dot(self.second.body.turn(basis[:, k]), up) for k in range(3)]
-        scaled = sp.ImmutableMatrix([a**2 * n for a, n in zip(self.axes, own, strict=True)])
-        return scaled, sp.sqrt(dot(scaled, own))
-
     def offset(self, up: Any) -> Any:
-        scaled, height = self._support(up)
-        return -self.second.body.turn(scaled) / height
+        return ellipsoid_support(self.second, self.axes, up)[0]
 
     def height(self, up: Any) -> Any:
-        return self._support(up)[1]
+        return ellipsoid_support(self.second, self.axes, up)[1]
 
     @property
     def outlines(self) -> Sequence[Outline]:
-        sides = [axis * sp.eye(3)[:, k] for k, axis in enumerate(self.axes)]
-        return tuple(wheel(self.second, u, v) for u, v in combinations(sides, 2))
+        return ellipses(self.second, self.axes)
+
+
+def disc_support(center: Any, axle: Any, radius: Any, up: Any) -> tuple[Any, Any]:
+    """Return the vector from the centre of a thin disc to its lowest point, in world axes, and the centre's height."""
+    turned = center.body.turn(axle)
+    along = dot(up, turned)
+    length = sp.sqrt(1 - along**2)
+    return -radius * (up - along * turned) / length, radius * length
+
+
+def ellipsoid_support(center: Any, axes: Any, up: Any) -> tuple[Any, Any]:
+    """Return the same of an ellipsoid, or of an ellipse in the plane, from its half axes along those of its body."""
+    basis = sp.eye(len(axes))
+    own = [dot(center.body.turn(basis[:, k]), up) for k in range(len(axes))]
+    scaled = sp.ImmutableMatrix([a**2 * n for a, n in zip(axes, own, strict=True)])
+    height = sp.sqrt(dot(scaled, own))
+    return -center.body.turn(scaled) / height, height
+
+
+def ellipses(center: Any, axes: Any) -> tuple[Outline, ...]:
+    """Return the sections of an ellipsoid along its half axes; the ellipse itself in the plane."""
+    sides = [axis * sp.eye(len(axes))[:, k] for k, axis in enumerate(axes)]
+    return tuple(wheel(center, u, v) for u, v in combinations(sides, 2))
 
 
 def carried(marker: Any, place: Any) -> Any:

@@ -40,12 +40,12 @@ class RollingOnCircle(Joint):
         Joint.__post_init__(self)
         if self.dimension != 2:
             raise ModelError([f"joint `{self.name}` is of the plane; in space use `da.RollingOnCylinder`."])
-        _check_radii(self, "circle")
+        check_radii(self, "circle")
 
     @property
     def normal(self) -> Any:
         """The unit vector from the point of contact to the centre of the wheel, in world axes."""
-        return _normal(self, self.second.position - self.first.position, self.circle)
+        return contact_normal(self, self.second.position - self.first.position, self.circle)
 
     @property
     def contact_point(self) -> Any:
@@ -55,7 +55,7 @@ class RollingOnCircle(Joint):
     def rows(self) -> Rows:
         away = self.second.position - self.first.position
         return [
-            ("contact", _excess_distance(self, away, self.circle)),
+            ("contact", excess_distance(self, away, self.circle)),
             ("rolling", dot(quarter_turn(self.normal), slip(self, -self.radius * self.normal))),
         ]
 
@@ -90,12 +90,12 @@ class RollingOnSphere(SpatialJoint):
 
     def __post_init__(self) -> None:
         SpatialJoint.__post_init__(self)
-        _check_radii(self, "sphere")
+        check_radii(self, "sphere")
 
     @property
     def normal(self) -> Any:
         """The unit vector from the point of contact to the centre of the ball, in world axes."""
-        return _normal(self, self.second.position - self.first.position, self.sphere)
+        return contact_normal(self, self.second.position - self.first.position, self.sphere)
 
     @property
     def contact_point(self) -> Any:
@@ -106,7 +106,7 @@ class RollingOnSphere(SpatialJoint):
         away = self.second.position - self.first.position
         sliding = slip(self, -self.radius * self.normal)
         return [
-            ("contact", _excess_distance(self, away, self.sphere)),
+            ("contact", excess_distance(self, away, self.sphere)),
             *((f"rolling {axis}", component) for axis, component in zip("xyz", sliding, strict=True)),
         ]
 
@@ -140,7 +140,7 @@ class RollingOnCylinder(SpatialJoint):
 
     def __post_init__(self) -> None:
         SpatialJoint.__post_init__(self)
-        _check_radii(self, "cylinder")
+        check_radii(self, "cylinder")
         object.__setattr__(self, "axis", unit(self.axis, f"axis of joint {self.name}"))
 
     @property
@@ -152,7 +152,7 @@ class RollingOnCylinder(SpatialJoint):
     @property
     def normal(self) -> Any:
         """The unit vector from the point of contact to the centre of the ball, in world axes."""
-        return _normal(self, self._across, self.cylinder)
+        return contact_normal(self, self._across, self.cylinder)
 
     @property
     def contact_point(self) -> Any:
@@ -163,7 +163,7 @@ class RollingOnCylinder(SpatialJoint):
         axis, normal = self.first.body.turn(self.axis), self.normal
         sliding = slip(self, -self.radius * normal)
         return [
-            ("contact", _excess_distance(self, self._across, self.cylinder)),
+            ("contact", excess_distance(self, self._across, self.cylinder)),
             ("rolling along", dot(axis, sliding)),
             ("rolling around", dot(cross(axis, normal), sliding)),
         ]
@@ -182,7 +182,7 @@ def slip(joint: Any, offset: Any) -> Any:
     return carried(joint.second, place) - carried(joint.first, place)
 
 
-def _check_radii(joint: Any, track: str) -> None:
+def check_radii(joint: Any, track: str) -> None:
     """Check the radii of a rolling body and of the round surface that it rolls on."""
     for field in ("radius", track):
         argument = f"{field} of joint {joint.name}"
@@ -196,17 +196,17 @@ def _check_radii(joint: Any, track: str) -> None:
         )
 
 
-def _distance(joint: Any, track: Any) -> Any:
+def center_distance(joint: Any, track: Any) -> Any:
     """Return the distance of the centres, or of the centre from the axis."""
     return track - joint.radius if joint.inside else track + joint.radius
 
 
-def _normal(joint: Any, away: Any, track: Any) -> Any:
+def contact_normal(joint: Any, away: Any, track: Any) -> Any:
     """Return the unit vector from the point of contact to the centre of the rolling body."""
-    return away / (-_distance(joint, track) if joint.inside else _distance(joint, track))
+    return away / (-center_distance(joint, track) if joint.inside else center_distance(joint, track))
 
 
-def _excess_distance(joint: Any, away: Any, track: Any) -> Any:
+def excess_distance(joint: Any, away: Any, track: Any) -> Any:
     """Return an expression that vanishes at contact, whose gradient is the unit normal."""
-    distance = _distance(joint, track)
+    distance = center_distance(joint, track)
     return (-1 if joint.inside else 1) * (dot(away, away) - distance**2) / (2 * distance)

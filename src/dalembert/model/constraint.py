@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import sympy as sp
@@ -22,7 +22,7 @@ from dalembert.model.ordering import name_of
 from dalembert.model.representation import representation
 from dalembert.model.symbols import StateSymbols, functions_of_time, reaction, t
 
-Impact = Literal["newton", "poisson"]
+Impact = Literal["newton", "poisson", "moreau"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class Constraint:
     nonideal       nonideal force law, such as ``da.Coulomb(mu)``, several, or n expressions for C; none
                    for an ideal constraint
     restitution    of a one-sided constraint: a number from 0 to 1, or an expression of parameters
-    impact         the law of that coefficient: "newton", for velocities, or "poisson", for impulses
+    impact         the law of that coefficient: "newton", for velocities, "poisson", for impulses, or "moreau": that of
+                   Newton, with friction against the slip after the impact
     releases       whether an equation ceases to hold, for good, when its force changes its sign
     active         whether it holds from the start; otherwise an event switches it on
     one_sided      whether ``expression >= 0`` is meant; an inequality sets it
@@ -151,8 +152,8 @@ class Constraint:
             )
         if self.one_sided and self.releases:
             problems.append("an inequality opens by itself; leave out `releases`, which is for equations.")
-        if self.impact not in ("newton", "poisson"):
-            problems.append(f'`impact` must be "newton" or "poisson"; got {self.impact!r}.')
+        if self.impact not in get_args(Impact):
+            problems.append(f'`impact` must be "newton", "poisson" or "moreau"; got {self.impact!r}.')
         if self.one_sided == (self.restitution is not None):
             return problems + (self._restitution_problems() if self.one_sided else [])
         problems.append(

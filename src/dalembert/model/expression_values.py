@@ -37,12 +37,19 @@ def expression_values(
         t: Any, y: Floats, p: dict[str, float], multipliers: Floats | None = None, reactions: Floats | None = None
     ) -> Floats:
         shape = np.shape(t)
-        forces = [
-            np.moveaxis(np.zeros((*shape, len(lam))) if given is None else given[..., : len(lam)], -1, 0)
-            for given in (multipliers, reactions)
-        ]
+        none = [np.zeros(shape)] * len(lam)
+        forces = [none if given is None else _columns(given)[: len(lam)] for given in (multipliers, reactions)]
         numbers = (p[name] for name in names)
-        found = compute(t, *np.moveaxis(y, -1, 0), *numbers, *forces[0], *forces[1])
-        return np.stack([np.broadcast_to(np.asarray(entry, float), shape) for entry in found], axis=-1)
+        found = compute(t, *_columns(y), *numbers, *forces[0], *forces[1])
+        # one state is evaluated thousands of times in a run with contacts: no array is made for each entry
+        result = np.empty((*shape, len(found)))
+        for i, entry in enumerate(found):
+            result[..., i] = entry
+        return result
 
     return values
+
+
+def _columns(values: Floats) -> Floats:
+    """Return an array with its last axis as the first."""
+    return values.T if values.ndim <= 2 else np.moveaxis(values, -1, 0)

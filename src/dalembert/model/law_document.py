@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
-from dalembert.errors import ModelError
+import sympy as sp
+
 from dalembert.model.constraint import Constraint
 from dalembert.model.document import (
     BOOLEAN,
@@ -88,28 +90,37 @@ def write_laws(laws: Any) -> Any:
 LAW = FieldKind(read_laws, write_laws, "laws")
 
 
+CONTACT_KEYS: Fields = {"restitution": EXPRESSION, "impact": TEXT, "releases": BOOLEAN, "active": BOOLEAN}
+"""Keys of a constraint that is a contact, or does not always hold."""
+
+
 def read_constraint(entry: DocumentEntry, scope: Scope) -> Constraint:
     """Return a constraint from a table, or from the text of its equation."""
     if isinstance(entry.value, str):
         equation = read_equation(entry, scope)
         with entry.places():
             return Constraint(equation)
-    table = entry.table(("name", "equation", "nonideal"), required=("equation",))
-    equation = read_equation(table["equation"], scope)
+    table = entry.table(("name", "equation", "gap", "nonideal", *CONTACT_KEYS))
+    if ("equation" in table) == ("gap" in table):
+        raise entry.error("a constraint must have an `equation`, or a `gap` for a contact that opens and closes.")
+    what = table["gap" if "gap" in table else "equation"]
+    stated = sp.Ge(read_expression(what, scope), 0) if "gap" in table else read_equation(what, scope)
     laws = read_laws(table["nonideal"], scope) if "nonideal" in table else ()
     name = table["name"].text() if "name" in table else None
-    with table["equation"].places():
-        return Constraint(equation, name=name, nonideal=laws)
+    contact = {key: CONTACT_KEYS[key].read(table[key], scope) for key in CONTACT_KEYS if key in table}
+    with what.places():
+        return Constraint(stated, name=name, nonideal=laws, **contact)
 
 
 def write_constraint(constraint: Constraint) -> dict[str, Any]:
     """Return the table of a constraint."""
-    if not constraint.is_permanent:
-        raise ModelError(
-            [
-                f"`{constraint.name}` must be an equation that always holds to be written to a file; it is a contact "
-                f"that opens and closes, or is switched by events. State the model in Python."
-            ]
-        )
-    table: dict[str, Any] = {"name": str(constraint.name), "equation": f"{expression_text(constraint.expression)} = 0"}
-    return table | ({"nonideal": write_laws(constraint.nonideal)} if constraint.nonideal else {})
+    text = expression_text(constraint.expression)
+    stated = {"gap": text} if constraint.one_sided else {"equation": f"{text} = 0"}
+    usual = {field.name: field.default for field in fields(constraint)}
+    contact = {
+        key: kind.write(getattr(constraint, key))
+        for key, kind in CONTACT_KEYS.items()
+        if getattr(constraint, key) != usual[key]
+    }
+    laws = {"nonideal": write_laws(constraint.nonideal)} if constraint.nonideal else {}
+    return {"name": str(constraint.name), **stated, **contact, **laws}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dalembert import gallery
-from dalembert.errors import InputError
+from dalembert.errors import InputError, ModelError
 from dalembert.figures.style import save_svg
 from dalembert.gallery.definition import Case
 from dalembert.integration.trajectory import Trajectory
@@ -72,7 +72,7 @@ def _live(case: Case, folder: Path) -> str:
     """Write the live page of a case and return its file; if a page cannot run the case, return the reason."""
     try:
         return case.page(folder / f"{case.name}-live.html").name
-    except InputError as refusal:
+    except (InputError, ModelError) as refusal:
         return f"There is no live page: {refusal}"
 
 

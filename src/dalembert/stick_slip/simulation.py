@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -51,6 +52,10 @@ class ImpulseWork(NamedTuple):
     event_work: float = 0.0
 
 
+Reset = Callable[[Floats, float], Floats]
+"""A jump of the state (2n,) at a time."""
+
+
 @dataclass
 class StickSlipSimulation:
     """The segments of a run and the events between them; p has the values of all parameters by name.
@@ -60,6 +65,7 @@ class StickSlipSimulation:
     changing_events    names of events that change the motion
     impulses           the work of impulses between segments
     changed            names of parameters that events have changed
+    resets             the jumps of the state after a segment, in order, by its number
     """
 
     system: System
@@ -72,6 +78,7 @@ class StickSlipSimulation:
     notes: list[str] = field(default_factory=list[str])
     impulses: list[ImpulseWork] = field(default_factory=list[ImpulseWork])
     changed: set[str] = field(default_factory=set[str])
+    resets: dict[int, tuple[Reset, ...]] = field(default_factory=dict[int, tuple[Reset, ...]])
     _steps: int = 0
 
     def run(
@@ -131,6 +138,11 @@ class StickSlipSimulation:
             raise SimulationError(str(error), t, self.partial_trajectory(times)) from None
         self.record_friction(before, phase, y, t)
         return phase, y
+
+    def record_reset(self, reset: Reset) -> None:
+        """Record a jump of the state after the last segment; one at the start belongs to no segment."""
+        k = len(self.segments) - 1
+        self.resets[k] = (*self.resets.get(k, ()), reset)
 
     def record_friction(self, before: Phase, after: Phase, y: Floats, t: float) -> None:
         """Record the contacts that stick or slip after a transition."""

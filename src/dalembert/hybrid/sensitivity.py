@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Derivatives of a motion with respect to its start, through events, impacts, and the onset of sticking.
+
+Between events the derivative is that of the integrator's own steps, a product of the Jacobians of single steps. At an
+event the instant changes with the start, too: with the jump y⁺ = R(y) where h(y, t) = 0, a change δy before it becomes
+R′ δy + (f⁺ − R′ f⁻) δt after it, with δt = −h′ δy/(h′ f⁻ + ∂h/∂t). Jacobians are differences of fourth order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.array_types import Floats
+from dalembert.errors import SimulationError
+from dalembert.integration.path_outputs import outputs_at
+from dalembert.model import graph
+from dalembert.model.ordering import quoted
+from dalembert.model.symbols import multiplier
+from dalembert.stick_slip.phases import Phase
+from dalembert.stick_slip.segment import Segment
+from dalembert.stick_slip.simulation import Reset, StickSlipSimulation
+
+JACOBIAN_STEP = 1e-3
+"""Relative step of differences: their error is its fourth power, and rounding divided by it."""
+
+OFFSETS, WEIGHTS = np.array([-2, -1, 1, 2]), np.array([1, -8, 8, -1]) / 12
+"""The central difference of fourth order."""
+
+TRANSVERSAL = 1e-9
+"""Rate of an event expression, relative to its terms, below which it only touches zero."""
+
+
+class ReturnDerivative(NamedTuple):
+    """Derivatives (2n, 2n) of the state at the end, and (2n,) of the time of the end, with respect to the start."""
+
+    state: Floats
+    time: Floats
+
+
+def derivative_of(record: StickSlipSimulation, *, at_event: bool) -> ReturnDerivative:
+    """Return the derivative of the end of a motion: at its fixed time, or after the event that ends it.
+
+    Raises
+    ------
+    SimulationError    where it does not exist: events that coincide, or only touch zero; impacts that accumulate
+    """
+    n = len(record.segments[0].path.y[0])
+    rests = [event.name for event in record.events if event.kind == "rests"]
+    if rests:
+        _refuse(record, record.segments[-1].end, f"the impacts of {quoted(rests)} accumulate: they are infinitely many")
+    whole = np.eye(n)
+    for k, segment in enumerate(record.segments):
+        whole = _flow(segment) @ whole
+        if k + 1 < len(record.segments):
+            after = record.segments[k + 1].phase
+            whole = _jump(record, k, _rate(after, segment.end, record.segments[k + 1].path.y[0])) @ whole
+    if not at_event:
+        return ReturnDerivative(whole, np.zeros(n))
+    last = len(record.segments) - 1
+    gradient = _time_gradient(record, last)
+    return ReturnDerivative(_jump(record, last, np.zeros(n)) @ whole, gradient @ whole)
+
+
+def _differences(function: Callable[[Floats], Floats], y: Floats) -> Floats:
+    """Return the Jacobian (m, n) of a function of many states (k, n) → (k, m) at one."""
+    steps = JACOBIAN_STEP * np.where(
+        np.abs(y) > JACOBIAN_STEP * np.abs(y).max(), np.abs(y), max(np.abs(y).max(), JACOBIAN_STEP)
+    )
+    changes = OFFSETS[:, None, None] * np.diag(steps)
+    values = function((y + changes).reshape(-1, len(y)))
+    return np.einsum("o,ojm->mj", WEIGHTS, values.reshape(4, len(y), -1)) / steps
+
+
+def _flow(segment: Segment) -> Floats:
+    """Return the derivative of the state at the end of a segment with respect to that at its beginning."""
+    path, phase = segment.path, segment.phase
+    kept = path.t < segment.end
+    ends = np.append(path.t[kept][1:], segment.end)
+    found: list[Floats] = []
+    for start, end, y in zip(path.t[kept], ends, path.y[kept], strict=True):
+
+        def step(states: Floats, start: float = start, end: float = end) -> Floats:
+            ones = np.ones(len(states))
+            return phase.outputs_at(path.native, start * ones, states, end * ones)[0]
+
+        found.append(_differences(step, y))
+    return reduce(lambda later, earlier: later @ earlier, reversed(found), np.eye(len(path.y[0])))
+
+
+def _rate(phase: Phase, t: float, y: Floats) -> Floats:
+    """Return ẏ."""
+    here = np.array([t])
+    found = outputs_at(phase.mode.dynamics, phase.method, None, here, y[None], here, phase.values)
+    return np.concatenate([np.split(y, 2)[1], found["acceleration"][0]])
+
+
+def _jump(record: StickSlipSimulation, k: int, after: Floats) -> Floats:
+    """Return the derivative of the state just after a segment; ``after`` is its rate there, zero if that is the end."""
+    segment = record.segments[k]
+    z = np.append(segment.final[0], segment.end)
+    slope = np.eye(len(z))  # of state and time
+    resets: Sequence[Reset] = record.resets.get(k, ())
+    for reset in resets:
+
+        def jump(many: Floats, reset: Reset = reset) -> Floats:
+            return np.array([np.append(reset(one[:-1], float(one[-1])), one[-1]) for one in many])
+
+        slope, z = _differences(jump, z) @ slope, jump(z[None])[0]
+    # the event comes later by δt: the state moves on with the rate before it, and less with that after it
+    moved = slope[:-1] @ np.append(_rate(segment.phase, segment.end, segment.final[0]), 1.0)
+    return slope[:-1, :-1] + np.outer(moved - after, _time_gradient(record, k))
+
+
+def _time_gradient(record: StickSlipSimulation, k: int) -> Floats:
+    """Return the gradient of the instant at which a segment ends; zero where its end leaves the rates continuous."""
+    segment = record.segments[k]
+    phase, t, (y, reactions) = segment.phase, segment.end, segment.final
+    # a reaction vanishes where a contact opens, and friction is at its limit where one slips: nothing jumps there
+    fired = [guard for guard in segment.fired if guard.kind in ("event", "gap")]
+    stopped = [] if segment.fired else [c for c in segment.stopped() if c in phase.directions]
+    if not fired and not stopped:
+        return np.zeros(len(y))
+    if len(fired) + len(stopped) > 1:
+        names = [*(guard.name for guard in fired), *(contact.name for contact in stopped)]
+        _refuse(record, t, f"{quoted(names)} coincide, and their order may change")
+
+    def value(states: Floats, times: Any) -> Floats:
+        if stopped:
+            return (phase.velocity(stopped[0], times, states) @ phase.directions[stopped[0]])[:, None]
+        shape = (len(states), len(reactions))
+        values = phase.guard_values(times, states, np.broadcast_to(reactions, shape))
+        return values[phase.guards.index(fired[0])][:, None]
+
+    if fired and graph.atoms(fired[0].expression, multiplier):
+        _refuse(record, t, f"the event `{fired[0].name}` depends on reactions")
+    slope = _differences(lambda states: value(states, np.full(len(states), t)), y)[0]
+    moment = np.array([t])
+    in_time = float(_differences(lambda times: value(np.tile(y, (len(times), 1)), times[:, 0]), moment)[0, 0])
+    rate = _rate(phase, t, y)
+    total = float(slope @ rate) + in_time
+    if abs(total) <= TRANSVERSAL * (np.abs(slope) @ np.abs(rate) + abs(in_time)):
+        _refuse(record, t, f"{quoted([(*fired, *stopped)[0].name])} only touches zero")
+    return -slope / total
+
+
+def _refuse(record: StickSlipSimulation, t: float, why: str) -> None:
+    raise SimulationError(
+        f"a motion must depend smoothly on its start to be differentiated; at t = {t:.6g} it does not: {why}. End the "
+        f"motion before, or start elsewhere.",
+        t,
+        record.partial_trajectory(np.array([record.segments[0].path.t[0]])),
+    )
