@@ -122,14 +122,14 @@ def hemisphere(name: str, title: str) -> Case:
             "The block slides down a hemisphere that moves freely on the ground and is pushed away by it. It leaves "
             "earlier than it would a fixed one, at the root of a cubic equation."
         ),
-        source="Kalensky 2020: k c³ − 3 c + 2 c₀ = 0 with c = cos θ, k = m/(M + m)",
+        source="Lineros 2021: k c³ − 3 c + 2 c₀ = 0 with c = cos θ, k = m/(M + m)",
         system=System.from_lagrangian(kinetic - m * g * y, (X, x, y), constraints=surface),
         parameters={"M": 2.0, "m": 1.0, "g": 1.0, "R": 1.0},
         q0=(0, np.sin(start), np.cos(start)),
         qd0=(0, 0, 0),
         times=np.linspace(0, 2.5, 251),
         checks=(
-            Check("k c³ − 3 c + 2 c₀ where it leaves", _cubic(start), 0, 1e-10, "Kalensky 2020"),
+            Check("k c³ − 3 c + 2 c₀ where it leaves", _cubic(start), 0, 1e-10, "Lineros 2021"),
             Check("momentum", lambda run: 2 * run["X'"] + run["x'"], 0, 1e-12, "no force along x"),
             Check("balance of energy", audit, 0, 1e-10, "the ledger"),
         ),
