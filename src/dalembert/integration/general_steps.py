@@ -115,7 +115,7 @@ def _with_loop(solver: Any, kind: str) -> Any:
     return eqx.tree_at(lambda s: s.scan_kind, solver, kind, is_leaf=lambda x: x is None)
 
 
-class _Progress(NamedTuple):
+class _Stepping(NamedTuple):
     """The state of an integration between two steps, in the loop of ``_solve``.
 
     t, y, next_t     the present state, and the time at which the next step ends
@@ -142,7 +142,7 @@ class _Progress(NamedTuple):
 class Solved(NamedTuple):
     """The end of an integration, and whether its start was valid."""
 
-    progress: _Progress
+    progress: _Stepping
     valid: Any
 
     @property
@@ -171,10 +171,10 @@ def solve(
     ts, ys = jnp.zeros(BATCH_STEPS), jnp.zeros((BATCH_STEPS, len(y0)))
     zero, no = jnp.asarray(0), jnp.asarray(False)
 
-    def goes_on(at: _Progress) -> Array:
+    def goes_on(at: _Stepping) -> Array:
         return (at.t < t1) & (at.steps < most) & ~at.failed & ~at.shrunk
 
-    def step(at: _Progress) -> _Progress:
+    def step(at: _Stepping) -> _Stepping:
         state, controls = at.inner
         y, error, _, state, result = solver.step(terms, at.t, at.next_t, at.y, args, state, made_jump=False)
         error = None if error is None else jnp.where(jnp.isnan(error), jnp.inf, error)
@@ -184,7 +184,7 @@ def solve(
         t = jnp.minimum(t, t1)
         next_t = jnp.where(next_t > floor, jnp.where(keep, t1, t + 0.5 * (t1 - t)), next_t)
         failed = keep & (result != SUCCESS)
-        return _Progress(
+        return _Stepping(
             t,
             jnp.where(keep, y, at.y),
             next_t,
@@ -199,7 +199,7 @@ def solve(
             ~failed & (control == SHRUNK),
         )
 
-    start = _Progress(t0, y0, next_t, inner, zero, zero, ts, ys, jnp.zeros_like(y0), no, no)
+    start = _Stepping(t0, y0, next_t, inner, zero, zero, ts, ys, jnp.zeros_like(y0), no, no)
     return Solved(jax.lax.while_loop(goes_on, step, start), selection.valid)
 
 
