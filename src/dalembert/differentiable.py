@@ -11,7 +11,6 @@ import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
-import sympy as sp
 from jax import Array, lax
 from jax.core import Tracer
 
@@ -32,9 +31,8 @@ from dalembert.integration.start_states import require_start
 from dalembert.integration.time_segments import fixed_events
 from dalembert.lazy_jax import refuse_forked_process
 from dalembert.lowering.build import build
-from dalembert.lowering.jax_functions import compiled
+from dalembert.lowering.sliding_directions import slides_on
 from dalembert.model.coefficients import refuse_negative_coefficients
-from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.input_values import time_values
 from dalembert.model.signal_ranges import require_in_range
@@ -123,7 +121,7 @@ class _FlowProgram:
         self.system, self.dynamics, self.method = system, dynamics, method
         (self.times, self.stops, self.jumps), self.allow_violation = fixed_events(dynamics, times), allow_violation
         self.field = vector_field(dynamics, method.formulation, method.drift)
-        self.slides = _slides(system) if isinstance(system, System) else None
+        self.slides = slides_on(system) if isinstance(system, System) else None
         # compiled outside of JAX's transformations too, where every operation would be a program of its own
         self.solve = jax.jit(self._solve, static_argnames="from_steps")
         self.with_derivatives = self._with_derivatives()
@@ -284,28 +282,3 @@ def _is_off(terms: Terms, q: Array, qd: Array) -> Array:
     """Return whether a start violates a constraint."""
     off = violated(terms.position, terms.A, q, mass_matrix=terms.M, xp=jnp)
     return jnp.any(off | violated(terms.velocity, terms.A, qd, q, terms.M, xp=jnp))
-
-
-def _slides(system: System) -> Callable[..., Array] | None:
-    """Return a function that tests whether every contact under dry friction keeps its direction of sliding in a step.
-
-    The result is None if there are no such contacts.
-    """
-    touching = contacts(system)
-    if not touching:
-        return None
-    symbols = system.symbols
-    parameters = tuple(sp.Symbol(name, real=True) for name in system.parameter_names)
-    velocities = tuple(tuple(map(symbols.plain, contact.velocity)) for contact in touching)
-    sliding = compiled((symbols.q, symbols.qd, symbols.time, parameters), velocities)
-
-    def at(t: Any, y: Array, p: Any) -> list[list[Array]]:
-        q, qd = split_state(y)
-        return [[jnp.asarray(c, float) for c in v] for v in sliding(tuple(q), tuple(qd), t, tuple(p))]
-
-    def slides(t0: Any, y0: Array, t1: Any, y1: Array, p: Any) -> Array:
-        pairs = zip(at(t0, y0, p), at(t1, y1, p), strict=True)
-        # sliding keeps its direction if the velocities at both ends have a positive scalar product
-        return jnp.stack([sum(a * b for a, b in zip(*pair, strict=True)) > 0 for pair in pairs]).all()
-
-    return slides

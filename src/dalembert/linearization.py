@@ -31,10 +31,10 @@ from dalembert.model.system import System
 from dalembert.model.validation import expression_problems
 from dalembert.native.derivatives import along, differentiated
 from dalembert.native.tape import Program, Tape
+from dalembert.settings import prepared
 from dalembert.stick_slip.transitions import contacts_at_rest
 from dalembert.table import aligned
 from dalembert.tolerances import SOLVED_RANK_TOLERANCE
-from dalembert.verbs import prepared
 
 STEADY_RATE = 1e-8
 """Largest rate of change of a steady state, relative to the terms of the rate: states are given with eight digits."""

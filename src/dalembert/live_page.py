@@ -19,8 +19,7 @@ from dalembert.mechanisms.layout import scene_of_mechanism
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.model.input_values import time_values
 from dalembert.model.signal_ranges import require_in_range
-from dalembert.settings import method_of
-from dalembert.verbs import AnySystem, prepared
+from dalembert.settings import AnySystem, method_of, prepared
 
 
 def page(

@@ -3,25 +3,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
 
+from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.factored import checked_formulation
 from dalembert.errors import InputError
 from dalembert.extras import require
 from dalembert.integration.drift import Drift, NoCure
 from dalembert.integration.method import Method
+from dalembert.lowering.build import build
+from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.function_system import FunctionSystem
-from dalembert.model.input_values import tolerance_value
+from dalembert.model.input_values import parameter_values, state_values, tolerance_value
+from dalembert.model.ordering import by_name
 from dalembert.model.system import System, kind_of_object
 from dalembert.native.tableau import Tableau
+
+AnySystem = System | FunctionSystem
 
 
 def require_system(system: Any) -> None:
     """Raise an error unless the argument is a system."""
     if not isinstance(system, (System, FunctionSystem)):
         raise InputError(f"`system` must be a `da.System` or `da.FunctionSystem`; got {kind_of_object(system)}.")
+
+
+def prepared(
+    system: AnySystem, q: Any, qd: Any, parameters: Any, arguments: tuple[str, str]
+) -> tuple[Dynamics, Any, Any, tuple[Any, ...]]:
+    """Return compiled dynamics and checked numbers, with q and qd in coordinate order."""
+    require_system(system)
+    if isinstance(system, FunctionSystem):
+        size = len(q) if isinstance(q, Sized) else 1
+        system = system.sized(size, list(by_name(parameters, "parameters", "parameter")[0] or ()))
+    if isinstance(system, System) and system.statement is not None:
+        parameters = system.statement.flat_parameters(parameters)
+    names = system.coordinate_names
+    q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
+    # arrays, not Python numbers: those would be compiled as constants, and every new value would recompile
+    p = tuple(np.asarray(value) for value in parameter_values(system.parameter_names, parameters))
+    if isinstance(system, System):
+        refuse_negative_coefficients(system, p)
+    return build(system), q, qd, p
 
 
 def method_of(

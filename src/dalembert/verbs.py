@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
 from typing import Any, Literal
-
-import numpy as np
 
 from dalembert.analysis.conservation import conserved
 from dalembert.analysis.failed_runs import explained, hidden_behind, may_be_hidden, refuse_paradox_at_end
@@ -36,20 +33,15 @@ from dalembert.large_runs import is_default, large_consistent_state, large_motio
 from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
 from dalembert.model.active_system import all_permanent
-from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.friction_contacts import contacts
-from dalembert.model.function_system import FunctionSystem
-from dalembert.model.input_values import parameter_values, scalar_value, state_values, time_values
+from dalembert.model.input_values import scalar_value, time_values
 from dalembert.model.large_statement import LargeStatement
-from dalembert.model.ordering import by_name
 from dalembert.model.signal_ranges import end_of_range, require_in_range, require_state_in_range
 from dalembert.model.system import System
-from dalembert.settings import method_of, require_system
+from dalembert.settings import AnySystem, method_of, prepared, require_system
 from dalembert.simulated_run import SimulatedRun, symbols_of
 from dalembert.stick_slip.motion_at_rest import motion_at_rest
 from dalembert.stick_slip.simulation import StickSlipSimulation
-
-AnySystem = System | FunctionSystem
 
 
 def motion(
@@ -298,25 +290,6 @@ def _stated_large(system: AnySystem, supported: bool) -> LargeStatement | None:
     """
     require_system(system)
     return system.templates if isinstance(system, System) and (system.is_large or supported) else None
-
-
-def prepared(
-    system: AnySystem, q: Any, qd: Any, parameters: Any, arguments: tuple[str, str]
-) -> tuple[Dynamics, Any, Any, tuple[Any, ...]]:
-    """Return compiled dynamics and checked numbers, with q and qd in coordinate order."""
-    require_system(system)
-    if isinstance(system, FunctionSystem):
-        size = len(q) if isinstance(q, Sized) else 1
-        system = system.sized(size, list(by_name(parameters, "parameters", "parameter")[0] or ()))
-    if isinstance(system, System) and system.statement is not None:
-        parameters = system.statement.flat_parameters(parameters)
-    names = system.coordinate_names
-    q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
-    # arrays, not Python numbers: those would be compiled as constants, and every new value would recompile
-    p = tuple(np.asarray(value) for value in parameter_values(system.parameter_names, parameters))
-    if isinstance(system, System):
-        refuse_negative_coefficients(system, p)
-    return build(system), q, qd, p
 
 
 def _stick_slip(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -> StickSlipSimulation | None:

@@ -1,5 +1,6 @@
 """Systems, constraints and laws as symbols."""
 
+import pickle
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -144,3 +145,15 @@ def test_all_problems_with_a_lagrangian_system_come_together() -> None:
             theta.diff(da.t) ** 2, (theta,), applied_force=(1, 2), constraints=da.Constraint(stranger - 1)
         )
     assert len(caught.value.problems) == 2
+
+
+def test_equal_systems_are_one_also_after_they_were_found_equal() -> None:
+    def falling(weight: float) -> da.System:
+        return da.System((x, y), sp.eye(2), (0, -weight), da.Constraint(x**2 + y**2 - 1, name="rod"))
+
+    one, other = falling(9.81), falling(9.81)
+    for _ in range(2):  # the second comparison is remembered
+        assert one == other and other == one and hash(one) == hash(other)
+        assert one != falling(9.8) and one != "pendulum"
+    assert pickle.loads(pickle.dumps(one)) == other
+    assert one != other.constrain(da.Constraint(x - 1, name="wall"))

@@ -27,8 +27,8 @@ from dalembert.model.function_system import FunctionSystem
 from dalembert.model.input_values import scalar_value
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
-from dalembert.settings import method_of, require_system
-from dalembert.verbs import motion, prepared
+from dalembert.settings import method_of, prepared, require_system
+from dalembert.verbs import motion
 
 
 def model_of(

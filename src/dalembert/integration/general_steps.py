@@ -34,6 +34,15 @@ from dalembert.tolerances import ROUNDING
 BATCH_STEPS = 512
 """Steps in one batch; a longer run continues with the next batch and updates the progress bar in between."""
 
+CHOSEN = -np.inf
+"""End of the first step that leaves its length to the step-size controller."""
+
+END_MARGIN = 100
+"""Steps that would end this close before the end, in units in the last place of time, end there."""
+
+SUCCESS: Any = diffrax.RESULTS.successful
+SHRUNK: Any = diffrax.RESULTS.dt_min_reached
+
 LEAST_GENERAL_STEP = ROUNDING
 """Shortest step, relative to the span: below it, rounding of the time itself dominates the step."""
 
@@ -69,36 +78,23 @@ def general_batch(dynamics: Dynamics, method: Method, y: Floats, t: float, segme
     """Take up to ``BATCH_STEPS`` steps from a state towards the end of a segment."""
     refuse_forked_process()
     method = replace(method, max_step=min(method.max_step, segment.max_step))
-    numbers = (jnp.asarray(x) for x in (y, t, segment.end))
-    found = jax.tree.map(np.asarray, _solve(dynamics, *strip_tolerances(method, BATCH_STEPS), *numbers, p))
-    # diffrax records the step at which it stops, however large its error
-    accepted = max(int(found.accepted) - int(found.shrunk | found.record.moved_far), 0)
-    record, changed_at = found.record, float(found.record.changed_at)
+    start = (y, t, segment.end, CHOSEN, BATCH_STEPS)
+    found: Solved = solve(dynamics, *strip_tolerances(method, BATCH_STEPS), *map(np.asarray, start), p)
+    end, record = found.progress, found.record
+    # the step at which the integration stops is recorded, however large its error
+    accepted = max(int(end.accepted) - int(end.shrunk | record.moved_far), 0)
+    changed_at, ended = float(record.changed_at), bool(end.failed | end.shrunk)
     return StepBatch(
-        t=found.t[:accepted],
-        y=found.y[:accepted],
-        rejected=int(found.rejected),
-        finished=bool(found.finished),
-        to_be_continued=bool(found.to_be_continued),
+        t=np.asarray(end.ts)[:accepted],
+        y=np.asarray(end.ys)[:accepted],
+        rejected=int(end.steps) - int(end.accepted),
+        finished=not ended and float(end.t) >= segment.end,
+        to_be_continued=not ended and float(end.t) < segment.end,
         valid=bool(found.valid),
         ranks=[int(record.lowest), int(record.highest), int(record.rank)],
         rank_changes=[changed_at] if np.isfinite(changed_at) else [],
         moved_far=bool(record.moved_far),
     )
-
-
-class _Solved(NamedTuple):
-    """The steps of a solution, the number of accepted and rejected ones, its ending, and the record of the solver."""
-
-    t: Any
-    y: Any
-    accepted: Any
-    rejected: Any
-    finished: Any
-    to_be_continued: Any
-    shrunk: Any
-    valid: Any
-    record: Record
 
 
 def guarded(dynamics: Dynamics, method: Method, stages: str = "lax") -> GuardedSolver:
@@ -119,37 +115,92 @@ def _with_loop(solver: Any, kind: str) -> Any:
     return eqx.tree_at(lambda s: s.scan_kind, solver, kind, is_leaf=lambda x: x is None)
 
 
+class _Stepping(NamedTuple):
+    """The state of an integration between two steps, in the loop of ``_solve``.
+
+    t, y, next_t     the present state, and the time at which the next step ends
+    inner            states of the solver and of the step-size controller
+    steps            number of steps so far, rejected ones included
+    accepted         number of accepted steps; their times and states are the first entries of ``ts`` and ``ys``
+    error            the error estimate of the last step
+    failed, shrunk   whether the solver, or the shortest step, ended the integration
+    """
+
+    t: Any
+    y: Any
+    next_t: Any
+    inner: tuple[Any, Any]
+    steps: Any
+    accepted: Any
+    ts: Any
+    ys: Any
+    error: Any
+    failed: Any
+    shrunk: Any
+
+
+class Solved(NamedTuple):
+    """The end of an integration, and whether its start was valid."""
+
+    progress: _Stepping
+    valid: Any
+
+    @property
+    def record(self) -> Record:
+        """The record of the solver."""
+        return self.progress.inner[0][1]
+
+
 @kept_by_dynamics()
-def _solve(dynamics: Dynamics, shape: Method, numbers: Tolerances, y0: Array, t0: Any, t1: Any, p: Any) -> _Solved:
+def solve(
+    dynamics: Dynamics, shape: Method, numbers: Tolerances, y0: Array, t0: Any, t1: Any, first: Any, most: Any, p: Any
+) -> Solved:
+    """Take up to ``most`` steps from a state towards the time t1, the first one to the time ``first`` if it is finite.
+
+    This is the loop of ``diffrax.diffeqsolve`` without what a simulation does not need. That function traces the step
+    three times, and adds several hundred operations to each program.
+    """
     method = restore_tolerances(shape, numbers)
     selection: RowSelection = dynamics.engine.select_rows(*split_state(y0), t0, p)
-    # the undecorated function: the compiled `diffeqsolve` would keep the system alive until the process ends
-    solution = diffrax.diffeqsolve.__wrapped__(  # pyright: ignore
-        vector_field(dynamics, method.formulation, method.drift),
-        guarded(dynamics, method),
-        t0=t0,
-        t1=t1,
-        dt0=None,
-        y0=y0,
-        args=(p, selection),
-        stepsize_controller=_controller(method, t1 - t0),
-        saveat=diffrax.SaveAt(steps=True, solver_state=True),
-        max_steps=method.max_steps,
-        adjoint=diffrax.ForwardMode(),  # a plain loop: nothing is differentiated here
-        throw=False,
-    )
-    ended: Any = diffrax.RESULTS
-    return _Solved(
-        solution.ts,
-        solution.ys,
-        solution.stats["num_accepted_steps"],
-        solution.stats["num_rejected_steps"],
-        solution.result == ended.successful,
-        solution.result == ended.max_steps_reached,
-        solution.result == ended.dt_min_reached,
-        selection.valid,
-        solution.solver_state[1],
-    )
+    terms, solver = vector_field(dynamics, method.formulation, method.drift), guarded(dynamics, method)
+    controller, args, order = _controller(method, t1 - t0), (p, selection), solver.error_order(None)
+    chosen, controls = controller.init(terms, t0, t1, y0, None, args, solver.func, order)
+    next_t = jnp.where(first > t0, first, jnp.minimum(chosen, t1))
+    inner = (solver.init(terms, t0, next_t, y0, args), jax.tree.map(jnp.asarray, controls))
+    floor = t1 - END_MARGIN * (t1 - jnp.nextafter(t1, -jnp.inf))
+    ts, ys = jnp.zeros(BATCH_STEPS), jnp.zeros((BATCH_STEPS, len(y0)))
+    zero, no = jnp.asarray(0), jnp.asarray(False)
+
+    def goes_on(at: _Stepping) -> Array:
+        return (at.t < t1) & (at.steps < most) & ~at.failed & ~at.shrunk
+
+    def step(at: _Stepping) -> _Stepping:
+        state, controls = at.inner
+        y, error, _, state, result = solver.step(terms, at.t, at.next_t, at.y, args, state, made_jump=False)
+        error = None if error is None else jnp.where(jnp.isnan(error), jnp.inf, error)
+        keep, t, next_t, _, controls, control = controller.adapt_step_size(
+            at.t, at.next_t, at.y, y, args, error, order, controls
+        )
+        t = jnp.minimum(t, t1)
+        next_t = jnp.where(next_t > floor, jnp.where(keep, t1, t + 0.5 * (t1 - t)), next_t)
+        failed = keep & (result != SUCCESS)
+        return _Stepping(
+            t,
+            jnp.where(keep, y, at.y),
+            next_t,
+            (jax.tree.map(lambda new, old: jnp.where(keep, new, old), state, at.inner[0]), controls),
+            at.steps + 1,
+            at.accepted + jnp.where(keep, 1, 0),
+            # a rejected step is overwritten by the next one
+            at.ts.at[at.accepted].set(t),
+            at.ys.at[at.accepted].set(y),
+            at.error if error is None else error,
+            failed,
+            ~failed & (control == SHRUNK),
+        )
+
+    start = _Stepping(t0, y0, next_t, inner, zero, zero, ts, ys, jnp.zeros_like(y0), no, no)
+    return Solved(jax.lax.while_loop(goes_on, step, start), selection.valid)
 
 
 class _FixedSteps(diffrax.ConstantStepSize):

@@ -114,7 +114,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         inner, record = solver_state
         selection = self.dynamics.engine.select_rows(*split_state(y0), t0, p)
         # a solver may reuse the last stage of the step before, from the other side of a jump
-        made_jump |= self._is_after_jump(t0)
+        made_jump = made_jump | self._is_after_jump(t0) if self.jumps else made_jump
         y1, error, dense, inner, result = self.solver.step(terms, t0, t1, y0, (p, selection), inner, made_jump)
         reached: Array = self._after_impulse(y1, t0, t1, p, selection.rows)
         y1 = jnp.concatenate(self.drift.correct(self.dynamics, *split_state(reached), t1, p, selection.rows))

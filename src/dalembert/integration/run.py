@@ -285,10 +285,13 @@ def hand_over_notes(path: Path) -> list[str]:
 
 def first_invalid(trajectory: Trajectory, method: Method) -> int | None:
     """Return the index of the first time with forces that are not finite or constraints that are contradictory."""
+    bounded = method.formulation.compromises or (trajectory.inconsistency <= CONSISTENCY_TOLERANCE).all()
+    if bounded and np.isfinite(trajectory.acceleration).all():
+        return None
     valid = np.isfinite(trajectory.acceleration).all(axis=1)
     if not method.formulation.compromises:
         valid &= trajectory.inconsistency <= CONSISTENCY_TOLERANCE
-    return None if valid.all() else int(np.argmin(valid))
+    return int(np.argmin(valid))
 
 
 def _states(trajectory: Trajectory) -> Floats:

@@ -10,15 +10,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.formulation import Formulation
 from dalembert.integration.compiled import SOON_READY, kept_by_dynamics
-from dalembert.integration.general_steps import guarded
-from dalembert.integration.guarded_solver import vector_field
-from dalembert.integration.method import Method, Tolerances, restore_tolerances, split_state, strip_tolerances
+from dalembert.integration.general_steps import BATCH_STEPS, Solved, solve
+from dalembert.integration.method import Method, split_state, strip_tolerances
 from dalembert.integration.native_steps import at_own_level
+from dalembert.integration.state_answer import answers_by_numpy, numpy_outputs
 from dalembert.lazy_jax import refuse_forked_process
 from dalembert.native.step_control import INACCURATE
+from dalembert.stabilisation import Gains
 
 BATCH_TIMES = 256
 """Times per call of the compiled program; larger batches need more memory and are no faster."""
@@ -26,82 +30,92 @@ BATCH_TIMES = 256
 SIDE_BY_SIDE = 8
 """Times that are vectorised within a batch: few, so that little is wasted when few times are requested."""
 
-PLACEHOLDER_STEP = 1e-3
-"""Length of the step in the discarded branch where no step is needed; any positive length keeps it finite."""
-
 
 def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: Any) -> dict[str, Any]:
     """Return all outputs at T times reached by one step each, by the names of ``Trajectory``."""
     refuse_forked_process()
+    states, accurate = _states(dynamics, method, t0, y0, times, p)
+    if not answers_by_numpy(dynamics):
+        found = _in_batches(_all_outputs, dynamics, (method.formulation, method.drift.gains()), times, states, p)
+    else:
+        found = numpy_outputs(dynamics, method, times, states, p)
+        if dynamics.knows_energy:
+            found |= _in_batches(_energies, dynamics, (), times, states, p)
+    return found | {"accurate": accurate}
+
+
+def _states(
+    dynamics: Dynamics, method: Method, t0: Floats, y0: Floats, times: Floats, p: Any
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the states (T, 2n) at the given times, by one step from the accepted step before each, (t0, y0).
+
+    The function also returns whether those steps are accurate. Interpolation would lose several orders: the dense
+    output of a high-order method is of lower order than its steps. Outputs do not shorten the steps.
+    """
+    states, accurate = np.array(y0), np.ones(len(times), bool)
+    fixed = strip_tolerances(method, BATCH_STEPS)
+    for k in np.flatnonzero(times > t0):
+        start = (y0[k], t0[k], times[k], times[k], 1)
+        found: Solved = solve(dynamics, *fixed, *map(np.asarray, start), p)
+        states[k] = found.progress.ys[0]
+        if method.step is None:
+            # the error norm of diffrax: the root mean square relative to the tolerances
+            share = found.progress.error / (method.atol + method.rtol * np.maximum(np.abs(y0[k]), np.abs(states[k])))
+            accurate[k] = np.sqrt(np.mean(share**2)) <= INACCURATE
+    return states, accurate
+
+
+def _in_batches(
+    program: Any, dynamics: Dynamics, choices: Any, times: Floats, states: Floats, p: Any
+) -> dict[str, Any]:
+    """Return the outputs of a program at all states; batches have one size, so that it serves any number of times."""
     parts: list[dict[str, Any]] = []
     for first in range(0, len(times), BATCH_TIMES):
-        batch = slice(first, first + BATCH_TIMES)
-        # padded to one size, so that the compiled program serves any number of times
-        count = len(times[batch])
-        starts, states, ends = (
-            jnp.asarray(np.concatenate([x[batch], np.repeat(x[-1:], BATCH_TIMES - count, axis=0)]))
-            for x in (t0, y0, times)
-        )
-        found = _sample(dynamics, *strip_tolerances(method), starts, states, ends, jnp.asarray(count), p)
-        parts.append({name: np.asarray(values)[:count] for name, values in found.items()})
+        t, y = times[first : first + BATCH_TIMES], states[first : first + BATCH_TIMES]
+        padded = (np.concatenate([x, np.repeat(x[-1:], BATCH_TIMES - len(t), axis=0)]) for x in (t, y))
+        found = program(dynamics, *choices, *padded, np.asarray(len(t)), p)
+        parts.append({name: np.asarray(values)[: len(t)] for name, values in found.items()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-@kept_by_dynamics(SOON_READY)
-def _sample(
-    dynamics: Dynamics, shape: Method, numbers: Tolerances, t0: Array, y0: Array, times: Array, count: Array, p: Any
+def _mapped(
+    outputs_at: Callable[[Array, Array], dict[str, Array]], t: Array, y: Array, count: Array
 ) -> dict[str, Array]:
-    """Compute the outputs at the first ``count`` times of a batch; the entries below are padding."""
-    method = restore_tolerances(shape, numbers)
-    advance = _one_step(dynamics, method, p)
-
-    @jax.jit  # so that it is traced once, for its shapes and for the loop
-    def outputs_at(t0: Array, y0: Array, t: Array) -> dict[str, Array]:
-        state, accurate = advance(t0, y0, t)
-        return _outputs(dynamics, method, state, t, p) | {"accurate": accurate}
+    """Return the outputs at the first ``count`` of a batch of times and states; the entries below are padding."""
 
     def fill(k: Array, outputs: dict[str, Array]) -> dict[str, Array]:
         first = k * SIDE_BY_SIDE
-        block = (jax.lax.dynamic_slice_in_dim(x, first, SIDE_BY_SIDE) for x in (t0, y0, times))
+        block = (jax.lax.dynamic_slice_in_dim(x, first, SIDE_BY_SIDE) for x in (t, y))
         found = jax.vmap(outputs_at)(*block)
         return {name: jax.lax.dynamic_update_slice_in_dim(outputs[name], found[name], first, 0) for name in outputs}
 
-    kinds = jax.eval_shape(outputs_at, t0[0], y0[0], times[0])
+    kinds = jax.eval_shape(outputs_at, t[0], y[0])
     empty = {name: jnp.zeros((BATCH_TIMES, *kind.shape), kind.dtype) for name, kind in kinds.items()}
     return jax.lax.fori_loop(0, (count + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE, fill, empty)
 
 
-def _one_step(dynamics: Dynamics, method: Method, p: Any) -> Callable[[Array, Array, Array], tuple[Array, Array]]:
-    """Return a function for the state (2n,) at time t, by one step from the accepted step before it, (t0, y0).
-
-    The function also returns whether that step is accurate. Interpolation would lose several orders: the dense output
-    of a high-order method is of lower order than its steps. Outputs do not shorten the steps, and since they are
-    independent of one another they are vectorised.
-    """
-    term = vector_field(dynamics, method.formulation, method.drift)
-    solver = guarded(dynamics, method)
-
-    def advance(t0: Array, y0: Array, t: Array) -> tuple[Array, Array]:
-        # both branches of `where` are computed, so that the step is needed at the start itself too
-        t1 = jnp.where(t > t0, t, t0 + PLACEHOLDER_STEP)
-        selection = dynamics.engine.select_rows(*split_state(y0), t0, p)
-        state = solver.init(term, t0, t1, y0, (p, selection))
-        y1, error, *_ = solver.step(term, t0, t1, y0, (p, selection), state, made_jump=False)
-        accurate = jnp.array(True)
-        if method.step is None and error is not None:
-            # the error norm of diffrax: the root mean square relative to the tolerances
-            share = error / (method.atol + method.rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1)))
-            accurate = (t <= t0) | (jnp.sqrt(jnp.mean(share**2)) <= INACCURATE)
-        return jnp.where(t > t0, y1, y0), accurate
-
-    return advance
+@kept_by_dynamics(SOON_READY)
+def _energies(dynamics: Dynamics, t: Array, y: Array, count: Array, p: Any) -> dict[str, Array]:
+    energy = dynamics.energy
+    assert energy is not None
+    return _mapped(lambda t, y: {"energy": jnp.asarray(energy(*split_state(y), t, p), float)}, t, y, count)
 
 
-def _outputs(dynamics: Dynamics, method: Method, state: Array, t: Array, p: Any) -> dict[str, Array]:
+@kept_by_dynamics(SOON_READY)
+def _all_outputs(
+    dynamics: Dynamics, formulation: Formulation, gains: Gains | None, t: Array, y: Array, count: Array, p: Any
+) -> dict[str, Array]:
+    # compiled, so that it is traced once, for its shapes and for the loop
+    return _mapped(jax.jit(lambda t, y: _outputs(dynamics, formulation, gains, y, t, p)), t, y, count)
+
+
+def _outputs(
+    dynamics: Dynamics, formulation: Formulation, gains: Gains | None, state: Array, t: Array, p: Any
+) -> dict[str, Array]:
     """Return all outputs at one state, by the names of ``Trajectory``."""
     q, qd = split_state(state)
     # forces are those of the integrated equation, stabilising terms included
-    answer = dynamics.answer(q, qd, t, p, method.formulation, method.drift.gains())
+    answer = dynamics.answer(q, qd, t, p, formulation, gains)
     terms = dynamics.terms(q, qd, t, p)
     residual = terms.A @ answer.acceleration - terms.b
     outputs = {

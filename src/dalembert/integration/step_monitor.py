@@ -6,6 +6,7 @@ Steps are examined batch by batch, while all of them are in memory: of a long ru
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,14 +147,22 @@ def _median(values: Floats) -> float:
 def interpolated(t: Floats, y: Floats, steps: NDArray[np.int64], parts: int) -> tuple[Floats, Floats]:
     """Return times (k, parts + 1) and states within steps, by the cubics through coordinates and velocities at their
     ends."""
-    n = y.shape[1] // 2
-    q0, q1, v0, v1 = (x[:, None] for x in (y[steps, :n], y[steps + 1, :n], y[steps, n:], y[steps + 1, n:]))
-    h, s = (t[steps + 1] - t[steps])[:, None, None], np.linspace(0.0, 1.0, parts + 1)[None, :, None]
-    slope = (q1 - q0) / h
-    quadratic, cubic = 3 * slope - 2 * v0 - v1, v0 + v1 - 2 * slope
-    q = q0 + h * s * (v0 + s * (quadratic + s * cubic))
-    v = v0 + s * (2 * quadratic + 3 * s * cubic)
-    return t[steps, None] + (h * s)[:, :, 0], np.concatenate([q, v], axis=2)
+    n, h = y.shape[1] // 2, (t[steps + 1] - t[steps])[:, None]
+    before, after = y[steps], y[steps + 1]
+    given = np.stack([before[:, :n], h * before[:, n:], after[:, :n], h * after[:, n:]], axis=1)
+    s, of_position, of_velocity = _hermite_basis(parts)
+    states = np.concatenate([of_position @ given, of_velocity @ given / h[:, None]], axis=2)
+    return t[steps, None] + h * s, states
+
+
+@lru_cache(maxsize=8)
+def _hermite_basis(parts: int) -> tuple[Floats, Floats, Floats]:
+    """Return places s in a step of length one, and there the cubics, and their slopes, whose value at the start, slope
+    at the start, value at the end or slope at the end is one and the others zero: (parts + 1, 4)."""
+    s = np.linspace(0.0, 1.0, parts + 1)
+    cubics = np.array([(1, 0, -3, 2), (0, 1, -2, 1), (0, 0, 3, -2), (0, 0, -1, 1)], float)
+    slopes = cubics[:, 1:] * (1, 2, 3)
+    return s, s[:, None] ** np.arange(4) @ cubics.T, s[:, None] ** np.arange(3) @ slopes.T
 
 
 def orientation_changes(rows: Floats) -> NDArray[np.bool_]:
@@ -162,7 +171,8 @@ def orientation_changes(rows: Floats) -> NDArray[np.bool_]:
         return np.einsum("kij,kij->k", rows[:-1], rows[1:]) < 0
     # unit rows have the same sign, and their determinant neither overflows nor underflows
     length = np.sqrt(np.einsum("kij,kij->ki", rows, rows))[:, :, None]
-    unit = rows / np.where(length > 0, length, 1.0)
+    length[length == 0] = 1.0
+    unit = rows / length
     determinants: Any = np.linalg.det(unit[:-1] @ unit[1:].transpose(0, 2, 1))
     return determinants < 0
 

@@ -76,6 +76,8 @@ def segments_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[TimeSe
     """Return the segments of a span for the explicit functions of time of a system."""
     native = dynamics.machine_code
     functions = None if native is None else native.time_functions
+    if functions is None and (native is None or not native.signals):
+        return [TimeSegment(t0, t1)]
     return segments(None if functions is None else lambda t: functions(t, p), t0, t1, signal_events(dynamics, t0, t1))
 
 

@@ -3,30 +3,28 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise, starmap
 from math import prod
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numpy.typing import NDArray
 
 from dalembert.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.formulation import Law
 from dalembert.lowering.batch_program import BatchProgram
-from dalembert.lowering.law_functions import LawFunctions, array_law, law_terms
+from dalembert.lowering.law_functions import LawFunctions, array_law
+from dalembert.lowering.native_laws import compiled_laws
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.lowering.servo_equations import state_equations
 from dalembert.lowering.source import Source
+from dalembert.lowering.start_program import StartProgram
 from dalembert.lowering.switching_functions import switching_functions
-from dalembert.native.addresses import address_of
-from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
 from dalembert.native.member_kernel import MemberPrograms
@@ -42,7 +40,6 @@ class NativeSystem:
     def __init__(self, source: Source):
         self.source = source
         self.usual_rows: tuple[int, ...] | None = None  # the rows in use at the start of the last motion
-        self._last_start: tuple[bytes, Floats] | None = None
         self._last_terms: tuple[bytes, tuple[Floats, ...]] | None = None
         self.engine = lru_cache(maxsize=16)(self._engine)
         self.motions = lru_cache(maxsize=16)(self._motions)
@@ -155,25 +152,11 @@ class NativeSystem:
 
     def start(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:
         """Return whether a motion may start at a state, whether the constraints hold exactly, and the scales (2n)."""
-        # one array, since every address takes time
-        inputs = np.concatenate([y, [t], vector_of(p)])
-        key, last = inputs.tobytes(), self._last_start
-        if last is None or last[0] != key:  # cached: a run needs it more than once
-            _, run = self._start
-            found, place = np.empty(2 + len(y)), address_of(inputs)
-            run(place, t, place + 8 * (len(y) + 1), address_of(found))
-            last = self._last_start = key, found
-        found = last[1]
-        return bool(found[0] == 1.0), bool(found[1] == 1.0), found[2:]
+        return self._start.at(y, t, p)
 
     @cached_property
-    def _start(self) -> tuple[MachineCode, Callable[..., None]]:
-        """The compiled code of the start program, which must be kept alive, and its function."""
-        module = ir.Module()
-        write_program(module, "start", Programs.of_all_rows(self.source).start(), hot=False)
-        code, address = MachineCode(module), ctypes.c_void_p
-        kinds = address, ctypes.c_double, address, address
-        return code, ctypes.CFUNCTYPE(None, *kinds)(code.address("start"))
+    def _start(self) -> StartProgram:
+        return StartProgram(Programs.of_all_rows(self.source).start())
 
     def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:
         """Return M, Q, A, b and the residuals at position and velocity level, at one state."""
@@ -256,20 +239,7 @@ class NativeSystem:
 
     @cached_property
     def _law_functions(self) -> LawFunctions | None:
-        laws = self.source.laws
-        if laws is None:
-            return None
-        program = Programs.of_all_rows(self.source).laws()
-        run = BatchProgram(program, 2 * len(laws.components[0]))
-        zeros = (0.0,) * (len(laws.components[0]) + 2 * len(laws.multipliers))
-
-        def evaluate(q: Any, qd: Any, t: Any, p: Any, *forces: Any) -> Any:
-            further = zeros if not forces or forces[0] is None else [x for part in forces for x in part]
-            y, p = np.array([*q, *qd], float), np.array([*p, *further], float)
-            return _nest(law_terms(self.source), iter(run(y[None], np.array([float(t)]), p[None])[0].tolist()))
-
-        # the three parts of ``law_terms``
-        return LawFunctions(laws, *(lambda *inputs, k=k: evaluate(*inputs)[k] for k in range(3)))
+        return compiled_laws(self.source)
 
     def rows_of_many(self, y: Floats, t: Floats, p: Floats) -> Floats:
         """Return A (k, m, n) at k states y (k, 2n) and times (k,), for one set of parameters."""
@@ -328,8 +298,3 @@ class NativeSystem:
     @cached_property
     def _terms_program(self) -> Program:
         return Programs.of_all_rows(self.source).terms()
-
-
-def _nest(nested: Any, values: Iterator[float]) -> Any:
-    """Return values in the nested tuples of their expressions."""
-    return tuple(_nest(item, values) for item in nested) if isinstance(nested, (tuple, list)) else next(values)

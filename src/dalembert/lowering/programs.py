@@ -15,17 +15,12 @@ from dalembert.lowering.recorded_control import RecordedControl
 from dalembert.lowering.recorded_integrals import restored, rows_of_state, values_and_rates
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.source import Source
-from dalembert.lowering.state_checks import finite_and_symmetric, sized_residuals, state_scales
+from dalembert.lowering.state_checks import agreement, finite_and_symmetric, sized_residuals, state_scales
 from dalembert.lowering.time_functions import functions_of, signals_of
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.native.elimination import sparse_order
 from dalembert.native.tape import CONDITIONS, EnergyTerms, OutputLengths, Program
 from dalembert.piecewise_polynomial import PiecewisePolynomial
-from dalembert.tolerances import (
-    CONSISTENCY_TOLERANCE,
-    RANK_TOLERANCE,
-)
-from dalembert.violation import DRIFTED
 
 
 class Programs:
@@ -198,35 +193,7 @@ class Programs:
     def agreement(self) -> Program:
         """Record one if the rows left out, with their right sides, follow from those in use and hold, else zero."""
         recorded = RecordedTerms(self)
-        acceleration = recorded.motion().acceleration
-        record = recorded.tape.record
-        agrees: Any = True
-        forces = recorded.applied_force
-        driven = sl.dot(forces, [force / M for force, M in zip(forces, recorded.diagonal, strict=True)])
-        for k in (k for k in range(self.m) if k not in self.rows):
-            row = recorded.row(k)
-            left = sl.dot(row, recorded.elimination.solve(row, [0] * len(self.rows)).acceleration)
-            whole = sl.dot(row, [a / M for a, M in zip(row, recorded.diagonal, strict=True)])
-            agrees = record("and", agrees, record("<=", left, sl.mul(RANK_TOLERANCE, whole)))
-            terms = sl.times(recorded.row(k), acceleration)
-            # forces that balance leave rounding errors of their own size, not of that of the acceleration
-            scale = sl.add(recorded.absolute(recorded.target(k)), record("sqrt", sl.mul(whole, driven)))
-            for term in terms:
-                scale = sl.add(scale, recorded.absolute(term))
-            off = recorded.absolute(sl.sub(sl.dot(terms, [1] * self.n), recorded.target(k)))
-            agrees = record("and", agrees, record("<=", off, sl.mul(CONSISTENCY_TOLERANCE, scale)))
-        used, others = (
-            sized_residuals(recorded, self.rows),
-            sized_residuals(recorded, [k for k in range(self.m) if k not in self.rows]),
-        )
-        for residual in others:  # the rows in use may drift, and the others as far
-            drift: Any = 0.0
-            for own in used:
-                if own.level == residual.level:
-                    drift = sl.add(drift, own.size / own.length)
-            allowed = sl.add(residual.allowed, sl.mul(sl.mul(DRIFTED, residual.length), drift))
-            agrees = record("and", agrees, record("<=", residual.size, allowed))
-        return Program(recorded.tape, [record("select", agrees, 1.0, 0.0)])
+        return Program(recorded.tape, [recorded.tape.record("select", agreement(recorded), 1.0, 0.0)])
 
     def projection(self, iterations: int) -> Program:
         """Record the projection of the state onto the constraints in the mass metric: positions, then velocities.

@@ -11,8 +11,16 @@ from dalembert.equation import scalar_arithmetic as sl
 from dalembert.levels import STATE_LEVELS
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.native.tape import Value
-from dalembert.tolerances import EXACT, LEAST_DISTANCE, ROUNDING, START_TOLERANCE, SYMMETRY_TOLERANCE
-from dalembert.violation import SLOWEST
+from dalembert.tolerances import (
+    CONSISTENCY_TOLERANCE,
+    EXACT,
+    LEAST_DISTANCE,
+    RANK_TOLERANCE,
+    ROUNDING,
+    START_TOLERANCE,
+    SYMMETRY_TOLERANCE,
+)
+from dalembert.violation import DRIFTED, SLOWEST
 
 
 class Residual(NamedTuple):
@@ -105,3 +113,34 @@ def finite_and_symmetric(recorded: RecordedTerms) -> Any:
             off, allowed = sl.sub(M[i][j], M[j][i]), sl.mul(SYMMETRY_TOLERANCE**2, sl.mul(M[i][i], M[j][j]))
             valid = record("and", valid, record("<=", sl.mul(off, off), allowed))
     return valid
+
+
+def agreement(recorded: RecordedTerms) -> Any:
+    """Record whether the rows left out, with their right sides, follow from those in use and hold."""
+    record, rows, m = recorded.tape.record, recorded.programs.rows, recorded.programs.m
+    others = [k for k in range(m) if k not in rows]
+    acceleration = recorded.motion().acceleration
+    agrees: Any = True
+    forces = recorded.applied_force
+    driven = sl.dot(forces, [force / M for force, M in zip(forces, recorded.diagonal, strict=True)])
+    for k in others:
+        row = recorded.row(k)
+        left = sl.dot(row, recorded.elimination.solve(row, [0] * len(rows)).acceleration)
+        whole = sl.dot(row, [a / M for a, M in zip(row, recorded.diagonal, strict=True)])
+        agrees = record("and", agrees, record("<=", left, sl.mul(RANK_TOLERANCE, whole)))
+        terms = sl.times(recorded.row(k), acceleration)
+        # forces that balance leave rounding errors of their own size, not of that of the acceleration
+        scale = sl.add(recorded.absolute(recorded.target(k)), record("sqrt", sl.mul(whole, driven)))
+        for term in terms:
+            scale = sl.add(scale, recorded.absolute(term))
+        off = recorded.absolute(sl.sub(sl.dot(terms, [1] * len(terms)), recorded.target(k)))
+        agrees = record("and", agrees, record("<=", off, sl.mul(CONSISTENCY_TOLERANCE, scale)))
+    used = sized_residuals(recorded, rows)
+    for residual in sized_residuals(recorded, others):  # the rows in use may drift, and the others as far
+        drift: Any = 0.0
+        for own in used:
+            if own.level == residual.level:
+                drift = sl.add(drift, own.size / own.length)
+        allowed = sl.add(residual.allowed, sl.mul(sl.mul(DRIFTED, residual.length), drift))
+        agrees = record("and", agrees, record("<=", residual.size, allowed))
+    return agrees

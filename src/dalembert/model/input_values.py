@@ -84,7 +84,9 @@ def column_values(given: Any, argument: str) -> Floats:
 
 def time_values(given: Any, argument: str, *, increasing: bool = False) -> Floats:
     """Return finite times; with ``increasing``, at least two and strictly increasing."""
-    times = np.array(as_numbers(given, argument), order="C")  # the compiled code needs contiguous memory
+    plain = type(given) in (tuple, list) and _are_plain(given)
+    # the compiled code needs contiguous memory
+    times = np.array(given if plain else as_numbers(given, argument), float, order="C")
     if increasing and _increase(times):
         return times
     if not np.isfinite(times).all():

@@ -24,8 +24,11 @@ MORE_VALUES = 'Give the signal more values, or `extend="hold"` or `"periodic"`.'
 
 def require_in_range(system: Any, times: Any, argument: str = "times") -> None:
     """Raise an error if a signal of time in a system has no value at one of the times."""
+    bounded = _bounded(system)
+    if not bounded:
+        return
     first, last = float(np.min(times)), float(np.max(times))
-    for node in _bounded(system):
+    for node in bounded:
         low, high = node.data.polynomial.limits
         if node.args[1] == time and not low <= first <= last <= high:
             raise InputError(

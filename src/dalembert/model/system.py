@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,22 +13,25 @@ from typing import Any
 import sympy as sp
 
 from dalembert.errors import InputError, ModelError
-from dalembert.model import graph
 from dalembert.model.constraint import Constraint, named_constraints
-from dalembert.model.control_form import distinct_actuators
 from dalembert.model.deep_stack import with_deep_stack
-from dalembert.model.expressions import as_expression, as_expressions, as_matrix
 from dalembert.model.large_statement import LargeStatement, is_stated_by_arrays, large_statement
 from dalembert.model.latex import equations
 from dalembert.model.law_placement import PlacedLaw, placed_laws
 from dalembert.model.laws import Coefficient, as_laws
-from dalembert.model.ordering import in_order, name_of
 from dalembert.model.signal import Signal
 from dalembert.model.signal_checks import signals_in
 from dalembert.model.similar_terms import similar_terms
-from dalembert.model.standard_form import euler_lagrange
 from dalembert.model.symbols import StateSymbols, free_parameters, t
-from dalembert.model.validation import coordinate_problems, problems_of
+from dalembert.model.system_arguments import (
+    checked_coordinates,
+    force_column,
+    from_lagrangian,
+    given_constraints,
+    mass_matrix,
+)
+from dalembert.model.system_expressions import expressions_of
+from dalembert.model.validation import problems_of
 from dalembert.names import listed, summary
 
 EXPANDED = ("coordinates", "mass_matrix", "applied_force", "constraints")
@@ -110,21 +114,21 @@ class System:
             self._keep_statement()
             if len(self.coordinate_names) > LARGEST_EXPANDED:
                 return
-        coordinates = _coordinates(self.coordinates)
+        coordinates = checked_coordinates(self.coordinates)
         problems: list[str] = []
-        fields = {
+        checked = {
             "coordinates": coordinates,
-            "mass_matrix": with_deep_stack(lambda: _matrix(self.mass_matrix, problems), "`mass_matrix`"),
+            "mass_matrix": with_deep_stack(lambda: mass_matrix(self.mass_matrix, problems), "`mass_matrix`"),
             "applied_force": with_deep_stack(
-                lambda: _column(coordinates, self.applied_force, problems), "`applied_force`"
+                lambda: force_column(coordinates, self.applied_force, problems), "`applied_force`"
             ),
             "constraints": with_deep_stack(
-                lambda: named_constraints(_constraints(self.constraints), coordinates), "a constraint"
+                lambda: named_constraints(given_constraints(self.constraints), coordinates), "a constraint"
             ),
             "nonideal": as_laws(self.nonideal, problems),
             "servos": tuple(self.servos) if isinstance(self.servos, (tuple, list)) else (self.servos,),
         }
-        for name, value in fields.items():
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
         problems += with_deep_stack(lambda: problems_of(self), "an expression of the model")
         if problems:
@@ -182,15 +186,17 @@ class System:
         >>> da.System.from_lagrangian(L, (theta,)).mass_matrix
         Matrix([[1]])
         """
-        coordinates = _coordinates(coordinates)
+        coordinates = checked_coordinates(coordinates)
         problems: list[str] = []
         extra = (
-            sp.zeros(len(coordinates), 1) if applied_force is None else _column(coordinates, applied_force, problems)
+            sp.zeros(len(coordinates), 1)
+            if applied_force is None
+            else force_column(coordinates, applied_force, problems)
         )
         if problems:
             extra = sp.zeros(len(coordinates), 1)  # so that other problems are reported as well
         lagrangian, mass_matrix, force = with_deep_stack(
-            lambda: _from_lagrangian(lagrangian, coordinates), "the Lagrangian"
+            lambda: from_lagrangian(lagrangian, coordinates), "the Lagrangian"
         )
         try:
             system = cls(coordinates, mass_matrix, force + extra, constraints, nonideal, lagrangian, servos=servos)
@@ -253,9 +259,28 @@ class System:
     def __hash__(self) -> int:
         return self._hash
 
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, System):
+            return True if self is other else NotImplemented
+        # SymPy compares whole expressions, and compiled programs are looked up several times in a call: a system made
+        # anew remembers which earlier one it is equal to
+        if other is self._last_equal[0]() or self is other._last_equal[0]():
+            return True
+        # the fields of a large system are not expanded
+        own = ["statement"] if self.is_large else [one.name for one in fields(self) if one.compare]
+        if self._hash != other._hash or any(getattr(self, name) != getattr(other, name) for name in own):
+            return False
+        self._last_equal[0], other._last_equal[0] = weakref.ref(other), weakref.ref(self)
+        return True
+
+    @cached_property
+    def _last_equal(self) -> list[Callable[[], System | None]]:
+        """One entry: a reference to the system that was last found equal to this one."""
+        return [lambda: None]
+
     def __getstate__(self) -> dict[str, Any]:
-        # the hash of a text differs from process to process
-        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+        # the hash of a text differs from process to process, and references are those of this one
+        return {name: value for name, value in self.__dict__.items() if name not in ("_hash", "_last_equal")}
 
     @cached_property
     def _hash(self) -> int:
@@ -326,68 +351,10 @@ class System:
 
     def expressions(self) -> tuple[Any, ...]:
         """Return every expression of the model."""
-        laws = [component for placed in self.laws for component in placed.law.components(self.coordinates)]
-        laws += [placed.law.static_coefficient for placed in self.laws if getattr(placed.law, "can_stick", False)]
-        lagrangian = () if self.lagrangian is None else (self.lagrangian,)
-        rows = [constraint.expression for constraint in self.constraints]
-        rows += [constraint.restitution for constraint in self.constraints if constraint.restitution is not None]
-        integrals = () if self.conserved is None else self.conserved.all_expressions()
-        control = self._servo_expressions()
-        return (
-            *self.mass_matrix.todok().values(),
-            *self.applied_force,
-            *rows,
-            *laws,
-            *lagrangian,
-            *control,
-            *integrals,
-        )
-
-    def _servo_expressions(self) -> list[Any]:
-        directions = [actuator.direction(self.coordinates) for actuator in distinct_actuators(self.servos)]
-        own = [servo.expressions() for servo in self.servos]
-        directions += [] if self.feedback is None else [self.feedback.expressions]
-        return [expression for part in (*directions, *own) for expression in part]
+        return expressions_of(self)
 
 
 def kind_of_object(given: Any) -> str:
     """Return the type of an object given instead of a system, for a message, with advice if there is some."""
     kind = type(given).__name__
     return f"{kind}: pass its `.system`" if kind in ("Mechanism", "ModelFile") else kind
-
-
-def _coordinates(given: Any) -> tuple[Any, ...]:
-    """Return the coordinates as a tuple, or raise: no other check makes sense without valid coordinates."""
-    coordinates = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    if problems := coordinate_problems(coordinates):
-        raise ModelError(problems)
-    return coordinates
-
-
-def _from_lagrangian(given: Any, coordinates: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """Return the evaluated Lagrangian, and the mass matrix and the force that follow from it."""
-    lagrangian = graph.evaluated(as_expression(given, "the Lagrangian"))
-    return lagrangian, *euler_lagrange(lagrangian, StateSymbols(coordinates))
-
-
-def _constraints(given: Any) -> tuple[Any, ...]:
-    return () if given is None else tuple(given) if isinstance(given, (tuple, list)) else (given,)
-
-
-def _matrix(given: Any, problems: list[str]) -> Any:
-    try:
-        return as_matrix(given, "`mass_matrix`")
-    except ModelError as error:
-        problems += error.problems
-        return sp.ImmutableMatrix(0, 0, [])
-
-
-def _column(coordinates: Sequence[Any], given: Any, problems: list[str]) -> Any:
-    names = [name_of(q) for q in coordinates]
-    values, found = in_order(names, given, "applied_force", "coordinate")
-    problems += found
-    try:
-        return sp.ImmutableMatrix(len(values), 1, as_expressions(values, "`applied_force`"))
-    except ModelError as error:
-        problems += error.problems
-        return sp.ImmutableMatrix(0, 1, [])
