@@ -76,7 +76,6 @@ VERBS = {
     "export_python": lambda: da.export_python(BALL, "ball.py"),
     "export_fmu": lambda: da.export_fmu(BALL, "ball.fmu", q0=(0, 1), qd0=(0, 0)),
     "vakonomic": lambda: da.vakonomic(BALL),
-    "save": lambda: BALL.save("ball.toml"),
     "fit": lambda: da.fit(HEAVY, da.Observation([0, 1, 2], {"y": [1, 1, 1]}, (1,), (0,)), [g], guess={g: 1}),
 }
 

@@ -26,7 +26,7 @@ from dalembert.lowering.servo_equations import state_equations
 from dalembert.lowering.source import Source
 from dalembert.lowering.switching_functions import switching_functions
 from dalembert.native.addresses import address_of
-from dalembert.native.assembly import MachineCode, write_program
+from dalembert.native.assembly import UNOPTIMISED, MachineCode, write_program
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
 from dalembert.native.member_kernel import MemberPrograms
@@ -171,7 +171,7 @@ class NativeSystem:
         """The compiled code of the start program, which must be kept alive, and its function."""
         module = ir.Module()
         write_program(module, "start", Programs.of_all_rows(self.source).start(), hot=False)
-        code, address = MachineCode(module), ctypes.c_void_p
+        code, address = MachineCode(module, selection=UNOPTIMISED), ctypes.c_void_p
         kinds = address, ctypes.c_double, address, address
         return code, ctypes.CFUNCTYPE(None, *kinds)(code.address("start"))
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dalembert.errors import ModelError
 from dalembert.model.constraint import Constraint
 from dalembert.model.document import (
     BOOLEAN,
@@ -19,6 +18,7 @@ from dalembert.model.document import (
     Scope,
     read_equation,
     read_expression,
+    read_inequality,
     read_object,
     write_expression,
     write_object,
@@ -88,28 +88,35 @@ def write_laws(laws: Any) -> Any:
 LAW = FieldKind(read_laws, write_laws, "laws")
 
 
+CONSTRAINT_KEYS = ("name", "equation", "inequality", "nonideal", "restitution", "impact", "releases", "active")
+
+
 def read_constraint(entry: DocumentEntry, scope: Scope) -> Constraint:
     """Return a constraint from a table, or from the text of its equation."""
     if isinstance(entry.value, str):
         equation = read_equation(entry, scope)
         with entry.places():
             return Constraint(equation)
-    table = entry.table(("name", "equation", "nonideal"), required=("equation",))
-    equation = read_equation(table["equation"], scope)
-    laws = read_laws(table["nonideal"], scope) if "nonideal" in table else ()
-    name = table["name"].text() if "name" in table else None
-    with table["equation"].places():
-        return Constraint(equation, name=name, nonideal=laws)
+    table = entry.table(CONSTRAINT_KEYS)
+    stated = [key for key in ("equation", "inequality") if key in table]
+    if len(stated) != 1:
+        raise entry.error("a constraint must have an `equation`, or an `inequality`, and not both.")
+    read = read_equation if stated == ["equation"] else read_inequality
+    given: dict[str, Any] = {"nonideal": read_laws(table["nonideal"], scope)} if "nonideal" in table else {}
+    given |= {key: table[key].text() for key in ("name", "impact") if key in table}
+    given |= {key: table[key].boolean() for key in ("releases", "active") if key in table}
+    given |= {"restitution": read_expression(table["restitution"], scope)} if "restitution" in table else {}
+    relation = read(table[stated[0]], scope)
+    with table[stated[0]].places():
+        return Constraint(relation, **given)
 
 
 def write_constraint(constraint: Constraint) -> dict[str, Any]:
     """Return the table of a constraint."""
-    if not constraint.is_permanent:
-        raise ModelError(
-            [
-                f"`{constraint.name}` must be an equation that always holds to be written to a file; it is a contact "
-                f"that opens and closes, or is switched by events. State the model in Python."
-            ]
-        )
-    table: dict[str, Any] = {"name": str(constraint.name), "equation": f"{expression_text(constraint.expression)} = 0"}
+    kind, sign = ("inequality", ">=") if constraint.one_sided else ("equation", "=")
+    table: dict[str, Any] = {"name": str(constraint.name), kind: f"{expression_text(constraint.expression)} {sign} 0"}
+    table |= {} if constraint.restitution is None else {"restitution": write_expression(constraint.restitution)}
+    table |= {"impact": constraint.impact} if constraint.impact != "newton" else {}
+    table |= {"releases": True} if constraint.releases else {}
+    table |= {} if constraint.active else {"active": False}
     return table | ({"nonideal": write_laws(constraint.nonideal)} if constraint.nonideal else {})
