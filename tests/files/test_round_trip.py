@@ -407,6 +407,7 @@ def test_a_controller_has_the_values_of_the_file_by_default():
         ("control = { perod = 1 }", 9, "unknown key `perod`. Did you mean `period`"),
         ("control = { period = -1 }", 9, "`period` must be positive"),
         ("control = { robust = { rho = -1, epsilon = 1 } }", 9, "`rho` of BoundedUncertainty must be positive"),
+        ("control = { robust = { rho = 1 } }", 9, "`robust` must give `epsilon`"),
         ("control = { parameters = { n = 1 } }", 9, "unknown key `n`"),
         ('control = { model = { coordinates = ["x"] } }', 9, "must give `mass_matrix` or `lagrangian`"),
         ("events = [{ direction = 1 }]", 9, "must give `expression`"),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from typing import Any
 
 from dalembert.control.controller import Controller, controller
@@ -34,7 +35,8 @@ def read_control(entry: DocumentEntry, scope: Scope, system: System, values: Map
     given: dict[str, Any] = {key: table[key].number() for key in CONTROL_NUMBERS if key in table}
     for key, (make, known) in LAYERS.items():
         if key in table:
-            own = table[key].table(tuple(known))
+            required = [one.name for one in fields(make) if one.default is MISSING]
+            own = table[key].table(tuple(known), required)
             with table[key].places():
                 given[key] = make(**{name: known[name].read(own[name], scope) for name in own})
     if "noise" in table:

@@ -72,7 +72,7 @@ class Recorder:
             # a − b c instead of a + (−1) b c, which would cost a multiplication
             factor = term.args[0] if isinstance(term, sp.Mul) else sp.S.Zero
             if factor.is_Number and float(factor) < 0:
-                factors = term.args[1:] if factor is sp.S.NegativeOne else (-factor, *term.args[1:])
+                factors: Any = term.args[1:] if factor is sp.S.NegativeOne else (-factor, *term.args[1:])
                 total = total - (self._product(factors) if len(factors) > 1 else self(factors[0]))
             else:
                 total = total + self(term)
