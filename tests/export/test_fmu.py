@@ -79,6 +79,14 @@ def test_variables_have_the_units_that_are_known(unit: Path, tmp_path: Path) -> 
     given = {"q0": (1, 0), "qd0": (0, 0), "parameters": NUMBERS}
     with pytest.raises(da.InputError, match="`units` must name only names of the model; `z` is unknown"):
         da.export_fmu(pendulum(), tmp_path / "a.fmu", units={"z": "m"}, **given)
+    x, h = da.coordinates("x"), da.parameters("h")
+    servo = da.Servo("hold", x - h, by=da.Actuator("motor", x), settle=1)
+    held = da.System((x,), [[1]], (0,), servos=servo)
+    # the requirement, and with it its parameter, is left out where the motor is driven from outside
+    units = {"h": "m", "motor": "N"}
+    numbers = {"q0": (0,), "qd0": (0,), "parameters": {"h": 1}}
+    driven = da.export_fmu(held, tmp_path / "b.fmu", inputs=["motor"], units=units, **numbers)
+    assert "input(motor)" in zipfile.ZipFile(driven).read("modelDescription.xml").decode()
     with pytest.raises(da.InputError, match="`units` must map names to units"):
         da.export_fmu(pendulum(), tmp_path / "a.fmu", units="m", **given)
 

@@ -107,7 +107,7 @@ def export_fmu(
         allow_violation=allow_violation,
         inputs=inputs,
     )
-    known = _units(model, units)
+    known = _units(model, units, system.parameter_names)
 
     def describe(guid: str) -> str:
         return description(model, kind, guid, known)
@@ -116,15 +116,19 @@ def export_fmu(
     return target
 
 
-def _units(model: ExportedModel, given: Any) -> dict[str, str]:
-    """Return units by name, or raise an error for a name that the model does not have."""
+def _units(model: ExportedModel, given: Any, parameters: Sequence[str]) -> dict[str, str]:
+    """Return units by name, or raise an error for a name that the model does not have.
+
+    ``parameters`` are those of the system; the model has fewer if its actuators are driven from outside.
+    """
     if given is not None and not isinstance(given, Mapping):
         raise InputError(f'`units` must map names to units, as {{"x": "m", "t": "s"}}; got {given!r}.')
     found = {} if given is None else {name_of(key): str(unit) for key, unit in given.items()}
     coordinates = model.states[: model.n]
     forces = ("force", *(f"force {name}" for name in coordinates))
-    inside = [name.removesuffix(")").partition("(")[2] for name in model.output_names]
-    known = ("t", *coordinates, *model.parameters, *model.output_names, *inside, *forces)
+    named = (*model.output_names, *model.parameters)
+    inside = [name.removesuffix(")").partition("(")[2] for name in named if "(" in name]
+    known = tuple(dict.fromkeys(("t", *coordinates, *parameters, *model.parameters, *inside, *forces)))
     problems = unknown_names(known, found, "units", "name")
     if problems:
         raise InputError(" ".join(problems))
