@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
+import xarray as xr
 from typer.testing import CliRunner
 
 import dalembert as da
@@ -224,6 +225,14 @@ def test_plot_of_a_file_whose_parameters_have_units(template: Path) -> None:
     figure = template.with_suffix(".svg")
     assert f"wrote {figure}" in invoke("run", str(template), "--plot", str(figure))
     assert figure.stat().st_size > 1_000
+
+
+def test_units_of_a_file_are_printed_and_saved(template: Path) -> None:
+    saved = template.with_suffix(".nc")
+    assert "m = 1 kg" in invoke("show", str(template))
+    assert " m/s" in invoke("run", str(template), "--save", str(saved))
+    with xr.open_dataset(saved, engine="scipy", decode_times=False) as data:
+        assert data["qd"].attrs["units"] == "m/s"
 
 
 def test_the_trajectory_is_saved_before_the_figure(template: Path, monkeypatch: pytest.MonkeyPatch) -> None:

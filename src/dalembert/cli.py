@@ -270,13 +270,13 @@ def _run(name: str, given: RunArguments) -> None:
     if given.project:
         print_text(f"started from {start_text(case, start)}")
     console = console_of()
-    console.print(end_table(found))
+    console.print(end_table(found, case.units))
     for note in found.notes:
         console.print(escape(note))
     if given.ledger:
         print_text(str(found.ledger()))
     if save is not None:  # first: the results must not be lost if a figure cannot be drawn
-        found.save(save)
+        found.save(save, units=case.units)
     if plot is not None:
         found.plot(units=case.units).savefig(plot, dpi=160)
     if animate is not None and case.points is None and case.mechanism is not None:
@@ -385,7 +385,7 @@ def export(
     case = named_case(name)
     shared: dict[str, Any] = {"inputs": inputs or (), **case.export_arguments}
     if output.suffix.lower() == ".fmu":
-        dalembert.export_fmu(case.system, output, kind.value, **shared)
+        dalembert.export_fmu(case.system, output, kind.value, units=case.units, **shared)
     else:
         write = dalembert.export_c if output.suffix.lower() == ".c" else dalembert.export_python
         write(case.system, output, **shared)

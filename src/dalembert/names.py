@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -65,3 +65,28 @@ def counted(number: int, noun: str) -> str:
     ('1 step', '2 steps')
     """
     return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def rate_unit(unit: str | None, time: str | None, order: int = 1) -> str | None:
+    """Return the unit of a time derivative; None if one of the units is not known.
+
+    >>> rate_unit("m", "s", 2), rate_unit("m/s", "s")
+    ('m/s^2', '(m/s)/s')
+    """
+    if not unit or not time:
+        return None
+    below = time if order == 1 else f"{time}^{order}"
+    return f"{unit}/{below}" if unit.isalnum() else f"({unit})/{below}"
+
+
+def column_unit(column: str, units: Mapping[str, str]) -> str | None:
+    """Return the unit of a column of a table of a run: x, x', ideal_force(x) and so on; None if it is not known."""
+    if column in units:
+        return units[column]
+    name = column.rstrip("'")
+    if name != column:
+        return rate_unit(units.get(name), units.get("t"), len(column) - len(name))
+    kind, _, inside = column.removesuffix(")").partition("(")
+    if kind in ("ideal_force", "nonideal_force", "input_force"):
+        return units.get(f"force {inside}", units.get("force"))
+    return units.get(inside) if kind in ("input", "violation", "error") else None

@@ -7,6 +7,7 @@ import codecs
 import io
 import sys
 import unicodedata
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dalembert.names import counted
+from dalembert.names import column_unit, counted
 
 if TYPE_CHECKING:
     from dalembert.gallery.definition import Case
@@ -48,14 +49,20 @@ def add_checks(table: Table, rows: tuple[Row, ...], name: str) -> None:
     table.add_section()
 
 
-def end_table(found: Trajectory) -> Table:
-    """Return a table of the state at the end of a motion."""
+def end_table(found: Trajectory, units: Mapping[str, str]) -> Table:
+    """Return a table of the state at the end of a motion, with the units that are known."""
     steps, seconds = found.statistics["steps"], found.statistics["seconds"]
     took = f"{counted(steps, 'step')}, computed in {seconds:.1f} s"
-    table = Table("coordinate", "value", "velocity", title=f"At t = {found.t[-1]:g} ({took})")
-    for k, coordinate in enumerate(found.coordinates):
-        table.add_row(coordinate, f"{found.q[-1, k]:.12g}", f"{found.qd[-1, k]:.12g}")
+    time = _measured(f"{found.t[-1]:g}", units.get("t"))
+    table = Table("coordinate", "value", "velocity", title=f"At t = {time} ({took})")
+    for k, name in enumerate(found.coordinates):
+        value = _measured(f"{found.q[-1, k]:.12g}", units.get(name))
+        table.add_row(name, value, _measured(f"{found.qd[-1, k]:.12g}", column_unit(f"{name}'", units)))
     return table
+
+
+def _measured(value: str, unit: str | None) -> str:
+    return value if unit is None else f"{value} {unit}"
 
 
 def facts_table(case: Case) -> Table:
@@ -63,14 +70,16 @@ def facts_table(case: Case) -> Table:
     system = case.system
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     facts.add_row("coordinates", ", ".join(system.coordinate_names))
-    facts.add_row("parameters", assignments(case.parameters) or "none")
+    facts.add_row("parameters", assignments(case.parameters, case.units) or "none")
     facts.add_row("constraints", ", ".join(f"{c.name} ({c.level})" for c in system.constraints) or "none")
     if system.servos:
         facts.add_row("servos", ", ".join(map(_servo_text, system.servos)))
-    facts.add_row("start", assignments(dict(zip(system.coordinate_names, case.q0, strict=False))) or "none")
-    facts.add_row("velocities", assignments(dict(zip(system.coordinate_names, case.qd0, strict=False))) or "none")
-    times = case.times
-    facts.add_row("times", f"{times[0]:g} to {times[-1]:g}, {len(times)} of them" if len(times) else "none")
+    names, times, unit = system.coordinate_names, case.times, case.units.get
+    facts.add_row("start", assignments(dict(zip(names, case.q0, strict=False)), case.units) or "none")
+    rates = {name: rate for name in names if (rate := column_unit(f"{name}'", case.units))}
+    facts.add_row("velocities", assignments(dict(zip(names, case.qd0, strict=False)), rates) or "none")
+    last = _measured(f"{times[-1]:g}", unit("t")) if len(times) else ""
+    facts.add_row("times", f"{times[0]:g} to {last}, {len(times)} of them" if len(times) else "none")
     facts.add_row("drift", "None" if case.drift is None else str(case.drift))
     return facts
 
@@ -80,9 +89,10 @@ def _servo_text(servo: Any) -> str:
     return f"{servo.name} ({servo.level}) by {by}"
 
 
-def assignments(values: Any) -> str:
-    """Return values by name as text: `a0 = 0.2, g = 9.81`."""
-    return ", ".join(f"{name} = {value:g}" for name, value in dict(values).items())
+def assignments(values: Any, units: Mapping[str, str] | None = None) -> str:
+    """Return values by name as text, with their units if they are known: `a0 = 0.2, g = 9.81 m/s^2`."""
+    known = units or {}
+    return ", ".join(f"{name} = {_measured(f'{value:g}', known.get(name))}" for name, value in dict(values).items())
 
 
 _SPELLINGS = {

@@ -9,6 +9,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.export.arguments import model_of
+from dalembert.lowering.batch_program import BatchProgram
 from export.c_library import STRICT, CLibrary, needs_compiler
 from helpers import CONTACTS, quick_first
 
@@ -67,6 +68,9 @@ def test_steps_and_forces_are_those_of_the_library(name: str, tmp_path: Path) ->
     found = parts_of(out, model.groups)
     acceleration, _ = library.at("acceleration", n, y, times[5], p)
     assert difference(acceleration, found["acceleration"]) < SAME
+    # the same operations in machine code
+    native = BatchProgram(model.accelerate, 2 * n)(y[None], times[5:], p[None])[0, :n]
+    assert difference(acceleration, native) < SAME
     if case.control is None:
         compare_with_motion(case, model, found, y, float(times[5]))
 

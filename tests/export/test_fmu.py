@@ -38,12 +38,13 @@ def pendulum():
 
 
 NUMBERS = {"m": 1.5, "g": 9.81, "l": 1.0}
+UNITS = {"x": "m", "y": "m", "t": "s", "g": "m/s^2", "force x": "N"}
 
 
 @pytest.fixture(scope="module")
 def unit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("fmu") / "pendulum.fmu"
-    return da.export_fmu(pendulum(), path, "both", q0=(1, 0), qd0=(0, 0), parameters=NUMBERS)
+    return da.export_fmu(pendulum(), path, "both", q0=(1, 0), qd0=(0, 0), parameters=NUMBERS, units=UNITS)
 
 
 def simulated(path: Path, kind: str, **given):
@@ -68,6 +69,26 @@ def test_a_unit_moves_as_the_library_says(kind: str, unit: Path) -> None:
     assert np.abs(found["nonideal_force(x)"] - run.nonideal_force[:, 0]).max() < 10 * near
     assert np.abs(found["energy"] - run.energy).max() < 100 * near
     assert np.abs(found["violation(rod)"]).max() < (1e-14 if kind == "CoSimulation" else 1e-7)
+
+
+def test_variables_have_the_units_that_are_known(unit: Path, tmp_path: Path) -> None:
+    found = {own.name: own.unit for own in fmpy.read_model_description(str(unit)).modelVariables}
+    expected = {"time": "s", "x": "m", "x'": "m/s", "x''": "m/s^2", "ideal_force(x)": "N", "ideal_force(y)": None}
+    assert {name: found[name] for name in expected} == expected
+    assert (found["g"], found["m"], found["energy"]) == ("m/s^2", None, None)
+    given = {"q0": (1, 0), "qd0": (0, 0), "parameters": NUMBERS}
+    with pytest.raises(da.InputError, match="`units` must name only names of the model; `z` is unknown"):
+        da.export_fmu(pendulum(), tmp_path / "a.fmu", units={"z": "m"}, **given)
+    x, h = da.coordinates("x"), da.parameters("h")
+    servo = da.Servo("hold", x - h, by=da.Actuator("motor", x), settle=1)
+    held = da.System((x,), [[1]], (0,), servos=servo)
+    # the requirement, and with it its parameter, is left out where the motor is driven from outside
+    units = {"h": "m", "motor": "N"}
+    numbers = {"q0": (0,), "qd0": (0,), "parameters": {"h": 1}}
+    driven = da.export_fmu(held, tmp_path / "b.fmu", inputs=["motor"], units=units, **numbers)
+    assert "input(motor)" in zipfile.ZipFile(driven).read("modelDescription.xml").decode()
+    with pytest.raises(da.InputError, match="`units` must map names to units"):
+        da.export_fmu(pendulum(), tmp_path / "a.fmu", units="m", **given)
 
 
 def test_start_values_and_parameters_can_be_set(unit: Path) -> None:
@@ -116,7 +137,8 @@ def test_the_source_compiles_without_warnings_also_without_parameters(unit: Path
 
 @pytest.mark.slow
 def test_equal_models_make_equal_units(unit: Path, tmp_path: Path) -> None:
-    again = da.export_fmu(pendulum(), tmp_path / "pendulum.fmu", "both", q0=(1, 0), qd0=(0, 0), parameters=NUMBERS)
+    given = {"q0": (1, 0), "qd0": (0, 0), "parameters": NUMBERS, "units": UNITS}
+    again = da.export_fmu(pendulum(), tmp_path / "pendulum.fmu", "both", **given)
     first, second = (zipfile.ZipFile(path).read("modelDescription.xml") for path in (unit, again))
     assert first == second
 

@@ -1,5 +1,6 @@
 """Models written to files are read back equal: the gallery, mechanisms of all parts, laws, servos, settings."""
 
+import operator
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -34,13 +35,6 @@ def again(model, path):
     return da.load(file)
 
 
-def plain(system):
-    """All expressions, without the assumptions that SymPy symbols may have: files do not keep those."""
-    expressions = system.expressions()
-    symbols = {s: sp.Symbol(s.name) for s in graph.free_symbols(*expressions)}
-    return [graph.replace(expression, symbols) for expression in expressions]
-
-
 def rounded(expressions):
     """Expressions with 12 digits: directions of a mechanism are normalised again when it is read."""
     digits = {number: sp.Float(number, 12) for number in set().union(*(e.atoms(sp.Float) for e in expressions))}
@@ -55,22 +49,29 @@ def accelerations(model):
     return np.array([da.motion(model.system, q, qd, 0.3, **given).acceleration for q, qd in states])
 
 
+def controllers_are_equal(one, other):
+    if one is None or other is None:
+        return one is other
+    keys = ("system", "parameters", "robust", "adaptive", "period", "delay", "seed")
+    noise = [None if control.noise is None else control.noise.tolist() for control in (one, other)]
+    return [getattr(one, key) for key in keys] == [getattr(other, key) for key in keys] and noise[0] == noise[1]
+
+
 def check_case(name, path):
     model = model_of(da.gallery.case(name))
     found = again(model, path)
-    exact = plain(found.system) == plain(model.system)
-    assert exact or (model.mechanism is not None and rounded(plain(found.system)) == rounded(plain(model.system)))
+    exact = found.system == model.system
+    expressions = (one.system.expressions() for one in (found, model))
+    assert exact or (model.mechanism is not None and operator.eq(*map(rounded, expressions)))
     assert [c.name for c in found.system.constraints] == [c.name for c in model.system.constraints]
     assert [type(law.law) for law in found.system.laws] == [type(law.law) for law in model.system.laws]
-    symbols = graph.free_symbols(*model.system.expressions()) - {da.t}
-    if exact and all(s == sp.Symbol(s.name) for s in symbols):
-        assert found.system == model.system
     for field in ("q0", "qd0", "times"):
         assert np.array_equal(getattr(found, field), getattr(model, field))
     assert (dict(found.parameters), dict(found.units)) == (dict(model.parameters), dict(model.units))
     assert (found.title, found.about, found.source) == (model.title, model.about, model.source)
+    assert controllers_are_equal(found.settings.get("control"), model.settings["control"])
     for key, value in model.settings.items():
-        if key != "formulation":
+        if key not in ("formulation", "control"):
             assert found.settings.get(key, {"drift": da.Projection(), "allow_violation": False}.get(key)) == value
     assert repr(found.settings.get("formulation")) == repr(model.settings["formulation"])
 
@@ -164,6 +165,28 @@ SYSTEMS = {
     ),
     "servos with names": da.System(
         (x,), [[1]], (0,), servos=da.Servo("s", (da.Constraint(xd - 1, name="speed"),), settle=2, metric="euclidean")
+    ),
+    "assumptions": da.System(
+        (x,),
+        [[sp.Symbol("m", positive=True)]],
+        (sp.sqrt(sp.Symbol("m", positive=True) ** 2) * sp.Symbol("k", zero=False),),
+    ),
+    "contacts": da.System(
+        (x, y),
+        [[m, 0], [0, m]],
+        (0, -m * g),
+        (
+            da.Constraint(sp.Ge(y, x**2), name="floor", restitution=mu, nonideal=da.Coulomb(0.3)),
+            da.Constraint(sp.Le(x, 2), name="wall", restitution=0.5, impact="poisson"),
+            da.Constraint(y - 1, name="table", releases=True),
+            da.Constraint(x - 1, name="peg", active=False),
+        ),
+    ),
+    "arrays": da.System(
+        (da.coordinates("w", 3),),
+        2,
+        (),
+        da.Constraint.over(x**2 + 1 - y, {x: da.coordinates("w", 3)[:2], y: da.coordinates("w", 3)[1:]}, name="rod"),
     ),
     "coefficients": replace(
         da.System((x,), [[1]], (-m * xd,)), coefficients=(("Spring", da.model.laws.Coefficient("damping", m, True)),)
@@ -328,6 +351,106 @@ def test_settings_checks_and_drawings_are_read_back(tmp_path):
     assert np.array_equal(found.points_along(found.simulate(drift=None, formulation=None))["stone"][0], [0, 0, 0])
 
 
+def ball(*constraints):
+    return da.System((y,), [[m]], (-m * g,), constraints)
+
+
+def test_events_are_read_back_and_run(tmp_path):
+    peg = da.Constraint(y - 1, name="peg", active=False)
+    events = (
+        da.Event(y - mu, direction=-1, name="bounces", then=da.Change({yd: -yd / 2, "m": 2 * m})),
+        da.Event(y - 1, stop=True),
+        da.Event(yd, name="holds", then=da.Change(on="peg", off=())),
+    )
+    given = {"parameters": {"m": 1.0, "g": 10.0, "mu": 0.5}, "q0": (2.0,), "qd0": (0.0,), "times": (0.0, 1.0)}
+    model = da.ModelFile(system=ball(peg), settings={"events": events[:1]}, **given)
+    found = again(model, tmp_path)
+    assert found.settings["events"] == events[:1]
+    assert np.array_equal(found.simulate().q, model.simulate().q)
+    (bounce,) = found.simulate().events
+    assert bounce.t == pytest.approx(np.sqrt(0.3), abs=1e-10)  # y = 2 - 5 t² is 0.5
+    model = da.ModelFile(system=ball(peg), settings={"events": events}, **given)
+    assert again(model, tmp_path).settings["events"] == events
+
+
+def test_controllers_are_read_back_and_act_the_same(tmp_path):
+    plant, model = (
+        da.System((x,), [[m]], (force,), servos=da.Servo("hold", x - 1, by=da.Actuator("motor", x, limit=50), settle=2))
+        for force in (-g * xd, 0)
+    )
+    given = {"parameters": {"m": 1.2, "g": 0.1}, "q0": (0.0,), "qd0": (0.0,), "times": (0.0, 1.0)}
+    controls = (
+        da.controller(plant, parameters={"m": 1, "g": 0}, robust=da.BoundedUncertainty(2 * m, 0.01)),
+        da.controller(model, parameters={"m": 1}, period=0.01, delay=0.001, noise=0.001, seed=3),
+        da.controller(model, parameters={"m": 1}, adaptive=da.AdaptiveBound(100, 0.1, 0.01, 0.5)),
+    )
+    for control in controls:
+        saved = da.ModelFile(system=plant, settings={"control": control}, **given)
+        found = again(saved, tmp_path)
+        assert controllers_are_equal(found.settings["control"], control)
+    assert np.array_equal(found.simulate().q, saved.simulate().q)
+
+
+CONTROLLED = """format = 1
+coordinates = ["x"]
+mass_matrix = [["m"]]
+applied_force = [0]
+parameters = { m = 2 }
+actuators = [{ name = "motor", along = "x" }]
+servos = [{ name = "hold", requirement = "x = 1", by = "motor", settle = 2 }]
+[simulate]
+"""
+
+
+def test_a_controller_has_the_values_of_the_file_by_default():
+    assert loads(CONTROLLED + "control = { period = 0.1 }").settings["control"].parameters == {"m": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("control = { perod = 1 }", 9, "unknown key `perod`. Did you mean `period`"),
+        ("control = { period = -1 }", 9, "`period` must be positive"),
+        ("control = { robust = { rho = -1, epsilon = 1 } }", 9, "`rho` of BoundedUncertainty must be positive"),
+        ("control = { robust = { rho = 1 } }", 9, "`robust` must give `epsilon`"),
+        ("control = { parameters = { n = 1 } }", 9, "unknown key `n`"),
+        ('control = { model = { coordinates = ["x"] } }', 9, "must give `mass_matrix` or `lagrangian`"),
+        ("events = [{ direction = 1 }]", 9, "must give `expression`"),
+        ('events = [{ expression = "x - z" }]', 9, "unknown name `z`"),
+        ('events = [{ expression = "x", then = { on = "peg" } }]', 9, "`peg`"),
+        ('events = [{ expression = "x", name = "a" }, { expression = "x - 1", name = "a" }]', 9, "given twice: `a`"),
+    ],
+)
+def test_controllers_and_events_that_are_wrong(text, line, message):
+    with pytest.raises(da.FileError, match=message) as refusal:
+        loads(CONTROLLED + text)
+    assert refusal.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("constraint", "message"),
+    [
+        ('inequality = "x = 1", restitution = 0', "an inequality was expected: write `left >= right`"),
+        ('inequality = "x >= 1"', "an inequality needs a `restitution`"),
+        ('equation = "x >= 1"', "A constraint on one side is an `inequality`"),
+        ('inequality = "x >= 1", equation = "x = 1"', "an `equation`, or an `inequality`, and not both"),
+        ('inequality = "x >= 1", restitution = 2', "from 0 for no rebound to 1"),
+        ('equation = "x = 1", impact = "hertz"', '`impact` must be "newton", "poisson" or "moreau"'),
+    ],
+)
+def test_contacts_that_are_wrong(constraint, message):
+    start = 'format = 1\ncoordinates = ["x"]\nmass_matrix = [[1]]\napplied_force = [0]\n'
+    with pytest.raises(da.FileError, match=message) as refusal:
+        loads(f"{start}constraints = [{{ {constraint} }}]\n")
+    assert refusal.value.line == 5
+
+
+def test_assumptions_that_contradict_one_another():
+    start = 'format = 1\ncoordinates = ["x"]\nmass_matrix = [["m"]]\napplied_force = [0]\n'
+    with pytest.raises(da.FileError, match="assumptions of parameter `m` contradict"):
+        loads(f"{start}parameters = {{ m = {{ assumptions = {{ positive = true, real = false }} }} }}\n")
+
+
 def test_times_are_written_short_if_they_are_equally_spaced():
     assert times_entry(np.linspace(0, 10, 101)) == "0.0:10.0:101"
     assert times_entry([0, 1, 3]) == [0.0, 1.0, 3.0]
@@ -353,6 +476,11 @@ def test_what_cannot_be_written_is_refused(tmp_path):
     twice = [da.Servo(n, xd - 1, by=da.Actuator("u", x, limit=k)) for k, n in ((1, "a"), (2, "b"))]
     with pytest.raises(da.ModelError, match="actuators in a file must differ in name; given twice: `u`"):
         da.model.servo_document.write_actuators(twice)
+    long = da.System((da.coordinates("w", 300),), 1, ())
+    with pytest.raises(da.ModelError, match="arrays of 300 coordinates cannot be written"):
+        long.save(tmp_path / "a.toml")
+    with pytest.raises(da.ModelError, match=r"a controller made by `da\.controller`"):
+        da.ModelFile(system=system, settings={"control": object()}).save(tmp_path / "a.toml")
     with pytest.raises(da.ModelError, match="a model file can hold `Viscous`"):
         da.model.law_document.write_laws(_Strange())
     bead = da.Particle("p", 1, (0, 0))

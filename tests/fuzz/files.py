@@ -85,7 +85,38 @@ rtol = 1e-8
 drift = { type = "Baumgarte", alpha = 5, beta = 5 }
 """
 
-BASES = (TEMPLATE, ARM, RIDER)
+BOUNCER = """format = 1
+coordinates = ["x", "y"]
+mass_matrix = { diagonal = ["m", "m"] }
+applied_force = [0, "-m*g"]
+parameters = { m = { value = 2, unit = "kg", assumptions = { positive = true } }, g = 9.81, l = 3 }
+constraints = [{ name = "floor", inequality = "y >= x^2/9", restitution = 0.5, impact = "poisson" }]
+[simulate]
+q0 = [0, 1]
+qd0 = [1, 0]
+times = "0:1:5"
+[[simulate.events]]
+name = "high"
+expression = "y - l"
+direction = 1
+then = { values = { "y'" = "-y'/2", m = 1 }, off = "floor" }
+"""
+
+HOLDER = """format = 1
+coordinates = ["x"]
+mass_matrix = [["m"]]
+applied_force = ["-c*x'"]
+parameters = { m = 2, c = 0.1 }
+actuators = [{ name = "jet", along = "x", limit = "9*m" }]
+servos = [{ name = "hold", requirement = "x = sin(t)", by = "jet", settle = 2 }]
+[simulate.control]
+parameters = { m = 1, c = 0 }
+robust = { rho = "2*m", epsilon = 0.1 }
+period = 0.01
+noise = [0.1, 0.2]
+"""
+
+BASES = (TEMPLATE, ARM, RIDER, BOUNCER, HOLDER)
 
 HOSTILE = (
     *("__import__('os').system('id')", "x.__class__", "().__class__.__bases__[0]", "lambda: 0", "exec(x)", "open(x)"),

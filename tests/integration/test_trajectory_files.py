@@ -41,6 +41,32 @@ def test_a_zarr_folder_is_read_back(run: da.Trajectory, tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["run.zarr"]
 
 
+UNITS = {"x": "m", "y": "m", "t": "days", "force": "N", "g": "m/s^2"}
+
+
+def test_units_are_attributes_of_arrays(run: da.Trajectory, tmp_path: Path) -> None:
+    run.save(tmp_path / "run.nc", units=UNITS)
+    with xr.open_dataset(tmp_path / "run.nc", engine="scipy", decode_times=False) as data:
+        found = {name: data[name].attrs.get("units") for name in ("time", "q", "qd", "acceleration", "ideal_force")}
+        assert "units" not in data["multipliers"].attrs
+    expected = {"time": "days", "q": "m", "qd": "m/days", "acceleration": "m/days^2", "ideal_force": "N"}
+    assert found == expected
+    assert (da.Trajectory.load(tmp_path / "run.nc").t == run.t).all()  # not converted to days
+    run.save(tmp_path / "other.nc", units={"y": "m"})
+    with xr.open_dataset(tmp_path / "other.nc", engine="scipy") as data:
+        assert data["q"].attrs["units"] == "1, m"
+    with pytest.raises(da.InputError, match=r"`units` must name coordinates, .*; `z` is unknown"):
+        run.save(tmp_path / "run.nc", units={"z": "m"})
+
+
+def test_units_are_metadata_of_columns(run: da.Trajectory, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    run.save(tmp_path / "run.parquet", units=UNITS)
+    schema = parquet.read_schema(tmp_path / "run.parquet")
+    assert schema.field("x'").metadata[b"unit"] == b"m/days"
+    assert b"unit" not in (schema.field("multiplier(rod)").metadata or {})
+
+
 def test_an_old_xarray_is_refused_by_name(run: da.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("zarr", reason="zarr is not installed")
     monkeypatch.setattr(xr, "__version__", "2024.6.0")

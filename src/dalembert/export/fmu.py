@@ -7,7 +7,7 @@ import os
 import tempfile
 import uuid
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +20,8 @@ from dalembert.export.model import ExportedModel
 from dalembert.export.templates import template
 from dalembert.integration.default_tolerances import USUAL_ATOL, USUAL_RTOL
 from dalembert.integration.drift import Drift, Projection
-from dalembert.names import quoted
+from dalembert.model.ordering import unknown_names
+from dalembert.names import name_of, quoted
 from dalembert.settings import LEAST_RTOL
 
 MOST_INTERNAL_STEPS = 1_000_000
@@ -48,6 +49,7 @@ def export_fmu(
     control: Any = None,
     allow_violation: bool = False,
     platforms: Sequence[str] | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> Path:
     """Write a system as a functional mock-up unit of FMI 2.0, which other simulation tools run, and return its path.
 
@@ -67,6 +69,7 @@ def export_fmu(
                        servos, which are then driven from outside
     platforms          "linux64", "win64" and "darwin64", by default that of this computer. Others are compiled by
                        ``ziglang``, which ``pip install 'dalembert[fmu]'`` installs
+    units              by name of a coordinate or a parameter, and "t"; "force x" is the unit of forces along x
     t0, drift, control, allow_violation    as for ``da.export_c``
 
     Raises
@@ -104,8 +107,32 @@ def export_fmu(
         allow_violation=allow_violation,
         inputs=inputs,
     )
-    _write(model, target, kind, wanted, allow_violation)
+    known = _units(model, units, system.parameter_names)
+
+    def describe(guid: str) -> str:
+        return description(model, kind, guid, known)
+
+    _write(model, target, describe, wanted, allow_violation)
     return target
+
+
+def _units(model: ExportedModel, given: Any, parameters: Sequence[str]) -> dict[str, str]:
+    """Return units by name, or raise an error for a name that the model does not have.
+
+    ``parameters`` are those of the system; the model has fewer if its actuators are driven from outside.
+    """
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f'`units` must map names to units, as {{"x": "m", "t": "s"}}; got {given!r}.')
+    found = {} if given is None else {name_of(key): str(unit) for key, unit in given.items()}
+    coordinates = model.states[: model.n]
+    forces = ("force", *(f"force {name}" for name in coordinates))
+    named = (*model.output_names, *model.parameters)
+    inside = [name.removesuffix(")").partition("(")[2] for name in named if "(" in name]
+    known = tuple(dict.fromkeys(("t", *coordinates, *parameters, *model.parameters, *inside, *forces)))
+    problems = unknown_names(known, found, "units", "name")
+    if problems:
+        raise InputError(" ".join(problems))
+    return found
 
 
 def _platforms(given: Any) -> list[str]:
@@ -116,13 +143,21 @@ def _platforms(given: Any) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _write(model: ExportedModel, target: Path, kind: str, platforms: Sequence[str], allow_violation: bool) -> None:
-    """Compile the model and write the archive; no incomplete file is ever left behind."""
-    assert model.start is not None
+def _write(
+    model: ExportedModel,
+    target: Path,
+    describe: Callable[[str], str],
+    platforms: Sequence[str],
+    allow_violation: bool,
+) -> None:
+    """Compile the model and write the archive; no incomplete file is ever left behind.
+
+    ``describe`` returns the description of the model with a given identifier.
+    """
     guid = str(uuid.uuid5(MODEL_NAMESPACE, fmu_source(model, "", allow_violation)))
     source = fmu_source(model, guid, allow_violation)
     content: dict[str, bytes] = {
-        "modelDescription.xml": description(model, model.start, kind, guid).encode(),
+        "modelDescription.xml": describe(guid).encode(),
         f"sources/{model.name}.c": source.encode(),
     }
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")

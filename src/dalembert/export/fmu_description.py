@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 from xml.etree import ElementTree
 
 import dalembert
 from dalembert.export.model import ExportedModel, Start
 from dalembert.integration.default_tolerances import USUAL_RTOL
+from dalembert.names import column_unit
 from dalembert.native.program_text import decimal
 
 KINDS_OF_FMU = {
@@ -25,13 +27,14 @@ _ABILITIES = {
 
 
 class Variable(NamedTuple):
-    """A variable: its name, its role, how it varies, its start value, and the number of its integral among all."""
+    """A variable: its name, role, variability and start value, the number of its integral among all, and its unit."""
 
     name: str
     causality: str
     variability: str
     start: float | None = None
     derivative_of: int | None = None
+    unit: str | None = None
 
 
 def variables(model: ExportedModel, start: Start) -> list[Variable]:
@@ -49,8 +52,10 @@ def variables(model: ExportedModel, start: Start) -> list[Variable]:
     return found
 
 
-def description(model: ExportedModel, start: Start, kind: str, guid: str) -> str:
-    """Return the file modelDescription.xml."""
+def description(model: ExportedModel, kind: str, guid: str, units: Mapping[str, str]) -> str:
+    """Return the file modelDescription.xml of a model with a start; ``units`` are by the names of columns."""
+    start = model.start
+    assert start is not None
     root = ElementTree.Element(
         "fmiModelDescription",
         fmiVersion="2.0",
@@ -65,9 +70,16 @@ def description(model: ExportedModel, start: Start, kind: str, guid: str) -> str
         unit = ElementTree.SubElement(root, element, {"modelIdentifier": model.name} | own)
         sources = ElementTree.SubElement(unit, "SourceFiles")
         ElementTree.SubElement(sources, "File", name=f"{model.name}.c")
+    known = [
+        own._replace(unit=column_unit("t" if own.name == "time" else own.name, units))
+        for own in variables(model, start)
+    ]
+    if any(own.unit for own in known):
+        definitions = ElementTree.SubElement(root, "UnitDefinitions")
+        for unit in dict.fromkeys(own.unit for own in known if own.unit):
+            ElementTree.SubElement(definitions, "Unit", name=unit)
     experiment = {"startTime": decimal(start.t).text, "tolerance": repr(USUAL_RTOL)}
     ElementTree.SubElement(root, "DefaultExperiment", experiment)
-    known = variables(model, start)
     _add_variables(root, known)
     _add_structure(root, model, known)
     ElementTree.indent(root)
@@ -85,7 +97,8 @@ def _add_variables(root: ElementTree.Element, known: list[Variable]) -> None:
         }
         if own.causality == "output":
             attributes["initial"] = "calculated" if own.start is None else "exact"
-        real = {} if own.start is None else {"start": decimal(own.start).text}
+        real = {} if own.unit is None else {"unit": own.unit}
+        real |= {} if own.start is None else {"start": decimal(own.start).text}
         if own.derivative_of is not None:
             real["derivative"] = str(own.derivative_of)
         ElementTree.SubElement(ElementTree.SubElement(parent, "ScalarVariable", attributes), "Real", real)

@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.figures.style import COLOURS, LINE_STYLES, blank_figure, plain_axis, pretty, with_unit
-from dalembert.names import name_of, quoted
+from dalembert.names import name_of, quoted, rate_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,7 +72,7 @@ def phase(run: MotionData, names: Iterable[Any], units: Units | None = None) -> 
     for axis, name in zip(axes, chosen, strict=False):
         draw_path(axis, run[name], run.qd[:, run.coordinates.index(name)])
         axis.set_xlabel(with_unit(pretty(name), unit(name)))
-        axis.set_ylabel(with_unit(_rate(name), _rate_unit(unit(name), unit("t"))))
+        axis.set_ylabel(with_unit(_rate(name), rate_unit(unit(name), unit("t"))))
     for axis in axes[len(chosen) :]:
         axis.remove()
     return figure
@@ -168,10 +168,6 @@ def _rate(name: str) -> str:
     if shown[:2].isalpha() and len(shown) > 1:
         return f"rate of {shown}"
     return unicodedata.normalize("NFC", f"{shown[0]}\N{COMBINING DOT ABOVE}") + shown[1:]
-
-
-def _rate_unit(unit: str | None, time: str | None) -> str | None:
-    return f"{unit}/{time}" if unit and time else None
 
 
 def _coordinate(run: MotionData, name: Any) -> str:

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
+from dalembert.files.control_settings import CONTROL_NUMBERS, LAYERS
 from dalembert.files.run_settings import DRIFT_CURES, FORMULATIONS, TOLERANCES
 from dalembert.mechanisms.mechanism_document import BODIES, FORCES, JOINTS
 from dalembert.model.document import Fields
 from dalembert.model.law_document import CONTACT_KEYS, LAWS
 from dalembert.model.signal import EXTENSIONS, INTERPOLATIONS
-from dalembert.model.value_document import FORMAT, ORDER
+from dalembert.model.value_document import ASSUMPTIONS, FORMAT, ORDER
 
 Schema = dict[str, Any]
 
@@ -84,7 +85,23 @@ def _settings() -> Schema:
         | dict.fromkeys(TOLERANCES, _ref("expression"))
         | {"allow_violation": _BOOLEAN, "drift": _either({"enum": list(DRIFT_CURES)}, drift)}
         | {"formulation": _either({"enum": list(FORMULATIONS)}, formulation)}
+        | {"events": _array(_event()), "control": _control()}
     )
+
+
+def _event() -> Schema:
+    names = _either(_TEXT, _array(_TEXT))
+    change = _table({"values": _by_name(_ref("expression")), "on": names, "off": names})
+    own = {"name": _TEXT, "expression": _ref("expression"), "direction": {"enum": [-1, 0, 1]}, "stop": _BOOLEAN}
+    return _table(own | {"then": change}, ("expression",))
+
+
+def _control() -> Schema:
+    layers = {key: _table(dict.fromkeys(known, _ref("expression"))) for key, (_, known) in LAYERS.items()}
+    own = {"parameters": _by_name(_ref("expression")), **layers, "noise": _ref("several")}
+    own |= dict.fromkeys(CONTROL_NUMBERS, _ref("expression"))
+    # the model of a controller has the entries of a file, of which the schema is recursive
+    return _table(own | {"model": {"type": "object"}})
 
 
 def _parts() -> dict[str, Schema]:
@@ -93,7 +110,7 @@ def _parts() -> dict[str, Schema]:
     contact = {key: _ref(kind.shape) for key, kind in CONTACT_KEYS.items()}
     stated = {"name": _TEXT, "nonideal": _ref("laws"), **contact}
     constraint = _either(
-        _table({"equation": _TEXT, **stated}, ("equation",)), _table({"gap": expression, **stated}, ("gap",))
+        _table({"equation": _TEXT, **stated}, ("equation",)), _table({"inequality": _TEXT, **stated}, ("inequality",))
     )
     actuator = {"name": _TEXT, "along": _either(_TEXT, _ref("by-coordinate")), "limit": expression}
     requirement = _either(_ref("equation"), _array(_ref("equation")))
@@ -126,7 +143,8 @@ def _parts() -> dict[str, Schema]:
 
 def schema() -> Schema:
     """Return the JSON schema of model files."""
-    expression, parameter = _ref("expression"), _table({"value": _ref("expression"), "unit": _TEXT})
+    expression, assumptions = _ref("expression"), _table(dict.fromkeys(ASSUMPTIONS, _BOOLEAN))
+    parameter = _table({"value": _ref("expression"), "unit": _TEXT, "assumptions": assumptions})
     check = {"what": _TEXT, "expression": expression, "expected": expression, "tolerance": expression}
     texts = {"kind": {"enum": list(INTERPOLATIONS)}, "extend": {"enum": list(EXTENSIONS)}, "file": _TEXT}
     entries: dict[str, Schema] = {

@@ -16,6 +16,7 @@ from dalembert.files.positions import line_and_column, place_in
 from dalembert.files.run_settings import RUN_SETTINGS, read_settings
 from dalembert.mechanisms.mechanism_document import MECHANISM_KEYS, read_mechanism
 from dalembert.model.document import DocumentEntry, DocumentError, Scope
+from dalembert.model.system import System
 from dalembert.model.system_document import SYSTEM_KEYS, read_system
 from dalembert.model.value_document import FORMAT, read_parameters, read_state, read_times
 
@@ -131,8 +132,10 @@ def _read_model(document: DocumentEntry, folder: Path | None) -> ModelFile:
         system = mechanism.system
     else:
         mechanism, system = None, read_system(document, scope)
-    _require_used(table, system)
     values, units = read_parameters(table.get("parameters"))
+    run = _run(table.get("simulate"), scope, system, values)
+    events = run.get("settings", {}).get("events", ())
+    _require_used(table, {*system.parameter_names, *(name for event in events for name in event.parameters)})
     texts = {key: table[key].text() for key in ("title", "about", "source") if key in table}
     return ModelFile(
         system=system,
@@ -141,19 +144,19 @@ def _read_model(document: DocumentEntry, folder: Path | None) -> ModelFile:
         units=units | _units(table.get("units")),
         checks=tuple(read_check(one, scope, system) for one in table["checks"].list()) if "checks" in table else (),
         **texts,
-        **_run(table.get("simulate"), scope, system.coordinate_names),
+        **run,
         **_drawing(table.get("drawing"), scope),
     )
 
 
-def _require_used(table: Mapping[str, DocumentEntry], system: Any) -> None:
+def _require_used(table: Mapping[str, DocumentEntry], used: set[str]) -> None:
     """Raise an error for a parameter that occurs nowhere: its value would be refused later."""
     if "parameters" not in table:
         return
     given = table["parameters"]
     entries = given.table() if isinstance(given.value, Mapping) else {own.text(): own for own in given.list()}
     for name, entry in entries.items():
-        if name not in system.parameter_names:
+        if name not in used:
             raise entry.error(f"parameter `{name}` must occur in the model; it occurs nowhere. Leave it out.")
 
 
@@ -161,15 +164,17 @@ def _units(entry: DocumentEntry | None) -> dict[str, str]:
     return {} if entry is None else {name: own.text() for name, own in entry.table().items()}
 
 
-def _run(entry: DocumentEntry | None, scope: Scope, names: tuple[str, ...]) -> dict[str, Any]:
+def _run(entry: DocumentEntry | None, scope: Scope, system: System, values: Mapping[str, float]) -> dict[str, Any]:
     """Return the start, the times and the settings of a simulation."""
     if entry is None:
         return {}
     table = entry.table(("q0", "qd0", "times", *RUN_SETTINGS))
-    found: dict[str, Any] = {key: read_state(table[key], names) for key in ("q0", "qd0") if key in table}
+    found: dict[str, Any] = {
+        key: read_state(table[key], system.coordinate_names) for key in ("q0", "qd0") if key in table
+    }
     if "times" in table:
         found["times"] = read_times(table["times"])
-    return {**found, "settings": read_settings(table, scope)}
+    return {**found, "settings": read_settings(table, scope, system, values)}
 
 
 def _drawing(entry: DocumentEntry | None, scope: Scope) -> dict[str, Any]:

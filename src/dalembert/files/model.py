@@ -156,8 +156,9 @@ def model_document(model: ModelFile) -> dict[str, Any]:
     """Return a model as a document."""
     texts = {key: getattr(model, key) for key in ("title", "about", "source") if getattr(model, key)}
     parts = system_document(model.system) if model.mechanism is None else mechanism_document(model.mechanism)
-    values = value_entries(model.system, model.parameters, model.q0, model.qd0, model.times, model.units)
-    settings = write_settings(model.settings)
+    further = {name for event in model.settings.get("events", ()) for name in event.parameters}
+    values = value_entries(model.system, model.parameters, model.q0, model.qd0, model.times, model.units, further)
+    settings = write_settings(model.settings, model.system)
     if settings:
         values["simulate"] = values.get("simulate", {}) | settings
     if model.checks:

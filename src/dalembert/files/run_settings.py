@@ -15,8 +15,11 @@ from dalembert.equation.pseudo_inverse import PseudoInverse
 from dalembert.equation.singular_mass import SingularMass
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
 from dalembert.errors import InputError
+from dalembert.files.control_settings import read_control, write_control
 from dalembert.integration.drift import Baumgarte, NoCure, Projection
 from dalembert.model.document import DocumentEntry, Scope, read_nested, write_expression
+from dalembert.model.event_document import read_events, write_event
+from dalembert.model.system import System
 
 FORMULATIONS: dict[str, Any] = {
     one.__name__: one
@@ -27,11 +30,13 @@ DRIFT_CURES: dict[str, Any] = {"Projection": Projection, "Baumgarte": Baumgarte,
 TOLERANCES = ("rtol", "atol", "step", "max_step", "max_steps")
 """Settings that are numbers."""
 
-RUN_SETTINGS = (*TOLERANCES, "allow_violation", "drift", "formulation")
+RUN_SETTINGS = (*TOLERANCES, "allow_violation", "drift", "formulation", "events", "control")
 """All settings, named like the arguments of ``da.simulate``."""
 
 
-def read_settings(table: Mapping[str, DocumentEntry], scope: Scope) -> dict[str, Any]:
+def read_settings(
+    table: Mapping[str, DocumentEntry], scope: Scope, system: System, values: Mapping[str, float]
+) -> dict[str, Any]:
     """Return arguments of ``da.simulate``."""
     found: dict[str, Any] = {key: table[key].number() for key in TOLERANCES if key in table}
     if "allow_violation" in table:
@@ -40,6 +45,10 @@ def read_settings(table: Mapping[str, DocumentEntry], scope: Scope) -> dict[str,
         found["drift"] = _read_drift(table["drift"], scope)
     if "formulation" in table:
         found["formulation"] = _read_formulation(table["formulation"])
+    if "events" in table:
+        found["events"] = read_events(table["events"], scope, system)
+    if "control" in table:
+        found["control"] = read_control(table["control"], scope, system, values)
     return found
 
 
@@ -80,7 +89,7 @@ def _read_formulation(entry: DocumentEntry) -> Any:
         return StackedLeastSquares(weight=np.array(read_nested(table["weight"], Scope()), float))
 
 
-def write_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def write_settings(settings: Mapping[str, Any], system: System) -> dict[str, Any]:
     """Return the entries of settings; those at their default may be among them."""
     found: dict[str, Any] = {key: settings[key] for key in TOLERANCES if settings.get(key) is not None}
     if settings.get("allow_violation"):
@@ -89,6 +98,10 @@ def write_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
         found["drift"] = _write_drift(settings["drift"])
     if settings.get("formulation") is not None:
         found["formulation"] = _write_formulation(settings["formulation"])
+    if settings.get("events"):
+        found["events"] = [write_event(event) for event in settings["events"]]
+    if settings.get("control") is not None:
+        found["control"] = write_control(settings["control"], system)
     return found
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -195,7 +196,7 @@ class Trajectory(MotionFigures):
         """Return the trajectory in a dataset that ``to_xarray`` returned."""
         return cls(**fields_of(data))
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, units: Mapping[Any, str] | None = None) -> None:
         """Write the trajectory to a file, in the format of its ending.
 
         ``.nc`` is NetCDF and ``.zarr`` a Zarr folder, which ``load`` reads; ``.csv`` and ``.parquet`` are tables.
@@ -203,14 +204,14 @@ class Trajectory(MotionFigures):
 
         The columns of the table are t, then for every coordinate x, x', x'' and its constraint forces, and for every
         constraint its multiplier, reaction and violation. An existing file is replaced only once the new one is
-        complete.
+        complete. ``units``, as for ``plot``, become attributes of arrays in NetCDF and Zarr, and of columns in Parquet.
 
         Raises
         ------
-        InputError             if the path has another ending, or no folder
+        InputError             if the path has another ending, or no folder, or ``units`` name something else
         ModuleNotFoundError    if the package for the format is not installed
         """
-        write(self, path)
+        write(self, path, units)
 
     @classmethod
     def load(cls, path: str | Path) -> Trajectory:

@@ -7,7 +7,7 @@ import csv
 import importlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.extras import require
+from dalembert.names import column_unit, name_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from dalembert.integration.trajectory import Trajectory
 
 
-def write(run: Trajectory, path: str | Path) -> None:
+def write(run: Trajectory, path: str | Path, units: Mapping[Any, str] | None) -> None:
     """Write a trajectory in the format given by the file ending; no incomplete file is ever left behind."""
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
@@ -35,7 +36,7 @@ def write(run: Trajectory, path: str | Path) -> None:
     # in the same folder, since a file can be replaced atomically only within one file system
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        FORMATS[target.suffix.lower()].write(run, beside)
+        FORMATS[target.suffix.lower()].write(run, beside, checked_units(run, units))
         _remove_folder(target)  # a folder cannot be replaced
         os.replace(beside, target)
     finally:
@@ -77,9 +78,10 @@ def _opened(path: Path, *, is_zarr: bool) -> xr.Dataset:
     import xarray as xr
 
     if is_zarr:
-        return xr.open_zarr(path)
-    # without a memory map, which would keep the file open as long as the arrays are used
-    return xr.open_dataset(path, engine="scipy", backend_kwargs={"mmap": False})
+        return xr.open_zarr(path, decode_times=False)
+    # without a memory map, which would keep the file open as long as the arrays are used; times stay numbers,
+    # also where their unit is "days"
+    return xr.open_dataset(path, engine="scipy", backend_kwargs={"mmap": False}, decode_times=False)
 
 
 def table(run: Trajectory) -> tuple[list[str], Any]:
@@ -110,11 +112,35 @@ def table(run: Trajectory) -> tuple[list[str], Any]:
     return list(columns), np.column_stack(list(columns.values()))
 
 
-def _write_netcdf(run: Trajectory, path: Path) -> None:
-    run.to_xarray().to_netcdf(path, engine="scipy")
+def checked_units(run: Trajectory, units: Mapping[Any, str] | None) -> dict[str, str]:
+    """Return units by name, or raise an error for a name that the run does not have."""
+    if units is None:
+        return {}
+    from dalembert.figures.trajectory_figures import unit_table  # imported here: it imports Matplotlib
+
+    unit_table(run, units)
+    return {name_of(key): str(unit) for key, unit in units.items()}
 
 
-def _write_table(run: Trajectory, path: Path) -> None:
+def _with_units(run: Trajectory, units: Mapping[str, str]) -> xr.Dataset:
+    """Return the dataset of a run with the attribute ``units``, in the order of coordinates or constraints."""
+    data = run.to_xarray()
+    patterns = {"q": "{}", "qd": "{}'", "acceleration": "{}''", "violation": "violation({})"}
+    patterns |= {name: f"{name}({{}})" for name in ("ideal_force", "nonideal_force", "input_force")}
+    for variable in map(str, data.variables):
+        pattern, labels = patterns.get(variable, variable), data[variable].dims[-1]
+        names = data[labels].values if variable in patterns and labels in ("coordinate", "constraint") else ["t"]
+        own = [column_unit("t" if variable == "time" else pattern.format(name), units) for name in names]
+        if any(own):
+            data[variable].attrs["units"] = own[0] if len({*own}) == 1 else ", ".join(unit or "1" for unit in own)
+    return data
+
+
+def _write_netcdf(run: Trajectory, path: Path, units: Mapping[str, str]) -> None:
+    _with_units(run, units).to_netcdf(path, engine="scipy")
+
+
+def _write_table(run: Trajectory, path: Path, units: Mapping[str, str]) -> None:
     names, rows = table(run)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -122,12 +148,16 @@ def _write_table(run: Trajectory, path: Path) -> None:
         writer.writerows([repr(float(value)) for value in row] for row in rows)
 
 
-def _write_parquet(run: Trajectory, path: Path) -> None:
+def _write_parquet(run: Trajectory, path: Path, units: Mapping[str, str]) -> None:
     require("pyarrow")
     # by name: type checkers need not find a package that is optional
     arrow, parquet = (importlib.import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
     names, rows = table(run)
-    parquet.write_table(arrow.table(dict(zip(names, rows.T, strict=True))), path)
+    known = {name: column_unit(name, units) for name in names}
+    fields = [
+        arrow.field(name, arrow.float64(), metadata={"unit": unit} if (unit := known[name]) else None) for name in names
+    ]
+    parquet.write_table(arrow.table(list(rows.T), schema=arrow.schema(fields)), path)
 
 
 OLDEST_XARRAY_FOR_ZARR = (2025, 1)
@@ -145,17 +175,17 @@ def require_zarr() -> None:
         )
 
 
-def _write_zarr(run: Trajectory, path: Path) -> None:
+def _write_zarr(run: Trajectory, path: Path, units: Mapping[str, str]) -> None:
     require_zarr()
     # format 2: names of coordinates are text, for which format 3 has no stable specification yet
-    run.to_xarray().to_zarr(path, zarr_format=2)
+    _with_units(run, units).to_zarr(path, zarr_format=2)
 
 
 class FileFormat(NamedTuple):
     """A format of files: what it is, in a few words, and the function that writes a trajectory to a path."""
 
     about: str
-    write: Callable[[Any, Path], None]
+    write: Callable[[Any, Path, Mapping[str, str]], None]
 
 
 FORMATS = {

@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from dalembert.array_types import Floats
 from dalembert.native.addresses import address_of
-from dalembert.native.assembly import MachineCode, write_program
+from dalembert.native.assembly import UNOPTIMISED, MachineCode, write_program
 from dalembert.native.batch import write_each
 from dalembert.native.tape import Program, Value
 
@@ -25,7 +25,7 @@ class BatchProgram:
         self.known = np.array([0.0 if isinstance(x, Value) else float(x) for x in program.outputs])
         short = Program(program.tape, [program.outputs[i] for i in self.computed])
         write_each(module, "each", write_program(module, "program", short, hot=False), size, len(self.computed))
-        self._code = MachineCode(module)
+        self._code = MachineCode(module, selection=UNOPTIMISED)
         kinds = ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p
         self._each = ctypes.CFUNCTYPE(None, *kinds)(self._code.address("each"))
 

@@ -69,17 +69,20 @@ class Recorder:
     def _sum(self, e: Any) -> Any:
         total: Any = 0
         for term in e.args:
-            factor, rest = term.as_coeff_Mul()
             # a − b c instead of a + (−1) b c, which would cost a multiplication
-            subtract = factor.is_negative and rest is not sp.S.One
-            total = total - self(graph.product(-factor, *sp.Mul.make_args(rest))) if subtract else total + self(term)
+            factor = term.args[0] if isinstance(term, sp.Mul) else sp.S.Zero
+            if factor.is_Number and float(factor) < 0:
+                factors: Any = term.args[1:] if factor is sp.S.NegativeOne else (-factor, *term.args[1:])
+                total = total - (self._product(factors) if len(factors) > 1 else self(factors[0]))
+            else:
+                total = total + self(term)
         return total
 
-    def _product(self, e: Any) -> Any:
+    def _product(self, factors: Any) -> Any:
         """Record a product with at most one division, which is slower than a multiplication."""
         top: Any = 1
         bottom: Any = 1
-        for factor in e.args:
+        for factor in factors:
             base, exponent = factor.as_base_exp() if factor.is_Pow else (factor, sp.S.One)
             if exponent.is_number and exponent.is_negative:
                 # x⁻² has a division of its own, and several such factors would have several
@@ -162,7 +165,7 @@ def _whole_power(base: Any, exponent: int) -> Any:
 
 _RECORDING_RULES: dict[str, Callable[[Recorder, Any], Any]] = {
     "Add": Recorder._sum,
-    "Mul": Recorder._product,
+    "Mul": lambda r, e: r._product(e.args),
     "Pow": Recorder._power,
     "Piecewise": Recorder._piecewise,
     "Signal": Recorder._signal,

@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from dalembert.array_types import Floats, vector_of
 from dalembert.native.addresses import address_of
-from dalembert.native.assembly import MachineCode, write_program
+from dalembert.native.assembly import UNOPTIMISED, MachineCode, write_program
 from dalembert.native.tape import Program
 
 
@@ -21,7 +21,7 @@ class StartProgram:
     def __init__(self, program: Program):
         module = ir.Module()
         write_program(module, "start", program, hot=False)
-        self._code = MachineCode(module)  # must be kept as long as its function
+        self._code = MachineCode(module, selection=UNOPTIMISED)  # must be kept as long as its function
         kinds = ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
         self._run = ctypes.CFUNCTYPE(None, *kinds)(self._code.address("start"))
         self._last: tuple[bytes, Floats] | None = None

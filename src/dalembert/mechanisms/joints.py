@@ -22,6 +22,7 @@ from dalembert.mechanisms.vectors import (
     unit,
     vector,
 )
+from dalembert.model import graph
 
 AXES = "xyz"
 
@@ -294,7 +295,7 @@ def angle_about_axis(joint: Any) -> Any:
     one, other = (marker.body for marker in joint.markers)
     u, v = across(joint.axis[0])
     side = other.turn(relative_rotation(*joint.markers).T * u)
-    return sp.atan2(dot(side, one.turn(v)), dot(side, one.turn(u)))
+    return graph.arc_tangent(dot(side, one.turn(v)), dot(side, one.turn(u)))
 
 
 def excess_angle(joint: Any, angle: Any) -> Any:

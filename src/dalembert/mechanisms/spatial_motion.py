@@ -142,10 +142,10 @@ class SpatialBody(MovingBody):
         return sp.ImmutableMatrix(self.coordinates[:3]) + self.turn(point)
 
     def turn(self, direction: Any) -> Any:
-        return self._rotation * direction
+        return sp.ImmutableMatrix([dot(row, direction) for row in self._rotation.tolist()])
 
     def velocity_of(self, point: Any) -> Any:
-        return rates(self.coordinates[:3]) + self._rotation * cross(self.own_turning, point)
+        return rates(self.coordinates[:3]) + self.turn(cross(self.own_turning, point))
 
     def generalised(self, force: Any, point: Any, torque: Any) -> tuple[Any, ...]:
         slopes = self._slopes(point)

@@ -84,14 +84,19 @@ def evaluate(expressions: Any, parameters: Mapping[str, float]) -> NDArray[np.fl
     return np.array([float(e.subs({s: parameters[str(s)] for s in e.free_symbols})) for e in values])
 
 
+def times(x: Any, y: Any) -> Any:
+    """Return a product; for a factor of zero, SymPy would first find out whether the other one is finite."""
+    return sp.S.Zero if x is sp.S.Zero or y is sp.S.Zero else x * y
+
+
 def dot(a: Any, b: Any) -> Any:
-    return sp.Add(*(x * y for x, y in zip(a, b, strict=True)))
+    return sp.Add(*(times(x, y) for x, y in zip(a, b, strict=True)))
 
 
 def cross(a: Any, b: Any) -> Any:
     """Return a × b in space."""
     return sp.ImmutableMatrix(
-        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]],
+        [times(a[i], b[j]) - times(a[j], b[i]) for i, j in ((1, 2), (2, 0), (0, 1))],
     )
 
 

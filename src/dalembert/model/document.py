@@ -15,7 +15,7 @@ import sympy as sp
 
 from dalembert.errors import DalembertError, ExpressionError, InputError, ModelError
 from dalembert.model.expression_nodes import Parsed
-from dalembert.model.expression_parser import parse, parse_equation, parse_number
+from dalembert.model.expression_parser import parse, parse_equation, parse_inequality, parse_number
 from dalembert.model.expression_text import expression_text
 from dalembert.model.expressions import as_expression
 from dalembert.names import quoted
@@ -187,6 +187,12 @@ def read_equation(entry: DocumentEntry, scope: Scope) -> Any:
     """Return left minus right of an equation."""
     entry.text()
     return scope.parsed(entry, parse_equation).expression
+
+
+def read_inequality(entry: DocumentEntry, scope: Scope) -> Any:
+    """Return the inequality ``expression >= 0``."""
+    entry.text()
+    return sp.Ge(scope.parsed(entry, parse_inequality).expression, 0, evaluate=False)
 
 
 def write_expression(value: Any) -> Any:

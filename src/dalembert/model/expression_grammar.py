@@ -93,8 +93,24 @@ class Parser:
             right = self.number(above=_BINDING["="] + 1)
             left = left if right.value == 0 else self.made(sign, nodes.sum_part, [left, nodes.negative_part(right)])
         elif sign.kind in _COMPARISONS:
-            raise self.error(f"an equation was expected; got the comparison `{sign.text}`. Write `left = right`.", sign)
+            hint = " A constraint on one side is an `inequality`." if sign.kind in (">=", "<=") else ""
+            raise self.error(
+                f"an equation was expected; got the comparison `{sign.text}`. Write `left = right`.{hint}", sign
+            )
         return self.ended(left, start)
+
+    def inequality(self) -> Parsed:
+        """Return the larger side minus the smaller one of the inequality that the whole text is."""
+        start = self.token
+        left = self.number(above=_BINDING["="] + 1)
+        sign = self.token
+        if sign.kind not in (">=", "<="):
+            raise self.error("an inequality was expected: write `left >= right` or `left <= right`.", sign)
+        self.take()
+        right = self.number(above=_BINDING["="] + 1)
+        more, less = (left, right) if sign.kind == ">=" else (right, left)
+        difference = more if less.value == 0 else self.made(sign, nodes.sum_part, [more, nodes.negative_part(less)])
+        return self.ended(difference, start)
 
     def made(self, token: Token, make: Any, *arguments: Any) -> Parsed:
         """Return a part made by a function, with the place of a token in its errors."""

@@ -42,6 +42,11 @@ def parse_equation(text: str, names: Mapping[str, Any]) -> Parsed:
     return with_deep_stack(lambda: Parser(text, names).equation(), "an equation")
 
 
+def parse_inequality(text: str, names: Mapping[str, Any]) -> Parsed:
+    """Return left minus right of an inequality ``left >= right``, and right minus left of ``left <= right``."""
+    return with_deep_stack(lambda: Parser(text, names).inequality(), "an inequality")
+
+
 def parse_number(text: str) -> float:
     """Return the value of an expression of numbers.
 

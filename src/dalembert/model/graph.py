@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 MOST_PRINTED = 5_000
 """Size, copies included, up to which expressions are given to SymPy's own traversals, for printing or counting."""
@@ -72,10 +73,21 @@ class Graph:
         return self._known[key]
 
 
+_FUNCTIONS = (AppliedUndef, sp.Derivative)
+
+
 class Facts(NamedTuple):
-    """Properties of an expression: symbols, classes of its subexpressions, depth, and size including copies."""
+    """Properties of an expression.
+
+    symbols      in it
+    functions    undefined functions and their derivatives in it, such as coordinates and velocities
+    kinds        the classes of its subexpressions
+    depth        of its brackets
+    size         the number of its subexpressions, copies included
+    """
 
     symbols: frozenset[Any]
+    functions: frozenset[Any]
     kinds: frozenset[type]
     depth: int
     size: int
@@ -110,7 +122,8 @@ def _facts(same: IdentityKey) -> Facts:
         depth.append(1 + max((depth[part] for part in parts), default=0))
         size.append(1 + sum(size[part] for part in parts))
     symbols = frozenset(node for node in graph.nodes if node.is_Symbol)
-    return Facts(symbols, frozenset(map(type, graph.nodes)), depth[-1], size[-1])
+    functions = frozenset(node for node in graph.nodes if isinstance(node, _FUNCTIONS))
+    return Facts(symbols, functions, frozenset(map(type, graph.nodes)), depth[-1], size[-1])
 
 
 def is_large(expression: Any) -> bool:
@@ -127,6 +140,8 @@ def atoms(expression: Any, *kinds: type) -> set[Any]:
     """Return the subexpressions that are instances of some classes."""
     if not has_kind(expression, *kinds):
         return set()
+    if all(issubclass(kind, _FUNCTIONS) for kind in kinds):
+        return {node for node in facts(expression).functions if isinstance(node, kinds)}
     return {node for node in Graph([expression]).nodes if isinstance(node, kinds)}
 
 
@@ -146,8 +161,19 @@ def replace(expression: Any, mapping: Mapping[Any, Any]) -> Any:
 
 
 def rebuilt(node: Any, parts: Sequence[Any]) -> Any:
-    """Return a subexpression with other arguments, evaluated by SymPy."""
-    return node.func(*parts) if parts else node
+    """Return a subexpression with other arguments, evaluated by SymPy; the same one is evaluated once."""
+    if isinstance(node, sp.atan2):
+        return arc_tangent(*parts)
+    return _evaluated(_StructureKey(node.func, parts)) if parts else node
+
+
+def arc_tangent(y: Any, x: Any) -> Any:
+    """Return atan2(y, x), left as it is unless its arguments are atoms.
+
+    SymPy asks for the signs of the arguments. For polynomials of real symbols, such as the angle of a joint in space,
+    the answer takes hours.
+    """
+    return sp.atan2(y, x, evaluate=y.is_Atom and x.is_Atom)
 
 
 def rebuilt_unevaluated(node: Any, parts: Sequence[Any]) -> Any:
@@ -190,18 +216,21 @@ def unique(expression: Any) -> Any:
     SymPy's cache does so for evaluated expressions. Two equal expressions without a common part are compared copy by
     copy.
     """
-    return _unique(_StructureKey(expression)) if expression.args else expression
+    if not expression.args:
+        return expression
+    return _unique(_StructureKey(type(expression), expression.args, expression))
 
 
 class _StructureKey:
     """An expression as a dictionary key that compares its class, and its arguments by identity."""
 
-    __slots__ = ("expression", "structure")
+    __slots__ = ("expression", "kind", "parts", "structure")
 
-    def __init__(self, expression: Any):
-        arguments = ((type(part), part) if part.is_Atom else (id(part),) for part in expression.args)
-        self.expression = expression  # keeps the arguments alive, so that their ids are not reused
-        self.structure = (type(expression), *arguments)
+    def __init__(self, kind: Any, parts: Sequence[Any], expression: Any = None):
+        arguments = ((type(part), part) if part.is_Atom else (id(part),) for part in parts)
+        self.kind, self.expression = kind, expression
+        self.parts = parts  # keeps the arguments alive, so that their ids are not reused
+        self.structure = (kind, *arguments)
 
     def __hash__(self) -> int:
         return hash(self.structure)
@@ -213,6 +242,11 @@ class _StructureKey:
 @lru_cache(maxsize=16_384)
 def _unique(key: _StructureKey) -> Any:
     return key.expression
+
+
+@lru_cache(maxsize=16_384)
+def _evaluated(key: _StructureKey) -> Any:
+    return key.kind(*key.parts)
 
 
 def evaluated(expression: Any) -> Any:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-import sympy as sp
-
 from dalembert.model.constraint import Constraint
 from dalembert.model.document import (
     BOOLEAN,
@@ -21,6 +19,7 @@ from dalembert.model.document import (
     Scope,
     read_equation,
     read_expression,
+    read_inequality,
     read_object,
     write_expression,
     write_object,
@@ -100,27 +99,27 @@ def read_constraint(entry: DocumentEntry, scope: Scope) -> Constraint:
         equation = read_equation(entry, scope)
         with entry.places():
             return Constraint(equation)
-    table = entry.table(("name", "equation", "gap", "nonideal", *CONTACT_KEYS))
-    if ("equation" in table) == ("gap" in table):
-        raise entry.error("a constraint must have an `equation`, or a `gap` for a contact that opens and closes.")
-    what = table["gap" if "gap" in table else "equation"]
-    stated = sp.Ge(read_expression(what, scope), 0) if "gap" in table else read_equation(what, scope)
+    table = entry.table(("name", "equation", "inequality", "nonideal", *CONTACT_KEYS))
+    stated = [key for key in ("equation", "inequality") if key in table]
+    if len(stated) != 1:
+        raise entry.error("a constraint must have an `equation`, or an `inequality`, and not both.")
+    what = table[stated[0]]
+    relation = (read_equation if stated == ["equation"] else read_inequality)(what, scope)
     laws = read_laws(table["nonideal"], scope) if "nonideal" in table else ()
     name = table["name"].text() if "name" in table else None
     contact = {key: CONTACT_KEYS[key].read(table[key], scope) for key in CONTACT_KEYS if key in table}
     with what.places():
-        return Constraint(stated, name=name, nonideal=laws, **contact)
+        return Constraint(relation, name=name, nonideal=laws, **contact)
 
 
 def write_constraint(constraint: Constraint) -> dict[str, Any]:
     """Return the table of a constraint."""
-    text = expression_text(constraint.expression)
-    stated = {"gap": text} if constraint.one_sided else {"equation": f"{text} = 0"}
+    kind, sign = ("inequality", ">=") if constraint.one_sided else ("equation", "=")
     usual = {field.name: field.default for field in fields(constraint)}
     contact = {
-        key: kind.write(getattr(constraint, key))
-        for key, kind in CONTACT_KEYS.items()
+        key: field.write(getattr(constraint, key))
+        for key, field in CONTACT_KEYS.items()
         if getattr(constraint, key) != usual[key]
     }
     laws = {"nonideal": write_laws(constraint.nonideal)} if constraint.nonideal else {}
-    return {"name": str(constraint.name), **stated, **contact, **laws}
+    return {"name": str(constraint.name), kind: f"{expression_text(constraint.expression)} {sign} 0", **contact, **laws}

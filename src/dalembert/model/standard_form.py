@@ -6,6 +6,7 @@ All steps are differentiations; nothing is inverted or simplified, so large mode
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,7 +129,35 @@ def euler_lagrange(lagrangian: Any, symbols: StateSymbols) -> tuple[Any, Any]:
 
 
 def energy(lagrangian: Any, symbols: StateSymbols) -> Any:
-    """Return Jacobi's energy function q̇·∂L/∂q̇ − L: kinetic plus potential energy for an ordinary Lagrangian."""
-    plain = symbols.plain(lagrangian)
-    momenta = gradient(plain, symbols.qd)
-    return sp.Add(*(p * qd for p, qd in zip(momenta, symbols.qd, strict=True))) - plain
+    """Return Jacobi's energy function q̇·∂L/∂q̇ − L: kinetic plus potential energy for an ordinary Lagrangian.
+
+    A term of degree k in the velocities contributes k − 1 times itself, by Euler's theorem; other terms are
+    differentiated.
+    """
+    terms = sp.Add.make_args(symbols.plain(lagrangian))
+    degrees = velocity_degrees(terms, symbols)
+    rest = sp.Add(*(term for term, degree in zip(terms, degrees, strict=True) if degree is None))
+    momenta = gradient(rest, symbols.qd)
+    known = [(degree - 1) * term for term, degree in zip(terms, degrees, strict=True) if degree is not None]
+    return sp.Add(*known, *(p * qd for p, qd in zip(momenta, symbols.qd, strict=True)), -rest)
+
+
+def velocity_degrees(terms: Sequence[Any], symbols: StateSymbols) -> list[int | None]:
+    """Return the degree in the velocities of each expression; None for one that is not homogeneous in them."""
+    speeds, found = frozenset(symbols.qd), list[int | None]()
+    whole = graph.Graph(terms)
+    for node, parts in whole:
+        own = [found[part] for part in parts]
+        if not parts:
+            found.append(int(node in speeds))
+        elif not any(own) and None not in own:
+            found.append(0)
+        elif None in own:
+            found.append(None)
+        elif isinstance(node, sp.Mul):
+            found.append(sum(degree for degree in own if degree is not None))
+        elif isinstance(node, sp.Pow) and node.exp.is_Integer and own[0] is not None:
+            found.append(own[0] * int(node.exp))
+        else:
+            found.append(own[0] if isinstance(node, sp.Add) and len(set(own)) == 1 else None)
+    return [found[end] for end in whole.ends]

@@ -294,6 +294,11 @@ class System:
     def symbols(self) -> StateSymbols:
         return StateSymbols(self.coordinates)
 
+    @cached_property
+    def known_coordinates(self) -> frozenset[Any]:
+        """The coordinates as a set, for lookups."""
+        return frozenset(self.coordinates)
+
     @property
     def velocities(self) -> tuple[Any, ...]:
         return tuple(q.diff(t) for q in self.coordinates)

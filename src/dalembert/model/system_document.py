@@ -29,6 +29,7 @@ from dalembert.model.servo_document import read_actuators, read_servos, write_ac
 from dalembert.model.signal_document import read_signals, write_signals
 from dalembert.model.standard_form import euler_lagrange
 from dalembert.model.system import System
+from dalembert.model.value_document import read_assumptions
 
 SYSTEM_KEYS = (
     "coordinates",
@@ -74,7 +75,7 @@ def read_names(table: Mapping[str, DocumentEntry], scope: Scope) -> tuple[Any, .
     for name in declared(table.get("parameters"), "parameter"):
         if name in scope.names:
             raise table["parameters"].error(f"a parameter must not have the name of a coordinate; got `{name}`.")
-        scope.names[name] = sp.Symbol(name)
+        scope.names[name] = sp.Symbol(name, **read_assumptions(table["parameters"], name))
     if "signals" in table:
         read_signals(table["signals"], scope)
     if "definitions" in table:
@@ -160,7 +161,7 @@ def located(document: DocumentEntry) -> Generator[None]:
         yield
     except ModelError as error:
         problem = " ".join(error.problems)
-        raise DocumentError(problem, _path_to(problem, document.value)) from None
+        raise DocumentError(problem, (*document.path, *_path_to(problem, document.value))) from None
 
 
 def _path_to(problem: str, table: Mapping[str, Any]) -> tuple[str | int, ...]:
@@ -184,6 +185,13 @@ def system_document(system: System) -> dict[str, Any]:
     """
     if system.feedback is not None or system.conserved is not None:
         raise ModelError(["a system with a controller or conserved integrals attached cannot be written to a file."])
+    if system.is_large:
+        raise ModelError(
+            [
+                f"a system stated by arrays of {len(system.coordinate_names)} coordinates cannot be written to a file, "
+                f"which holds its terms one by one; state a smaller one, or keep the Python script."
+            ]
+        )
     document: dict[str, Any] = {"coordinates": list(system.coordinate_names)}
     if not _follows_from_lagrangian(system):
         document["mass_matrix"] = _write_matrix(system.mass_matrix)

@@ -90,7 +90,8 @@ def expression_problems(
 ) -> list[str]:
     """Return problems of one expression: unknown functions, high derivatives and misplaced accelerations."""
     problems: list[str] = []
-    unknown = sorted(name_of(f) for f in functions_of_time(expression) - set(system.coordinates))
+    known = system.known_coordinates
+    unknown = sorted(name_of(f) for f in functions_of_time(expression) - known)
     if unknown:
         problems.append(
             f"{where} must use only the system's coordinates ({quoted(system.coordinate_names)}); "
@@ -109,7 +110,7 @@ def expression_problems(
         problems.append(f"{where} must not contain `da.multiplier`; only a nonideal law may.")
     if not forces and graph.has_kind(expression, reaction):
         problems.append(f"{where} must not contain `da.reaction`; only a nonideal law may, or a `da.Force` on a body.")
-    if any(d.expr not in system.coordinates for d in derivatives) and not unknown:
+    if any(d.expr not in known for d in derivatives) and not unknown:
         problems.append(f"{where} must have its derivatives evaluated; call `.doit()` on `{graph.shown(expression)}`.")
     elif not accelerations and highest > 1:
         problems.append(f"{where} must not contain accelerations; got `{system.symbols.readable(expression)}`.")

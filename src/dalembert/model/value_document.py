@@ -3,21 +3,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sympy import Symbol
+from sympy.core.facts import InconsistentAssumptions
 
 from dalembert.errors import InputError
 from dalembert.model.document import DocumentEntry
 from dalembert.model.input_values import named_values, state_values, time_values
 from dalembert.model.ordering import unknown_names
 from dalembert.model.signal_document import with_csv_files
+from dalembert.model.symbols import free_parameters
 from dalembert.toml_text import toml_text
 
 FORMAT = 1
 """Version of the format of model files."""
+
+PARAMETER_KEYS = ("value", "unit", "assumptions")
+
+ASSUMPTIONS = (
+    *("real", "positive", "negative", "nonnegative", "nonpositive", "nonzero", "zero", "finite", "integer"),
+    *("extended_real", "rational", "irrational", "algebraic", "transcendental", "complex", "commutative", "even"),
+    *("odd", "prime", "composite", "noninteger", "infinite", "imaginary", "hermitian", "antihermitian"),
+    *("extended_positive", "extended_negative", "extended_nonnegative", "extended_nonpositive", "extended_nonzero"),
+)
+"""Properties of symbols that SymPy knows."""
 
 MOST_BY_NAME = 6
 """Number of coordinates up to which a start is written by name."""
@@ -53,16 +66,21 @@ def value_entries(
     qd0: Any,
     times: Any,
     units: Mapping[str, str] | None = None,
+    further: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """Return the entries ``parameters``, ``simulate`` and ``units`` of a document, without those that are empty."""
+    """Return the entries ``parameters``, ``simulate`` and ``units`` of a document, without those that are empty.
+
+    ``further`` parameters are not those of the system, but of events.
+    """
     given = {} if parameters is None else named_values(parameters, "parameters")
-    names, own = system.parameter_names, dict(units or {})
+    names, own = tuple(dict.fromkeys((*system.parameter_names, *sorted(further)))), dict(units or {})
     problems = unknown_names(names, given, "parameters", "parameter")
     if problems:
         raise InputError(" ".join(problems))
     entries: dict[str, Any] = {}
     if names:
-        written = {name: _parameter(given.get(name), own.pop(name, None)) for name in names}
+        assumed = assumptions_of(system)
+        written = {name: _parameter(given.get(name), own.pop(name, None), assumed.get(name)) for name in names}
         entries["parameters"] = written if any(value != {} for value in written.values()) else list(names)
     run = {
         key: _state(system.coordinate_names, value, key)
@@ -73,10 +91,40 @@ def value_entries(
     return entries | ({"simulate": run} if run else {}) | ({"units": own} if own else {})
 
 
-def _parameter(value: float | None, unit: str | None) -> Any:
+def _parameter(value: float | None, unit: str | None, assumptions: dict[str, bool] | None) -> Any:
     table: dict[str, Any] = {} if value is None else {"value": value}
     table |= {} if unit is None else {"unit": unit}
+    table |= {"assumptions": assumptions} if assumptions else {}
     return table["value"] if list(table) == ["value"] else table
+
+
+def assumptions_of(system: Any) -> dict[str, dict[str, bool]]:
+    """Return the assumptions of the parameters of a system that were made with some, such as ``positive=True``."""
+    symbols = free_parameters(system.expressions())
+    given = {symbol.name: symbol.__getnewargs_ex__()[1] for symbol in symbols}
+    return {name: {key: own[key] for key in sorted(own)} for name, own in given.items() if own}
+
+
+def assumptions_entry(system: Any) -> Any:
+    """Return the names of the parameters of a system, with their assumptions if there are any."""
+    assumed = assumptions_of(system)
+    names = system.parameter_names
+    return {name: _parameter(None, None, assumed.get(name)) for name in names} if assumed else list(names)
+
+
+def read_assumptions(entry: DocumentEntry, name: str) -> dict[str, bool]:
+    """Return the assumptions of one of the parameters of a document, with which its symbol is made."""
+    if not isinstance(entry.value, Mapping) or not isinstance(entry.value[name], Mapping):
+        return {}
+    own = entry.table()[name].table(PARAMETER_KEYS)
+    if "assumptions" not in own:
+        return {}
+    found = {key: value.boolean() for key, value in own["assumptions"].table(ASSUMPTIONS).items()}
+    try:
+        Symbol(name, **found)
+    except InconsistentAssumptions:
+        raise own["assumptions"].error(f"the assumptions of parameter `{name}` contradict one another.") from None
+    return found
 
 
 def _state(names: Sequence[str], given: Any, argument: str) -> Any:
@@ -103,7 +151,7 @@ def read_parameters(entry: DocumentEntry | None) -> tuple[dict[str, float], dict
         if not isinstance(own.value, Mapping):
             values[name] = own.number()
             continue
-        table = own.table(("value", "unit"))
+        table = own.table(PARAMETER_KEYS)
         if "value" in table:
             values[name] = table["value"].number()
         if "unit" in table:

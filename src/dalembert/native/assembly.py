@@ -117,6 +117,10 @@ def _free(passes: Any) -> None:
 PASSES, SELECTION = 1, 2
 """Optimisation levels of LLVM's passes and of its code generation: higher ones compile slower and run no faster."""
 
+UNOPTIMISED = 0
+"""Level of code generation for programs that run rarely: registers are then allocated in linear time. At level 2 the
+terms of a robot with thirty links take seven times as long to compile."""
+
 
 def mark_pure(module: ir.Module) -> None:
     """Declare that functions of the C library have no side effects; LLVM may then call them together, or once."""
@@ -127,8 +131,8 @@ def mark_pure(module: ir.Module) -> None:
 class MachineCode:
     """A module compiled for this processor; its functions are looked up by name."""
 
-    def __init__(self, module: ir.Module):
-        machine = _machine()
+    def __init__(self, module: ir.Module, *, selection: int = SELECTION):
+        machine = _machine(selection)
         module.triple = machine.triple
         mark_pure(module)
         parsed = llvm.parse_assembly(str(module))
@@ -151,9 +155,9 @@ def _prepare() -> None:
         llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
 
 
-def _machine() -> Any:
+def _machine(selection: int) -> Any:
     """Return a description of this processor for one compilation; LLVM's engine takes ownership of it."""
     _prepare()
     target = llvm.Target.from_default_triple()
     features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=SELECTION, jit=True)
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=selection, jit=True)
