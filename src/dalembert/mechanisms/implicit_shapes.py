@@ -20,13 +20,13 @@ from dalembert.model.symbols import t as time
 CURVE_STEPS = 48
 """Number of steps along a curve for the longest side of its region."""
 
-MOST_STEPS = 8 * CURVE_STEPS
+MOST_CURVE_STEPS = 8 * CURVE_STEPS
 """Largest number of steps in each direction along a curve."""
 
 PATCH_POINTS = 9
 """Number of points along each side of a patch of a surface."""
 
-NEWTON_STEPS = 12
+SHAPE_NEWTON_STEPS = 12
 """Largest number of Newton steps that place a point on a curve or a surface."""
 
 NEWTON_STEPS_WRITTEN = 2
@@ -62,7 +62,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Equations:
+class ShapeEquations:
     """The equations φ = 0 of a curve or a surface, one or two, in symbols ``own`` for the d components of a point.
 
     parameters    values of other symbols; the time among them
@@ -146,7 +146,7 @@ class Equations:
         return [graph.replace(x, {s: -2 * c / (b + sp.sqrt(b**2 - 4 * a * c))}) for x in line]
 
 
-def equations_of(function: Callable[..., Any], region: Region) -> Equations:
+def equations_of(function: Callable[..., Any], region: Region) -> ShapeEquations:
     """Return the equations of a function of d components that returns one residual, or two of them."""
     own = sp.symbols(f"own_:{len(region.low)}", cls=sp.Dummy, real=True)
     found = function(*own)
@@ -156,10 +156,10 @@ def equations_of(function: Callable[..., Any], region: Region) -> Equations:
     known = {s: real_symbol(s) if region.symbolic else sp.Float(region.parameters[str(s)]) for s in others}
     residuals = [graph.replace(e, known) for e in residuals]
     values = {real_symbol(s): region.parameters[str(s)] for s in others}
-    return Equations(tuple(residuals), own, values | {time: region.t})
+    return ShapeEquations(tuple(residuals), own, values | {time: region.t})
 
 
-def curve_within(equations: Equations, region: Region) -> list[Floats]:
+def curve_within(equations: ShapeEquations, region: Region) -> list[Floats]:
     """Return points along a curve, from one end of the region to the other, or around a closed curve."""
     at, step = equations.numeric(), region.size / CURVE_STEPS
     start = _on_shape(at, region.inside, region.size)
@@ -176,7 +176,7 @@ def _follow(at: Any, start: Floats, step: float, region: Region) -> tuple[list[F
     """Return the points along a curve in one direction, without the first, and whether it returns to the start."""
     points: list[Floats] = []
     point, before = start, _tangent(at(start)[1]) * np.sign(step)
-    for count in range(MOST_STEPS):
+    for count in range(MOST_CURVE_STEPS):
         along = _tangent(at(point)[1])
         along = along if along @ before >= 0 else -along
         found = _on_shape(at, point + abs(step) * along, region.size)
@@ -199,7 +199,7 @@ def _tangent(slopes: Floats) -> Floats:
 
 def _on_shape(at: Any, point: Floats, size: float) -> Floats | None:
     """Return a point of the curve or surface near another point by Newton's method; None if there is none."""
-    for _ in range(NEWTON_STEPS):
+    for _ in range(SHAPE_NEWTON_STEPS):
         residuals, slopes = at(point)
         if not (np.isfinite(residuals).all() and np.isfinite(slopes).all()):
             return None
@@ -210,7 +210,7 @@ def _on_shape(at: Any, point: Floats, size: float) -> Floats | None:
     return None
 
 
-def patch_within(equations: Equations, region: Region) -> list[list[Floats | None]]:
+def patch_within(equations: ShapeEquations, region: Region) -> list[list[Floats | None]]:
     """Return a grid of points of a surface around the middle of a region; None where the surface does not reach."""
     at = equations.numeric()
     middle = _on_shape(at, (region.low + region.high) / 2, region.size)

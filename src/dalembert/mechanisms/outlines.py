@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.mechanisms.frames import Marker
-from dalembert.mechanisms.implicit_shapes import CURVE_STEPS, MOST_STEPS, Region, lines_within
+from dalembert.mechanisms.implicit_shapes import CURVE_STEPS, MOST_CURVE_STEPS, Region, lines_within
 from dalembert.mechanisms.joint import Outline
 from dalembert.mechanisms.vectors import across, evaluate
 from dalembert.tolerances import TINY
@@ -78,7 +78,7 @@ def profile_guide(marker: Marker, profile: Any, start: float, beside: float, reg
 
     def end(sign: int) -> float:
         here = start
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_CURVE_STEPS):
             point, slope = np.asarray(compiled(here), float).T
             if not ((point >= region.low - beside).all() and (point <= region.high + beside).all()):
                 break

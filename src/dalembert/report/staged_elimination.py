@@ -19,10 +19,10 @@ from dalembert.report.part_names import SHORT_ENTRY, PartNames
 from dalembert.report.staged_form import NamedTerms, combined, named_inverse
 from dalembert.report.tidy import tidy, tidy_matrix
 
-MOST_ROWS = 24
+MOST_ELIMINATED_ROWS = 24
 """Constraints up to which they are eliminated one by one."""
 
-MOST_NAMES = 160
+MOST_PRINTED_RESULTS = 160
 """Names of intermediate results up to which they are printed: about four pages."""
 
 
@@ -49,7 +49,7 @@ def eliminated_form(terms: NamedTerms, kept: Sequence[int]) -> EliminatedForm:
     """Return the solution by elimination with some rows; raise ``TooLongError`` if it would be too long."""
     names = terms.names
     A, b = terms.A.extract(kept, range(terms.A.cols)), terms.b.extract(kept, [0])
-    if not kept or A.rows > MOST_ROWS:
+    if not kept or A.rows > MOST_ELIMINATED_ROWS:
         raise TooLongError
     inverse = named_inverse(terms.M, names, "W Y", "Δ D")
     S = names.entries(tidy_matrix(A * inverse * A.T), "S H", width=SHORT_ENTRY)
@@ -64,7 +64,7 @@ def eliminated_form(terms: NamedTerms, kept: Sequence[int]) -> EliminatedForm:
     for position, k in reversed([*enumerate(order)]):
         after = [L[i, k] * multipliers[i] for i in order[position + 1 :]]
         multipliers[k] = names.name(tidy(y[k] / D[k]) - sp.Add(*after), "λ μ", k + 1)
-    if len(names.all_names) > MOST_NAMES:
+    if len(names.all_names) > MOST_PRINTED_RESULTS:
         raise TooLongError
     acceleration = tidy_matrix(inverse * (terms.Q + combined(A.T, multipliers)))
     return EliminatedForm(terms, S, e, factors, [y[k] for k in order], multipliers, acceleration)
