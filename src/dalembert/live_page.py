@@ -7,19 +7,32 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dalembert.control.controlled_plant import controlled
 from dalembert.control.controller import Controller
-from dalembert.errors import InputError
+from dalembert.errors import InputError, SimulationError
+from dalembert.figures.view import checked_view
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.start_states import require_start
+from dalembert.integration.trajectory import Trajectory
 from dalembert.live.experiment import Experiment, require_live, require_sliding
 from dalembert.live.html import checked_target, write_live_page
 from dalembert.live.scene import USUAL_VIEW, Scene, scene_of_points
-from dalembert.mechanisms.layout import scene_of_mechanism
+from dalembert.mechanisms.joint import Joint
+from dalembert.mechanisms.layout import layout_of, scene_of_layout
 from dalembert.mechanisms.mechanism import Mechanism
+from dalembert.mechanisms.visited_states import VisitedStates
 from dalembert.model.input_values import time_values
 from dalembert.model.signal_ranges import require_in_range
 from dalembert.settings import AnySystem, method_of, prepared
+from dalembert.verbs import simulate
+
+ROOM_FOR_OTHER_MOTIONS = 0.6
+"""By how much more of a curve a page shows than its first motion visits, since sliders change the motion."""
+
+VISITED_TIMES = 100
+"""Number of times of the first motion by which a page chooses how much of a curve it shows."""
 
 
 def page(
@@ -91,7 +104,7 @@ def page(
     pendulum.html
     """
     checked_target(path)
-    scene = _scene(system, points, links, view)
+    _require_drawable(system, points, links)
     plain: Any = system.system if isinstance(system, Mechanism) else system
     experiment = _experiment(
         plain,
@@ -101,20 +114,47 @@ def page(
         allow_violation=allow_violation,
         control=control,
     )
-    drawn = scene_of_points(experiment.system, points, links, view) if scene is None else scene
-    return write_live_page(experiment, drawn, path, title=title, about=about, ranges=ranges)
+    if isinstance(system, Mechanism):
+        scene = _scene_of_mechanism(system, experiment, view)
+    else:
+        scene = scene_of_points(experiment.system, points, links, view)
+    return write_live_page(experiment, scene, path, title=title, about=about, ranges=ranges)
 
 
-def _scene(system: Any, points: Any, links: Any, view: Any) -> Scene | None:
-    """Return the drawing of a mechanism; None for a system, which is drawn by its points."""
-    if not isinstance(system, Mechanism):
-        return None
-    if points is not None or links:
+def _require_drawable(system: Any, points: Any, links: Any) -> None:
+    """Raise an error if points are given for a mechanism."""
+    if isinstance(system, Mechanism) and (points is not None or links):
         raise InputError(
             "`points` and `links` must be left out for a `da.Mechanism`, which is drawn with its bodies and joints. "
             "Pass its `.system` to draw points."
         )
-    return scene_of_mechanism(system, view)
+
+
+def _scene_of_mechanism(mechanism: Mechanism, experiment: Experiment, view: Any) -> Scene:
+    """Return the drawing of a mechanism, with its curves and surfaces as far as the motion of the page needs them."""
+    checked_view(view)
+    parameters = dict(zip(experiment.dynamics.parameters, experiment.p, strict=True))
+    q, t = experiment.q0[None, :], np.array([experiment.t0])
+    if any(isinstance(joint, Joint) and joint.has_guides for joint in mechanism.joints):
+        run = _motion_of(experiment, parameters)
+        q, t = run.q, run.t
+    visited = VisitedStates(q, t, parameters, margin=ROOM_FOR_OTHER_MOTIONS, symbolic=True)
+    return scene_of_layout(mechanism, layout_of(mechanism, visited), view)
+
+
+def _motion_of(experiment: Experiment, parameters: Mapping[str, float]) -> Trajectory:
+    """Return the motion with which a page begins, as far as it goes; the page says where it ends."""
+    times = np.linspace(experiment.t0, experiment.t1, VISITED_TIMES)
+    try:
+        return simulate(
+            *(experiment.system, experiment.q0, experiment.qd0, times),
+            parameters=parameters,
+            drift=experiment.method.drift,
+            allow_violation=experiment.allow_violation,
+            progress=False,
+        )
+    except SimulationError as end:
+        return end.trajectory
 
 
 def _experiment(

@@ -1,6 +1,8 @@
 """Figures of runs on the user's axes, of energies, of paths in space and of reactions; animations without a path."""
 
 import os
+import shutil
+import subprocess
 import sys
 
 import numpy as np
@@ -136,6 +138,21 @@ def test_mp4_is_encoded_by_ffmpeg(encoder, tmp_path):
     assert f"{width}x{height}" in options and "1000/100" in options
     with pytest.raises(da.InputError, match=r"`ffmpeg` must be able to write .*fail.mp4; it failed: no such codec"):
         film.save(tmp_path / "fail.mp4")
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg, which encodes and decodes videos, is not installed")
+def test_mp4_shows_the_frames(tmp_path):
+    """Decoded, the video has all frames, and they are those that were drawn, as well as its compression keeps them."""
+    film = pendulum().animate(points={"bob": ("x", "y")}, fps=10, title="swing")
+    path = film.save(tmp_path / "film.mp4")
+    command = ["ffmpeg", "-loglevel", "error", "-i", str(path), "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    decoded = subprocess.run(command, capture_output=True, check=True).stdout
+    width, height = (side - side % 2 for side in film.frames[0].size)
+    shown = np.frombuffer(decoded, np.uint8).reshape(-1, height, width, 3)
+    sent = np.array([np.asarray(frame.convert("RGB"))[:height, :width] for frame in film.frames])
+    assert shown.shape == sent.shape
+    assert np.abs(shown.astype(int) - sent).mean() < 3
+    assert np.abs(sent[0].astype(int) - sent[-1]).max() > 100
 
 
 def test_mp4_needs_ffmpeg(tmp_path, monkeypatch):

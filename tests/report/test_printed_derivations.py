@@ -77,6 +77,46 @@ def test_the_double_pendulum_in_stages() -> None:
     assert compare(chain(2), *chain_state(2), 0.0, CHAIN_NUMBERS)
 
 
+def arm_of_three_links() -> da.System:
+    """Three links whose angles are counted from the vertical, and whose tip slides on a wall."""
+    angles, (m1, m2, m3), (l1, l2, l3) = da.coordinates("theta1:4"), da.parameters("m1:4"), da.parameters("l1:4")
+    a, g = da.parameters("a g")
+    x, y, lagrangian = sp.S.Zero, sp.S.Zero, sp.S.Zero
+    for m, length, angle in zip((m1, m2, m3), (l1, l2, l3), angles, strict=True):
+        x, y = x + length * sp.sin(angle), y - length * sp.cos(angle)
+        lagrangian += m * (x.diff(da.t) ** 2 + y.diff(da.t) ** 2) / 2 - m * g * y
+    return da.System.from_lagrangian(lagrangian, angles, constraints=da.Constraint(x - a, name="wall"))
+
+
+def four_bar() -> da.System:
+    """A four-bar linkage of three bodies, in the coordinates of their centres."""
+    bars = [da.PlanarBody(name, *da.parameters(f"m{k} J{k}")) for k, name in enumerate("abc", 1)]
+    a, b, c, d, g = da.parameters("a b c d g")
+    one, two, three = bars
+    joints = (
+        da.Revolute("O", da.ground.at(0, 0), one.at(-a / 2, 0)),
+        da.Revolute("P", one.at(a / 2, 0), two.at(-b / 2, 0)),
+        da.Revolute("Q", two.at(b / 2, 0), three.at(c / 2, 0)),
+        da.Revolute("R", da.ground.at(d, 0), three.at(-c / 2, 0)),
+    )
+    return da.Mechanism(bars, joints, da.Gravity((0, -g))).system
+
+
+@pytest.mark.parametrize("make", [arm_of_three_links, four_bar])
+def test_longer_systems_end_in_explicit_accelerations(make) -> None:
+    system, rng = make(), np.random.default_rng(3)
+    numbers = dict(zip(system.parameter_names, rng.uniform(1, 1.5, len(system.parameter_names)), strict=True))
+    guess = rng.normal(size=(2, len(system.coordinates))) / 3
+    q, qd = da.consistent_state(system, *guess, parameters=numbers)
+    assert compare(system, q, qd, 0.0, numbers)
+
+
+def test_products_of_angles_become_differences() -> None:
+    text = da.derive(arm_of_three_links()).to_markdown()
+    assert r"\cos{\left(\theta_{1} - \theta_{2} \right)}" in text
+    assert r"\sin \theta_{1} \sin \theta_{2}" not in text
+
+
 def test_no_formula_is_wider_than_a_page() -> None:
     from dalembert.report.length import lines_of, printed_width
 

@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from dalembert.integration.motion_data import MotionData
 
 Points = Mapping[str, tuple[Any, Any]]
-Links = tuple[tuple[str, str], ...]
+Lines = tuple[tuple[tuple[str, ...], float], ...]
+"""Lines through points, by their names, each with its width."""
+
+LINK_WIDTH = 1.8
+"""Width of the lines of links and bodies, in points."""
 Positions = dict[str, Floats]
 Show = Callable[[float], None]
 
@@ -55,7 +59,7 @@ class Animation:
     run: MotionData
     points: Points
     positions: Positions
-    links: Links
+    lines: Lines
     times: Floats
     delay: int
     trace: float
@@ -66,7 +70,7 @@ class Animation:
     def frames(self) -> list[Image]:
         """The pictures, one for each time."""
         axis = _stage(np.concatenate(list(self.positions.values())), self.points, self.title)
-        drawn = _frames(axis, self.run.t, self.positions, self.times, self.links, self.trace, self.bare)
+        drawn = _frames(axis, self.run.t, self.positions, self.times, self.lines, self.trace, self.bare)
         return quantized(list(drawn))
 
     def save(self, path: str | Path) -> Path:
@@ -105,19 +109,20 @@ def animation_of(
     trace: float | None,
     bare: frozenset[str] = frozenset(),
     *,
+    lines: Lines = (),
     speed: float | None = None,
     title: str = "",
 ) -> Animation:
-    """Return an animation; see ``Trajectory.animate``. Points in ``bare`` get no marker."""
+    """Return an animation; see ``Trajectory.animate``. Points in ``bare`` get no marker; ``lines`` are drawn, too."""
     delay, trace_time = _delay(_number(fps, "fps", above=True)), math.inf if trace is None else _number(trace, "trace")
     if len(run) < 2:
         raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
     points = guessed_points(run.coordinates) if points is None else points
     positions = _positions(run, points)
-    checked = _checked_links(links, positions)
+    drawn = (*lines, *((link, LINK_WIDTH) for link in _checked_links(links, positions)))
     times = frame_times(run.t, 1000 / delay, speed)
     heading = ": ".join(part for part in (run.mark, str(title)) if part)
-    return Animation(run, points, positions, checked, times, delay, trace_time, heading, bare)
+    return Animation(run, points, positions, drawn, times, delay, trace_time, heading, bare)
 
 
 def _delay(fps: float) -> int:
@@ -180,7 +185,7 @@ def _position(run: MotionData, name: str, pair: Any) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _checked_links(links: Any, positions: Positions) -> Links:
+def _checked_links(links: Any, positions: Positions) -> tuple[tuple[str, str], ...]:
     for link in links if isinstance(links, tuple | list) else (links,):
         if not isinstance(link, tuple | list) or len(link) != 2:
             raise InputError(f"`links` must hold pairs of names of points; got {link!r}.")
@@ -221,7 +226,7 @@ def _axis_name(points: Points, side: int) -> str:
 
 
 def _frames(
-    axis: Any, t: Floats, positions: Positions, times: Floats, links: Links, trace: float, bare: frozenset[str]
+    axis: Any, t: Floats, positions: Positions, times: Floats, lines: Lines, trace: float, bare: frozenset[str]
 ) -> Iterator[Image]:
     """Yield the pictures, one for each of ``times``. Axis and grid are drawn once, since they take most of the time."""
     from PIL.Image import fromarray
@@ -229,7 +234,7 @@ def _frames(
     canvas = axis.figure.canvas
     canvas.draw()
     empty = canvas.copy_from_bbox(axis.figure.bbox)
-    artists, show = _scene(axis, t, positions, links, trace, bare)
+    artists, show = _scene(axis, t, positions, lines, trace, bare)
     digits = max(0, math.ceil(-math.log10(times[1] - times[0])))
     clock = axis.text(1, 1.02, "", ha="right", transform=axis.transAxes)
     for now in times:
@@ -242,14 +247,14 @@ def _frames(
 
 
 def _scene(
-    axis: Any, t: Floats, positions: Positions, links: Links, trace: float, bare: frozenset[str]
+    axis: Any, t: Floats, positions: Positions, lines: Lines, trace: float, bare: frozenset[str]
 ) -> tuple[list[Any], Show]:
     """Return the moving artists, from back to front, and a function that moves them to their positions at a time."""
     marked = [name for name in positions if name not in bare]
     moving = [name for name in marked if np.ptp(positions[name], axis=0).any()]
     colours = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(moving)}
     traces = {name: axis.plot([], [], color=colours[name], linewidth=1, alpha=0.5)[0] for name in moving}
-    bars = {link: axis.plot([], [], color="0.35", linewidth=1.8)[0] for link in links}
+    bars = [(names, axis.plot([], [], color="0.35", linewidth=width)[0]) for names, width in lines]
     marks = {name: axis.plot([], [], **_mark(colours.get(name)))[0] for name in marked}
 
     def show(now: float) -> None:
@@ -259,12 +264,12 @@ def _scene(
         }
         for name, line in traces.items():
             line.set_data(*np.vstack([positions[name][first:last], here[name]]).T)
-        for (start, end), bar in bars.items():
-            bar.set_data(*np.stack([here[start], here[end]], axis=1))
+        for names, bar in bars:
+            bar.set_data(*np.stack([here[name] for name in names], axis=1))
         for name, mark in marks.items():
             mark.set_data(*here[name][:, None])
 
-    return [*traces.values(), *bars.values(), *marks.values()], show
+    return [*traces.values(), *(bar for _, bar in bars), *marks.values()], show
 
 
 def _mark(colour: str | None) -> dict[str, Any]:

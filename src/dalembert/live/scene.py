@@ -32,6 +32,7 @@ class Scene:
     traced    names of the points whose paths are drawn
     upwards   in space, the direction that stays upright
     view      in space, the azimuth and the elevation from which it is seen at first, in degrees
+    thin      numbers of the lines that are drawn thin
     """
 
     points: Mapping[str, tuple[Any, ...]]
@@ -40,6 +41,7 @@ class Scene:
     traced: tuple[str, ...] = ()
     upwards: tuple[float, ...] = (0.0, 0.0, 1.0)
     view: tuple[float, float] = USUAL_VIEW
+    thin: tuple[int, ...] = ()
 
     @property
     def dimension(self) -> int:
@@ -54,6 +56,7 @@ class Scene:
             "count": len(self.points),
             "dimension": self.dimension,
             "lines": [[owners.get(owner), [number[name] for name in line]] for owner, line in self.lines],
+            "thin": list(self.thin),
             "marks": [number[name] for name in self.marked],
             "fixed": [number[name] for name, place in self.points.items() if _is_fixed(place)],
             "traced": [number[name] for name in self.traced],

@@ -11,8 +11,10 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.mechanisms.frames import Marker
-from dalembert.mechanisms.joint import Joint, Rows, as_marker
+from dalembert.mechanisms.implicit_shapes import Region
+from dalembert.mechanisms.joint import Joint, Outline, Rows, as_marker
 from dalembert.mechanisms.joints import pair_of_axes
+from dalembert.mechanisms.outlines import guide_lines
 from dalembert.mechanisms.vectors import cross, dot, number, quarter_turn
 from dalembert.model.constraint import Constraint
 from dalembert.model.representation import short
@@ -93,6 +95,9 @@ class PointOnCurve(Joint):
         labels = ["on the curve"] if self.dimension == 2 else ["on the curve 1", "on the curve 2"]
         return [(label, number(e, f"curve of joint {self.name}")) for label, e in zip(labels, found, strict=True)]
 
+    def guides(self, region: Region) -> Sequence[Outline]:
+        return guide_lines(self.first, self.curve, region)
+
     @property
     def rate(self) -> Any:
         return _sliding_velocity(self, self.curve)
@@ -134,6 +139,9 @@ class PointOnSurface(Joint):
     def rows(self) -> Rows:
         found = _at_second_point(self, self.surface, "surface")
         return [("on the surface", number(found, f"surface of joint {self.name}"))]
+
+    def guides(self, region: Region) -> Sequence[Outline]:
+        return guide_lines(self.first, self.surface, region)
 
     @property
     def rate(self) -> Any:

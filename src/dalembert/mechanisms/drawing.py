@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -13,16 +12,15 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
-from dalembert.figures.animation import Animation, animation_of, frame_times
+from dalembert.figures.animation import LINK_WIDTH, Animation, animation_of, frame_times
 from dalembert.figures.animation_files import checked_writer
 from dalembert.figures.style import COLOURS, blank_figure, plain_axis
 from dalembert.figures.view import checked_view, picture_axes
 from dalembert.integration.trajectory import Trajectory
-from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.interactive_page import write_page
-from dalembert.mechanisms.layout import layout_of
+from dalembert.mechanisms.layout import Layout, layout_of
 from dalembert.mechanisms.reactions import require_trajectory_of
-from dalembert.mechanisms.vectors import evaluate
+from dalembert.mechanisms.visited_states import VisitedStates
 from dalembert.notebook_html import embedded
 
 if TYPE_CHECKING:
@@ -31,29 +29,36 @@ if TYPE_CHECKING:
 VISIBLE_MOTION = 1e-6
 """Joints that move by less than this fraction of the figure are drawn as fixed: drift and rounding move them, too."""
 
+GUIDE_WIDTH = 0.8
+"""Width in points of the lines of curves and surfaces on which bodies move."""
+
 
 @dataclass(frozen=True)
 class Drawing:
-    """Points by name, (T, d) each; lines as lists of names, by the body they belong to; joints as names of points."""
+    """The layout of a mechanism, and the positions (T, d) of its points by their names along a trajectory."""
 
+    layout: Layout
     points: dict[str, Floats]
-    lines: list[tuple[str, list[str]]]
-    joints: list[str]
+
+    @property
+    def lines(self) -> list[tuple[str, list[str]]]:
+        return self.layout.lines
+
+    @property
+    def joints(self) -> list[str]:
+        return self.layout.joints
+
+    def width(self, line: int) -> float:
+        """Return the width in points of a line, given by its number."""
+        return GUIDE_WIDTH if line in self.layout.thin else LINK_WIDTH
 
 
 def drawing_of(mechanism: Any, run: Trajectory) -> Drawing:
     """Return the points, lines and joints of a mechanism along a trajectory."""
-    layout = layout_of(mechanism)
-    points = {name: _positions(mechanism, run, body, point) for name, (body, point) in layout.points.items()}
-    return Drawing(points, layout.lines, layout.joints)
-
-
-def _positions(mechanism: Any, run: Trajectory, body: Any, point: Any) -> Floats:
-    here = evaluate(point, run.parameters)
-    if isinstance(body, Ground):
-        return np.broadcast_to(here, (len(run), len(here)))
-    names = list(mechanism.system.coordinates)
-    return body.place_along(run.q[:, [names.index(c) for c in body.coordinates]], here)
+    visited = VisitedStates(run.q, run.t, run.parameters)
+    layout = layout_of(mechanism, visited)
+    points = {name: visited.positions(mechanism, body, point) for name, (body, point) in layout.points.items()}
+    return Drawing(layout, points)
 
 
 def projected_points(mechanism: Any, drawing: Drawing, view: tuple[float, float]) -> dict[str, Floats]:
@@ -88,8 +93,9 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
     shown = np.linspace(0, len(run) - 1, count).round().astype(int)
     for rank, k in enumerate(shown, start=1):
         shade = str(0.85 - 0.7 * rank / count)
-        for _, names in drawing.lines:
-            axis.plot(*np.array([places[name][k] for name in names]).T, color=shade, linewidth=1.6, zorder=2)
+        for number, (_, names) in enumerate(drawing.lines):
+            line = np.array([places[name][k] for name in names])
+            axis.plot(*line.T, color=shade, linewidth=drawing.width(number), zorder=2)
     last = np.array([places[name][-1] for name in drawing.joints])
     if len(last):
         axis.plot(*last.T, "o", color="black", markersize=4, zorder=3)
@@ -156,10 +162,10 @@ def picture_animation(
     """Return an animation of pictures."""
     drawing, view = _drawing_of_motion(mechanism, run, view)
     places = projected_points(mechanism, drawing, view)
-    links = [pair for _, names in drawing.lines for pair in pairwise(names)]
     bare = frozenset(places) - frozenset(drawing.joints)
     columns = {name: (place[:, 0], place[:, 1]) for name, place in places.items()}
-    return animation_of(run, columns, links, fps, trace, bare, speed=speed, title=title)
+    lines = tuple((tuple(names), drawing.width(k)) for k, (_, names) in enumerate(drawing.lines))
+    return animation_of(run, columns, (), fps, trace, bare, lines=lines, speed=speed, title=title)
 
 
 def _drawing_of_motion(mechanism: Any, run: Trajectory, view: Any) -> tuple[Drawing, tuple[float, float]]:

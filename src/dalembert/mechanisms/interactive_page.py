@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.figures.html_page import asset, player_page
 from dalembert.integration.trajectory import Trajectory
-from dalembert.mechanisms.layout import scene_of_mechanism
+from dalembert.mechanisms.layout import scene_of_layout
 
 CANVAS_ELEMENT = """<h1>{title}</h1>
 <canvas class="stage" id="stage" tabindex="0" role="img" aria-label="{title}, moving"></canvas>
@@ -39,7 +39,7 @@ def write_page(mechanism: Any, run: Trajectory, drawing: Any, times: Any, view: 
     recorded = {
         "frames": frames.round(digits).tolist(),
         "times": [f"{t:.2f}" for t in times],
-        "scene": scene_of_mechanism(mechanism, view).described(),
+        "scene": scene_of_layout(mechanism, drawing.layout, view).described(),
     }
     delay = max(20, round(1000 * float(times[-1] - times[0]) / len(times)))
     in_space = mechanism.dimension == 3

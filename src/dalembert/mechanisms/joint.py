@@ -14,6 +14,7 @@ import sympy as sp
 from dalembert.errors import ModelError
 from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.frames import Frame, Marker
+from dalembert.mechanisms.implicit_shapes import Region
 from dalembert.mechanisms.vectors import rotation
 from dalembert.model.constraint import Constraint
 from dalembert.model.friction import Friction
@@ -106,6 +107,18 @@ class Joint(ABC):
     def outlines(self) -> Sequence[Outline]:
         """Lines that show the joint in drawings, such as the rim of a wheel."""
         return ()
+
+    def guides(self, region: Region) -> Sequence[Outline]:
+        """Return lines of the curve or surface on which the second point moves, in a region of the first body.
+
+        Points of the region are counted from the first point.
+        """
+        return ()
+
+    @property
+    def has_guides(self) -> bool:
+        """Whether drawings show lines that depend on where the bodies move."""
+        return type(self).guides is not Joint.guides
 
     def driven(self, motion: Any) -> Rows:
         """Return the equations that prescribe the motion of the joint as a function of time."""

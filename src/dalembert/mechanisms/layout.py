@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 from dalembert.figures.view import checked_view
 from dalembert.live.scene import Scene
+from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.joint import Joint, Outline
 from dalembert.mechanisms.joints import Rod, Rope
+from dalembert.mechanisms.visited_states import VisitedStates
 
 
 class BodyPoint(NamedTuple):
@@ -21,19 +23,23 @@ class BodyPoint(NamedTuple):
 
 @dataclass
 class Layout:
-    """Points by name; lines as lists of names, by the body they belong to; joints as names of points."""
+    """Points by name; lines as lists of names, by the body they belong to; joints as names of points.
+
+    thin    numbers of the lines that show what a body moves on
+    """
 
     points: dict[str, BodyPoint] = field(default_factory=dict[str, BodyPoint])
     lines: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
     joints: list[str] = field(default_factory=list[str])
+    thin: list[int] = field(default_factory=list[int])
 
     def add(self, name: str, body: Any, point: Any) -> str:
         self.points[name] = BodyPoint(body, point)
         return name
 
 
-def layout_of(mechanism: Any) -> Layout:
-    """Return the points, lines and joints of a mechanism."""
+def layout_of(mechanism: Any, visited: VisitedStates) -> Layout:
+    """Return the points, lines and joints of a mechanism, whose curves and surfaces are shown where states are."""
     layout = Layout()
     markers = [m for part in (*mechanism.joints, *mechanism.forces) for m in part.markers]
     for body in mechanism.bodies:
@@ -51,7 +57,9 @@ def layout_of(mechanism: Any) -> Layout:
         if isinstance(joint, (Rod, Rope)):
             end = layout.add(f"end of {joint.name}", first.body, first.point)
             layout.lines.append(("", [layout.joints[-1], end]))
-        for k, outline in enumerate(joint.outlines):
+        guides = joint.guides(visited.region_of(mechanism, joint)) if joint.has_guides else ()
+        layout.thin += range(len(layout.lines), len(layout.lines) + len(guides))
+        for k, outline in enumerate((*guides, *joint.outlines)):
             _add_outline(layout, joint.name, k, outline)
     for k, force in enumerate(mechanism.forces):
         if len(force.markers) == 2 and not hasattr(force, "joint"):
@@ -64,12 +72,12 @@ def _add_outline(layout: Layout, joint: str, number: int, outline: Outline) -> N
     """Add a line that shows a joint."""
     body = outline.marker.body
     names = [layout.add(f"line {number} of {joint} {k}", body, point) for k, point in enumerate(outline.points)]
-    layout.lines.append((body.name, [f"joint {joint}", *names] if outline.spoke else names))
+    owner = "" if isinstance(body, Ground) else body.name
+    layout.lines.append((owner, [f"joint {joint}", *names] if outline.spoke else names))
 
 
-def scene_of_mechanism(mechanism: Any, view: Any) -> Scene:
+def scene_of_layout(mechanism: Any, layout: Layout, view: Any) -> Scene:
     """Return the drawing of a mechanism for a live page, with its points as expressions of the coordinates."""
-    layout = layout_of(mechanism)
     return Scene(
         {name: tuple(body.place(point)) for name, (body, point) in layout.points.items()},
         tuple((owner, tuple(names)) for owner, names in layout.lines),
@@ -77,4 +85,5 @@ def scene_of_mechanism(mechanism: Any, view: Any) -> Scene:
         tuple(layout.joints) or tuple(name for name in layout.points if name.endswith(" 0")),
         tuple(map(float, mechanism.upwards)),
         checked_view(view),
+        tuple(layout.thin),
     )

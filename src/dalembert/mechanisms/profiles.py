@@ -15,11 +15,12 @@ import sympy as sp
 from dalembert.errors import ModelError
 from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.frames import MovingBody
+from dalembert.mechanisms.implicit_shapes import Region
 from dalembert.mechanisms.joint import Joint, Outline, Rows
 from dalembert.mechanisms.joints import direction
-from dalembert.mechanisms.outlines import curve, wheel
+from dalembert.mechanisms.outlines import curve, profile_guide, wheel
 from dalembert.mechanisms.rolling_on_round import slip
-from dalembert.mechanisms.vectors import constant, dot, number, numbers, positive_number, quarter_turn, vector
+from dalembert.mechanisms.vectors import constant, dot, evaluate, number, numbers, positive_number, quarter_turn, vector
 from dalembert.model import graph
 from dalembert.model.symbols import coordinates
 
@@ -137,7 +138,7 @@ class RollingOnProfile(ProfileContact):
     profile    a function of a parameter that returns a point of the profile in the axes of the first body, counted
                from the first point: ``lambda s: (s, s**2)``. The wheel is on its left as the parameter grows
     start      the parameter where the wheel touches at the start, at least approximately
-    span       the range of the parameter that drawings show; without it they show no profile
+    span       the range of the parameter that drawings show; by default the part near the motion
     """
 
     radius: Any = None
@@ -168,10 +169,15 @@ class RollingOnProfile(ProfileContact):
             ("rolling", dot(self.tangent, slip(self, -self.radius * self.normal))),
         ]
 
+    def guides(self, region: Region) -> Sequence[Outline]:
+        if self.span is not None:
+            return (curve(self.first, self.place_at, self.span),)
+        beside = float(evaluate([self.radius], region.parameters)[0])
+        return (profile_guide(self.first, self.place_at, self.start, beside, region),)
+
     @property
     def outlines(self) -> Sequence[Outline]:
-        track = () if self.span is None else (curve(self.first, self.place_at, self.span),)
-        return *track, wheel(self.second, self.radius * sp.Matrix([1, 0]), self.radius * sp.Matrix([0, 1]))
+        return (wheel(self.second, self.radius * sp.Matrix([1, 0]), self.radius * sp.Matrix([0, 1])),)
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,9 +12,10 @@ from typing import Any
 import sympy as sp
 
 from dalembert.errors import ModelError
+from dalembert.mechanisms.implicit_shapes import Region
 from dalembert.mechanisms.joint import Joint, Outline, Rows
 from dalembert.mechanisms.joints import direction
-from dalembert.mechanisms.outlines import rim_about, wheel
+from dalembert.mechanisms.outlines import rim_about, straight_guide, wheel
 from dalembert.mechanisms.spatial_joints import SpatialJoint
 from dalembert.mechanisms.vectors import across, dot, positive_number, quarter_turn, unit, vector
 
@@ -53,6 +54,9 @@ class RollingOnLine(Joint):
         touching = wheel.velocity - self.radius * wheel.body.turning * quarter_turn(up)
         below = line.velocity_of(self.first.point) + line.turning * quarter_turn(away - self.radius * up)
         return [("contact", dot(up, away) - self.radius), ("rolling", dot(line.turn(self.along), touching - below))]
+
+    def guides(self, region: Region) -> Sequence[Outline]:
+        return (straight_guide(self.first, self.along, region),)
 
     @property
     def outlines(self) -> Sequence[Outline]:

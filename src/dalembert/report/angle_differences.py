@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums and differences of angles: cos α cos β + sin α sin β = cos(α − β), where α − β is simpler than α or β.
+"""Sums and differences of angles: cos α cos β + sin α sin β = cos(α − β), where α − β is short.
 
-Coordinates of chains of bodies lead to such sums, with angles such as q₁ and q₁ + q₂.
+Coordinates of chains of bodies lead to such sums, with angles such as q₁ and q₁ + q₂, or θ₁ and θ₂.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ def with_angle_differences(expression: Any) -> Any:
     pairs = [pair for pair in combinations(angles, 2) if _difference(*pair) is not None]
     if not pairs or len(angles) > MOST_ANGLES:
         return expression
+    pairs.sort(key=lambda pair: len(sp.Add.make_args(_difference(*pair))))
     terms: dict[Any, Any] = {}
     for term in sp.Add.make_args(sp.expand(expression)):
         number, rest = term.as_coeff_Mul()
@@ -41,9 +42,13 @@ def with_angle_differences(expression: Any) -> Any:
 
 
 def _difference(one: Any, other: Any) -> Any:
-    """Return the difference of two angles, with a positive first term, if it is simpler than the longer one."""
+    """Return the difference of two angles, with a positive first term, if it is short.
+
+    It is that of two coordinates, or simpler than the longer one of the angles.
+    """
     found = one - other
-    if len(sp.Add.make_args(found)) >= max(len(sp.Add.make_args(angle)) for angle in (one, other)):
+    terms = len(sp.Add.make_args(found))
+    if terms >= max(len(sp.Add.make_args(angle)) for angle in (one, other)) and not (one.is_Symbol and other.is_Symbol):
         return None
     return -found if found.could_extract_minus_sign() else found
 

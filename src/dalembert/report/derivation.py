@@ -37,7 +37,7 @@ from dalembert.report.evaluation import Evaluation, evaluator, matrix_evaluator
 from dalembert.report.formula_symbols import matrix_symbols
 from dalembert.report.numeric_probes import independent_rows, probes, refuse_contradiction
 from dalembert.report.scaled_symbols import scaled_symbols
-from dalembert.report.steps import Step, seven_steps
+from dalembert.report.steps import Step, seven_steps, with_short_displays
 from dalembert.report.tex import latex, markdown
 from dalembert.stabilisation import Gains
 
@@ -182,7 +182,7 @@ class Derivation(PaperLetters):
 
     @cached_property
     def _steps(self) -> list[Step]:
-        return abbreviated(seven_steps(self))
+        return with_short_displays(abbreviated(seven_steps(self)))
 
     @cached_property
     def _evaluate(self) -> Callable[[Sequence[float]], Evaluation]:
@@ -232,7 +232,8 @@ def derive(
     combinations of requirements, ``inputs`` is None.
     Independent rows are selected numerically, at random states that satisfy the constraints; the earliest are kept.
     Results too long to be read are given as products of matrices (``expanded`` is then False).
-    If results do not fit on lines, they are printed in stages, with names for long entries and for repeated sums.
+    If results do not fit on lines, they are printed in stages, with names for long entries and for repeated sums; the
+    multipliers of many coupled constraints are printed as they follow from elimination.
 
     Examples
     --------

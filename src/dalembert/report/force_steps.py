@@ -13,6 +13,7 @@ from dalembert.report.decimals import decimals_like, exact
 from dalembert.report.derivation_notes import PRODUCTS
 from dalembert.report.equations import Equation, scalar
 from dalembert.report.formula_symbols import MatrixSymbols, formulas, misfit, saddle_matrix, schur
+from dalembert.report.staged_elimination import EliminatedForm, eliminated_forces
 from dalembert.report.staged_form import StagedForm
 from dalembert.report.staged_steps import WIDEST_MATRIX, inverse_mass, staged_forces, staged_nonideal
 from dalembert.report.tidy import tidy_matrix
@@ -43,6 +44,12 @@ def staged_force_blocks(derivation: Derivation, form: StagedForm, sym: MatrixSym
     if not laws:
         return *remarks, *ideal, *((IDEAL,) if constraints else ())
     return *remarks, *ideal, *staged_nonideal(form, sym)
+
+
+def eliminated_force_blocks(derivation: Derivation, form: EliminatedForm, sym: MatrixSymbols) -> tuple[Any, ...]:
+    """Return the paragraphs on the constraint force by elimination of the multipliers."""
+    remarks = tuple((note,) for note in derivation.notes if note != PRODUCTS)
+    return *remarks, _ideal_text(derivation, sym), *eliminated_forces(form, sym), IDEAL
 
 
 def _ideal_text(derivation: Derivation, sym: MatrixSymbols) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ import sympy as sp
 
 from dalembert.report.blocks import TooLongError, cofactors, coupled_blocks, determinant
 from dalembert.report.equations import Equation
-from dalembert.report.length import LINE, printed_width
+from dalembert.report.length import printed_width
 from dalembert.report.part_names import WIDE_ENTRY, PartNames
 from dalembert.report.tidy import tidy, tidy_matrix
 
@@ -94,12 +94,22 @@ def staged_form(terms: NamedTerms, kept: Sequence[int]) -> StagedForm:
 
 
 def accelerations(inverse: Any, Q: Any, a: Any, forces: Any) -> Any:
-    """Return M⁻¹ (Q + forces), as one fraction for each coordinate if M is not diagonal and that is short."""
-    if not inverse.is_diagonal():
-        together = tidy_matrix(inverse * (Q + forces))
-        if all(printed_width(e) <= LINE for e in together):
-            return together
-    return a + inverse * forces
+    """Return M⁻¹ (Q + forces); if M is not diagonal, in the shorter of three forms that are equal."""
+    apart = a + inverse * forces
+    if inverse.is_diagonal():
+        return apart
+    forms = [tidy_matrix(inverse * (Q + forces)), _by_coordinates(inverse, Q + forces), apart]
+    return min(forms, key=lambda form: sum(map(printed_width, form)))
+
+
+def _by_coordinates(inverse: Any, forces: Any) -> Any:
+    """Return the product of M⁻¹ and forces with one term for each force, over a common denominator of M⁻¹."""
+    parts = inverse.applyfunc(lambda entry: sp.fraction(entry)[0])
+    divisors = {sp.fraction(entry)[1] for entry in inverse if entry != 0}
+    if len(divisors) > 1:
+        parts, divisors = inverse, {sp.S.One}
+    below = divisors.pop()
+    return sp.Matrix([sp.Add(*(x * f for x, f in zip(row, forces, strict=True))) / below for row in parts.tolist()])
 
 
 def combined(matrix: Any, names: Any) -> Any:

@@ -14,6 +14,7 @@ from dalembert.report.equations import Equation, scalar
 from dalembert.report.formula_symbols import MatrixSymbols, formulas, misfit, schur
 from dalembert.report.length import LINE, is_long, printed_width
 from dalembert.report.part_names import PartNames
+from dalembert.report.staged_elimination import EliminatedForm, eliminated_form
 from dalembert.report.staged_form import NamedTerms, StagedForm, named_terms, staged_form
 
 if TYPE_CHECKING:
@@ -40,6 +41,22 @@ def staged(derivation: Derivation) -> StagedForm | None:
     terms = named_terms([*map(exact, matrices)], taken_names(derivation), decimals_like(matrices))
     try:
         return staged_form(terms, [names.index(name) for name in derivation.independent])
+    except TooLongError:
+        return None
+
+
+def eliminated(derivation: Derivation) -> EliminatedForm | None:
+    """Return the solution by elimination if the results are not explicit; None if that does not apply, or is long."""
+    matrices = matrices_of(derivation)
+    if derivation.expanded or derivation.saddle or derivation.control is not None or derivation.system.laws:
+        return None
+    if any(is_long(e) for m in matrices for e in m):
+        return None
+    names = derivation.system.constraint_names
+    M, Q, A, b, C = map(exact, matrices)
+    terms = NamedTerms(PartNames(taken_names(derivation)), M, Q, A, b, C, decimals_like(matrices))
+    try:
+        return eliminated_form(terms, [names.index(name) for name in derivation.independent])
     except TooLongError:
         return None
 

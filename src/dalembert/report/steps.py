@@ -24,14 +24,22 @@ from dalembert.report.control_steps import (
 )
 from dalembert.report.derivation_notes import PRODUCTS
 from dalembert.report.equations import Equation
-from dalembert.report.force_steps import force_blocks, ideal_blocks, nonideal_blocks, staged_force_blocks
+from dalembert.report.force_steps import (
+    eliminated_force_blocks,
+    force_blocks,
+    ideal_blocks,
+    nonideal_blocks,
+    staged_force_blocks,
+)
 from dalembert.report.formula_symbols import MatrixSymbols, matrix_symbols
 from dalembert.report.name_typesetting import split_symbol
 from dalembert.report.staged_control import StagedControl, staged_control
+from dalembert.report.staged_elimination import EliminatedForm
 from dalembert.report.staged_form import NamedTerms, StagedForm
 from dalembert.report.staged_steps import (
     WIDEST_MATRIX,
     defined,
+    eliminated,
     plain_terms,
     shown,
     staged,
@@ -44,6 +52,9 @@ if TYPE_CHECKING:
 
 Prose = tuple[Any, ...]
 """Text with formulas in it: strings and SymPy expressions. A name between backticks is set as code."""
+
+MOST_ROWS_TOGETHER, MOST_LABELLED_ROWS = 12, 24
+"""Equations in one display, on which a page cannot end; those with labels are aligned with one another, and lower."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +91,16 @@ def seven_steps(derivation: Derivation) -> list[Step]:
 def _contents(derivation: Derivation, sym: MatrixSymbols) -> Iterator[tuple[Any, ...]]:
     """Yield the blocks of the steps from the third on."""
     form = staged(derivation)
+    long_form = eliminated(derivation) if form is None else None
     terms = plain_terms(derivation) if form is None else form.terms
     yield _unconstrained(derivation, terms, sym)
     yield _constraints(derivation)
     yield _standard_form(derivation, terms, sym)
-    yield force_blocks(derivation, sym) if form is None else staged_force_blocks(derivation, form, sym)
-    yield _motion(derivation, form, sym)
+    if long_form is not None:
+        yield eliminated_force_blocks(derivation, long_form, sym)
+    else:
+        yield force_blocks(derivation, sym) if form is None else staged_force_blocks(derivation, form, sym)
+    yield _motion(derivation, form or long_form, sym)
 
 
 def _controlled(derivation: Derivation, law: ControlLaw, sym: MatrixSymbols) -> Iterator[tuple[Any, ...]]:
@@ -104,6 +119,19 @@ def _controlled(derivation: Derivation, law: ControlLaw, sym: MatrixSymbols) -> 
     forces += nonideal_blocks(derivation, total) if constrained or derivation.system.laws else ()
     yield *remarks, *law_steps(derivation, law, form, sym), *forces
     yield _motion(derivation, form, sym)
+
+
+def with_short_displays(steps: Sequence[Step]) -> list[Step]:
+    """Return the steps with long lists of equations in parts, between which a page can end."""
+    return [Step(step.title, tuple(part for block in step.blocks for part in _parts(block))) for step in steps]
+
+
+def _parts(block: Prose | list[Equation]) -> list[Prose | list[Equation]]:
+    most = MOST_LABELLED_ROWS if isinstance(block, list) and any(e.label for e in block) else MOST_ROWS_TOGETHER
+    if not isinstance(block, list) or len(block) <= most:
+        return [block]
+    size = -(-len(block) // -(-len(block) // most))  # parts of nearly equal length
+    return [block[k : k + size] for k in range(0, len(block), size)]
 
 
 def names_in(steps: Sequence[Step]) -> set[str]:
@@ -179,7 +207,9 @@ def _constraint(letter: str, dots: int) -> Any:
     return sp.Symbol(f"{('q', 'qd', 'qdd')[dots]}.{letter}")
 
 
-def _motion(derivation: Derivation, form: StagedForm | StagedControl | None, sym: MatrixSymbols) -> tuple[Any, ...]:
+def _motion(
+    derivation: Derivation, form: StagedForm | EliminatedForm | StagedControl | None, sym: MatrixSymbols
+) -> tuple[Any, ...]:
     forces = [sym.Q]
     if derivation.control is not None:
         forces.append(input_force(printed_symbols(derivation, derivation.control), derivation.control))

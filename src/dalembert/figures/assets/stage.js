@@ -20,8 +20,9 @@ function turned(v, axis, angle) {
 }
 
 class Stage {
-  // `scene`: dimension; lines as [colour, numbers of points]; marks, fixed and traced, as numbers of points; in
-  // space `up` and the two directions of the picture, `view`. `changed()` is called when the view is turned.
+  // `scene`: dimension; lines as [colour, numbers of points]; thin, as numbers of lines; marks, fixed and traced, as
+  // numbers of points; in space `up` and the two directions of the picture, `view`. `changed()` is called when the view
+  // is turned.
   constructor(canvas, scene, changed) {
     Object.assign(this, {canvas, scene, changed, pen: canvas.getContext("2d"), view: scene.view});
     this.follows = null;  // whether the picture follows the points, if the reader has chosen
@@ -100,11 +101,11 @@ class Stage {
       this.stroke([...paths, points].map(all => this.place(all, k)));
     });
     pen.globalAlpha = 1;
-    pen.lineWidth = 3.5;
-    for (const [colour, line] of scene.lines) {
+    scene.lines.forEach(([colour, line], i) => {
+      pen.lineWidth = scene.thin.includes(i) ? 1.6 : 3.5;
       pen.strokeStyle = colour === null ? styleColour("faint") : styleColour(`colour-${colour % COLOUR_COUNT}`);
       this.stroke(line.map(k => this.place(points, k)));
-    }
+    });
     for (const k of scene.marks) this.mark(...this.place(points, k), scene.fixed.includes(k));
   }
 
