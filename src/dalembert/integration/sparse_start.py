@@ -28,7 +28,7 @@ def missed(dynamics: LargeDynamics, q: Floats, qd: Floats, level: int, tolerance
     residual, x = code.residuals[level], (q, qd)[level]
     sizes = abs(code.A)
     own = np.abs(residual - code.A @ x) + sizes @ np.abs(x)
-    least = min(tolerance, LEAST_DISTANCE) * (sizes @ units_of(np.sqrt(code.mass), q, x))
+    least = min(tolerance, LEAST_DISTANCE) * (sizes @ units_of(np.sqrt(code.mass.diagonal), q, x))
     off = ~(np.abs(residual) <= tolerance * own + least)
     return np.flatnonzero(off & (dynamics.levels <= level))
 
