@@ -19,15 +19,16 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
-from benchmarks.large_systems import Case, chain, net, truss
+from benchmarks.large_systems import Case, bodies, chain, net, truss
 from benchmarks.timing import best, short, table, timed
 from dalembert.lowering.large_system import compiled
 
-KINDS = {"chain": chain, "net": net, "truss": truss}
+KINDS = {"chain": chain, "net": net, "truss": truss, "bodies": bodies}
 SIZES = {
     "chain": [200, 400, 1000, 10_000, 100_000],
     "net": [20, 50, 100, 224],
     "truss": [100, 1000, 10_000],
+    "bodies": [40, 100, 1000, 10_000],
 }
 MANY, SPANS = 30_000, (0.5, 0.02)
 """Simulated seconds of systems of up to so many constraints, and of larger ones."""
@@ -78,16 +79,19 @@ def _accelerations(case: Case) -> dict[str, float]:
     found = {"acceleration": best(accelerate), "factor": best(code.factor), "entries": code.elimination.entries}
     if find_spec("qdldl"):
         found["qdldl"] = _qdldl(code)
-    if len(case.q) == 2 * code.m:
+    if len(case.q) == 2 * code.m and code.mass.is_diagonal:
         found["thomas"] = _thomas(code)
     return found
 
 
 def _qdldl(code: Any) -> float:
     import qdldl
-    from scipy.sparse import csc_matrix, diags
+    from scipy.sparse import csc_matrix
 
-    S = csc_matrix(code.A @ diags(code.weights) @ code.A.T)
+    half = code.half
+    values = code.terms[half.places] * np.sqrt(code.mass.weights[half.columns])
+    B = csc_matrix((values, (half.rows, half.columns)), shape=(code.m, code.n))
+    S = csc_matrix(B @ B.T)
     if code.elimination.left_out.any():
         S.setdiag(S.diagonal() * (1 + REGULARISATION))
     right = code.rhs
@@ -103,7 +107,7 @@ def _qdldl(code: Any) -> float:
 def _thomas(code: Any) -> float:
     from scipy.linalg.lapack import dptsv
 
-    S = (code.A.multiply(code.weights) @ code.A.T).tocsr()
+    S = (code.A.multiply(code.mass.weights) @ code.A.T).tocsr()
     diagonal, beside, right = S.diagonal(), S.diagonal(1), code.rhs
     return best(lambda: dptsv(diagonal, beside, right))
 

@@ -70,8 +70,8 @@ def _nearest(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers
     if code.elimination is None or not (dynamics.levels <= level).any():
         return start
     code.elimination.used = dynamics.levels <= level
-    for _ in range(MOST_CORRECTIONS):
-        code.evaluate(state[0], state[1], t, numbers)
+    for i in range(MOST_CORRECTIONS):
+        code.evaluate(state[0], state[1], t, numbers, masses_too=not i)  # the metric is that of the given state
         require_valid_terms(dynamics)
         code.factor()
         x, residual = state[level], code.residuals[level]

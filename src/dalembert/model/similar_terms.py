@@ -97,7 +97,7 @@ TARGETS = (_placeholder(-1), _placeholder(-2))
 """The placeholders of the coordinates along which a term acts."""
 
 
-def _along(expressions: Iterable[Any], coordinates: Sequence[Any]) -> tuple[AppliedForce, ...]:
+def along(expressions: Iterable[Any], coordinates: Sequence[Any]) -> tuple[AppliedForce, ...]:
     groups = _grouped(expressions).items()
     target = TARGETS[0]
     return tuple(AppliedForce({target: form}, group.substitutions((target, coordinates))) for form, group in groups)
@@ -131,12 +131,38 @@ def _laws(system: Any) -> PlacedLaws:
         LawGroup(AppliedForce({target: form}, group.substitutions((target, along))), numbers[group.members])
         for form, group in _grouped(component for *_, component in components).items()
     ]
-    checked = [(placed.described, c) for placed in system.laws for c in placed.law.coefficients]
-    for owner, coefficient in (*checked, *system.coefficients):
-        if free_parameters([coefficient.value]):
-            nothing = AppliedForce({}, Substitutions({}, {}, 1))
-            groups.append(LawGroup(nothing, np.zeros(1, np.int64), (coefficient.value,), owner))
+    of_laws = [(placed.described, c) for placed in system.laws for c in placed.law.coefficients]
+    groups += checked_coefficients([*of_laws, *system.coefficients])
     return PlacedLaws(tuple(groups), tuple((placed.constraint, placed.kind) for placed in system.laws))
+
+
+def checked_coefficients(given: Sequence[tuple[str, Any]]) -> list[LawGroup]:
+    """Return groups without forces, whose coefficients must not be negative; numbers have been checked before."""
+    distinct = {(owner, c.value) for owner, c in given if free_parameters([c.value])}
+    nothing = AppliedForce({}, Substitutions({}, {}, 1))
+    return [LawGroup(nothing, np.zeros(1, np.int64), (value,), owner) for owner, value in sorted(distinct, key=str)]
+
+
+def constraint_groups(constraints: Sequence[Constraint]) -> list[tuple[ConstraintGroup, list[int]]]:
+    """Return constraints in groups of the same form, each with the numbers of its constraints."""
+    names = [str(constraint.name) for constraint in constraints]
+    return [
+        (
+            ConstraintGroup(
+                Constraint(form, name=names[group.members[0]]),
+                group.substitutions(),
+                tuple(names[i] for i in group.members),
+            ),
+            group.members,
+        )
+        for form, group in _grouped(constraint.expression for constraint in constraints).items()
+    ]
+
+
+def lagrangian_terms(expressions: Iterable[Any]) -> tuple[LagrangianTerm, ...]:
+    """Return the terms of some sums in groups."""
+    terms = [term for expression in expressions for term in sp.Add.make_args(expression)]
+    return tuple(LagrangianTerm(form, group.substitutions()) for form, group in _grouped(terms).items())
 
 
 def reason_against_groups(system: Any) -> str:
@@ -159,25 +185,14 @@ def reason_against_groups(system: Any) -> str:
 def grouped_terms(system: Any) -> LargeStatement:
     """Return a ``System`` in groups of terms of the same form."""
     q = system.coordinates
-    rows = _grouped(constraint.expression for constraint in system.constraints)
-    names = [str(constraint.name) for constraint in system.constraints]
-    constraints = tuple(
-        ConstraintGroup(
-            Constraint(form, name=names[group.members[0]]),
-            group.substitutions(),
-            tuple(names[i] for i in group.members),
-        )
-        for form, group in rows.items()
-    )
-    order = np.array([i for group in rows.values() for i in group.members], np.int64)
-    energy = None if system.lagrangian is None else _grouped(sp.Add.make_args(system.lagrangian)).items()
+    groups = constraint_groups(system.constraints)
     return LargeStatement(
         q,
         _mass_entries(system.mass_matrix, q),
-        _along(system.applied_force, q),
-        constraints,
-        order,
-        lagrangian=None if energy is None else tuple(LagrangianTerm(e, group.substitutions()) for e, group in energy),
+        along(system.applied_force, q),
+        tuple(group for group, _ in groups),
+        np.array([i for _, members in groups for i in members], np.int64),
+        lagrangian=None if system.lagrangian is None else lagrangian_terms([system.lagrangian]),
         placed=_laws(system),
     )
 

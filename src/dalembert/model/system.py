@@ -203,6 +203,15 @@ class System:
         return system
 
     @classmethod
+    def from_statement(cls, statement: LargeStatement) -> System:
+        """Return the system of a large statement, which is not expanded."""
+        system = object.__new__(cls)
+        nothing = {"nonideal": (), "lagrangian": None, "coefficients": (), "servos": (), "feedback": None}
+        for name, value in {**nothing, "conserved": None, "statement": statement}.items():
+            object.__setattr__(system, name, value)
+        return system
+
+    @classmethod
     def from_sympy(cls, method: Any) -> System:
         """Return the system of a ``KanesMethod``, ``LagrangesMethod``, ``System`` or ``JointsMethod`` of SymPy.
 

@@ -84,20 +84,25 @@ class SparseSystem:
         self._inputs: tuple[Any, ...] = ()
         self.evaluations = 0
 
-    def evaluate(self, q: Floats, qd: Floats, t: float, numbers: Floats) -> None:
-        """Evaluate M, Q, A, b and the residuals at a state; the attributes hold them until the next evaluation."""
+    def evaluate(self, q: Floats, qd: Floats, t: float, numbers: Floats, *, masses_too: bool = True) -> None:
+        """Evaluate M, Q, A, b and the residuals at a state; the attributes hold them until the next evaluation.
+
+        Without ``masses_too``, M stays that of the last evaluation.
+        """
         at_q, at_qd, at_numbers = addresses(q, qd, numbers)
         inputs = at_q, at_qd, t, at_numbers
         constraints, masses, forces = self._kinds
         terms, mass, force = addresses(self.terms, self.mass.values, self.force)
         for i in range(constraints):
             self._loops.run(i, *inputs, terms + 8 * self._offsets[i])
-        self.mass.values[:], self.force[:] = 0.0, 0.0
-        for i in range(masses):
-            self._loops.run(constraints + i, *inputs, mass)
+        if masses_too:
+            self.mass.values[:] = 0.0
+            for i in range(masses):
+                self._loops.run(constraints + i, *inputs, mass)
+            self.mass.factor()
+        self.force[:] = 0.0
         for i in range(forces):
             self._loops.run(constraints + masses + i, *inputs, force)
-        self.mass.factor()
         self.half.compute(self.mass, self.terms)
         np.take(self.terms, self._places, out=self.A.data)
         self._inputs = q, qd, t, numbers
