@@ -16,6 +16,7 @@ import sympy as sp
 
 from dalembert.mechanisms.forces import Gravity
 from dalembert.mechanisms.frames import Ground, Marker
+from dalembert.mechanisms.generalised_forces import shares_of
 from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.joint_inertia import Rotor
 from dalembert.mechanisms.joints import Revolute
@@ -159,8 +160,6 @@ def _add_kind(found: _BodyGroups, kind: _Copies, bodies: Sequence[Any], gravity:
 
 def _of_forces(bodies: Sequence[Any], forces: Sequence[Any]) -> tuple[AppliedForce, ...]:
     """Return the forces other than gravity, derived one by one."""
-    from dalembert.mechanisms.mechanism_system import shares_of
-
     known = {body.name: body for body in bodies}
     pushed = [
         (q, e)

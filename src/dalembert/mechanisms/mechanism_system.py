@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
-from dalembert.mechanisms.frames import Ground
+from dalembert.mechanisms.generalised_forces import shares_of
 from dalembert.mechanisms.grouped_system import can_be_grouped, grouped_statement
 from dalembert.mechanisms.joint import joints_with_parameters
 from dalembert.mechanisms.joint_inertia import added_inertia
@@ -73,19 +73,3 @@ def _forces_on_bodies(mechanism: Any) -> tuple[list[Any], list[list[Any]]]:
         for name, share in shares.items():
             applied[name] = [a + b for a, b in zip(applied[name], share, strict=True)]
     return [component for share in applied.values() for component in share], laws
-
-
-def shares_of(bodies: Any, force: Any) -> dict[str, list[Any]]:
-    """Return the generalised force on each body on which a force acts, by name."""
-    found: dict[str, list[Any]] = {}
-    for marker, push, torque in force.loads(bodies):
-        if isinstance(marker.body, Ground):
-            continue
-        nothing = sp.zeros(marker.dimension, 1)
-        still = sp.S.Zero if marker.dimension == 2 else nothing
-        share = marker.body.generalised(
-            nothing if push is None else push, marker.point, still if torque is None else torque
-        )
-        known = found.get(marker.body.name)
-        found[marker.body.name] = [*share] if known is None else [a + b for a, b in zip(known, share, strict=True)]
-    return found
