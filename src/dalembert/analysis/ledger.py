@@ -44,7 +44,7 @@ class Entry(NamedTuple):
     constraint: str
 
 
-MOST_ROWS = 100
+MOST_PRINTED_ENTRIES = 100
 """Entries of a ledger that are printed and drawn one by one; those of larger systems are summed by groups."""
 
 
@@ -168,7 +168,7 @@ class Ledger:
 
     def by_group(self) -> Ledger:
         """Return the ledger itself or, if it has many entries, one of sums over groups such as `rod[0]`, `rod[1]`."""
-        if len(self.entries) <= MOST_ROWS:
+        if len(self.entries) <= MOST_PRINTED_ENTRIES:
             return self
         groups: dict[tuple[str, str], int] = {}
         places = np.array([groups.setdefault(group_of(entry), len(groups)) for entry in self.entries])
@@ -240,7 +240,7 @@ class Ledger:
         If there are nonideal laws, the work of the ideal and the nonideal constraint force follows the entries; the two
         add up to the work of reactions and laws.
         """
-        if len(self.entries) > MOST_ROWS:
+        if len(self.entries) > MOST_PRINTED_ENTRIES:
             return self.by_group().rows()
         # rounding errors of the work are relative to the energies exchanged
         scale, largest = max(np.abs(self.work).max(), self.kinetic.max()), np.abs(self.power).max(axis=0)

@@ -16,7 +16,7 @@ from dalembert.integration.sparse_dependencies import Dependencies, shortest
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
 from dalembert.tolerances import ROUNDING
 
-NOTHING = np.zeros(0)
+NO_FORCES = np.zeros(0)
 
 
 def caused_by(code: SparseSystem, C: Floats) -> tuple[Floats, Floats]:
@@ -37,7 +37,7 @@ def nonideal_sum(code: SparseSystem, multipliers: Floats) -> Floats:
     laws = code.laws
     assert laws is not None
     if not laws.needs_forces:
-        return code.evaluate_laws(NOTHING, NOTHING, NOTHING)
+        return code.evaluate_laws(NO_FORCES, NO_FORCES, NO_FORCES)
     dependencies = Dependencies(code)
     force, ideal = code.A_transposed @ multipliers, shortest(dependencies, multipliers)
     reactions = ideal

@@ -16,7 +16,7 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.errors import ConstraintError, InputError, MassMatrixError
 from dalembert.integration.sparse_dependencies import Dependencies, left_out, shortest
 from dalembert.integration.sparse_laws import (
-    NOTHING,
+    NO_FORCES,
     caused_by,
     law_forces,
     nonideal_sum,
@@ -65,7 +65,7 @@ def acceleration(dynamics: LargeDynamics, gains: Gains | None) -> Floats:
     code = dynamics.code
     force = code.force
     if code.laws is not None and not code.laws.needs_forces:
-        force = force + code.evaluate_laws(NOTHING, NOTHING, NOTHING)
+        force = force + code.evaluate_laws(NO_FORCES, NO_FORCES, NO_FORCES)
     a = code.mass.solve(force)
     lam, change = code.correction(evaluated_rhs(dynamics, gains) - code.A @ a)
     if code.laws is None or not code.laws.needs_forces:

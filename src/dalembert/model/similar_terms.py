@@ -93,13 +93,13 @@ def _grouped(expressions: Iterable[Any]) -> dict[Any, _Group]:
     return found
 
 
-TARGETS = (_placeholder(-1), _placeholder(-2))
+TARGET_PLACEHOLDERS = (_placeholder(-1), _placeholder(-2))
 """The placeholders of the coordinates along which a term acts."""
 
 
 def along(expressions: Iterable[Any], coordinates: Sequence[Any]) -> tuple[AppliedForce, ...]:
     groups = _grouped(expressions).items()
-    target = TARGETS[0]
+    target = TARGET_PLACEHOLDERS[0]
     return tuple(AppliedForce({target: form}, group.substitutions((target, coordinates))) for form, group in groups)
 
 
@@ -109,8 +109,11 @@ def _mass_entries(matrix: Any, coordinates: Sequence[Any]) -> tuple[MassEntries,
     found: list[MassEntries] = []
     for beside in (False, True):
         pairs = [(i, j) for i, j in sorted(entries) if (i > j if beside else i == j)]
-        places = [(target, [coordinates[pair[k]] for pair in pairs]) for k, target in enumerate(TARGETS[: 1 + beside])]
-        key = (TARGETS[0], TARGETS[beside])
+        places = [
+            (target, [coordinates[pair[k]] for pair in pairs])
+            for k, target in enumerate(TARGET_PLACEHOLDERS[: 1 + beside])
+        ]
+        key = (TARGET_PLACEHOLDERS[0], TARGET_PLACEHOLDERS[beside])
         groups = _grouped(entries[pair] for pair in pairs)
         found += [MassEntries({key: form}, group.substitutions(*places)) for form, group in groups.items()]
     return tuple(found)
@@ -118,7 +121,7 @@ def _mass_entries(matrix: Any, coordinates: Sequence[Any]) -> tuple[MassEntries,
 
 def _laws(system: Any) -> PlacedLaws:
     """Return the nonideal laws of a system, and the coefficients of its forces, in groups."""
-    q, target = system.coordinates, TARGETS[0]
+    q, target = system.coordinates, TARGET_PLACEHOLDERS[0]
     components = [
         (number, i, component)
         for number, placed in enumerate(system.laws)

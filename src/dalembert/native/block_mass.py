@@ -20,7 +20,7 @@ from dalembert.native.assembly import DOUBLE, POINTER, MachineCode, load, number
 from dalembert.native.sparse_loops import INDICES, between, callable_of, index_at, span, subtract
 from dalembert.native.writer import LONG, Writer, whole
 
-LARGEST_BLOCK = 200
+LARGEST_MASS_BLOCK = 200
 """Most coordinates that the mass matrix may couple with one another; larger blocks would be dense matrices."""
 
 
@@ -46,11 +46,12 @@ class BlockMass:
         self.n, (count, labels) = n, connected_components(links, directed=False)
         self.owner = labels.astype(np.int64)
         self.sizes = np.bincount(self.owner, minlength=count)
-        if self.sizes.max(initial=0) > LARGEST_BLOCK:
+        if self.sizes.max(initial=0) > LARGEST_MASS_BLOCK:
             raise ModelError(
                 [
-                    f"the mass matrix of a large system must consist of blocks of at most {LARGEST_BLOCK} coordinates; "
-                    f"one block has {self.sizes.max()}. Use coordinates of single bodies, joined by constraints."
+                    f"the mass matrix of a large system must consist of blocks of at most {LARGEST_MASS_BLOCK} "
+                    f"coordinates; one block has {self.sizes.max()}. Use coordinates of single bodies, joined "
+                    f"by constraints."
                 ]
             )
         self.members = np.argsort(self.owner, kind="stable").astype(np.int32)
@@ -246,7 +247,7 @@ def _write_solve(module: ir.Module) -> None:
     """Write solve(count, sizes, offsets, firsts, members, factors, x): x ← M⁻¹x in the coordinates of the blocks."""
     w = Writer(module, "solve", (LONG, *[INDICES] * 4, *[POINTER] * 2))
     count, sizes, offsets, firsts, members, factors, x = w.function.args
-    z = w.array(LARGEST_BLOCK)
+    z = w.array(LARGEST_MASS_BLOCK)
     for block in w.each(count):
         size, first = index_at(w, sizes, block), index_at(w, firsts, block)
         L = _shifted(w, factors, index_at(w, offsets, block))
