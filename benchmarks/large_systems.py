@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Large systems for measurements: a chain, a net and a truss with redundant rods, with a start on the constraints."""
+"""Large systems for measurements: chain, net, truss with redundant rods and chain of bodies, each with a start."""
 
 from __future__ import annotations
 
@@ -72,3 +72,21 @@ def truss(panels: int) -> Case:
     turning = 2.0 / panels
     qd = turning * np.concatenate([-q[nodes:], q[:nodes]])
     return Case(da.System((x, y), 1, {y: -GRAVITY}, rods), q, qd)
+
+
+def spatial_chain(count: int) -> da.Mechanism:
+    """A chain of rigid bodies with ball joints, in a horizontal position, its first end fixed."""
+    bodies: list[da.Body] = []
+    joints: list[da.Spherical] = []
+    last = da.ground.at(0, 0, 0)
+    for i in range(count):
+        bodies.append(da.Body(f"b{i}", 1, (0.01, 0.1, 0.1), position=(i + 0.5, 0, 0)))
+        joints.append(da.Spherical(f"j{i}", last, bodies[-1].at(-0.5, 0, 0)))
+        last = bodies[-1].at(0.5, 0, 0)
+    return da.Mechanism(bodies, joints, da.Gravity((0, 0, -GRAVITY)))
+
+
+def bodies(count: int) -> Case:
+    """The same chain of bodies as a system."""
+    mechanism = spatial_chain(count)
+    return Case(mechanism.system, *mechanism.assemble())

@@ -53,6 +53,7 @@ from dalembert.model.symbols import reaction as reaction
 from dalembert.model.symbols import t as t
 from dalembert.model.system import System as System
 from dalembert.model.term_groups import AppliedForce as AppliedForce
+from dalembert.model.term_groups import MassEntries as MassEntries
 from dalembert.model.uncertainty import AdaptiveBound as AdaptiveBound
 from dalembert.model.uncertainty import BoundedUncertainty as BoundedUncertainty
 

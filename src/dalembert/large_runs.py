@@ -138,7 +138,10 @@ class LargeRun:
         raise InputError(_refusal("a live page"))
 
     def ledger(self, run: Trajectory) -> Ledger:
-        raise InputError(_refusal("a ledger"))
+        """Return the work and energy of all forces."""
+        from dalembert.analysis.large_ledger import large_ledger
+
+        return large_ledger(self.dynamics, self.method, self.numbers, run)
 
     def at(self, run: Trajectory, times: Any) -> Trajectory:
         """Return the motion at one time, or at increasing ones, within those of the run."""
@@ -165,7 +168,7 @@ class LargeRun:
         code = self.dynamics.code
         if len(run) * code.n * (code.n + code.m) > MOST_NUMBERS:
             raise InputError(_refusal("M and A as arrays"))
-        terms = [(np.diag(code.mass), code.A.toarray()) for _ in self._evaluated(run)]
+        terms = [(code.mass.matrix().toarray(), code.A.toarray()) for _ in self._evaluated(run)]
         return np.array([M for M, _ in terms]), np.array([A for _, A in terms])
 
     def row_of(self, run: MotionData, i: int) -> Floats:

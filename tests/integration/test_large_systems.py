@@ -71,7 +71,7 @@ def test_different_terms_are_no_groups():
     x, y, z = da.coordinates("x y z")
     forces = (sp.sin(x), x * y, sp.exp(z))
     assert similar_terms(da.System((x, y, z), sp.eye(3), forces, da.Constraint(x * y - z))) is None
-    assert similar_terms(da.System((x, y), [[2, 1], [1, 2]], (0, 0))) is None
+    assert similar_terms(da.System((x, y), [[2, 1], [1, 2]], (sp.sin(x), x * y))) is None
 
 
 def mixed():
@@ -202,8 +202,19 @@ def test_what_a_large_system_cannot_do_is_said(long_chain):
         da.simulate(system, q, qd, [0, 1], drift=da.Projection(conserve="energy"))
     with pytest.raises(da.errors.InputError, match='`metric` of a large system must be "mass"'):
         da.consistent_state(system, q, qd, metric="euclidean")
-    with pytest.raises(da.errors.InputError, match="a ledger must be of a system that is compiled term by term"):
-        da.simulate(system, q, qd, [0, 1e-3]).ledger()
+    with pytest.raises(da.errors.InputError, match="a live page must be of a system that is compiled term by term"):
+        da.simulate(system, q, qd, [0, 1e-3]).page("page.html")
+
+
+def test_the_ledger_of_a_large_run_sums_groups(long_chain):
+    system, q, qd = long_chain
+    run = da.simulate(system, q, qd, [0, 0.05, 0.1], rtol=1e-8)
+    ledger = run.ledger()
+    np.testing.assert_allclose(ledger.kinetic, (run.qd**2).sum(axis=1) / 2, rtol=1e-12)
+    fallen = -9.81 * (run.q[:, 150:] - q[150:]).sum(axis=1)
+    np.testing.assert_allclose(ledger["applied forces"], fallen, rtol=0, atol=1e-7 * fallen.max())
+    assert ledger.closure < 100
+    assert "rod (149)" in str(ledger) and "first" in str(ledger) and "rod[3]" not in str(ledger)
 
 
 def test_masses_and_forces_must_be_valid():

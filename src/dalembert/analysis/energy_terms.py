@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from dalembert.analysis.ledger import Entry, Ledger
+from dalembert.analysis.ledger import Entry, Ledger, entries_of
 from dalembert.analysis.quadrature import Leg, nodes_along, whole_run
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, damping_rates, stabilised
@@ -247,16 +246,7 @@ def entry_count(dynamics: Dynamics) -> int:
 
 
 def _entries(dynamics: Dynamics, method: Method) -> tuple[Entry, ...]:
-    entries = [Entry("applied forces", "applied", "")]
-    entries += [Entry(name, "reaction", name) for name in dynamics.constraints]
-    # the law of a joint acts on the whole joint, not on the row `joint: x` that carries it
-    labels = [f"{constraint.split(': ')[0]}: {law}" if constraint else law for constraint, law in dynamics.laws]
-    seen: Counter[str] = Counter()
-    for label, (constraint, _) in zip(labels, dynamics.laws, strict=True):
-        seen[label] += 1
-        numbered = label if seen[label] == 1 else f"{label} ({seen[label]})"
-        entries.append(Entry(numbered, "law", constraint))
-    entries += [Entry(name, "input", "") for name in dynamics.actuators]
+    entries = entries_of(dynamics.constraints, dynamics.laws, dynamics.actuators)
     if method.formulation.compromises:
         entries.append(Entry("compromise", "compromise", ""))
     return tuple(entries)

@@ -11,12 +11,11 @@ import numpy as np
 from dalembert.analysis.verdict import Conflict, Finding, Verdict
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
+from dalembert.integration.sparse_dependencies import Dependencies
 from dalembert.integration.sparse_motion import (
-    Dependencies,
     inconsistency,
     rank_gap_of,
     require_valid_terms,
-    row_lengths,
     solution,
 )
 from dalembert.integration.sparse_start import missed
@@ -97,7 +96,7 @@ def _combinations(
     """
     code, names = dynamics.code, dynamics.constraints
     found = solution(dynamics)
-    lengths, redundant, conflicts = row_lengths(code), dict[str, dict[str, float]](), list[Conflict]()
+    lengths, redundant, conflicts = code.row_lengths, dict[str, dict[str, float]](), list[Conflict]()
     contradictory = inconsistency(code, found) > CONSISTENCY_TOLERANCE
     largest = np.abs(found.left / lengths).max(initial=0.0)
     for number, row in enumerate(dependencies.rows):

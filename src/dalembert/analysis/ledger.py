@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,6 +44,31 @@ class Entry(NamedTuple):
     constraint: str
 
 
+MOST_PRINTED_ENTRIES = 100
+"""Entries of a ledger that are printed and drawn one by one; those of larger systems are summed by groups."""
+
+
+def entries_of(
+    constraints: Sequence[str], laws: Sequence[tuple[str, str]], actuators: Sequence[str] = ()
+) -> list[Entry]:
+    """Return the entries of a ledger: applied forces, constraints, laws and inputs of actuators."""
+    entries = [Entry("applied forces", "applied", "")]
+    entries += [Entry(name, "reaction", name) for name in constraints]
+    # the law of a joint acts on the whole joint, not on the row `joint: x` that carries it
+    labels = [f"{constraint.split(': ')[0]}: {law}" if constraint else law for constraint, law in laws]
+    seen: Counter[str] = Counter()
+    for label, (constraint, _) in zip(labels, laws, strict=True):
+        seen[label] += 1
+        numbered = label if seen[label] == 1 else f"{label} ({seen[label]})"
+        entries.append(Entry(numbered, "law", constraint))
+    return [*entries, *(Entry(name, "input", "") for name in actuators)]
+
+
+def group_of(entry: Entry) -> tuple[str, str]:
+    """Return kind and name of the group of an entry: that of `rod[3]` is `rod`, that of `pin7: x` is `pin*: x`."""
+    return entry.kind, re.sub(r"\d+", "*", re.sub(r"\[\d+\]", "", entry.name))
+
+
 @dataclass(frozen=True, eq=False)
 class Ledger:
     """Work and energy along a run, at its T times, by e entries: applied forces, each constraint, each nonideal law.
@@ -50,7 +77,8 @@ class Ledger:
     entries                  e of them
     coordinates              names of the n coordinates
     force (T, e, n)          generalised forces as they act: Q; λ ∂φ/∂q of each constraint, with λ its actual reaction
-                             (``run.reactions``); C of each law. They add up to M q̈
+                             (``run.reactions``); C of each law. They add up to M q̈. For a large system a tuple of T
+                             sparse matrices (e, n)
     power, work (T, e)       power and work of these forces; work is counted from the first time. The work of
                              conservative applied forces is part of the potential energy and not listed here. A
                              constraint that does not depend on time does no work; the power of a drive is its force
@@ -66,15 +94,16 @@ class Ledger:
     rtol, atol               tolerances of the run
     notes                    remarks on the ledger, one sentence each
 
-    ``ledger["wire"]`` is the work (T,) of an entry; the name of a joint or a drive gives the sum over its constraints,
-    without its laws, which are entries such as ``"pin: Coulomb"``. ``print(ledger)`` shows a table. ``ideal_work``,
+    ``ledger["wire"]`` is the work (T,) of an entry; the name of a joint, a drive or a group of constraints gives the
+    sum over its constraints, without its laws, which are entries such as ``"pin: Coulomb"``. ``print(ledger)`` shows a
+    table, in which the many entries of a large system are summed by groups. ``ideal_work``,
     ``nonideal_work`` and the like are sums of the split over all constraints and all laws: the work of Qᶜᵢ and Qᶜₙᵢ.
     """
 
     t: Floats
     entries: tuple[Entry, ...]
     coordinates: tuple[str, ...]
-    force: Floats
+    force: Any
     power: Floats
     work: Floats
     split_power: Floats
@@ -130,18 +159,39 @@ class Ledger:
     def __getitem__(self, name: str) -> Floats:
         if name in self.names:
             return self.work[:, self.names.index(name)]
-        of_joint = [entry.kind == "reaction" and entry.name.startswith(f"{name}: ") for entry in self.entries]
+        parts = (f"{name}: ", f"{name}[")
+        of_joint = [entry.kind == "reaction" and entry.name.startswith(parts) for entry in self.entries]
         if not any(of_joint):
-            known = ", ".join(f"`{known}`" for known in self.names)
+            known = ", ".join(f"`{known}`" for known in self.by_group().names)
             raise InputError(f"`{name}` must be an entry of the ledger; it has {known}.")
         return self.work[:, of_joint].sum(axis=1)
 
+    def by_group(self) -> Ledger:
+        """Return the ledger itself or, if it has many entries, one of sums over groups such as `rod[0]`, `rod[1]`."""
+        if len(self.entries) <= MOST_PRINTED_ENTRIES:
+            return self
+        groups: dict[tuple[str, str], int] = {}
+        places = np.array([groups.setdefault(group_of(entry), len(groups)) for entry in self.entries])
+        sizes = np.bincount(places)
+        entries = tuple(
+            Entry(f"{name} ({size})" if size > 1 else name, kind, "")
+            for (kind, name), size in zip(groups, sizes, strict=True)
+        )
+        summed = {
+            name: np.stack([np.bincount(places, values) for values in getattr(self, name)])
+            for name in ("power", "work", "split_power", "split_work")
+        }
+        return replace(self, entries=entries, force=(), **summed)
+
     def to_xarray(self) -> xr.Dataset:
-        """Return the ledger as a labelled dataset with dimensions time, entry and coordinate."""
+        """Return the ledger as a labelled dataset with dimensions time, entry and coordinate.
+
+        The forces of a large system are left out, because most of them are zero.
+        """
         import xarray as xr
 
-        variables: dict[str, Any] = {
-            "force": (("time", "entry", "coordinate"), self.force),
+        whole: dict[str, Any] = {"force": (("time", "entry", "coordinate"), self.force)}
+        variables: dict[str, Any] = (whole if isinstance(self.force, np.ndarray) else {}) | {
             "power": (("time", "entry"), self.power),
             "work": (("time", "entry"), self.work),
             "split_power": (("time", "entry"), self.split_power),
@@ -167,7 +217,7 @@ class Ledger:
         """
         from dalembert.figures.ledger_figure import stacked_powers
 
-        return stacked_powers(self, units)
+        return stacked_powers(self.by_group(), units)
 
     def __str__(self) -> str:
         """Return the span of time, the table of ``rows``, and the notes."""
@@ -190,6 +240,8 @@ class Ledger:
         If there are nonideal laws, the work of the ideal and the nonideal constraint force follows the entries; the two
         add up to the work of reactions and laws.
         """
+        if len(self.entries) > MOST_PRINTED_ENTRIES:
+            return self.by_group().rows()
         # rounding errors of the work are relative to the energies exchanged
         scale, largest = max(np.abs(self.work).max(), self.kinetic.max()), np.abs(self.power).max(axis=0)
         # if no force does work, all powers are rounding errors of the energies exchanged during the run

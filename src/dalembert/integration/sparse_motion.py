@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Acceleration, forces and multipliers of a large system at one state, and its redundant constraints.
 
-Notation: M, Q, A, b as in ``docs/notation.md``; W = M⁻¹, S = A W Aᵀ. Rows of A that depend on others are left out; each
-of them gives a dependency, a vector v with Aᵀv = 0 that is one in that row and zero in the other rows left out.
+Notation: M, Q, A, b, C as in ``docs/notation.md``; W = M⁻¹, S = A W Aᵀ.
 """
 
 from __future__ import annotations
@@ -11,26 +10,43 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.errors import ConstraintError, InputError, MassMatrixError
+from dalembert.integration.sparse_dependencies import Dependencies, left_out, shortest
+from dalembert.integration.sparse_laws import (
+    NO_FORCES,
+    caused_by,
+    law_forces,
+    nonideal_sum,
+    refuse_lost_reaction,
+    refuse_negative_laws,
+)
 from dalembert.levels import LEVELS
 from dalembert.names import LISTED_NAMES, quoted
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
 from dalembert.stabilisation import Gains, damping
-from dalembert.tolerances import CONSISTENCY_TOLERANCE, EXACT, NAMED_SHARE, TINY, UNIQUE_SHARE
+from dalembert.tolerances import CONSISTENCY_TOLERANCE, EXACT, NAMED_SHARE, SINGULAR_MASS, TINY
 
 
 class SparseSolution(NamedTuple):
-    """q̈ (n,), a = W Q (n,), λ (m,) with zeros for the rows left out, Aᵀλ (n,), and b − A q̈ (m,)."""
+    """The motion at one state; multipliers have zeros for the rows left out.
+
+    acceleration, free_acceleration (n,)    q̈ and a = W Q
+    multipliers (m,), ideal_force (n,)      λ of the ideal problem, and Aᵀλ
+    left (m,)                               b − A q̈
+    C (n,), effect (m,)                     the sum of all laws, and the multipliers that it adds: the nonideal force
+                                            is C + Aᵀ effect
+    """
 
     acceleration: Floats
     free_acceleration: Floats
     multipliers: Floats
     ideal_force: Floats
     left: Floats
+    C: Floats
+    effect: Floats
 
 
 def evaluated_rhs(dynamics: LargeDynamics, gains: Gains | None) -> Floats:
@@ -47,113 +63,30 @@ def evaluated_rhs(dynamics: LargeDynamics, gains: Gains | None) -> Floats:
 def acceleration(dynamics: LargeDynamics, gains: Gains | None) -> Floats:
     """Return q̈ (n,) at the state of the last evaluation, whose S is factored."""
     code = dynamics.code
-    a = code.weights * code.force
-    return a + code.correction(evaluated_rhs(dynamics, gains) - code.A @ a)[1]
+    force = code.force
+    if code.laws is not None and not code.laws.needs_forces:
+        force = force + code.evaluate_laws(NO_FORCES, NO_FORCES, NO_FORCES)
+    a = code.mass.solve(force)
+    lam, change = code.correction(evaluated_rhs(dynamics, gains) - code.A @ a)
+    if code.laws is None or not code.laws.needs_forces:
+        return a + change
+    return a + change + caused_by(code, nonideal_sum(code, lam))[0]
 
 
 def solution(dynamics: LargeDynamics, gains: Gains | None = None) -> SparseSolution:
     """Return the solution at the state of the last evaluation, whose S is factored, refined once."""
     code = dynamics.code
-    a = code.weights * code.force
+    a = code.mass.solve(code.force)
     b = evaluated_rhs(dynamics, gains)
     lam, x = code.correction(b - code.A @ a)
     more, change = code.correction(b - code.A @ (a + x))
     lam, qdd = lam + more, a + x + change
-    return SparseSolution(qdd, a, lam, code.A_transposed @ lam, b - code.A @ qdd)
-
-
-def left_out(code: SparseSystem) -> NDArray[np.int64]:
-    """Return the rows that the last factorisation left out."""
-    return np.zeros(0, np.int64) if code.elimination is None else np.flatnonzero(code.elimination.left_out)
-
-
-class Dependencies:
-    """The dependencies between the rows of A at the last factorisation, one for each of the r rows left out."""
-
-    def __init__(self, code: SparseSystem):
-        self.code, self.rows = code, left_out(code)
-
-    def combined(self, shares: Floats) -> Floats:
-        """Return the sum (m,) of the dependencies with shares (r,)."""
-        v = np.zeros(self.code.m)
-        v[self.rows] = shares
-        return v - self._kept(self._times_s(v))
-
-    def shares_of(self, v: Floats) -> Floats:
-        """Return the products (r,) of the dependencies with a vector v (m,)."""
-        return (v - self._times_s(self._kept(v)))[self.rows]
-
-    def _times_s(self, v: Floats) -> Floats:
-        return self.code.A @ (self.code.weights * (self.code.A_transposed @ v))
-
-    def _kept(self, v: Floats) -> Floats:
-        """Return x with S x = v on the rows in use, and zero on the others."""
-        return self.code.correction(v)[0]
-
-    def part_of(self, v: Floats, lengths: Any = 1.0) -> Floats:
-        """Return the part (m,) of v in the space of the dependencies, of rows with ``lengths`` that are made one."""
-        if not len(self.rows):
-            return np.zeros(self.code.m)
-        from scipy.sparse.linalg import LinearOperator, cg
-
-        def normal(shares: Floats) -> Floats:
-            return self.shares_of(lengths**2 * self.combined(shares))
-
-        r = len(self.rows)
-        operator: Any = LinearOperator((r, r), matvec=normal, dtype=float)  # pyright: ignore[reportCallIssue]
-        shares, _ = cg(operator, self.shares_of(v * lengths), rtol=CG_TOLERANCE, atol=0.0, maxiter=MOST_CG_ITERATIONS)
-        return lengths * self.combined(shares)
-
-    def unique(self) -> NDArray[np.bool_]:
-        """Return a mask (m,) of the multipliers that are determined: no dependency has a part along them."""
-        found = np.ones(self.code.m, bool)
-        for seed in range(RANDOM_DEPENDENCIES if len(self.rows) else 0):
-            # a random combination is zero only where all dependencies are
-            v = self.combined(np.random.default_rng(seed).normal(size=len(self.rows)))
-            found &= np.abs(v) <= UNIQUE_SHARE
-        return found
-
-
-def shortest(dependencies: Dependencies, multipliers: Floats) -> Floats:
-    """Return the shortest λ (m,) with the same force Aᵀλ as some multipliers; these, if all rows are independent.
-
-    The force is exact to rounding; λ is the shortest one as far as the condition of AᵀA allows.
-    """
-    if not len(dependencies.rows):
-        return multipliers
-    code = dependencies.code
-    force, elimination = code.A_transposed @ multipliers, code.gram_elimination
-    elimination.factor(code.terms, np.ones(code.m))
-    # λ = A y with AᵀA y = force, refined as long as that helps, because the squares of A have half the digits
-    lam, missing = np.zeros(code.m), force
-    for _ in range(MOST_REFINEMENTS):
-        better = lam + code.A @ elimination.solve(missing)
-        left = force - code.A_transposed @ better
-        if not np.abs(left).max(initial=0.0) < np.abs(missing).max(initial=0.0) / 2:
-            break
-        lam, missing = better, left
-    return lam + code.correction(code.A @ (code.weights * missing))[0]
-
-
-MOST_REFINEMENTS = 10
-"""Most refinements of the shortest multipliers; one or two suffice unless AᵀA is ill conditioned."""
-
-CG_TOLERANCE = 1e-12
-"""Tolerance of the conjugate gradients that find the part of a contradiction in each constraint."""
-
-MOST_CG_ITERATIONS = 200
-"""Most iterations of these conjugate gradients; a few dozen are usual."""
-
-RANDOM_DEPENDENCIES = 2
-"""Random combinations of dependencies that show which multipliers are unique."""
-
-
-def row_lengths(code: SparseSystem) -> Floats:
-    """Return the lengths √Sᵢᵢ (m,) of the rows of A in the metric of W; one for a row of zeros."""
-    squares = code.A.copy()
-    squares.data = squares.data**2
-    lengths = np.sqrt(squares @ code.weights)
-    return np.where(lengths > 0, lengths, 1.0)
+    C, effect = np.zeros(code.n), np.zeros(code.m)
+    if code.laws is not None:
+        C = nonideal_sum(code, lam)
+        further, effect = caused_by(code, C)
+        qdd = qdd + further
+    return SparseSolution(qdd, a, lam, code.A_transposed @ lam, b - code.A @ qdd, C, effect)
 
 
 def inconsistency(code: SparseSystem, found: SparseSolution) -> float:
@@ -161,7 +94,7 @@ def inconsistency(code: SparseSystem, found: SparseSolution) -> float:
     rows = left_out(code)
     if not len(rows):
         return 0.0
-    lengths = row_lengths(code)
+    lengths = code.row_lengths
     left = np.zeros(code.m)
     left[rows] = found.left[rows]
     whole = (found.left + code.A @ (found.acceleration - found.free_acceleration)) / lengths
@@ -177,37 +110,38 @@ def inconsistency(code: SparseSystem, found: SparseSolution) -> float:
 
 def sparse_answer(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numbers: Floats) -> ConstrainedMotion:
     """Return accelerations and forces of a large system at one state; M and A are sparse matrices."""
-    from scipy.sparse import diags_array
-
     code = dynamics.code
     code.evaluate(q, qd, t, numbers)
     require_valid_terms(dynamics)
     code.factor()
     found = solution(dynamics)
+    refuse_negative_laws(dynamics)
+    refuse_lost_reaction(dynamics, found.C, t)
     dependencies = Dependencies(code)
     lam = shortest(dependencies, found.multipliers)
-    change = found.acceleration - found.free_acceleration
-    n, m, nothing = code.n, code.m, np.zeros((0, code.n))
+    change = found.acceleration - found.free_acceleration - code.mass.solve(found.C)
+    m, laws = code.m, law_forces(dynamics)
     answer: dict[str, Any] = {
         "acceleration": found.acceleration,
         "free_acceleration": found.free_acceleration,
         "ideal_force": found.ideal_force,
-        "nonideal_force": np.zeros(n),
+        "nonideal_force": found.C + code.A_transposed @ found.effect,
         "multipliers": lam,
-        "reactions": lam,
+        "reactions": lam if code.laws is None else shortest(dependencies, found.multipliers + found.effect),
         "unique_multipliers": dependencies.unique(),
         "rank": np.asarray(m - len(dependencies.rows)),
         "rank_gap": np.asarray(rank_gap_of(code)),
         "inconsistency": np.asarray(inconsistency(code, found)),
         "residual": np.asarray(_residual(code, found, dependencies.rows)),
-        "gauss": np.asarray(change @ (code.mass * change)),
-        "mass_matrix": diags_array(code.mass.copy()),
+        "gauss": np.asarray(change @ code.mass.times(change)),
+        "mass_matrix": code.mass.matrix(),
         "applied_force": code.force.copy(),
         "constraint_matrix": code.A.copy(),
         "constraint_rhs": code.rhs,
-        "nonideal": np.zeros(n),
-        "law_nonideal": nothing,
-        "law_forces": nothing,
+        "nonideal": found.C,
+        "law_nonideal": laws[0],
+        "law_forces": laws[1],
+        "laws": tuple(dynamics.laws),
     }
     return ConstrainedMotion(**answer)
 
@@ -222,12 +156,12 @@ def rank_gap_of(code: SparseSystem) -> float:
 
 def _residual(code: SparseSystem, found: SparseSolution, rows: Any) -> float:
     """Return the residual of M q̈ = Q + Aᵀλ and A q̈ = b relative to their terms, without the rows left out."""
-    inertia = code.mass * found.acceleration
-    motion = np.abs(inertia - code.force - found.ideal_force).max(initial=0.0)
-    size = max(np.abs(x).max(initial=0.0) for x in (inertia, code.force, found.ideal_force))
-    left = found.left / row_lengths(code)
+    inertia, nonideal = code.mass.times(found.acceleration), found.C + code.A_transposed @ found.effect
+    motion = np.abs(inertia - code.force - found.ideal_force - nonideal).max(initial=0.0)
+    size = max(np.abs(x).max(initial=0.0) for x in (inertia, code.force, found.ideal_force, nonideal))
+    left = found.left / code.row_lengths
     left[rows] = 0.0
-    root = np.sqrt(code.mass)
+    root = np.sqrt(code.mass.diagonal)
     rows_size = max(float(np.abs(root * found.acceleration).max(initial=0.0)), TINY)
     return max(float(motion) / max(float(size), TINY), float(np.abs(left).max(initial=0.0)) / rows_size)
 
@@ -235,19 +169,27 @@ def _residual(code: SparseSystem, found: SparseSolution, rows: Any) -> float:
 def require_valid_terms(dynamics: LargeDynamics) -> None:
     """Raise an error unless the terms of the last evaluation are finite and all masses are positive."""
     code = dynamics.code
-    parts = {"mass_matrix": code.mass, "applied_force": code.force}
+    mass = code.mass.diagonal
+    inside = np.isfinite(code.mass.values).all()
+    parts = {"mass_matrix": mass if inside else code.mass.times(np.ones(code.n)), "applied_force": code.force}
     for name, values in parts.items():
         off = np.flatnonzero(~np.isfinite(values))
         if len(off):
             raise InputError(_not_finite(name, [dynamics.coordinates[i] for i in off[:LISTED_NAMES]]))
-    if not np.isfinite(code.terms).all():
+    if not np.isfinite(code.terms[: code.half.start]).all():
         off = np.flatnonzero(~np.isfinite(code.A @ np.ones(code.n)) | ~np.isfinite(code.rhs))
         raise InputError(_not_finite("constraint_matrix", [dynamics.constraints[i] for i in off[:LISTED_NAMES]]))
-    light = np.flatnonzero(~(code.mass > 0))
+    light = np.flatnonzero(~(mass > 0))
     if len(light):
         raise MassMatrixError(
             f"`mass_matrix` of a large system must be positive definite; the mass of "
-            f"`{dynamics.coordinates[light[0]]}` is {code.mass[light[0]]:.3g}."
+            f"`{dynamics.coordinates[light[0]]}` is {mass[light[0]]:.3g}."
+        )
+    singular = np.flatnonzero(~(code.mass.pivots > SINGULAR_MASS))
+    if len(singular):
+        raise MassMatrixError(
+            f"`mass_matrix` of a large system must be positive definite; that of `{dynamics.coordinates[singular[0]]}` "
+            f"and the coordinates coupled with it is not."
         )
 
 
@@ -264,7 +206,7 @@ def refuse_contradiction(dynamics: LargeDynamics, found: SparseSolution) -> None
     worst = inconsistency(code, found)
     if worst <= CONSISTENCY_TOLERANCE:
         return
-    rows, lengths = left_out(code), row_lengths(code)
+    rows, lengths = left_out(code), code.row_lengths
     left = np.zeros(code.m)
     left[rows] = found.left[rows]
     outside = np.abs(Dependencies(code).part_of(left / lengths, lengths))

@@ -15,7 +15,9 @@ from dalembert.integration.default_tolerances import USUAL_ATOL, coarse_notes
 from dalembert.integration.drift import drift_notes
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.progress import Progress
-from dalembert.integration.sparse_motion import Dependencies, inconsistency, refuse_contradiction, shortest, solution
+from dalembert.integration.sparse_dependencies import Dependencies, shortest
+from dalembert.integration.sparse_laws import refuse_lost_reaction, refuse_negative_laws
+from dalembert.integration.sparse_motion import inconsistency, refuse_contradiction, solution
 from dalembert.integration.sparse_start import nearest_sparse_state, require_start
 from dalembert.integration.sparse_steps import NoStepError, SparseStep, SparseSteps
 from dalembert.integration.trajectory import Trajectory
@@ -24,7 +26,8 @@ from dalembert.native.sparse_system import LargeDynamics
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
 from dalembert.violation import state_scales_of
 
-COLUMNS = ("q", "qd", "acceleration", "ideal_force", "multipliers", "violation", "velocity_violation")
+COLUMNS = ("q", "qd", "acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions", "violation")
+COLUMNS += ("velocity_violation", "rank", "inconsistency", "energy")
 
 
 class SparseRun:
@@ -34,7 +37,7 @@ class SparseRun:
         self.dynamics, self.method, self.times = dynamics, method, times
         self.steps = SparseSteps(dynamics, method, numbers)
         self.numbers = numbers
-        self.outputs: dict[str, list[Any]] = {name: [] for name in ("t", *COLUMNS, "rank", "inconsistency")}
+        self.outputs: dict[str, list[Any]] = {name: [] for name in ("t", *COLUMNS)}
         self.step_times: list[float] = []
         self.began = time.perf_counter()
         self.redundant: dict[int, tuple[float, Any]] = {}
@@ -54,7 +57,8 @@ class SparseRun:
     def _output(self, step: SparseStep, t: float) -> None:
         rows = self.steps.rows
         self._keep(self.steps.between(step, t), t)
-        self.steps.rows, self.steps._is_factored = rows, False
+        self.steps.rows = rows
+        self.steps.restart()
 
     def _keep(self, y: Floats, t: float) -> None:
         """Append the motion at a state; raise an error if constraints are contradictory there."""
@@ -67,8 +71,12 @@ class SparseRun:
             if not self.outputs["t"]:
                 refuse_contradiction(self.dynamics, found)
             raise NoStepError(t, "constraints contradict one another there")
+        if not self.outputs["t"]:
+            refuse_negative_laws(self.dynamics)
+            refuse_lost_reaction(self.dynamics, found.C, t)
         q, qd = split_state(y)
-        levels = self.dynamics.levels
+        levels, lam = self.dynamics.levels, shortest(dependencies, found.multipliers)
+        actual = lam if code.laws is None else shortest(dependencies, found.multipliers + found.effect)
         accelerated = np.where(levels == 2, found.left, velocity)
         values = {
             "t": t,
@@ -76,11 +84,14 @@ class SparseRun:
             "qd": qd,
             "acceleration": found.acceleration,
             "ideal_force": found.ideal_force,
-            "multipliers": shortest(dependencies, found.multipliers),
+            "nonideal_force": found.C + code.A_transposed @ found.effect,
+            "multipliers": lam,
+            "reactions": actual,
             "violation": np.where(levels == 0, position, accelerated),
             "velocity_violation": velocity,
             "rank": code.m - len(dependencies.rows),
             "inconsistency": share,
+            "energy": code.energies(q, qd, t, self.numbers).energy if code.knows_energy else np.nan,
         }
         for name, value in values.items():
             self.outputs[name].append(value)
@@ -90,11 +101,10 @@ class SparseRun:
     def trajectory(self, parameters: Mapping[str, Any], notes: list[str], source: Any) -> Trajectory:
         """Return the motion at the times reached."""
         found: dict[str, Any] = {name: np.array(values) for name, values in self.outputs.items()}
+        if not self.dynamics.code.knows_energy:
+            found["energy"] = None
         return Trajectory(
             **found,
-            nonideal_force=np.zeros_like(found["q"]),
-            reactions=found["multipliers"],
-            energy=None,
             coordinates=self.dynamics.coordinates,
             constraints=self.dynamics.constraints,
             parameters=dict(parameters),
@@ -135,7 +145,7 @@ class SparseRun:
 def usual_tolerances(dynamics: LargeDynamics, q: Floats, qd: Floats) -> Floats:
     """Return the absolute tolerances (2n,) of a motion from the state of the last evaluation, by its scales."""
     code = dynamics.code
-    return USUAL_ATOL * state_scales_of(np.sqrt(np.abs(code.mass)), code.force, q, qd)
+    return USUAL_ATOL * state_scales_of(np.sqrt(np.abs(code.mass.diagonal)), code.force, q, qd)
 
 
 def accepted_sparse_start(

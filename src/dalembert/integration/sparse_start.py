@@ -28,7 +28,7 @@ def missed(dynamics: LargeDynamics, q: Floats, qd: Floats, level: int, tolerance
     residual, x = code.residuals[level], (q, qd)[level]
     sizes = abs(code.A)
     own = np.abs(residual - code.A @ x) + sizes @ np.abs(x)
-    least = min(tolerance, LEAST_DISTANCE) * (sizes @ units_of(np.sqrt(code.mass), q, x))
+    least = min(tolerance, LEAST_DISTANCE) * (sizes @ units_of(np.sqrt(code.mass.diagonal), q, x))
     off = ~(np.abs(residual) <= tolerance * own + least)
     return np.flatnonzero(off & (dynamics.levels <= level))
 
@@ -70,8 +70,8 @@ def _nearest(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers
     if code.elimination is None or not (dynamics.levels <= level).any():
         return start
     code.elimination.used = dynamics.levels <= level
-    for _ in range(MOST_CORRECTIONS):
-        code.evaluate(state[0], state[1], t, numbers)
+    for i in range(MOST_CORRECTIONS):
+        code.evaluate(state[0], state[1], t, numbers, masses_too=not i)  # the metric is that of the given state
         require_valid_terms(dynamics)
         code.factor()
         x, residual = state[level], code.residuals[level]

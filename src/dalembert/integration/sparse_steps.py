@@ -74,6 +74,16 @@ class SparseSteps:
         self._choose(2)
         self._is_factored = self.only_positions
 
+    def factor_at(self, y: Floats, t: float) -> None:
+        """Evaluate a state, and factor S with the present rows."""
+        self._evaluate(y, t)
+        self._factor(self.rows)
+        self._is_factored = False
+
+    def restart(self) -> None:
+        """Forget the factors of the last state, because another one was evaluated since."""
+        self._is_factored = False
+
     def _choose(self, level: int) -> None:
         """Choose independent rows up to a level at the last evaluation; those of higher levels are all kept."""
         considered = self.dynamics.levels <= level
@@ -117,11 +127,12 @@ class SparseSteps:
     def stepped(self, y: Floats, t: float, h: float) -> Floats:
         """Return the state after one step from y, of which the first slope is known, before its projection."""
         for s in range(1, len(self.slopes)):
-            stage = y + h * self._blend(self.tableau.stages[s])
+            stage = y + h * self.blend(self.tableau.stages[s])
             self.slopes[s] = self.slope(stage, t + self.tableau.nodes[s] * h)
-        return y + h * self._blend(self.tableau.result)
+        return y + h * self.blend(self.tableau.result)
 
-    def _blend(self, factors: Factors) -> Floats:
+    def blend(self, factors: Factors) -> Floats:
+        """Return a linear combination of the slopes of all stages."""
         total = np.zeros(self.slopes.shape[1])
         for stage, factor in factors.items():
             total += factor * self.slopes[stage]
@@ -188,7 +199,7 @@ class SparseSteps:
     def _error(self, y: Floats, y1: Floats, h: float) -> float:
         """Return the error of a step relative to the tolerance, as ``step_control.write_error`` does."""
         allowed = self._allowed(np.maximum(np.abs(y), np.abs(y1)))
-        sums = [float(np.sum((self._blend(factors) / allowed) ** 2)) for factors in self.tableau.errors]
+        sums = [float(np.sum((self.blend(factors) / allowed) ** 2)) for factors in self.tableau.errors]
         if len(sums) == 1:
             return abs(h) * float(np.sqrt(sums[0] / len(y)))
         fifth, third = sums

@@ -8,19 +8,29 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
-from dalembert.array_types import Floats
 from dalembert.errors import ModelError
 from dalembert.levels import Level
+from dalembert.lowering.program_numbers import ProgramNumbers
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.model import graph
 from dalembert.model.abrupt_functions import abrupt_functions_of_time
 from dalembert.model.large_statement import LargeStatement
+from dalembert.model.law_groups import LawGroup
 from dalembert.model.ordering import name_of, quoted
-from dalembert.model.standard_form import constraint_row, nonlinear_terms
-from dalembert.model.symbol_arrays import ParameterArray, Substitutions
-from dalembert.model.symbols import StateSymbols, functions_of_time, real_symbol
-from dalembert.model.term_groups import AppliedForce, ConstraintGroup
+from dalembert.model.standard_form import constraint_row, energy, nonlinear_terms, time_derivative
+from dalembert.model.symbol_arrays import Substitutions
+from dalembert.model.symbols import (
+    InternalSymbol,
+    StateSymbols,
+    functions_of_time,
+    real_symbol,
+    t,
+)
+from dalembert.model.term_groups import AppliedForce, ConstraintGroup, LagrangianTerm, MassEntries
+from dalembert.native.block_mass import BlockMass
+from dalembert.native.nonideal_terms import LawTerm
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
 from dalembert.native.tape import Program, Tape
 from dalembert.native.term_loops import CopiedTerm, as_indices
@@ -38,15 +48,31 @@ def _refuse_abrupt(statement: LargeStatement) -> None:
         )
 
 
+def _refuse_sticking(statement: LargeStatement) -> None:
+    sticking = [group.what for group in statement.laws.groups if group.sticks]
+    if sticking:
+        raise ModelError(
+            [
+                f"dry friction in a large system must not stick; {quoted(sticking)} can. Pass `smoothing=` to the law, "
+                f"a speed below which friction falls to zero."
+            ]
+        )
+
+
 @lru_cache(maxsize=8)
 def compiled(statement: LargeStatement) -> LargeDynamics:
     """Return a system stated by arrays in machine code; it is kept for further calls."""
     _refuse_abrupt(statement)
-    numbers = _Numbers(statement)
+    _refuse_sticking(statement)
+    numbers = ProgramNumbers(statement)
     try:
+        mass, masses = _masses(statement, numbers)
         constraints = [_constraints(group, statement, numbers) for group in statement.constraints]
-        masses = [_sums(group, statement, numbers) for group in statement.masses]
         forces = [_sums(group, statement, numbers) for group in statement.forces]
+        laws = [_law(group, statement, numbers) for group in statement.laws.groups]
+        kinetic = [_kinetic(group, statement, numbers) for group in statement.masses]
+        known = statement.lagrangian
+        energies = None if known is None else [_energy(term, statement, numbers) for term in known]
     except NoMachineCodeError as error:
         raise ModelError(
             [f"terms of a large system must be compiled; the function `{error}` cannot be. Write it out."]
@@ -55,60 +81,21 @@ def compiled(statement: LargeStatement) -> LargeDynamics:
     for rows, group in zip(statement.rows, statement.constraints, strict=True):
         levels[rows] = LEVEL_NUMBERS[group.template.level]
     return LargeDynamics(
-        SparseSystem(len(statement.positions), constraints, statement.rows, masses, forces),
+        SparseSystem(
+            mass, masses, forces, constraints, statement.rows, laws, len(statement.laws.names), kinetic, energies
+        ),
         levels,
         statement.coordinate_names,
         statement.constraint_names,
         numbers.constants(),
+        statement.laws.names,
     )
 
 
 LEVEL_NUMBERS: dict[Level, int] = {"position": 0, "velocity": 1, "acceleration": 2}
 
 
-class _Numbers:
-    """The vector of numbers that programs read: parameters, then the constants of all copies."""
-
-    def __init__(self, statement: LargeStatement):
-        self.starts: dict[str, int] = {}
-        self.size = 0
-        for name, size in statement.parameters.items():
-            self.starts[name] = self.size
-            self.size += size or 1
-        self._parts: list[Any] = [np.zeros(0)]
-
-    def constants(self) -> Floats:
-        return np.concatenate(self._parts)
-
-    def of(self, values: Any) -> Any:
-        """Return the indices of the values of one symbol in each copy."""
-        if isinstance(values, ParameterArray):
-            return self.starts[values.name] + values.indices
-        if isinstance(values, tuple):
-            return np.array([self._one(value) for value in values])
-        return self._append(np.asarray(values, float))
-
-    def _append(self, values: Any) -> Any:
-        self._parts.append(values)
-        self.size += len(values)
-        return np.arange(self.size - len(values), self.size)
-
-    def _one(self, value: Any) -> int:
-        if getattr(value, "is_Symbol", False):
-            return self.parameter(value.name)
-        if not value.is_number:
-            raise ModelError([f"arrays of numbers must hold numbers or parameters; got `{value}`."])
-        return int(self._append(np.array([float(value)]))[0])
-
-    def parameter(self, name: str) -> int:
-        """Return the index of a parameter, or of an element of an array of parameters."""
-        if name in self.starts:
-            return self.starts[name]
-        array, _, index = name.rstrip("]").rpartition("[")
-        return self.starts[array] + int(index)
-
-
-def _constraints(group: ConstraintGroup, statement: LargeStatement, numbers: _Numbers) -> CopiedTerm:
+def _constraints(group: ConstraintGroup, statement: LargeStatement, numbers: ProgramNumbers) -> CopiedTerm:
     """Return the rows of A, b and the residuals of a group of constraints."""
     symbols, places = _placed([group.template.expression], group.substitutions, len(group), statement)
     bad = nonlinear_terms(symbols.plain(group.template.expression), symbols)
@@ -121,22 +108,90 @@ def _constraints(group: ConstraintGroup, statement: LargeStatement, numbers: _Nu
     return _copied(symbols, outputs, places, group.substitutions, numbers)
 
 
-def _sums(group: AppliedForce, statement: LargeStatement, numbers: _Numbers) -> CopiedTerm:
+def _sums(group: AppliedForce, statement: LargeStatement, numbers: ProgramNumbers) -> CopiedTerm:
     """Return the terms of a group of masses or forces, which are added along their coordinates."""
     expressions = list(group.components.values())
     symbols, places = _placed(expressions, group.substitutions, len(group), statement)
-    targets = [statement.positions.of(group.substitutions.coordinates[q]) for q in group.components]
     outputs = [symbols.plain(expression) for expression in expressions]
     if graph.free_symbols(*outputs) & set(symbols.qdd):
         raise ModelError(["`applied_force` must not contain accelerations."])
-    return _copied(symbols, outputs, places, group.substitutions, numbers, np.stack(targets, axis=1))
+    return _copied(symbols, outputs, places, group.substitutions, numbers, _targets(group, statement))
+
+
+def _targets(group: AppliedForce, statement: LargeStatement) -> Any:
+    """Return the coordinates (copies, components) along which a group acts."""
+    columns = [statement.places(group, q)[:, 0] for q in group.components]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(group), 0), np.int64)
+
+
+def _masses(statement: LargeStatement, numbers: ProgramNumbers) -> tuple[BlockMass, list[CopiedTerm]]:
+    """Return the pattern of the mass matrix, and its terms."""
+    pairs = [{key: statement.places(group, key) for key in group.components} for group in statement.masses]
+    beside = [places for own in pairs for key, places in own.items() if key[0] != key[1]]
+    every = np.concatenate([np.zeros((0, 2), np.int64), *beside])
+    if (every[:, 0] == every[:, 1]).any():
+        raise ModelError(
+            ["entries of `mass_matrix` beside the diagonal must be of two coordinates; one copy has the same twice."]
+        )
+    mass = BlockMass(len(statement.positions), every[:, 0], every[:, 1])
+    terms: list[CopiedTerm] = []
+    for group, own in zip(statement.masses, pairs, strict=True):
+        expressions = list(group.components.values())
+        symbols, places = _placed(expressions, group.substitutions, len(group), statement)
+        outputs = [symbols.plain(expression) for expression in expressions]
+        if graph.free_symbols(*outputs) & {*symbols.qd, *symbols.qdd}:
+            raise ModelError(["`mass_matrix` must depend on coordinates and time only; got a velocity in it."])
+        targets = np.stack([mass.place(*own[key].T) for key in group.components], axis=1)
+        terms.append(_copied(symbols, outputs, places, group.substitutions, numbers, targets))
+    return mass, terms
+
+
+def _law(group: LawGroup, statement: LargeStatement, numbers: ProgramNumbers) -> LawTerm:
+    """Return the components of C of a group of laws, followed by their coefficients."""
+    force = group.force
+    expressions = [*force.components.values(), *group.coefficients]
+    symbols, places = _placed(expressions, force.substitutions, len(force), statement)
+    outputs = [symbols.plain(expression) for expression in expressions]
+    if graph.free_symbols(*outputs) & set(symbols.qdd):
+        raise ModelError([f"the nonideal law {group.what} must not contain accelerations."])
+    term = _copied(symbols, outputs, places, force.substitutions, numbers, _targets(force, statement))
+    return LawTerm(term, group.numbers, group.depends, len(group.coefficients), group.what)
+
+
+def _energy(term: LagrangianTerm, statement: LargeStatement, numbers: ProgramNumbers) -> CopiedTerm:
+    """Return the energy q̇·∂L/∂q̇ − L of a group of terms of the Lagrangian, and its rate at constant velocities."""
+    copies = term.substitutions
+    symbols, places = _placed([term.expression], copies, copies.count, statement)
+    return _with_rate(energy(term.expression, symbols), symbols, places, copies, numbers)
+
+
+def _kinetic(group: MassEntries, statement: LargeStatement, numbers: ProgramNumbers) -> CopiedTerm:
+    """Return the kinetic energy ½ q̇ᵀM q̇ of a group of entries of M, and its rate at constant velocities."""
+    copies = group.substitutions
+    own = {q for pair in group.components for q in pair}
+    symbols, places = _placed([*group.components.values(), *own], copies, len(group), statement)
+    total = sp.Add(
+        *(
+            entry * first.diff(t) * second.diff(t) / (2 if first == second else 1)
+            for (first, second), entry in group.components.items()
+        )
+    )
+    return _with_rate(symbols.plain(total), symbols, places, copies, numbers)
+
+
+def _with_rate(
+    plain: Any, symbols: StateSymbols, places: Any, copies: Substitutions, numbers: ProgramNumbers
+) -> CopiedTerm:
+    """Return an energy in plain symbols and its rate at constant velocities, added to two numbers."""
+    targets = np.tile([0, 1], (len(places), 1))
+    return _copied(symbols, [plain, time_derivative(plain, symbols)], places, copies, numbers, targets)
 
 
 def _placed(
     expressions: Sequence[Any], copies: Substitutions, count: int, statement: LargeStatement
 ) -> tuple[StateSymbols, Any]:
     """Return the symbols of the coordinates in a template, and their positions (copies, k)."""
-    used = {q for expression in expressions for q in functions_of_time(expression)}
+    used = {q for expression in expressions for q in functions_of_time(sp.sympify(expression))}
     placeholders = tuple(sorted(used, key=name_of))
     columns = [
         statement.positions.of(copies.coordinates[q])
@@ -152,22 +207,30 @@ def _copied(
     outputs: list[Any],
     places: Any,
     copies: Substitutions,
-    numbers: _Numbers,
+    numbers: ProgramNumbers,
     targets: Any = None,
 ) -> CopiedTerm:
     """Record the outputs of a template on a tape, with the places of the inputs of each copy."""
     own = {real_symbol(symbol): values for symbol, values in copies.numbers.items()}
     state = {*symbols.q, *symbols.qd, symbols.time}
     constants = sorted(graph.free_symbols(*outputs) - state, key=lambda symbol: symbol.name)
-    shared = [symbol for symbol in constants if symbol not in own]
-    each = [symbol for symbol in constants if symbol in own]
+    shared = [symbol for symbol in constants if symbol not in own and not isinstance(symbol, InternalSymbol)]
+    each = [symbol for symbol in constants if symbol not in shared]
     tape = Tape()
     inputs = {symbol: tape.input("y", j) for j, symbol in enumerate((*symbols.q, *symbols.qd))}
     inputs |= {symbol: tape.input("p", j) for j, symbol in enumerate((*shared, *each))}
     inputs[symbols.time] = tape.input("t", 0)
     record = Recorder(tape, inputs)
     program = Program(tape, [record(expression) for expression in outputs])
-    columns = [numbers.of(own[symbol]) for symbol in each]
+    forces = dict(zip(symbols.ideal_force, places.T, strict=True))
+    columns = [
+        numbers.of(own[symbol])
+        if symbol in own
+        else numbers.of_ideal_force(forces[symbol])
+        if symbol in forces
+        else numbers.of_constraint(symbol, copies)
+        for symbol in each
+    ]
     return CopiedTerm(
         program,
         places,

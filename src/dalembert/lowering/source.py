@@ -15,7 +15,7 @@ from dalembert.model import graph
 from dalembert.model.control_form import ControlForm, control_form
 from dalembert.model.feedback import HeldInputs
 from dalembert.model.friction_contacts import contacts
-from dalembert.model.law_placement import PlacedLaw
+from dalembert.model.law_placement import PlacedLaw, general_components
 from dalembert.model.standard_form import StandardForm, energy, gradient, standard_form
 from dalembert.model.symbols import plain_multiplier, plain_reaction, reaction
 from dalembert.model.system import System
@@ -183,11 +183,7 @@ def _affine(component: Any, multipliers: tuple[sp.Symbol, ...]) -> tuple[Any, ..
 
 def _general(placed: PlacedLaw, system: System) -> tuple[Any, ...]:
     """Return the components of a law in a system with laws of the actual reactions."""
-    components = tuple(system.symbols.plain(c) for c in placed.law.components(system.coordinates))
-    if not placed.actual:
-        return components
-    known = {plain_multiplier(name): plain_reaction(name) for name in system.constraint_names}
-    return tuple(graph.replace(component, known) for component in components)
+    return tuple(system.symbols.plain(c) for c in general_components(placed, system.coordinates))
 
 
 def _slopes(components: tuple[tuple[Any, ...], ...], reactions: list[sp.Symbol]) -> tuple[tuple[Any, ...], ...]:

@@ -18,6 +18,7 @@ from dalembert.integration.matching_states import matching_state
 from dalembert.integration.start_states import HeldRows, State, nearest_state, terms_at
 from dalembert.integration.time_segments import settled_times
 from dalembert.mechanisms.given_quantities import Quantity, coordinate_quantities, given_quantities
+from dalembert.mechanisms.grouped_system import coordinate_names
 from dalembert.mechanisms.joint import joints_with_parameters
 from dalembert.mechanisms.mechanism_system import extra_coordinates_of
 from dalembert.mechanisms.spatial_body import Body
@@ -26,7 +27,7 @@ from dalembert.model.input_values import parameter_values, scalar_value
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
 from dalembert.notebook_html import block, paragraph, table
-from dalembert.verbs import prepared
+from dalembert.verbs import consistent_state, prepared
 
 UNCHANGED = 1e-9
 """Largest change, relative to the size of the quantity or to one, that is not reported: the solution of the equations
@@ -103,6 +104,8 @@ class Assembly:
 
 def assembled(mechanism: Any, keep: Any, t: float, parameters: Any, servos: bool) -> Assembly:
     """Return the nearest state on the constraints: see ``Mechanism.assemble``."""
+    if mechanism.system.is_large:
+        return _large_assembly(mechanism, keep, t, parameters)
     names = mechanism.system.coordinate_names
     q, qd = given_state(mechanism)
     known = given_quantities(mechanism.bodies, names)
@@ -117,6 +120,32 @@ def assembled(mechanism: Any, keep: Any, t: float, parameters: Any, servos: bool
         raise StateError(f"the mechanism cannot be assembled from the given poses of its bodies: {error}") from None
     changes = tuple(change for quantity in known if (change := _change(quantity, state)) is not None)
     return Assembly(state.q, state.qd, changes, tuple(dict.fromkeys(quantity.name for quantity in kept)))
+
+
+def _large_assembly(mechanism: Any, keep: Any, t: float, parameters: Any) -> Assembly:
+    """Return the nearest state of a mechanism that is stated by groups; its bodies are compared one by one."""
+    if keep:
+        raise InputError(
+            "`keep` must be left out for a mechanism of more than 200 coordinates; give the bodies a start that "
+            "satisfies the joints instead."
+        )
+    q, qd = map(np.array, given_state(mechanism))
+    try:
+        state = consistent_state(mechanism.system, q, qd, t, parameters=parameters)
+        turned = _with_given_spins(mechanism.bodies, mechanism.system.coordinate_names, state.q, qd)
+        if turned is not None:
+            state = consistent_state(mechanism.system, state.q, turned, t, parameters=parameters)
+    except StateError as error:
+        raise StateError(f"the mechanism cannot be assembled from the given poses of its bodies: {error}") from None
+    changes: list[AssemblyChange] = []
+    end = 0
+    for body in mechanism.bodies:
+        names = coordinate_names(body)
+        own = slice(end, end := end + len(names))
+        quantities = given_quantities((body,), names)
+        found = (_change(quantity, State(state.q[own], state.qd[own])) for quantity in quantities)
+        changes += [change for change in found if change is not None]
+    return Assembly(state.q, state.qd, tuple(changes))
 
 
 def given_state(mechanism: Any) -> tuple[list[float], list[float]]:
@@ -190,10 +219,10 @@ def _with_contacts(mechanism: Any, dynamics: Dynamics, q: Floats, qd: Floats, t:
 
 def _with_given_spins(bodies: Sequence[Any], names: Sequence[str], q: Floats, qd: Floats) -> Floats | None:
     """Return velocities with the given spins at orientations that were changed; None if they are the same."""
-    found = qd.copy()
+    found, places = qd.copy(), {name: i for i, name in enumerate(names)}
     for body in bodies:
         if isinstance(body, Body) and any(body.spin):
-            columns = [names.index(e.func.__name__) for e in body.quaternion]
+            columns = [places[e.func.__name__] for e in body.quaternion]
             found[columns] = replace(body, orientation=tuple(q[columns])).start[1][3:]
     return None if np.allclose(found, qd, rtol=0, atol=UNCHANGED * np.abs(qd).max(initial=0.0)) else found
 

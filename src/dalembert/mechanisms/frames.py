@@ -146,10 +146,6 @@ class MovingBody(Frame):
 
     @property
     @abstractmethod
-    def coordinates(self) -> tuple[Any, ...]: ...
-
-    @property
-    @abstractmethod
     def mass_matrix(self) -> Any: ...
 
     @property
@@ -206,8 +202,19 @@ class MovingBody(Frame):
         argument = f"point of {self.name}"
         return Marker(self, constant(vector(point, argument, (self.dimension,)), argument))
 
-    def _named(self, letters: str) -> tuple[Any, ...]:
-        return coordinates([f"{letter}_{self.name}" for letter in letters.split()])
+    @property
+    @abstractmethod
+    def letters(self) -> tuple[str, ...]:
+        """The letters of its coordinates; the name of the body follows each of them."""
+
+    @property
+    def coordinates(self) -> tuple[Any, ...]:
+        return coordinates([f"{letter}_{self.name}" for letter in self.letters])
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """The names of its constraints."""
+        return ()
 
 
 def rates(q: Any) -> Any:

@@ -50,7 +50,7 @@ def given_quantities(bodies: Sequence[Any], names: Sequence[str]) -> list[Quanti
     """Return the quantities of bodies; ``names`` are those of all n coordinates."""
     found: list[Quantity] = []
     for body in bodies:
-        columns = [names.index(q.func.__name__) for q in body.coordinates]
+        columns = [names.index(f"{letter}_{body.name}") for letter in body.letters]
         place = _selected(columns[: body.dimension], len(names))
         turned = _selected(columns[body.dimension :], len(names))
         found.append(Quantity(f"position of {body.name}", "position", tuple(body.position), place))

@@ -26,7 +26,7 @@ def mechanism_problems(mechanism: Any) -> list[str]:
         duplicates = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
         plural = {"body": "bodies", "joint": "joints"}[noun]
         problems += [f"{plural} must differ in name; given twice: {quoted(duplicates)}."] if duplicates else []
-    names = [q.func.__name__ for body in mechanism.bodies for q in body.coordinates]
+    names = [f"{letter}_{body.name}" for body in mechanism.bodies for letter in body.letters]
     names += [name for extra in extra_coordinates_of(mechanism) for name in extra.names]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated and not problems:  # bodies of one name have been reported
@@ -35,8 +35,9 @@ def mechanism_problems(mechanism: Any) -> list[str]:
         problems.append("bodies must be all in the plane or all in space; got some of each.")
     attached = [(f"joint `{joint.name}`", joint.markers) for joint in mechanism.joints]
     attached += [(f"a {type(force).__name__}", force.markers) for force in mechanism.forces]
+    known = {body.name: body for body in mechanism.bodies}
     for what, markers in attached:
-        invalid = [m.body.name for m in markers if not isinstance(m.body, Ground) and m.body not in mechanism.bodies]
+        invalid = [m.body.name for m in markers if not isinstance(m.body, Ground) and known.get(m.body.name) != m.body]
         if invalid:
             problems.append(f"{what} must be of bodies of the mechanism; {quoted(invalid)} is not among its `bodies`.")
     for force in mechanism.forces:

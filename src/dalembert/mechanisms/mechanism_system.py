@@ -8,14 +8,15 @@ from typing import Any
 import sympy as sp
 
 from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
-from dalembert.mechanisms.frames import Ground
+from dalembert.mechanisms.generalised_forces import shares_of
+from dalembert.mechanisms.grouped_system import can_be_grouped, grouped_statement
 from dalembert.mechanisms.joint import joints_with_parameters
 from dalembert.mechanisms.joint_inertia import added_inertia
 from dalembert.mechanisms.motors import with_directions
 from dalembert.model import graph
 from dalembert.model.laws import Prescribed
 from dalembert.model.symbols import reaction
-from dalembert.model.system import System
+from dalembert.model.system import LARGEST_EXPANDED, System
 
 
 def extra_coordinates_of(mechanism: Any) -> tuple[ExtraCoordinates, ...]:
@@ -26,6 +27,10 @@ def extra_coordinates_of(mechanism: Any) -> tuple[ExtraCoordinates, ...]:
 
 def system_of(mechanism: Any) -> System:
     """Return the system that a mechanism defines; its coordinates are those of the bodies, then the extra ones."""
+    if sum(len(body.letters) for body in mechanism.bodies) > LARGEST_EXPANDED and can_be_grouped(mechanism):
+        statement = grouped_statement(mechanism)
+        if statement is not None:
+            return System.from_statement(statement)
     bodies, extras = mechanism.bodies, extra_coordinates_of(mechanism)
     own = [q for extra in extras for q in extra.coordinates]
     coordinates = (*(q for body in bodies for q in body.coordinates), *own)
@@ -60,7 +65,7 @@ def _forces_on_bodies(mechanism: Any) -> tuple[list[Any], list[list[Any]]]:
     applied = {body.name: list(body.inertia_force) for body in mechanism.bodies}
     laws: list[list[Any]] = []
     for force in mechanism.forces:
-        shares = _shares(mechanism, force)
+        shares = shares_of(mechanism.bodies, force)
         if any(graph.has_kind(e, reaction) for share in shares.values() for e in share):
             still = {body.name: [sp.S.Zero] * len(body.coordinates) for body in mechanism.bodies}
             laws.append([e for share in (still | shares).values() for e in share])
@@ -68,19 +73,3 @@ def _forces_on_bodies(mechanism: Any) -> tuple[list[Any], list[list[Any]]]:
         for name, share in shares.items():
             applied[name] = [a + b for a, b in zip(applied[name], share, strict=True)]
     return [component for share in applied.values() for component in share], laws
-
-
-def _shares(mechanism: Any, force: Any) -> dict[str, list[Any]]:
-    """Return the generalised force on each body on which a force acts, by name."""
-    found: dict[str, list[Any]] = {}
-    for marker, push, torque in force.loads(mechanism.bodies):
-        if isinstance(marker.body, Ground):
-            continue
-        nothing = sp.zeros(marker.dimension, 1)
-        still = sp.S.Zero if marker.dimension == 2 else nothing
-        share = marker.body.generalised(
-            nothing if push is None else push, marker.point, still if torque is None else torque
-        )
-        known = found.get(marker.body.name)
-        found[marker.body.name] = [*share] if known is None else [a + b for a, b in zip(known, share, strict=True)]
-    return found

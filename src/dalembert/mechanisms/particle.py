@@ -44,8 +44,8 @@ class Particle(MovingBody):
         return len(self.position)
 
     @property
-    def coordinates(self) -> tuple[Any, ...]:
-        return self._named("x y z"[: 2 * self.dimension - 1])
+    def letters(self) -> tuple[str, ...]:
+        return ("x", "y", "z")[: self.dimension]
 
     @property
     def mass_matrix(self) -> Any:

@@ -69,8 +69,8 @@ class PlanarBody(MovingBody):
         return 2
 
     @property
-    def coordinates(self) -> tuple[Any, ...]:
-        return self._named("x y theta")
+    def letters(self) -> tuple[str, ...]:
+        return "x", "y", "theta"
 
     @property
     def turning(self) -> Any:

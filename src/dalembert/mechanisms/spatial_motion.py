@@ -38,8 +38,12 @@ class SpatialBody(MovingBody):
         return 3
 
     @property
-    def coordinates(self) -> tuple[Any, ...]:
-        return self._named("x y z e0 e1 e2 e3")
+    def letters(self) -> tuple[str, ...]:
+        return "x", "y", "z", "e0", "e1", "e2", "e3"
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        return (f"norm of {self.name}",)
 
     @property
     def quaternion(self) -> tuple[Any, ...]:
@@ -126,7 +130,8 @@ class SpatialBody(MovingBody):
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        return (Constraint(dot(self.quaternion, self.quaternion) - 1, name=f"norm of {self.name}"),)
+        (name,) = self.constraint_names
+        return (Constraint(dot(self.quaternion, self.quaternion) - 1, name=name),)
 
     @property
     def start(self) -> tuple[list[float], list[float]]:

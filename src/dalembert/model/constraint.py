@@ -96,7 +96,7 @@ class Constraint:
         return "an unnamed constraint" if self.name is None else f"constraint `{self.name}`"
 
     @classmethod
-    def over(cls, expression: Any, over: Any, *, name: str) -> Any:
+    def over(cls, expression: Any, over: Any, *, name: str, nonideal: Any = ()) -> Any:
         """Return constraints ``name[0]``, ``name[1]``, … that differ only in their coordinates and numbers.
 
         They are stated, compiled and evaluated as one expression; a system may have 10⁵ of them. See docs/large.md.
@@ -106,7 +106,8 @@ class Constraint:
         expression    as for one constraint, of placeholder coordinates, which need not belong to the system
         over          a mapping from placeholders to arrays of one length: coordinates to coordinates, symbols to
                       numbers or to an array of parameters; a single coordinate or number is the same for all
-        name          of the group
+        name          of the group; in laws, ``da.multiplier(name)`` is that of each constraint of the group
+        nonideal      laws of each constraint, with their `velocity` and `normal_force` in placeholder coordinates
 
         Raises
         ------
@@ -124,7 +125,7 @@ class Constraint:
         """
         from dalembert.model.term_groups import constraint_group
 
-        return constraint_group(expression, over, name)
+        return constraint_group(expression, over, name, nonideal)
 
     @property
     def reaction(self) -> Any:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,6 +64,15 @@ def placed_laws(system: Any) -> tuple[tuple[PlacedLaw, ...], list[str]]:
         problems += found
         laws += [] if found else [_with_components(placed)]
     return tuple(laws), problems
+
+
+def general_components(placed: PlacedLaw, coordinates: Sequence[Any]) -> tuple[Any, ...]:
+    """Return C of a law by its components, with ``da.reaction`` where it depends on the reactions that it changes."""
+    components = placed.law.components(coordinates)
+    if not placed.actual:
+        return components
+    known = {node: reaction(node.name) for component in components for node in _multipliers(component)}
+    return tuple(graph.replace(component, known) for component in components)
 
 
 def _with_components(placed: PlacedLaw) -> PlacedLaw:

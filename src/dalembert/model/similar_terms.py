@@ -14,9 +14,11 @@ from sympy.core.function import AppliedUndef
 from dalembert.model.abrupt_functions import abrupt_functions_of_time
 from dalembert.model.constraint import Constraint
 from dalembert.model.large_statement import LargeStatement
+from dalembert.model.law_groups import LawGroup, PlacedLaws
+from dalembert.model.law_placement import general_components
 from dalembert.model.symbol_arrays import Substitutions
-from dalembert.model.symbols import t
-from dalembert.model.term_groups import AppliedForce, ConstraintGroup
+from dalembert.model.symbols import ConstraintSymbol, free_parameters, t
+from dalembert.model.term_groups import AppliedForce, ConstraintGroup, LagrangianTerm, MassEntries
 
 LEAST_COPIES = 4
 """Fewest terms for each group, on average, for which groups are worth while: systems of different terms keep straight
@@ -29,11 +31,14 @@ class _Template:
 
     coordinates: dict[Any, Any] = field(default_factory=dict[Any, Any])
     numbers: list[float] = field(default_factory=list[float])
+    constraints: dict[str, str] = field(default_factory=dict[str, str])
 
     def of(self, e: Any) -> Any:
         """Return an expression with placeholders for its coordinates and numbers."""
         if isinstance(e, AppliedUndef):
             return self.coordinates.setdefault(e, _placeholder(len(self.coordinates)))
+        if isinstance(e, ConstraintSymbol):
+            return type(e)(self.constraints.setdefault(e.name, f"constraint {len(self.constraints)}"))
         # exponents and signs belong to the form: other ones need other machine code
         if e.is_Float or (e.is_Rational and abs(e) != 1):
             self.numbers.append(float(e))
@@ -61,13 +66,16 @@ class _Group:
     members: list[int] = field(default_factory=list[int])
     coordinates: list[Sequence[Any]] = field(default_factory=list[Sequence[Any]])
     numbers: list[Sequence[float]] = field(default_factory=list[Sequence[float]])
+    constraints: list[Sequence[str]] = field(default_factory=list[Sequence[str]])
 
-    def substitutions(self, target: Any = None, targets: Sequence[Any] = ()) -> Substitutions:
+    def substitutions(self, *targets: tuple[Any, Sequence[Any]]) -> Substitutions:
+        """Return the substitutions of all copies; each target is a placeholder and the coordinates of all terms."""
         columns: dict[Any, Any] = {_placeholder(j): x for j, x in enumerate(zip(*self.coordinates, strict=True))}
-        if target is not None:
-            columns[target] = tuple(targets[i] for i in self.members)
+        for target, places in targets:
+            columns[target] = tuple(places[i] for i in self.members)
         values = np.array(self.numbers, float).reshape(len(self.members), -1).T
-        return Substitutions(columns, {_number(j): x for j, x in enumerate(values)}, len(self.members))
+        names: dict[str, Any] = {f"constraint {k}": x for k, x in enumerate(zip(*self.constraints, strict=True))}
+        return Substitutions(columns, {_number(j): x for j, x in enumerate(values)}, len(self.members), names)
 
 
 def _grouped(expressions: Iterable[Any]) -> dict[Any, _Group]:
@@ -81,44 +89,122 @@ def _grouped(expressions: Iterable[Any]) -> dict[Any, _Group]:
         group.members.append(i)
         group.coordinates.append(tuple(template.coordinates))
         group.numbers.append(template.numbers)
+        group.constraints.append(tuple(template.constraints))
     return found
 
 
-def _along(expressions: Iterable[Any], coordinates: Sequence[Any]) -> tuple[AppliedForce, ...]:
-    target = _placeholder(-1)
+TARGET_PLACEHOLDERS = (_placeholder(-1), _placeholder(-2))
+"""The placeholders of the coordinates along which a term acts."""
+
+
+def along(expressions: Iterable[Any], coordinates: Sequence[Any]) -> tuple[AppliedForce, ...]:
     groups = _grouped(expressions).items()
-    return tuple(AppliedForce({target: form}, group.substitutions(target, coordinates)) for form, group in groups)
+    target = TARGET_PLACEHOLDERS[0]
+    return tuple(AppliedForce({target: form}, group.substitutions((target, coordinates))) for form, group in groups)
+
+
+def _mass_entries(matrix: Any, coordinates: Sequence[Any]) -> tuple[MassEntries, ...]:
+    """Return the entries of M in groups, those of the diagonal by themselves."""
+    entries = matrix.todok()
+    found: list[MassEntries] = []
+    for beside in (False, True):
+        pairs = [(i, j) for i, j in sorted(entries) if (i > j if beside else i == j)]
+        places = [
+            (target, [coordinates[pair[k]] for pair in pairs])
+            for k, target in enumerate(TARGET_PLACEHOLDERS[: 1 + beside])
+        ]
+        key = (TARGET_PLACEHOLDERS[0], TARGET_PLACEHOLDERS[beside])
+        groups = _grouped(entries[pair] for pair in pairs)
+        found += [MassEntries({key: form}, group.substitutions(*places)) for form, group in groups.items()]
+    return tuple(found)
+
+
+def _laws(system: Any) -> PlacedLaws:
+    """Return the nonideal laws of a system, and the coefficients of its forces, in groups."""
+    q, target = system.coordinates, TARGET_PLACEHOLDERS[0]
+    components = [
+        (number, i, component)
+        for number, placed in enumerate(system.laws)
+        for i, component in enumerate(general_components(placed, q))
+        if component != 0
+    ]
+    numbers, places = (np.array([own[k] for own in components], np.int64) for k in (0, 1))
+    along = [q[i] for i in places]
+    groups = [
+        LawGroup(AppliedForce({target: form}, group.substitutions((target, along))), numbers[group.members])
+        for form, group in _grouped(component for *_, component in components).items()
+    ]
+    of_laws = [(placed.described, c) for placed in system.laws for c in placed.law.coefficients]
+    groups += checked_coefficients([*of_laws, *system.coefficients])
+    return PlacedLaws(tuple(groups), tuple((placed.constraint, placed.kind) for placed in system.laws))
+
+
+def checked_coefficients(given: Sequence[tuple[str, Any]]) -> list[LawGroup]:
+    """Return groups without forces, whose coefficients must not be negative; numbers have been checked before."""
+    distinct = {(owner, c.value) for owner, c in given if free_parameters([c.value])}
+    nothing = AppliedForce({}, Substitutions({}, {}, 1))
+    return [LawGroup(nothing, np.zeros(1, np.int64), (value,), owner) for owner, value in sorted(distinct, key=str)]
+
+
+def constraint_groups(constraints: Sequence[Constraint]) -> list[tuple[ConstraintGroup, list[int]]]:
+    """Return constraints in groups of the same form, each with the numbers of its constraints."""
+    names = [str(constraint.name) for constraint in constraints]
+    return [
+        (
+            ConstraintGroup(
+                Constraint(form, name=names[group.members[0]]),
+                group.substitutions(),
+                tuple(names[i] for i in group.members),
+            ),
+            group.members,
+        )
+        for form, group in _grouped(constraint.expression for constraint in constraints).items()
+    ]
+
+
+def lagrangian_terms(expressions: Iterable[Any]) -> tuple[LagrangianTerm, ...]:
+    """Return the terms of some sums in groups."""
+    terms = [term for expression in expressions for term in sp.Add.make_args(expression)]
+    return tuple(LagrangianTerm(form, group.substitutions()) for form, group in _grouped(terms).items())
+
+
+def reason_against_groups(system: Any) -> str:
+    """Return why a system cannot be computed by groups of terms, as a clause; empty if it can."""
+    if system.servos or system.feedback is not None or system.conserved is not None:
+        return "it has servos, a controller or conserved integrals"
+    if system.signals:
+        return "it has signals, whose ranges are checked term by term"
+    if not all(constraint.is_permanent for constraint in system.constraints):
+        return "it has contacts that open and close"
+    if any(getattr(placed.law, "can_stick", False) for placed in system.laws):
+        return "it has dry friction that can stick"
+    if any(placed.law.scaled for placed in system.laws):
+        return "it has laws that are given as z"
+    if abrupt_functions_of_time(system.expressions()):
+        return "it has functions of time with jumps or kinks"
+    return ""
+
+
+def grouped_terms(system: Any) -> LargeStatement:
+    """Return a ``System`` in groups of terms of the same form."""
+    q = system.coordinates
+    groups = constraint_groups(system.constraints)
+    return LargeStatement(
+        q,
+        _mass_entries(system.mass_matrix, q),
+        along(system.applied_force, q),
+        tuple(group for group, _ in groups),
+        np.array([i for _, members in groups for i in members], np.int64),
+        lagrangian=None if system.lagrangian is None else lagrangian_terms([system.lagrangian]),
+        placed=_laws(system),
+    )
 
 
 def similar_terms(system: Any) -> LargeStatement | None:
-    """Return a ``System`` in groups of similar terms, or None if it has few of them.
-
-    The mass matrix must be diagonal, and the constraints ideal equations.
-    """
-    others = (system.laws, system.servos, system.coefficients, system.signals)
-    if any(others) or any(x is not None for x in (system.lagrangian, system.feedback, system.conserved)):
+    """Return a ``System`` in groups of similar terms, or None if it has few of them, or parts that have no groups."""
+    if reason_against_groups(system):
         return None
-    if not all(constraint.is_permanent for constraint in system.constraints):
-        return None
-    matrix, q = system.mass_matrix, system.coordinates
-    if any(i != j for i, j in matrix.todok()):
-        return None
-    rows = _grouped(constraint.expression for constraint in system.constraints)
-    names = [str(constraint.name) for constraint in system.constraints]
-    constraints = tuple(
-        ConstraintGroup(
-            Constraint(form, name=names[group.members[0]]),
-            group.substitutions(),
-            tuple(names[i] for i in group.members),
-        )
-        for form, group in rows.items()
-    )
-    masses = _along([matrix[i, i] for i in range(len(q))], q)
-    forces = _along(system.applied_force, q)
-    if LEAST_COPIES * (len(constraints) + len(masses) + len(forces)) > len(q) + len(names):
-        return None
-    found = LargeStatement(q, masses, forces, constraints, np.arange(len(names)))
-    if abrupt_functions_of_time(e for expressions, _ in found.groups() for e in expressions):
-        return None
-    order = np.array([i for group in rows.values() for i in group.members], np.int64)
-    return LargeStatement(q, masses, forces, constraints, order)
+    found = grouped_terms(system)
+    groups = len(found.groups())
+    terms = len(system.coordinates) + len(system.constraints) + len(found.laws.names)
+    return None if LEAST_COPIES * groups > terms else found

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -92,11 +92,13 @@ class Substitutions:
     coordinates    a placeholder and its coordinates: a ``CoordinateArray`` or a tuple
     numbers        a symbol and its values: a ``ParameterArray``, an array of numbers or a tuple of expressions
     count          number of copies
+    constraints    the name of a constraint in the expression, and those of the constraints of the copies
     """
 
     coordinates: dict[Any, Any]
     numbers: dict[Any, Any]
     count: int
+    constraints: dict[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
     def at(self, i: int) -> dict[Any, Any]:
         """Return the replacements of copy i."""

@@ -218,7 +218,7 @@ class StateSymbols:
     def restore(self, expression: Any) -> Any:
         """Return the expression in the user's symbols again; parameters remain real symbols."""
         back = {plain: user for user, plain in self._rules.items()}
-        originals = {s: _original(s) for s in graph.free_symbols(expression) if s not in self._known}
+        originals = {s: original_symbol(s) for s in graph.free_symbols(expression) if s not in self._known}
         return graph.replace(expression, {**back, **originals})
 
     def readable(self, expression: Any) -> str:
@@ -228,7 +228,7 @@ class StateSymbols:
             spelled = (name, f"{name}'", f"{name}''", f"ideal_force({name})")
             readable_symbols.update({plain: sp.Symbol(text) for plain, text in zip(family, spelled, strict=True)})
         plain = self.plain(expression)
-        originals = {s: _original(s) for s in graph.free_symbols(plain)}
+        originals = {s: original_symbol(s) for s in graph.free_symbols(plain)}
         return graph.shown(graph.replace(plain, originals | readable_symbols))
 
 
@@ -256,7 +256,7 @@ def plain_reaction(name: str) -> sp.Symbol:
     return InternalSymbol(REACTION + name)
 
 
-def _original(plain: sp.Symbol) -> Any:
+def original_symbol(plain: sp.Symbol) -> Any:
     """Return the multiplier, the reaction or the parameter that a plain symbol stands for."""
     for prefix, kind in ((MULTIPLIER, multiplier), (REACTION, reaction)):
         if isinstance(plain, InternalSymbol) and plain.name.startswith(prefix):

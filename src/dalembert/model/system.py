@@ -13,9 +13,10 @@ from typing import Any
 import sympy as sp
 
 from dalembert.errors import InputError, ModelError
+from dalembert.model.array_statement import is_stated_by_arrays, large_statement
 from dalembert.model.constraint import Constraint, named_constraints
 from dalembert.model.deep_stack import with_deep_stack
-from dalembert.model.large_statement import LargeStatement, is_stated_by_arrays, large_statement
+from dalembert.model.large_statement import LargeStatement
 from dalembert.model.latex import equations
 from dalembert.model.law_placement import PlacedLaw, placed_laws
 from dalembert.model.laws import Coefficient, as_laws
@@ -49,7 +50,8 @@ class System:
     Parameters
     ----------
     coordinates      n coordinates made by ``da.coordinates``; also arrays of them, see docs/large.md
-    mass_matrix      (n, n) symmetric, M(q, t); for arrays of coordinates its diagonal: a mass, or one for each of them
+    mass_matrix      (n, n) symmetric, M(q, t); for arrays of coordinates a mass, one for each of them, or
+                     ``da.MassEntries``
     applied_force    n components, Q(q, q̇, t), as a sequence or a mapping by coordinate; also ``da.AppliedForce``
     constraints      ``da.Constraint`` objects; any number, redundant ones included; also ``da.Constraint.over``
     nonideal         a law such as ``da.Quadratic(a0)``, several laws (they are added), or n expressions for C; laws of
@@ -137,15 +139,15 @@ class System:
     def _keep_statement(self) -> None:
         """Keep the arrays that the system is stated by, and leave the fields to be expanded when they are asked for."""
         given = {name: getattr(self, name) for name in EXPANDED}
-        others = (self.nonideal, self.lagrangian, self.servos, self.feedback, self.conserved)
+        others = (self.lagrangian, self.servos, self.feedback, self.conserved)
         if any(other is not None and other != () for other in others):
             raise ModelError(
                 [
-                    "a system stated by arrays must have ideal constraints and applied forces only; got nonideal laws, "
-                    "a Lagrangian or servos. State it without arrays, or leave them out."
+                    "a system stated by arrays must have constraints, laws and applied forces only; got a Lagrangian "
+                    "or servos. State it without arrays, or leave them out."
                 ]
             )
-        object.__setattr__(self, "statement", large_statement(**given))
+        object.__setattr__(self, "statement", large_statement(**given, nonideal=self.nonideal))
         for name in EXPANDED:
             object.__delattr__(self, name)
 
@@ -207,6 +209,15 @@ class System:
         return system
 
     @classmethod
+    def from_statement(cls, statement: LargeStatement) -> System:
+        """Return the system of a large statement, which is not expanded."""
+        system = object.__new__(cls)
+        nothing = {"nonideal": (), "lagrangian": None, "coefficients": (), "servos": (), "feedback": None}
+        for name, value in {**nothing, "conserved": None, "statement": statement}.items():
+            object.__setattr__(system, name, value)
+        return system
+
+    @classmethod
     def from_sympy(cls, method: Any) -> System:
         """Return the system of a ``KanesMethod``, ``LagrangesMethod``, ``System`` or ``JointsMethod`` of SymPy.
 
@@ -228,7 +239,8 @@ class System:
         """Return the same system with additional constraints."""
         if self.statement is not None:
             stated = self.statement
-            return System(stated.pieces, stated.masses, stated.forces, (*stated.constraints, *constraints))
+            groups = (*stated.constraints, *constraints)
+            return System(stated.pieces, stated.masses, stated.forces, groups, stated.nonideal)
         return replace(self, constraints=(*self.constraints, *constraints))
 
     def save(

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import sympy as sp
@@ -14,7 +14,7 @@ from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.expressions import as_expression
 from dalembert.model.symbol_arrays import Substitutions, substitutions
-from dalembert.model.symbols import functions_of_time
+from dalembert.model.symbols import functions_of_time, multiplier, reaction
 from dalembert.names import listed, name_of, summary
 
 
@@ -36,24 +36,40 @@ class ConstraintGroup:
         if not -len(self) <= i < len(self):
             raise IndexError(i)
         i %= len(self)
-        expression = graph.replace(self.template.expression, self.substitutions.at(i))
-        return Constraint(expression.doit(), name=f"{self.template.name}[{i}]")
+        rules = self.substitutions.at(i)
+        expression = graph.replace(self.template.expression, rules)
+        own = {kind(str(self.template.name)): kind(self.name(i)) for kind in (multiplier, reaction)}
+        laws = tuple(replaced_law(law, rules | own) for law in self.template.nonideal)
+        return Constraint(expression.doit(), name=self.name(i), nonideal=laws)
 
     def __iter__(self) -> Iterator[Constraint]:
         return (self[i] for i in range(len(self)))
 
+    def name(self, i: int) -> str:
+        """Return the name of one constraint."""
+        return self.own_names[i] if self.own_names else f"{self.template.name}[{i}]"
+
     @property
     def names(self) -> Sequence[str]:
-        if self.own_names:
-            return self.own_names
-        return [f"{self.template.name}[{i}]" for i in range(len(self))]
+        return [self.name(i) for i in range(len(self))]
 
     def __repr__(self) -> str:
         name, last = self.template.name, len(self) - 1
         return f"<ConstraintGroup of {len(self)}: {name}[0] … {name}[{last}]>"
 
 
-def constraint_group(expression: Any, over: Any, name: str) -> ConstraintGroup:
+def replaced_law(law: Any, rules: Mapping[Any, Any]) -> Any:
+    """Return a law with symbols replaced in all of its expressions."""
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(replaced(part) for part in value)
+        return graph.replace(value, rules).doit() if isinstance(value, sp.Basic) else value
+
+    return replace(law, **{own.name: replaced(getattr(law, own.name)) for own in fields(law)})
+
+
+def constraint_group(expression: Any, over: Any, name: str, nonideal: Any = ()) -> ConstraintGroup:
     """Return the constraints that an expression gives with the coordinates and numbers of each copy."""
     if not isinstance(name, str) or not name:
         raise ModelError([f"a group of constraints must have a name; got {name!r}. Pass `name=`."])
@@ -61,7 +77,7 @@ def constraint_group(expression: Any, over: Any, name: str) -> ConstraintGroup:
         raise ModelError(
             [f"a group of constraints must be equations; `{name}` is an inequality. State contacts singly."]
         )
-    template = Constraint(expression, name=name)
+    template = Constraint(expression, name=name, nonideal=nonideal)
     found = substitutions(over, f"constraint `{name}`")
     _require_placed(template.expression, found, f"constraint `{name}`")
     return ConstraintGroup(template, found)
@@ -130,6 +146,74 @@ class AppliedForce:
 
     def __repr__(self) -> str:
         return summary(f"AppliedForce along {listed(map(name_of, self.components))}", f"{len(self)} copies")
+
+
+@dataclass(frozen=True, eq=False)
+class MassEntries:
+    """Entries of a mass matrix used at many places of a large system, such as those of equal bodies.
+
+    ``da.MassEntries.over`` makes it; a large ``da.System`` takes several of them as its ``mass_matrix``, which are
+    added.
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> import dalembert as da
+    >>> x, theta = da.coordinates("x", 3), da.coordinates("theta", 3)
+    >>> u, a = da.coordinates("u a")
+    >>> carts = da.MassEntries.over({(u, u): 3, (u, a): sp.cos(a), (a, a): 1}, {u: x, a: theta})
+    >>> system = da.System((x, theta), mass_matrix=carts, applied_force={x: 2})
+    >>> print(da.motion(system, q=(0,) * 6, qd=(0,) * 6).acceleration)
+    [ 1.  1.  1. -1. -1. -1.]
+    """
+
+    components: dict[tuple[Any, Any], Any]
+    substitutions: Substitutions
+
+    @classmethod
+    def over(cls, entries: Any, over: Any) -> MassEntries:
+        """Return entries of M by pairs of placeholders, with the coordinates and numbers of each copy.
+
+        Parameters
+        ----------
+        entries    a mapping from pairs of placeholder coordinates to expressions; M is symmetric, and each pair of
+                   different ones is given once
+        over       a mapping from placeholders to arrays: coordinates to coordinates, symbols to numbers
+
+        Raises
+        ------
+        ModelError    if a pair is unknown or given twice, or arrays differ in length
+        """
+        found = substitutions(over, "an entry of a mass matrix")
+        known, components = found.coordinates.keys(), dict[tuple[Any, Any], Any]()
+        for pair, value in entries.items() if isinstance(entries, dict) else ():
+            if not isinstance(pair, tuple) or len(pair) != 2 or not known >= {*pair} or pair[::-1] in components:
+                components.clear()
+                break
+            components[pair] = as_expression(value, "an entry of a mass matrix")
+        if not components:
+            raise ModelError(
+                [
+                    "entries of a mass matrix must be a mapping from pairs of coordinates that they are stated over, "
+                    f"each pair once; got {entries!r}. Write `{{(u, u): m, (u, v): c}}`."
+                ]
+            )
+        return cls(components, found)
+
+    def __len__(self) -> int:
+        return self.substitutions.count
+
+    def __repr__(self) -> str:
+        names = listed(f"({', '.join(map(name_of, pair))})" for pair in self.components)
+        return summary(f"MassEntries at {names}", f"{len(self)} copies")
+
+
+@dataclass(frozen=True, eq=False)
+class LagrangianTerm:
+    """A term of a Lagrangian that is used at many places of a large system."""
+
+    expression: Any
+    substitutions: Substitutions
 
 
 def _require_placed(expression: Any, found: Substitutions, label: str) -> None:

@@ -101,7 +101,7 @@ def _write_assemble(module: ir.Module) -> None:
     w.b.ret_void()
 
 
-def _subtract(w: Writer, array: Any, place: Any, a: Any, b: Any) -> None:
+def subtract(w: Writer, array: Any, place: Any, a: Any, b: Any) -> None:
     """Write array[place] −= a b."""
     less = w.b.fsub(load(w.b, array, place), w.b.fmul(a, b, flags=("contract",)), flags=("contract",))
     store(w.b, less, array, place)
@@ -135,7 +135,7 @@ def _write_factor(module: ir.Module) -> None:
             above = load(w.b, y, j)
             store(w.b, number(0.0), y, j)
             for e in between(w, index_at(w, L_starts, j), end):
-                _subtract(w, y, index_at(w, L_rows, e), load(w.b, L, e), above)
+                subtract(w, y, index_at(w, L_rows, e), load(w.b, L, e), above)
             entry = w.b.fmul(above, load(w.b, inverse, j))
             w.b.store(w.b.fsub(w.get(pivot), w.b.fmul(entry, above, flags=("contract",)), flags=("contract",)), pivot)
             store(w.b, entry, L, end)
@@ -159,7 +159,7 @@ def _write_solve(module: ir.Module) -> None:
         value = load(w.b, x, j)
         store(w.b, value, left, j)
         for e in span(w, starts, j):
-            _subtract(w, x, index_at(w, rows, e), load(w.b, L, e), value)
+            subtract(w, x, index_at(w, rows, e), load(w.b, L, e), value)
         store(w.b, w.b.fmul(value, load(w.b, inverse, j)), x, j)
     last = w.b.sub(m, whole(1))
     for i in w.each(m):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A large system in machine code: M q̈ = Q and A q̈ = b with M diagonal and A sparse.
+"""A large system in machine code: M q̈ = Q and A q̈ = b with M of small blocks and A sparse.
 
-Notation: M, Q, A, b, q, qd as in ``docs/notation.md``; W = M⁻¹, S = A W Aᵀ.
+Notation: M, Q, A, b, C, q, qd as in ``docs/notation.md``; W = M⁻¹, S = A W Aᵀ.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
+from dalembert.native.block_mass import BlockMass, half_rows
+from dalembert.native.nonideal_terms import LawTerm, NonidealTerms, fixed_pattern
 from dalembert.native.sparse_elimination import SparseElimination
 from dalembert.native.term_loops import CopiedTerm, TermLoops, addresses
 
@@ -26,66 +28,102 @@ class Residuals(NamedTuple):
     velocity: Floats
 
 
+class Energies(NamedTuple):
+    """Kinetic energy, the energy (kinetic energy if no other is known), and its rate at constant velocities."""
+
+    kinetic: float
+    energy: float
+    transport: float
+
+
 class SparseSystem:
     """The terms of a large system at one state at a time, and the elimination of its multipliers.
 
     Parameters
     ----------
-    n              number of coordinates
+    mass           the pattern of M
+    masses         terms that are added to its values
+    forces         terms that are added to Q
     constraints    one term for each group of constraints, whose outputs are the k entries of a row of A, b, and the
                    residuals at position and velocity level
     numbers        the number of each constraint, for every group
-    masses         terms that are added to the diagonal of M
-    forces         terms that are added to Q
+    laws           terms of ``law_count`` nonideal laws
+    kinetic        terms that are added to the kinetic energy and to its rate at constant velocities
+    energies       the same for the whole energy; None if it is unknown
     """
 
     def __init__(
         self,
-        n: int,
-        constraints: Sequence[CopiedTerm],
-        numbers: Sequence[NDArray[np.int64]],
+        mass: BlockMass,
         masses: Sequence[CopiedTerm],
         forces: Sequence[CopiedTerm],
+        constraints: Sequence[CopiedTerm],
+        numbers: Sequence[NDArray[np.int64]],
+        laws: Sequence[LawTerm] = (),
+        law_count: int = 0,
+        kinetic: Sequence[CopiedTerm] = (),
+        energies: Sequence[CopiedTerm] | None = None,
     ):
-        from scipy.sparse import csc_array, csr_array
-
-        self.n, self.m = n, sum(term.copies for term in constraints)
+        self.mass, self.n, self.m = mass, mass.n, sum(term.copies for term in constraints)
         self._loops = TermLoops([*constraints, *masses, *forces])
         self._kinds = len(constraints), len(masses), len(forces)
         sizes = [term.copies * term.outputs for term in constraints]
         self._offsets = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
-        self.terms, self.mass, self.force = np.zeros(max(self._offsets[-1], 1)), np.zeros(n), np.zeros(n)
-        self.weights = np.zeros(n)
         rows, columns, self._places = _layout(constraints, numbers, self._offsets)
+        self.half = half_rows(mass, rows, columns, self._places, self._offsets[-1])
+        self.terms, self.force = np.zeros(max(self._offsets[-1] + self.half.size, 1)), np.zeros(self.n)
         self._last = np.zeros((3, self.m), np.int64)
         for term, own, offset in zip(constraints, numbers, self._offsets, strict=False):
             self._last[:, own] = offset + (np.arange(term.copies) + 1) * term.outputs + np.array([[-3], [-2], [-1]])
-        self.elimination = SparseElimination((self.m, n), rows, columns, self._places) if self.m else None
-        data = np.zeros(len(columns))
-        starts = np.searchsorted(rows, np.arange(self.m + 1)).astype(np.int32)
-        self.A: Any = csr_array((data, columns.astype(np.int32), starts), shape=(self.m, n))
-        self.A_transposed: Any = csc_array((self.A.data, self.A.indices, self.A.indptr), shape=(n, self.m))
-        for matrix in (self.A, self.A_transposed):  # SciPy must not rearrange the entries, which have their places
-            matrix.has_sorted_indices = matrix.has_canonical_format = True
+        shape, half = (self.m, self.n), self.half
+        self.elimination = SparseElimination(shape, half.rows, half.columns, half.places) if self.m else None
+        self.A, self.A_transposed = fixed_pattern(shape, rows, columns)
+        self.laws = NonidealTerms((law_count, self.n), laws) if laws else None
+        self.knows_energy = energies is not None
+        self._energy_terms = kinetic, energies or ()
+        self._inputs: tuple[Any, ...] = ()
         self.evaluations = 0
 
-    def evaluate(self, q: Floats, qd: Floats, t: float, numbers: Floats) -> None:
-        """Evaluate M, Q, A, b and the residuals at a state; the attributes hold them until the next evaluation."""
-        (at_q, at_qd, at_numbers) = addresses(q, qd, numbers)
+    def evaluate(self, q: Floats, qd: Floats, t: float, numbers: Floats, *, masses_too: bool = True) -> None:
+        """Evaluate M, Q, A, b and the residuals at a state; the attributes hold them until the next evaluation.
+
+        Without ``masses_too``, M stays that of the last evaluation.
+        """
+        at_q, at_qd, at_numbers = addresses(q, qd, numbers)
         inputs = at_q, at_qd, t, at_numbers
         constraints, masses, forces = self._kinds
-        terms, mass, force = addresses(self.terms, self.mass, self.force)
+        terms, mass, force = addresses(self.terms, self.mass.values, self.force)
         for i in range(constraints):
             self._loops.run(i, *inputs, terms + 8 * self._offsets[i])
-        self.mass[:], self.force[:] = 0.0, 0.0
-        for i in range(masses):
-            self._loops.run(constraints + i, *inputs, mass)
+        if masses_too:
+            self.mass.values[:] = 0.0
+            for i in range(masses):
+                self._loops.run(constraints + i, *inputs, mass)
+            self.mass.factor()
+        self.force[:] = 0.0
         for i in range(forces):
             self._loops.run(constraints + masses + i, *inputs, force)
-        with np.errstate(divide="ignore"):
-            np.divide(1.0, self.mass, out=self.weights)
+        self.half.compute(self.mass, self.terms)
         np.take(self.terms, self._places, out=self.A.data)
+        self._inputs = q, qd, t, numbers
         self.evaluations += 1
+
+    def energies(self, q: Floats, qd: Floats, t: float, numbers: Floats) -> Energies:
+        """Return the energies at a state, and their rates of change at constant velocities."""
+        sums = np.zeros((2, 2))
+        at_q, at_qd, at_numbers, out = addresses(q, qd, numbers, sums)
+        for i in range(len(self._energy_loops.terms)):
+            self._energy_loops.run(i, at_q, at_qd, t, at_numbers, out + (0 if i < len(self._energy_terms[0]) else 16))
+        kinetic, energy = sums[0], sums[1] if self.knows_energy else sums[0]
+        return Energies(float(kinetic[0]), float(energy[0]), float(energy[1]))
+
+    def evaluate_laws(self, multipliers: Floats, ideal_force: Floats, reactions: Floats) -> Floats:
+        """Return C (n,), the sum of all laws at the state of the last evaluation, for forces of the constraints."""
+        assert self.laws is not None
+        q, qd, t, numbers = self._inputs
+        if self.laws.needs_forces:
+            np.concatenate([multipliers, ideal_force, reactions], out=numbers[: 2 * self.m + self.n])
+        return self.laws.evaluate(q, qd, t, numbers)
 
     @property
     def rhs(self) -> Floats:
@@ -99,7 +137,11 @@ class SparseSystem:
     def factor(self) -> None:
         """Factor S at the state of the last evaluation."""
         if self.elimination is not None:
-            self.elimination.factor(self.terms, self.weights)
+            self.elimination.factor(self.terms, self.mass.weights)
+
+    @cached_property
+    def _energy_loops(self) -> TermLoops:
+        return TermLoops([*self._energy_terms[0], *self._energy_terms[1]])
 
     @cached_property
     def gram_elimination(self) -> SparseElimination:
@@ -112,7 +154,14 @@ class SparseSystem:
         if self.elimination is None:
             return np.zeros(0), np.zeros(self.n)
         lam = self.elimination.solve(residual)
-        return lam, self.weights * (self.A_transposed @ lam)
+        return lam, self.mass.solve(self.A_transposed @ lam)
+
+    @property
+    def row_lengths(self) -> Floats:
+        """The lengths √Sᵢᵢ (m,) of the rows of A in the metric of W; one for a row of zeros."""
+        squares = self.terms[self.half.places] ** 2 * self.mass.weights[self.half.columns]
+        lengths = np.sqrt(np.bincount(self.half.rows, squares, self.m))
+        return np.where(lengths > 0, lengths, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +172,7 @@ class LargeDynamics:
     levels (m,)                 of all constraints, as indices in ``levels.LEVELS``
     coordinates, constraints    names
     constants                   numbers of the terms, which follow the parameters in those that ``code`` takes
+    laws                        constraint and kind of each nonideal law; the former may be empty
     """
 
     code: SparseSystem
@@ -130,10 +180,13 @@ class LargeDynamics:
     coordinates: tuple[str, ...]
     constraints: tuple[str, ...]
     constants: Floats
+    laws: Sequence[tuple[str, str]] = ()
 
     def numbers(self, parameters: Floats) -> Floats:
-        """Return the numbers that the programs take."""
-        return np.concatenate([parameters, self.constants])
+        """Return the numbers that the programs take, with room for the forces on which laws depend."""
+        code = self.code
+        forces = 2 * code.m + code.n if code.laws is not None and code.laws.needs_forces else 0
+        return np.concatenate([np.zeros(forces), parameters, self.constants])
 
 
 def _layout(constraints: Sequence[CopiedTerm], numbers: Sequence[Any], offsets: Sequence[int]) -> tuple[Any, Any, Any]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +51,7 @@ LOOP = (LONG, POINTER, POINTER, DOUBLE, POINTER, *[INDICES] * 4, POINTER)
 class TermLoops:
     """The compiled loops of some terms, in one module."""
 
-    def __init__(self, terms: list[CopiedTerm]):
+    def __init__(self, terms: Sequence[CopiedTerm]):
         self.terms = terms
         module = ir.Module()
         for i, term in enumerate(terms):

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The energy ledger of a large system: powers at the stages of the steps, summed with the weights of the method.
+
+Work is thus a further unknown of the integration, with the order and the accuracy of the states.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.analysis.ledger import Ledger, entries_of
+from dalembert.array_types import Floats
+from dalembert.integration.method import Method, split_state
+from dalembert.integration.sparse_dependencies import Dependencies, shortest
+from dalembert.integration.sparse_motion import solution
+from dalembert.integration.sparse_steps import SparseStep, SparseSteps
+from dalembert.integration.trajectory import Trajectory
+from dalembert.names import LISTED_NAMES, quoted
+from dalembert.native.sparse_system import LargeDynamics
+
+
+class Powers(NamedTuple):
+    """Powers (2, e) of all entries as they act and by the split of Udwadia and Kalaba, kinetic and whole energy.
+
+    force     (e, n), sparse; None unless asked for
+    unique    (m,) which multipliers are determined; None unless asked for
+    """
+
+    values: Floats
+    kinetic: float
+    energy: float
+    force: Any = None
+    unique: Any = None
+
+
+def _powers(steps: SparseSteps, y: Floats, t: float, *, details: bool = False) -> Powers:
+    """Return the powers at a state at which S is factored."""
+    dynamics, code = steps.dynamics, steps.code
+    q, qd = (np.ascontiguousarray(x) for x in split_state(y))
+    found, dependencies = solution(dynamics, steps.gains), Dependencies(code)
+    energies = code.energies(q, qd, t, steps.numbers)
+    rates = code.A @ qd
+    ideal = shortest(dependencies, found.multipliers)
+    actual = ideal if code.laws is None else shortest(dependencies, found.multipliers + found.effect)
+    applied = code.force @ qd + energies.transport
+    # the nonideal force of a law is C less the part that constraints balance: its power is that of C on the velocity
+    # without the part that violates the constraints
+    virtual = qd - code.correction(rates)[1]
+    of_laws = [np.zeros(0)] * 2 if code.laws is None else [code.laws.C @ qd, code.laws.C @ virtual]
+    values = [np.concatenate([[applied], lam * rates, own]) for lam, own in zip((actual, ideal), of_laws, strict=True)]
+    if not details:
+        return Powers(np.array(values), energies.kinetic, energies.energy)
+    return Powers(np.array(values), energies.kinetic, energies.energy, _forces(code, actual), dependencies.unique())
+
+
+def _forces(code: Any, reactions: Floats) -> Any:
+    """Return the forces (e, n) of all entries."""
+    from scipy.sparse import csr_array, diags_array, vstack
+
+    parts = [csr_array(code.force[None, :]), csr_array(diags_array(reactions) @ code.A)]
+    parts += [] if code.laws is None else [code.laws.C.copy()]
+    return vstack(parts, format="csr")
+
+
+def large_ledger(dynamics: LargeDynamics, method: Method, numbers: Floats, run: Trajectory) -> Ledger:
+    """Compute the ledger of a run, which is integrated once more."""
+    steps = SparseSteps(dynamics, method, numbers)
+    work, turnover = _integrated(steps, run)
+    at = [_at_output(steps, y, float(t)) for y, t in zip(np.concatenate([run.q, run.qd], axis=1), run.t, strict=True)]
+    power = np.stack([one.values for one in at], axis=1)
+    kinetic, energy = (np.array([getattr(one, name) for one in at]) for name in ("kinetic", "energy"))
+    unique = np.all([one.unique for one in at], axis=0)
+    return Ledger(
+        t=run.t,
+        entries=tuple(entries_of(dynamics.constraints, dynamics.laws)),
+        coordinates=dynamics.coordinates,
+        force=tuple(one.force for one in at),
+        power=power[0],
+        work=work[0],
+        split_power=power[1],
+        split_work=work[1],
+        kinetic=kinetic,
+        potential=energy - kinetic if dynamics.code.knows_energy else None,
+        audit=energy - energy[0] - work[0].sum(axis=1),
+        turnover=turnover,
+        rtol=method.rtol,
+        atol=method.least_atol,
+        notes=_notes(dynamics, method, unique),
+    )
+
+
+def _at_output(steps: SparseSteps, y: Floats, t: float) -> Powers:
+    steps.choose_rows(y, t)
+    return _powers(steps, y, t, details=True)
+
+
+def _integrated(steps: SparseSteps, run: Trajectory) -> tuple[Floats, float]:
+    """Return the work (2, T, e) of all entries from the first time of a run, and the energy exchanged."""
+    t0, y = float(run.t[0]), np.concatenate([run.q[0], run.qd[0]])
+    steps.choose_rows(y, t0)
+    before = _powers(steps, y, t0)
+    rows, total, turnover = steps.rows, np.zeros_like(before.values), 0.0
+    work = np.zeros((2, len(run.t), before.values.shape[1]))
+    count = 1
+    for step in steps.all_steps(y, t0, float(run.t[-1])):
+        after_rows = steps.rows
+        whole = _along(steps, step, step.t, rows)
+        while count < len(run.t) and run.t[count] <= step.t:
+            t = float(run.t[count])
+            part = whole if t >= step.t else _partial(steps, step, t, rows)
+            work[:, count] = total + part
+            count += 1
+        total = total + whole
+        steps.rows = after_rows
+        steps.factor_at(step.state, step.t)
+        after = _powers(steps, step.state, step.t)
+        exchanged = np.abs(before.values[0]).sum() + np.abs(after.values[0]).sum()
+        turnover += (step.t - step.before) / 2 * exchanged + abs(after.kinetic - before.kinetic)
+        rows, before = after_rows, after
+    return work, turnover
+
+
+def _along(steps: SparseSteps, step: SparseStep, end: float, rows: NDArray[np.bool_]) -> Floats:
+    """Return the work (2, e) from the start of a step, whose slopes are those of the last one, to its end."""
+    h, slopes, total = end - step.before, steps.slopes.copy(), 0.0
+    steps.rows = rows
+    for stage, weight in steps.tableau.result.items():
+        y = step.start + h * steps.blend(steps.tableau.stages[stage])
+        t = step.before + steps.tableau.nodes[stage] * h
+        steps.factor_at(y, t)
+        total = total + h * weight * _powers(steps, y, t).values
+    steps.slopes[:] = slopes
+    return np.asarray(total)
+
+
+def _partial(steps: SparseSteps, step: SparseStep, t: float, rows: NDArray[np.bool_]) -> Floats:
+    """Return the work (2, e) from the start of a step to a time within it, by a shorter step."""
+    steps.rows = rows
+    steps.restart()
+    steps.stepped(step.start, step.before, t - step.before)
+    return _along(steps, step, t, rows)
+
+
+def _notes(dynamics: LargeDynamics, method: Method, unique: NDArray[np.bool_]) -> tuple[str, ...]:
+    notes: list[str] = []
+    shared = [dynamics.constraints[i] for i in np.flatnonzero(~unique)]
+    if shared:
+        more = f" and {len(shared) - LISTED_NAMES} more" if len(shared) > LISTED_NAMES else ""
+        notes.append(
+            f"The split between {quoted(shared[:LISTED_NAMES])}{more} is not unique, since they are redundant; it is "
+            f"the one of the shortest λ."
+        )
+    if method.drift.gains() is not None:
+        notes.append("The work of the stabilising terms is counted as work of the constraints.")
+    return tuple(notes)

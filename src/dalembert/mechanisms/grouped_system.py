@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The system of a large mechanism, stated by groups of similar bodies, joints and forces.
+
+The equations of one body of each kind are derived, with symbols for its numbers; so are those of joints in which points
+coincide. Other joints and forces are derived one by one, and collected in groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dalembert.mechanisms.forces import Gravity
+from dalembert.mechanisms.frames import Ground, Marker
+from dalembert.mechanisms.generalised_forces import shares_of
+from dalembert.mechanisms.joint import Joint
+from dalembert.mechanisms.joint_inertia import Rotor
+from dalembert.mechanisms.joints import Revolute
+from dalembert.mechanisms.particle import Particle
+from dalembert.mechanisms.planar_body import PlanarBody
+from dalembert.mechanisms.spatial_body import Body
+from dalembert.mechanisms.spatial_joints import Spherical
+from dalembert.model import graph
+from dalembert.model.constraint import Constraint
+from dalembert.model.large_statement import LargeStatement
+from dalembert.model.law_groups import PlacedLaws
+from dalembert.model.similar_terms import along, checked_coefficients, constraint_groups, lagrangian_terms
+from dalembert.model.symbol_arrays import Substitutions
+from dalembert.model.symbols import ConstraintSymbol
+from dalembert.model.term_groups import AppliedForce, ConstraintGroup, LagrangianTerm, MassEntries
+
+INERTIA = ("mass", "inertia", "center")
+"""The fields of a body on which its equations depend."""
+
+
+@dataclass
+class _Copies:
+    """Parts of one kind: a template with symbols for numbers, and the names and numbers of all copies."""
+
+    template: Any
+    members: list[int] = field(default_factory=list[int])
+    names: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    numbers: list[list[float]] = field(default_factory=list[list[float]])
+
+    def substitutions(self, placeholders: Sequence[Any]) -> Substitutions:
+        columns: dict[Any, Any] = dict(zip(placeholders, zip(*self.names, strict=True), strict=True))
+        values = np.array(self.numbers, float).reshape(len(self.members), -1).T
+        return Substitutions(columns, {_number(k): x for k, x in enumerate(values)}, len(self.members))
+
+
+def _number(i: int) -> Any:
+    return sp.Symbol(f"number.{i}")
+
+
+def _abstract(value: Any, numbers: list[float]) -> Any:
+    """Return a number, vector or matrix with symbols for its numbers, which are appended; zeros stay zeros."""
+    if isinstance(value, sp.MatrixBase):
+        return value.applyfunc(lambda entry: _abstract(entry, numbers))
+    if value == 0 or not value.is_number:
+        return value
+    numbers.append(float(value))
+    return _number(len(numbers) - 1)
+
+
+def coordinate_names(body: Any) -> tuple[str, ...]:
+    """Return the names of the coordinates of a body."""
+    return tuple(f"{letter}_{body.name}" for letter in body.letters)
+
+
+def can_be_grouped(mechanism: Any) -> bool:
+    """Return whether the equations of a mechanism can be stated by groups."""
+    kinds = (Particle, PlanarBody, Body)
+    joints = mechanism.joints
+    plain = all(
+        isinstance(j, Joint) and not j.nonideal and j.contact_parameter is None and not j.contact for j in joints
+    )
+    bodies = all(type(body) in kinds for body in mechanism.bodies)
+    others = any((mechanism.servos, mechanism.extra_coordinates, mechanism.constraints))
+    return plain and bodies and not others and not any(isinstance(f, Rotor) for f in mechanism.forces)
+
+
+def grouped_statement(mechanism: Any) -> LargeStatement | None:
+    """Return the statement of a mechanism by groups; None if forces depend on reactions."""
+    bodies, gravity = mechanism.bodies, [f for f in mechanism.forces if isinstance(f, Gravity)]
+    others = [force for force in mechanism.forces if not isinstance(force, Gravity)]
+    pieces = tuple(name for body in bodies for name in coordinate_names(body))
+    found = _of_bodies(bodies, gravity)
+    forces = _of_forces(bodies, others)
+    if any(graph.has_kind(e, ConstraintSymbol) for group in forces for e in group.components.values()):
+        return None
+    constraints, order = _of_joints(mechanism, found.constraints)
+    coefficients = [(type(part).__name__, c) for part in others for c in part.coefficients]
+    return LargeStatement(
+        pieces,
+        tuple(found.masses),
+        (*found.forces, *forces),
+        constraints,
+        order,
+        lagrangian=(*found.energies, *lagrangian_terms(-part.potential(bodies) for part in others)),
+        placed=PlacedLaws(tuple(checked_coefficients(coefficients))),
+    )
+
+
+@dataclass
+class _BodyGroups:
+    """The groups of all bodies; of constraints with the numbers of their bodies."""
+
+    masses: list[MassEntries] = field(default_factory=list[MassEntries])
+    forces: list[AppliedForce] = field(default_factory=list[AppliedForce])
+    energies: list[LagrangianTerm] = field(default_factory=list[LagrangianTerm])
+    constraints: list[tuple[ConstraintGroup, list[int]]] = field(
+        default_factory=list[tuple[ConstraintGroup, list[int]]]
+    )
+
+
+def _of_bodies(bodies: Sequence[Any], gravity: Sequence[Gravity]) -> _BodyGroups:
+    """Return masses, forces by inertia and gravity, energies and constraints of all bodies, by kinds."""
+    kinds: dict[Any, _Copies] = {}
+    for i, body in enumerate(bodies):
+        numbers: list[float] = []
+        own = {f.name: _abstract(getattr(body, f.name), numbers) for f in fields(body) if f.name in INERTIA}
+        key = (
+            type(body),
+            body.dimension,
+            *(sp.ImmutableMatrix(x) if isinstance(x, sp.MatrixBase) else x for x in own.values()),
+        )
+        if key not in kinds:
+            kinds[key] = _Copies(replace(body, name="body", **own))
+        kind = kinds[key]
+        kind.members.append(i)
+        kind.names.append(coordinate_names(body))
+        kind.numbers.append(numbers)
+    found = _BodyGroups()
+    for kind in kinds.values():
+        _add_kind(found, kind, bodies, gravity)
+    return found
+
+
+def _add_kind(found: _BodyGroups, kind: _Copies, bodies: Sequence[Any], gravity: Sequence[Gravity]) -> None:
+    """Add the equations of all bodies of one kind."""
+    body, q = kind.template, kind.template.coordinates
+    copies, mass = kind.substitutions(q), body.mass_matrix
+    entries = {(q[i], q[j]): mass[i, j] for i in range(len(q)) for j in range(i + 1) if mass[i, j] != 0}
+    found.masses.append(MassEntries(entries, copies))
+    still = 0 if body.dimension == 2 else sp.zeros(3, 1)
+    center = body.center_of_mass.point
+    pulls = [body.generalised(body.mass * force.acceleration, center, still) for force in gravity]
+    totals = [sp.Add(*parts) for parts in zip(body.inertia_force, *pulls, strict=True)]
+    found.forces.append(AppliedForce({x: e for x, e in zip(q, totals, strict=True) if e != 0}, copies))
+    potential = sp.Add(*(force.potential([body]) for force in gravity))
+    found.energies.append(LagrangianTerm(body.kinetic - potential, copies))
+    for k, constraint in enumerate(body.constraints):
+        names = tuple(str(bodies[i].constraint_names[k]) for i in kind.members)
+        found.constraints.append((ConstraintGroup(constraint, copies, names), kind.members))
+
+
+def _of_forces(bodies: Sequence[Any], forces: Sequence[Any]) -> tuple[AppliedForce, ...]:
+    """Return the forces other than gravity, derived one by one."""
+    known = {body.name: body for body in bodies}
+    pushed = [
+        (q, e)
+        for f in forces
+        for name, own in shares_of(bodies, f).items()
+        for q, e in zip(known[name].coordinates, own, strict=True)
+    ]
+    return along([e for _, e in pushed], [q for q, _ in pushed])
+
+
+def _of_joints(
+    mechanism: Any, of_bodies: Iterable[tuple[ConstraintGroup, list[int]]]
+) -> tuple[tuple[ConstraintGroup, ...], Any]:
+    """Return the constraints of bodies and joints in groups, and their numbers in the order of the mechanism."""
+    groups = [(group, np.array(members)) for group, members in of_bodies]
+    first = sum(len(group) for group, _ in groups)
+    ranks = np.cumsum([0, *(len(body.constraint_names) for body in mechanism.bodies)])
+    groups = [(group, ranks[members]) for group, members in groups]
+    kinds: dict[Any, _Copies] = {}
+    single: list[tuple[int, Constraint]] = []
+    starts: list[int] = []
+    for i, joint in enumerate(mechanism.joints):
+        starts.append(first)
+        if not _is_pin(joint):
+            single += [(first + k, constraint) for k, constraint in enumerate(joint.constraints)]
+            first = first + len(joint.constraints)
+            continue
+        _add_pin(kinds, i, joint)
+        first += joint.dimension
+    for kind in kinds.values():
+        groups += _pin_groups(kind, mechanism.joints, np.array(starts))
+    numbers = np.array([number for number, _ in single], np.int64)
+    for group, members in constraint_groups([constraint for _, constraint in single]):
+        groups.append((group, numbers[members]))
+    order = np.concatenate([np.zeros(0, np.int64), *(own for _, own in groups)])
+    return tuple(group for group, _ in groups), order
+
+
+def _is_pin(joint: Any) -> bool:
+    """Return whether a joint consists of two points that coincide."""
+    return type(joint) is Spherical or (type(joint) is Revolute and joint.dimension == 2)
+
+
+def _add_pin(kinds: dict[Any, _Copies], number: int, joint: Any) -> None:
+    """Add a joint of two points that coincide to those of its kind."""
+    values: list[float] = []
+    points = [_abstract(marker.point, values) for marker in joint.markers]
+    bodies = [marker.body for marker in joint.markers]
+    key = tuple((type(body), sp.ImmutableMatrix(point)) for body, point in zip(bodies, points, strict=True))
+    if key not in kinds:
+        templates = [
+            body if isinstance(body, Ground) else replace(body, name=name)
+            for name, body in zip(("first", "second"), bodies, strict=True)
+        ]
+        ends = [Marker(body, point) for body, point in zip(templates, points, strict=True)]
+        kinds[key] = _Copies(type(joint)("joint", *ends))
+    kind = kinds[key]
+    kind.members.append(number)
+    kind.names.append(tuple(n for body in bodies if not isinstance(body, Ground) for n in coordinate_names(body)))
+    kind.numbers.append(values)
+
+
+def _pin_groups(kind: _Copies, joints: Sequence[Any], starts: Any) -> list[tuple[ConstraintGroup, Any]]:
+    """Return the equations of joints of one kind, each with the numbers of its constraints."""
+    joint = kind.template
+    q = [x for marker in joint.markers if not isinstance(marker.body, Ground) for x in marker.body.coordinates]
+    copies = kind.substitutions(q)
+    found: list[tuple[ConstraintGroup, Any]] = []
+    for k, (about, expression) in enumerate(joint.rows()):
+        names = tuple(joints[i].row_name(about) for i in kind.members)
+        group = ConstraintGroup(Constraint(expression, name=names[0]), copies, names)
+        found.append((group, starts[kind.members] + k))
+    return found

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A mass matrix of small blocks: its factors, and the rows of A in the metric of its inverse.
+
+Notation: M = L Lᵀ by blocks, W = M⁻¹, B = A L⁻ᵀ, so that A W Aᵀ = B Bᵀ. A block of one coordinate is not factored: its
+columns of B are those of A, and have the weight 1/m. The columns of B in larger blocks have the weight one.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numpy.typing import NDArray
+
+from dalembert.array_types import Floats
+from dalembert.errors import ModelError
+from dalembert.native.assembly import DOUBLE, POINTER, MachineCode, load, number, store
+from dalembert.native.sparse_loops import INDICES, between, callable_of, index_at, span, subtract
+from dalembert.native.writer import LONG, Writer, whole
+
+LARGEST_MASS_BLOCK = 200
+"""Most coordinates that the mass matrix may couple with one another; larger blocks would be dense matrices."""
+
+
+class BlockMass:
+    """The mass matrix of a large system, of blocks of coupled coordinates.
+
+    values     the lower triangles of all blocks, which are square arrays one after the other
+    weights    1/m of coordinates in blocks of their own, one for the others
+    pivots     the part of each diagonal entry that elimination leaves; M is positive definite if all are positive
+
+    Parameters
+    ----------
+    n                number of coordinates
+    rows, columns    of the entries beside the diagonal that may differ from zero
+    """
+
+    def __init__(self, n: int, rows: Any = (), columns: Any = ()):
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        rows, columns = np.asarray(rows, np.int64), np.asarray(columns, np.int64)
+        links: Any = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(n, n))
+        self.n, (count, labels) = n, connected_components(links, directed=False)
+        self.owner = labels.astype(np.int64)
+        self.sizes = np.bincount(self.owner, minlength=count)
+        if self.sizes.max(initial=0) > LARGEST_MASS_BLOCK:
+            raise ModelError(
+                [
+                    f"the mass matrix of a large system must consist of blocks of at most {LARGEST_MASS_BLOCK} "
+                    f"coordinates; one block has {self.sizes.max()}. Use coordinates of single bodies, joined "
+                    f"by constraints."
+                ]
+            )
+        self.members = np.argsort(self.owner, kind="stable").astype(np.int32)
+        self.firsts = np.cumsum(self.sizes) - self.sizes
+        self.offsets = np.cumsum(self.sizes**2) - self.sizes**2
+        self.local = np.empty(n, np.int64)
+        self.local[self.members] = np.arange(n) - np.repeat(self.firsts, self.sizes)
+        self.values = np.zeros(int((self.sizes**2).sum()))
+        self.diagonal_places = self.place(np.arange(n), np.arange(n))
+        self.weights, self.pivots = np.ones(n), np.ones(n)
+        self.alone = self.sizes[self.owner] == 1
+        self._factors = np.zeros_like(self.values)
+        coupled = np.flatnonzero(self.sizes > 1)
+        self._blocks = [_indices(x[coupled]) for x in (self.sizes, self.offsets, self.firsts)]
+        self._addresses = [x.ctypes.data for x in (*self._blocks, self.members)]
+
+    @property
+    def is_diagonal(self) -> bool:
+        return not len(self._blocks[0])
+
+    def place(self, rows: Any, columns: Any) -> NDArray[np.int64]:
+        """Return the places among ``values`` of entries within blocks; both triangles have that of the lower one."""
+        i, j = self.local[rows], self.local[columns]
+        owner = self.owner[rows]
+        return self.offsets[owner] + np.maximum(i, j) * self.sizes[owner] + np.minimum(i, j)
+
+    @property
+    def diagonal(self) -> Floats:
+        """The diagonal of M (n,)."""
+        return self.values[self.diagonal_places]
+
+    def factor(self) -> None:
+        """Factor the blocks of the present values."""
+        if self.is_diagonal:
+            with np.errstate(divide="ignore"):
+                np.divide(1.0, self.values, out=self.weights)
+            self.pivots[:] = np.sign(self.values)
+            return
+        own = self.values[self.diagonal_places[self.alone]]
+        with np.errstate(divide="ignore"):
+            self.weights[self.alone] = 1.0 / own
+        self.pivots[self.alone] = np.sign(own)
+        given = (self.values.ctypes.data, self._factors.ctypes.data, self.pivots.ctypes.data)
+        block_loops().factor(len(self._blocks[0]), *self._addresses, *given)
+
+    def solve(self, force: Floats) -> Floats:
+        """Return M⁻¹ times a vector (n,)."""
+        x = self.weights * force
+        if not self.is_diagonal:
+            block_loops().solve(len(self._blocks[0]), *self._addresses, self._factors.ctypes.data, x.ctypes.data)
+        return x
+
+    def times(self, v: Floats) -> Floats:
+        """Return M times a vector (n,)."""
+        return self.values * v if self.is_diagonal else self.matrix() @ v
+
+    @cached_property
+    def _pattern(self) -> tuple[Any, Any, Any]:
+        """Row, column and place of all entries of the blocks."""
+        own = self.sizes[self.owner[self.members]]  # entries in the row of each coordinate
+        rows = np.repeat(self.members, own)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(own) - own, own)
+        columns = self.members[np.repeat(self.firsts[self.owner[self.members]], own) + within]
+        return rows, columns, self.place(rows, columns)
+
+    def matrix(self) -> Any:
+        """Return M as a sparse matrix (n, n) with its present values."""
+        from scipy.sparse import csr_array, diags_array
+
+        if self.is_diagonal:
+            return diags_array(self.values.copy())
+        rows, columns, places = self._pattern
+        found: Any = csr_array((self.values[places], (rows, columns)), shape=(self.n, self.n))
+        found.eliminate_zeros()
+        return found
+
+
+class HalfRows(NamedTuple):
+    """The entries of B, row by row, and the lists by which those in coupled blocks are computed.
+
+    rows, columns, places    of all entries of B; places among the terms, of which B's own begin at ``start``
+    size                     number of B's own entries
+    lists                    for each part of a row in one block: start of its entries of A, size and offset of the
+                             block; then, for each entry of A, its place among the terms, and its place within the block
+    """
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    places: NDArray[np.int64]
+    start: int
+    size: int
+    lists: list[Any]
+
+    def compute(self, mass: BlockMass, terms: Floats) -> None:
+        """Compute the entries of B in coupled blocks from those of A and the factors of M."""
+        if self.size:
+            addresses = [x.ctypes.data for x in (*self.lists, terms, mass._factors)]
+            block_loops().half(len(self.lists[1]), *addresses, terms.ctypes.data + 8 * self.start)
+
+
+def half_rows(mass: BlockMass, rows: Any, columns: Any, places: Any, start: int) -> HalfRows:
+    """Return the pattern of B from that of A; B's own entries follow the terms from ``start`` on."""
+    alone = mass.alone[columns]
+    inside = np.flatnonzero(~alone)
+    key = rows[inside] * len(mass.sizes) + mass.owner[columns[inside]]
+    by_part = np.argsort(key, kind="stable")
+    parts, firsts = np.unique(key[by_part], return_index=True)
+    row, block = parts // len(mass.sizes), parts % len(mass.sizes)
+    sizes = mass.sizes[block]
+    entries = inside[by_part]
+    lists = [
+        _indices(np.append(firsts, len(entries))),
+        _indices(sizes),
+        _indices(mass.offsets[block]),
+        _indices(places[entries]),
+        _indices(mass.local[columns[entries]]),
+    ]
+    size = int(sizes.sum())
+    within = np.arange(size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    own_columns = mass.members[np.repeat(mass.firsts[block], sizes) + within].astype(np.int64)
+    found = [
+        np.concatenate(pair)
+        for pair in (
+            (rows[alone], np.repeat(row, sizes)),
+            (columns[alone], own_columns),
+            (places[alone], start + np.arange(size)),
+        )
+    ]
+    order = np.lexsort((found[1], found[0]))
+    rows, columns, places = (x[order] for x in found)
+    return HalfRows(rows, columns, places, start, size, lists)
+
+
+def _indices(values: Any) -> NDArray[np.int32]:
+    return np.ascontiguousarray(values, np.int32)
+
+
+def _entry(w: Writer, size: Any, i: Any, j: Any) -> Any:
+    """Return the place of entry (i, j) of a square array."""
+    return w.b.add(w.b.mul(i, size), j)
+
+
+def _shifted(w: Writer, array: Any, offset: Any) -> Any:
+    return w.b.gep(array, [offset], source_etype=DOUBLE)
+
+
+def _write_factor(module: ir.Module) -> None:
+    """Write factor(count, sizes, offsets, firsts, members, values, factors, pivots): L by blocks, with 1/Lⱼⱼ.
+
+    A block that is not positive definite gives numbers that are not finite.
+    """
+    w = Writer(module, "factor", (LONG, *[INDICES] * 4, *[POINTER] * 3))
+    count, sizes, offsets, firsts, members, values, factors, pivots = w.function.args
+    for block in w.each(count):
+        size, offset, first = (index_at(w, x, block) for x in (sizes, offsets, firsts))
+        M, L = _shifted(w, values, offset), _shifted(w, factors, offset)
+        for j in w.each(size):
+            for i in between(w, j, size):
+                place = _entry(w, size, i, j)
+                store(w.b, load(w.b, M, place), L, place)
+                for k in w.each(j):
+                    subtract(w, L, place, load(w.b, L, _entry(w, size, i, k)), load(w.b, L, _entry(w, size, j, k)))
+            own = _entry(w, size, j, j)
+            left = load(w.b, L, own)
+            store(w.b, w.b.fdiv(left, load(w.b, M, own)), pivots, index_at(w, members, w.b.add(first, j)))
+            root = w.b.fdiv(number(1.0), w.intrinsic("sqrt", left))
+            store(w.b, root, L, own)
+            for i in between(w, w.b.add(j, whole(1)), size):
+                place = _entry(w, size, i, j)
+                store(w.b, w.b.fmul(load(w.b, L, place), root), L, place)
+    w.b.ret_void()
+
+
+def _write_forward(w: Writer, size: Any, L: Any, z: Any) -> None:
+    """Write z ← L⁻¹z for one block."""
+    for i in w.each(size):
+        for k in w.each(i):
+            subtract(w, z, i, load(w.b, L, _entry(w, size, i, k)), load(w.b, z, k))
+        store(w.b, w.b.fmul(load(w.b, z, i), load(w.b, L, _entry(w, size, i, i))), z, i)
+
+
+def _write_backward(w: Writer, size: Any, L: Any, z: Any) -> None:
+    """Write z ← L⁻ᵀz for one block."""
+    last = w.b.sub(size, whole(1))
+    for step in w.each(size):
+        i = w.b.sub(last, step)
+        for k in between(w, w.b.add(i, whole(1)), size):
+            subtract(w, z, i, load(w.b, L, _entry(w, size, k, i)), load(w.b, z, k))
+        store(w.b, w.b.fmul(load(w.b, z, i), load(w.b, L, _entry(w, size, i, i))), z, i)
+
+
+def _write_solve(module: ir.Module) -> None:
+    """Write solve(count, sizes, offsets, firsts, members, factors, x): x ← M⁻¹x in the coordinates of the blocks."""
+    w = Writer(module, "solve", (LONG, *[INDICES] * 4, *[POINTER] * 2))
+    count, sizes, offsets, firsts, members, factors, x = w.function.args
+    z = w.array(LARGEST_MASS_BLOCK)
+    for block in w.each(count):
+        size, first = index_at(w, sizes, block), index_at(w, firsts, block)
+        L = _shifted(w, factors, index_at(w, offsets, block))
+        for i in w.each(size):
+            store(w.b, load(w.b, x, index_at(w, members, w.b.add(first, i))), z, i)
+        _write_forward(w, size, L, z)
+        _write_backward(w, size, L, z)
+        for i in w.each(size):
+            store(w.b, load(w.b, z, i), x, index_at(w, members, w.b.add(first, i)))
+    w.b.ret_void()
+
+
+def _write_half(module: ir.Module) -> None:
+    """Write half(count, starts, sizes, offsets, places, local, terms, factors, out): B in coupled blocks."""
+    w = Writer(module, "half", (LONG, *[INDICES] * 5, *[POINTER] * 3))
+    count, starts, sizes, offsets, places, local, terms, factors, out = w.function.args
+    at = w.variable(LONG, whole(0))
+    for part in w.each(count):
+        size, first = index_at(w, sizes, part), w.get(at, LONG)
+        z = _shifted(w, out, first)
+        for i in w.each(size):
+            store(w.b, number(0.0), z, i)
+        for e in span(w, starts, part):
+            place = index_at(w, local, e)  # entries are added: a coordinate may be in a row twice
+            store(w.b, w.b.fadd(load(w.b, z, place), load(w.b, terms, index_at(w, places, e))), z, place)
+        _write_forward(w, size, _shifted(w, factors, index_at(w, offsets, part)), z)
+        w.b.store(w.b.add(first, size), at)
+    w.b.ret_void()
+
+
+class BlockLoops:
+    """The compiled loops; each function takes numbers, and addresses of arrays."""
+
+    def __init__(self) -> None:
+        module = ir.Module()
+        _write_factor(module)
+        _write_solve(module)
+        _write_half(module)
+        self._code = MachineCode(module)  # kept: it owns the memory of the functions
+        self.factor, self.solve, self.half = (
+            callable_of(self._code, module, name) for name in ("factor", "solve", "half")
+        )
+
+
+@lru_cache
+def block_loops() -> BlockLoops:
+    """Return the loops, compiled at the first call."""
+    return BlockLoops()
