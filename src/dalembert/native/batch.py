@@ -10,7 +10,8 @@ import numpy as np
 from llvmlite import ir
 
 from dalembert.array_types import Floats
-from dalembert.native.assembly import POINTER, MachineCode, element, load, number, store
+from dalembert.native.assembly import POINTER, MachineCode, element, load, number, processor_width
+from dalembert.native.lanes import DOUBLE, LaneModule
 from dalembert.native.member_kernel import MemberPrograms, write_member
 from dalembert.native.tableau import Tableau
 from dalembert.native.writer import LONG, Writer, whole
@@ -20,7 +21,7 @@ class MotionBatch:
     """Integrates many ensemble members, with fixed steps or with adaptive steps of each member's own."""
 
     def __init__(self, programs: MemberPrograms, tableau: Tableau):
-        module = ir.Module()
+        module = LaneModule(processor_width())
         self.size = 2 * programs.n
         _write_many(module, write_member(module, programs, tableau), self.size, programs.parameters)
         self._code = MachineCode(module)
@@ -45,21 +46,28 @@ class MotionBatch:
         return states, endings
 
 
-def _write_many(module: ir.Module, member: ir.Function, size: int, parameters: int) -> None:
+def _write_many(module: LaneModule, member: ir.Function, size: int, parameters: int) -> None:
     """Write many(count, y, p, times, outputs, every, out, settings, room, endings, stop): see ``MotionBatch``."""
-    P = POINTER
+    P, width = POINTER, whole(module.width)
     w = Writer(module, "many", (LONG, P, P, P, LONG, LONG, P, P, LONG, P, P))
     count, y, p, times, outputs, every, out, settings, room, endings, stop = w.function.args
     # without ``every`` each output of a member overwrites the one before, and the last one remains
     kept = w.b.select(w.b.icmp_signed("==", every, whole(0)), whole(1), outputs)
-    lengths = whole(size), whole(parameters), w.b.mul(kept, whole(size))
-    for i in w.each(count):
-        start, own, to = (element(w.b, x, w.b.mul(i, length)) for x, length in zip((y, p, out), lengths, strict=True))
-        # read between members, so that Ctrl-C takes effect after one motion and not after the whole batch
-        with w.b.if_then(w.b.fcmp_ordered("==", load(w.b, stop, 0), number(1.0)), likely=False):
+    lengths = whole(size), whole(parameters), w.b.mul(kept, whole(size)), whole(1)
+    groups = w.b.sdiv(w.b.add(count, whole(module.width - 1)), width)
+    for i in w.each(groups):
+        first = w.b.mul(i, width)
+        left = w.b.sub(count, first)
+        present = w.b.select(w.b.icmp_signed("<", left, width), left, width)
+        start, own, to, ended = (
+            w.b.gep(x, [w.b.mul(first, length)], source_etype=DOUBLE)
+            for x, length in zip((y, p, out, endings), lengths, strict=True)
+        )
+        # read between members, so that Ctrl-C takes effect after some motions and not after the whole batch
+        stopped = w.b.load(stop, typ=DOUBLE)
+        with w.b.if_then(w.b.fcmp_ordered("==", stopped, number(1.0)), likely=False):
             w.b.ret_void()
-        arguments = [start, own, whole(1), times, outputs, every, to, settings, room]
-        store(w.b, w.b.call(member, arguments), endings, i)
+        w.b.call(member, [start, own, whole(1), present, times, outputs, every, to, settings, room, ended])
     w.b.ret_void()
 
 

@@ -14,11 +14,12 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from dalembert.errors import InputError
-from dalembert.native.assembly import POINTER, element, optimised, store
+from dalembert.native.assembly import POINTER, element, optimised
+from dalembert.native.lanes import GpuModule
 from dalembert.native.member_kernel import MemberPrograms, write_member
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import LIBRARY
-from dalembert.native.writer import LONG, Unrolled, Writer
+from dalembert.native.writer import LONG, Writer, whole
 
 OLDEST = "sm_75"
 """The oldest supported architecture; the driver translates the kernel for newer GPUs."""
@@ -36,7 +37,7 @@ registers, and the driver translates the kernel within seconds."""
 
 def ptx_of(programs: MemberPrograms, tableau: Tableau) -> str:
     """Return the kernel ``members`` as PTX."""
-    module = Unrolled()
+    module = GpuModule()
     _write_kernel(module, write_member(module, programs, tableau))
     _inline(module)
     machine = _machine()
@@ -63,9 +64,8 @@ def _write_kernel(module: ir.Module, member: ir.Function) -> None:
     # one thread per member; the last block has threads without one
     i = w.b.zext(w.b.add(w.b.mul(block, threads), thread), LONG)
     with w.b.if_then(w.b.icmp_signed("<", i, count)):
-        start, own, to = (element(w.b, array, i) for array in (y, p, out))
-        ending = w.b.call(member, [start, own, count, times, outputs, every, to, settings, room])
-        store(w.b, ending, endings, i)
+        start, own, to, ended = (element(w.b, array, i) for array in (y, p, out, endings))
+        w.b.call(member, [start, own, count, whole(1), times, outputs, every, to, settings, room, ended])
     w.b.ret_void()
 
 
