@@ -9,12 +9,12 @@ import sympy as sp
 import dalembert as da
 from dalembert.ensembles import runner
 from dalembert.native import cuda, gpu, ptx
-from dalembert.native.assembly import MachineCode, element
+from dalembert.native.assembly import MachineCode
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.lanes import LaneModule
 from dalembert.native.member_kernel import write_member
 from dalembert.native.runge_kutta import RUNGE_KUTTA
-from dalembert.native.writer import LONG, Writer, whole
+from dalembert.native.writer import LONG, Writer
 from helpers import CHAIN_NUMBERS, chain, chain_state, pendulum
 
 TIMES = np.array([0.0, 0.1, 0.25, 1.0])
@@ -100,10 +100,8 @@ class OwnCard:
         module = LaneModule(1)
         member = write_member(module, moving, tableau)
         w = Writer(module, "threads", ptx.KERNEL)
-        count, y, p, times, outputs, every, out, settings, room, endings = w.function.args
-        for i in w.each(count):
-            start, own, to, end = (element(w.b, array, i) for array in (y, p, out, endings))
-            w.b.call(member, [start, own, count, whole(1), times, outputs, every, to, settings, room, end])
+        for i in w.each(w.function.args[0]):
+            ptx.call_member(w, member, i, moving)
         w.b.ret_void()
         self.code = MachineCode(module)
         kinds = [ctypes.c_int64 if kind is LONG else ctypes.c_void_p for kind in ptx.KERNEL]

@@ -119,14 +119,16 @@ class EnsembleRunner:
 
     def __call__(self, members: Members) -> EnsembleStates:
         """Return the motions of some members."""
-        finite = members.finite
         negative = negative_coefficients(self.system, members.p)
-        usable = finite.copy()
+        usable = members.finite_parameters if self.reference is not None else members.finite
         usable[list(negative)] = False
         found, done, exact = self._native(members, usable & ~self._at_rest(members))
         reasons = np.zeros(len(members), "U1")
         if not done.all():
             found[~done], messages = np.nan, np.full(len(members), "", object)
+            # only now: for those that were completed, the compiled integrator has seen to it that they are finite
+            finite = members.finite
+            usable &= finite
             messages[list(negative)] = list(negative.values())
             messages[~finite] = "its initial state or its parameters are not finite."
             alone = np.flatnonzero(usable & ~done)

@@ -26,7 +26,7 @@ class MotionBatch:
         _write_many(module, write_member(module, programs, tableau), self.size, programs.parameters)
         self._code = MachineCode(module)
         a, i = ctypes.c_void_p, ctypes.c_int64
-        self._many = ctypes.CFUNCTYPE(None, i, a, a, a, i, i, a, a, i, a, a)(self._code.address("many"))
+        self._many = ctypes.CFUNCTYPE(None, i, a, a, i, a, i, i, a, a, i, a, a)(self._code.address("many"))
 
     def __call__(
         self, y: Floats, p: Floats, times: Floats, settings: Floats, room: int, stop: Floats, *, every: bool
@@ -37,23 +37,29 @@ class MotionBatch:
         thread has set ``stop`` (1,) to one, no further member is started.
         """
         count = y.shape[1]
-        starts, own = np.ascontiguousarray(y.T), np.ascontiguousarray(p.T)  # the numbers of a member are contiguous
+        starts, (parameters, own) = np.ascontiguousarray(y.T), by_member(p)
         states, endings = np.empty((count, len(times) if every else 1, self.size)), np.empty(count)
         self._many(
-            *(count, starts.ctypes.data, own.ctypes.data, times.ctypes.data, len(times), int(every)),
+            *(count, starts.ctypes.data, parameters.ctypes.data, own, times.ctypes.data, len(times), int(every)),
             *(states.ctypes.data, settings.ctypes.data, room, endings.ctypes.data, stop.ctypes.data),
         )
         return states, endings
 
 
+def by_member(p: Floats) -> tuple[Floats, int]:
+    """Return parameters (N, k) and one, or (1, k) and zero if all members share them, given an array (k, N)."""
+    shared = p.shape[1] > 0 and p.strides[1] == 0
+    return np.ascontiguousarray(p[:, :1].T if shared else p.T), int(not shared)
+
+
 def _write_many(module: LaneModule, member: ir.Function, size: int, parameters: int) -> None:
-    """Write many(count, y, p, times, outputs, every, out, settings, room, endings, stop): see ``MotionBatch``."""
+    """Write many(count, y, p, own, times, outputs, every, out, settings, room, endings, stop): see ``MotionBatch``."""
     P, width = POINTER, whole(module.width)
-    w = Writer(module, "many", (LONG, P, P, P, LONG, LONG, P, P, LONG, P, P))
-    count, y, p, times, outputs, every, out, settings, room, endings, stop = w.function.args
+    w = Writer(module, "many", (LONG, P, P, LONG, P, LONG, LONG, P, P, LONG, P, P))
+    count, y, p, own_parameters, times, outputs, every, out, settings, room, endings, stop = w.function.args
     # without ``every`` each output of a member overwrites the one before, and the last one remains
     kept = w.b.select(w.b.icmp_signed("==", every, whole(0)), whole(1), outputs)
-    lengths = whole(size), whole(parameters), w.b.mul(kept, whole(size)), whole(1)
+    lengths = whole(size), w.b.mul(own_parameters, whole(parameters)), w.b.mul(kept, whole(size)), whole(1)
     groups = w.b.sdiv(w.b.add(count, whole(module.width - 1)), width)
     for i in w.each(groups):
         first = w.b.mul(i, width)
@@ -67,7 +73,7 @@ def _write_many(module: LaneModule, member: ir.Function, size: int, parameters: 
         stopped = w.b.load(stop, typ=DOUBLE)
         with w.b.if_then(w.b.fcmp_ordered("==", stopped, number(1.0)), likely=False):
             w.b.ret_void()
-        w.b.call(member, [start, own, whole(1), present, times, outputs, every, to, settings, room, ended])
+        w.b.call(member, [start, own, own_parameters, present, times, outputs, every, to, settings, room, ended])
     w.b.ret_void()
 
 

@@ -84,16 +84,14 @@ def _write_sine_cosine(module: ir.Module) -> None:
     f = _Arithmetic(b)
     (x,) = function.args
     turns, y, rest = _reduced(b, f, x)
-    z, half = b.fmul(y, y), f(0.5)
-    # fdlibm's kernels: the remainder `rest` of y enters to first order
-    cubic = b.fmul(z, y)
-    tail = f.horner(SINE[1:], z)
-    inner = b.fsub(b.fmul(z, b.fsub(b.fmul(half, rest), b.fmul(cubic, tail))), rest)
-    sine = b.fsub(y, b.fsub(inner, b.fmul(cubic, f(SINE[0]))))
-    square = b.fmul(half, z)
-    most = b.fsub(f(1.0), square)
-    lost = b.fsub(b.fsub(f(1.0), most), square)
-    cosine = b.fadd(most, b.fadd(lost, b.fsub(b.fmul(b.fmul(z, z), f.horner(COSINE, z)), b.fmul(y, rest))))
+    z, minus_half = b.fmul(y, y), f(-0.5)
+    # the remainder `rest` of y enters to first order: sin(y + rest) = sin y + rest, cos(y + rest) = cos y − y rest
+    sine = b.fadd(y, f.fma(b.fmul(z, y), f.horner(SINE, z), rest))
+    most = f.fma(minus_half, z, f(1.0))
+    # what the rounding of 1 − z/2 has lost
+    lost = f.fma(minus_half, z, b.fsub(f(1.0), most))
+    corrected = f.fma(b.fsub(f(-0.0), y), rest, lost)
+    cosine = b.fadd(most, f.fma(b.fmul(z, z), f.horner(COSINE, z), corrected))
     one, two = (same(module, ir.Constant(INT, k)) for k in (1, 2))
     none = same(module, ir.Constant(INT, 0))
     swapped = b.icmp_signed("!=", b.and_(turns, one), none)
@@ -125,7 +123,11 @@ def _reduced(b: Any, f: _Arithmetic, x: Any) -> tuple[Any, Any, Any]:
 
 
 def quotient(builder: Any, a: Any, b: Any) -> Any:
-    """Return a / b; on a GPU from an approximate reciprocal, with an error below one unit in the last place."""
+    """Return a / b; on a GPU from an approximate reciprocal, with an error below one unit in the last place.
+
+    There the quotient by zero, by infinity or by a number below the normal ones is NaN: the member is then handed over
+    to the processor, as with every result that is not finite.
+    """
     if not isinstance(builder.module, GpuModule):
         return builder.fdiv(a, b, flags=("contract",))
     f = _Arithmetic(builder)
@@ -133,10 +135,10 @@ def quotient(builder: Any, a: Any, b: Any) -> Any:
     # 20 bits become 60 by one step of third order
     off = f.fma(builder.fsub(f(-0.0), b), rough, f(1.0))
     inverse = f.fma(rough, f.fma(off, off, off), rough)
+    if isinstance(a, ir.Constant) and a.constant == 1.0:
+        return inverse
     value = builder.fmul(a, inverse)
-    value = f.fma(f.fma(builder.fsub(f(-0.0), b), value, a), inverse, value)
-    # b is zero or infinite: the products above are NaN, and the rough reciprocal is exact
-    return builder.select(builder.fcmp_unordered("uno", value, value), builder.fmul(a, rough), value)
+    return f.fma(f.fma(builder.fsub(f(-0.0), b), value, a), inverse, value)
 
 
 def _rough_reciprocal(builder: Any, x: Any) -> Any:

@@ -79,12 +79,34 @@ class LaneStep:
         """Store the state that follows from a combination of stages at a node."""
         w, n, (y, _, h, _) = self.w, self.n, start
         of_positions = self.parts.tableau.through_stages(factors)
+        if not self.parts.tableau.is_adaptive:
+            self._combine_fixed(start, factors, of_positions, node, to)
+            return
         for i in w.each(n):
             later = w.b.add(i, ir.Constant(LONG, n))
             q, v = load(w.b, y, i), load(w.b, y, later)
             turn, move = self._blend(i, factors), self._blend(i, of_positions)
             store(w.b, self._sum(v, h, turn), to, later)
             store(w.b, self._sum(q, h, self._sum(w.b.fmul(w.number(node), v), h, move)), to, i)
+
+    def _combine_fixed(self, start: Start, factors: Factors, of_positions: Factors, node: float, to: Any) -> None:
+        """Do the same with products of the coefficients and the step, which are computed once for all fixed steps."""
+        w, n, (y, _, h, _) = self.w, self.n, start
+        square = w.b.fmul(h, h)
+        along = w.b.fmul(w.number(node), h)
+        by_stage = [
+            {stage: w.b.fmul(w.number(factor), power) for stage, factor in own.items()}
+            for own, power in ((of_positions, square), (factors, h))
+        ]
+        for i in w.each(n):
+            later = w.b.add(i, ir.Constant(LONG, n))
+            v = load(w.b, y, later)
+            for total, place, own in ((self._sum(load(w.b, y, i), along, v), i, by_stage[0]), (v, later, by_stage[1])):
+                value = total
+                for stage, factor in own.items():
+                    slope = load(w.b, self.memory.k, w.b.add(i, ir.Constant(LONG, stage * self.stride)))
+                    value = self._sum(value, factor, slope)
+                store(w.b, value, to, place)
 
     def _sum(self, a: Any, h: Any, b: Any) -> Any:
         """Return a + h b."""
@@ -150,11 +172,14 @@ class LaneStep:
         return w.get(near, near.type.pointee)
 
     def moved_less_than_step(self, start: Start) -> Any:
-        """Return whether the new state is finite and the projection is short, compared with the step and with rounding.
+        """Return whether the projection is short, compared with the step and with the rounding of the state.
 
-        This is the test of ``fixed_stepper``: fixed steps have no tolerances.
+        This is the test of ``fixed_stepper``: fixed steps have no tolerances. Without a projection, a state that is not
+        finite remains so until the next output, where it is noticed.
         """
         w, memory = self.w, self.memory
+        if self.parts.project is None:
+            return w.number(True)
         moved, step, size = (w.variable(w.real, w.number(0.0)) for _ in range(3))
         for i in w.each(self.parts.size):
             y, y1, arrived = (load(w.b, x, i) for x in (start.y, memory.y1, memory.arrived))

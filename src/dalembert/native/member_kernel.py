@@ -6,8 +6,8 @@ each thread. Every member takes steps of its own: a condition that differs betwe
 branching. Each attempt of a step and each output between two steps is one Runge–Kutta step, so that the same code
 computes both, whichever a member needs. Members that have ended repeat their last state until all others have ended.
 
-The numbers of a member have the stride ``apart``. On a processor it is one; on a GPU it is the number of members, so
-that neighbouring threads read neighbouring addresses.
+The numbers of a member are neighbours in memory. Neighbouring threads of a GPU thus read and write addresses that are
+apart, but only at starts and outputs; the transposition of all results would take longer than the motions themselves.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ from dalembert.native.tape import Program
 from dalembert.native.writer import LONG, Writer, whole
 
 MEMBER = (POINTER, POINTER, LONG, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
-"""Arguments of ``member``: y, p, apart, present, times, outputs, every, out, settings, room, endings.
+"""Arguments of ``member``: y, p, own, present, times, outputs, every, out, settings, room, endings.
 
-There are ``present`` members side by side; further lanes repeat the last of them. States at ``outputs`` times go to
+There are ``present`` members side by side; further lanes repeat the last of them. Each has parameters of its own if
+``own`` is one; if it is zero, all share the same ones. States at ``outputs`` times go to
 ``out``: all of them if ``every`` is one, only the last if it is zero. For adaptive steps ``settings`` are those of
 ``step_control.settings_of`` and one more number, which is one if absolute tolerances are multiplied by the scales of
 the member's start; for fixed steps they are the length of the step. ``room`` is the largest number of steps.
@@ -106,15 +107,17 @@ class _MemberWriter:
         self.module, self.parts, self.width = module, parts, width_of(module)
         self.sliding, self.contacts = sliding, programs.contacts
         self.w = w = Writer(module, "member", MEMBER)
-        y, p, self.apart, self.present, self.times, self.outputs, self.every, self.out, *rest = w.function.args
+        y, p, own_parameters, self.present, self.times, self.outputs, self.every, self.out, *rest = w.function.args
         self.settings, self.room, self.endings = rest
         size = parts.size
         self.state, self.p, self.work = w.array(size), w.array(programs.parameters), w.array(parts.workspace)
         # the last of the members that are present stands in for those that are not: it takes the same steps twice
         self.lanes = [self._present(k) for k in range(self.width)]
-        for source, own, count in ((y, self.state, size), (p, self.p, programs.parameters)):
+        apart = w.b.mul(own_parameters, whole(programs.parameters))
+        arrays = (y, self.state, size, whole(size)), (p, self.p, programs.parameters, apart)
+        for source, own, count, stride in arrays:
             for j in w.each(count):
-                store(w.b, self._gathered(source, j, count), own, j)
+                store(w.b, self._gathered(source, j, stride), own, j)
         self.step = LaneStep(w, parts)
         self.ending = w.variable(w.real, w.number(UNDER_WAY))
         self.begin = spread(w.b, self.scalar(self.times, 0))
@@ -131,10 +134,10 @@ class _MemberWriter:
         index = whole(place) if isinstance(place, int) else place
         return self.w.b.load(self.w.b.gep(array, [index], source_etype=DOUBLE), typ=DOUBLE)
 
-    def _gathered(self, array: Any, j: Any, count: int) -> Any:
-        """Return number j of each member, which has ``count`` of them."""
-        b, place = self.w.b, self.w.b.mul(j, self.apart)
-        return joined(b, [self.scalar(array, b.add(b.mul(k, whole(count)), place)) for k in self.lanes])
+    def _gathered(self, array: Any, j: Any, stride: Any) -> Any:
+        """Return number j of each member; ``stride`` is the distance between two members."""
+        b = self.w.b
+        return joined(b, [self.scalar(array, b.add(b.mul(k, stride), j)) for k in self.lanes])
 
     def variable(self, value: Any) -> Any:
         """Allocate a variable of the type of a value."""
@@ -211,7 +214,7 @@ class _MemberWriter:
                 place = b.mul(b.mul(lane(b, index, k), self.every), whole(size))
                 own = b.mul(b.mul(member, kept), whole(size))
                 for j in w.each(size):
-                    at = b.add(own, b.mul(b.add(place, j), self.apart))
+                    at = b.add(own, b.add(place, j))
                     b.store(lane(b, load(b, state, j), k), b.gep(self.out, [at], source_etype=DOUBLE))
         infinite = b.fcmp_unordered("!=", self.read(nothing), w.number(0.0))
         self.end(b.and_(chosen, infinite), HAND_OVER)
