@@ -119,8 +119,9 @@ class OwnCard:
     def get(self, array, place):
         ctypes.memmove(array.ctypes.data, place.value, array.nbytes)
 
-    def launch(self, kernel, count, block, arguments):
+    def launch(self, kernel, count, block, arguments, meanwhile):
         self.threads(*(argument.value for argument in arguments))
+        return 0.0
 
 
 class OwnMemory:

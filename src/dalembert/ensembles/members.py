@@ -14,6 +14,7 @@ from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.model.input_values import as_numbers
 from dalembert.model.ordering import by_name, name_problems, quoted
+from dalembert.parallel import in_parallel
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,16 @@ def rows_by_member(columns: Sequence[Floats], count: int) -> Floats:
 
     In its memory the numbers of a member are neighbours.
     """
-    whole = np.empty((count, len(columns))).T
-    for first in range(0, count, MEMBERS_AT_ONCE):
-        own = slice(first, first + MEMBERS_AT_ONCE)
-        for row, column in zip(whole, columns, strict=True):
-            row[own] = column[own] if column.ndim else column
-    return whole
+    whole = np.empty((count, len(columns)))
+
+    def fill(numbers: NDArray[np.intp]) -> None:
+        for first in range(numbers[0], numbers[-1] + 1, MEMBERS_AT_ONCE):
+            own = slice(first, min(first + MEMBERS_AT_ONCE, numbers[-1] + 1))
+            for k, column in enumerate(columns):
+                whole[own, k] = column[own] if column.ndim else column
+
+    in_parallel(fill, np.arange(count))
+    return whole.T
 
 
 def columns_of(names: Sequence[str], given: Any, argument: str, noun: str) -> list[Floats]:
