@@ -8,14 +8,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-LARGE = 2**17
+WORTH_DIVIDING = 2**17
 """Numbers above which an array is divided: for smaller ones threads take longer to start than to work."""
 
 
 def in_parallel(function: Callable[[Any], None], array: Any, unit: int = 1) -> None:
     """Call a function on parts of an array, cut along its first axis at multiples of a unit."""
     workers = min(os.cpu_count() or 1, 16)
-    if array.size < LARGE or workers == 1:
+    if array.size < WORTH_DIVIDING or workers == 1:
         function(array)
         return
     length = -(-len(array) // (unit * workers)) * unit

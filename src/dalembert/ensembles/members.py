@@ -71,7 +71,7 @@ def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, q
     return Members(rows_by_member(columns[:n], count), rows_by_member(columns[n:], count) if p is None else p)
 
 
-MEMBERS_AT_ONCE = 4096
+COPIED_AT_ONCE = 4096
 """Members that are copied at once, so that their memory is in the cache for all columns."""
 
 
@@ -83,8 +83,8 @@ def rows_by_member(columns: Sequence[Floats], count: int) -> Floats:
     whole = np.empty((count, len(columns)))
 
     def fill(numbers: NDArray[np.intp]) -> None:
-        for first in range(numbers[0], numbers[-1] + 1, MEMBERS_AT_ONCE):
-            own = slice(first, min(first + MEMBERS_AT_ONCE, numbers[-1] + 1))
+        for first in range(numbers[0], numbers[-1] + 1, COPIED_AT_ONCE):
+            own = slice(first, min(first + COPIED_AT_ONCE, numbers[-1] + 1))
             for k, column in enumerate(columns):
                 whole[own, k] = column[own] if column.ndim else column
 

@@ -8,6 +8,7 @@ fit in registers.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -22,7 +23,7 @@ from dalembert.native.writer import LONG, Writer
 FUSED = ("contract",)
 
 
-class Start(NamedTuple):
+class StepStart(NamedTuple):
     """The state (2n), time and length of a step, and the parameters."""
 
     y: Any
@@ -40,14 +41,6 @@ class StepMemory(NamedTuple):
     arrived: Any
 
 
-class Step(NamedTuple):
-    """Conditions on a step: the first stage and all stages are well conditioned, the projection is short."""
-
-    first_valid: Any
-    valid: Any
-    near: Any
-
-
 class LaneStep:
     """Writes steps of members side by side."""
 
@@ -57,10 +50,10 @@ class LaneStep:
         sizes = parts.stages * self.stride, parts.size, parts.size, parts.size
         self.memory = StepMemory(*(w.array(size) for size in sizes))
 
-    def write(self, start: Start) -> tuple[Any, Any]:
+    def write(self, start: StepStart) -> tuple[Any, Any]:
         """Compute the new state without projection; return the validity of the first stage and of all stages."""
         w, tableau, memory = self.w, self.parts.tableau, self.memory
-        first = lowest = None
+        flags: list[Any] = []
         for s, node in enumerate(tableau.nodes):
             at = start.y
             if s:
@@ -69,13 +62,11 @@ class LaneStep:
             time = w.b.fadd(start.t, w.b.fmul(w.number(node), start.h))
             own = element(w.b, memory.k, s * self.stride)
             w.b.call(self.parts.accelerate, [at, time, start.p, own])
-            valid = load(w.b, own, self.n)
-            first = valid if first is None else first
-            lowest = valid if lowest is None else w.intrinsic("minnum", lowest, valid)
+            flags.append(w.b.fcmp_ordered(">", load(w.b, own, self.n), w.number(0.5)))
         self._combine(start, tableau.result, 1.0, memory.y1)
-        return tuple(w.b.fcmp_ordered(">", flag, w.number(0.5)) for flag in (first, lowest))  # type: ignore[return-value]
+        return flags[0], reduce(w.b.and_, flags)
 
-    def _combine(self, start: Start, factors: Factors, node: float, to: Any) -> None:
+    def _combine(self, start: StepStart, factors: Factors, node: float, to: Any) -> None:
         """Store the state that follows from a combination of stages at a node."""
         w, n, (y, _, h, _) = self.w, self.n, start
         of_positions = self.parts.tableau.through_stages(factors)
@@ -89,7 +80,7 @@ class LaneStep:
             store(w.b, self._sum(v, h, turn), to, later)
             store(w.b, self._sum(q, h, self._sum(w.b.fmul(w.number(node), v), h, move)), to, i)
 
-    def _combine_fixed(self, start: Start, factors: Factors, of_positions: Factors, node: float, to: Any) -> None:
+    def _combine_fixed(self, start: StepStart, factors: Factors, of_positions: Factors, node: float, to: Any) -> None:
         """Do the same with products of the coefficients and the step, which are computed once for all fixed steps."""
         w, n, (y, _, h, _) = self.w, self.n, start
         square = w.b.fmul(h, h)
@@ -121,7 +112,7 @@ class LaneStep:
             total = self._sum(total, w.number(factor), slope)
         return total
 
-    def error(self, start: Start, settings: Any) -> Any:
+    def error(self, start: StepStart, settings: Any) -> Any:
         """Return the error of the step relative to the tolerance, as ``step_control.write_error`` does."""
         w, n, errors = self.w, self.n, self.parts.tableau.errors
         sums = [w.variable(w.real, w.number(0.0)) for _ in errors]
@@ -171,7 +162,7 @@ class LaneStep:
             w.b.store(w.b.and_(w.get(near, near.type.pointee), short), near)
         return w.get(near, near.type.pointee)
 
-    def moved_less_than_step(self, start: Start) -> Any:
+    def moved_less_than_step(self, start: StepStart) -> Any:
         """Return whether the projection is short, compared with the step and with the rounding of the state.
 
         This is the test of ``fixed_stepper``: fixed steps have no tolerances. Without a projection, a state that is not

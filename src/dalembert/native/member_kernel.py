@@ -19,7 +19,7 @@ from llvmlite import ir
 from dalembert.native.assembly import POINTER, load, store, write_program
 from dalembert.native.initial_step import write_first_step
 from dalembert.native.integrator_parts import Parts, write_parts
-from dalembert.native.lane_step import LaneStep, Start
+from dalembert.native.lane_step import LaneStep, StepStart
 from dalembert.native.lanes import DOUBLE, joined, lane, lanes_of, same, spread, width_of
 from dalembert.native.step_control import ATOL, INACCURATE, LEAST_STEP, MOST_STEP, root_of_order
 from dalembert.native.stepper import (
@@ -87,9 +87,9 @@ def write_member(module: ir.Module, programs: MemberPrograms, tableau: Tableau) 
     first_step = write_first_step(module, parts) if tableau.is_adaptive else None
     member = _MemberWriter(module, parts, programs, start, sliding)
     if first_step is None:
-        _FixedSteps(member).write()
+        _FixedMemberSteps(member).write()
     else:
-        _AdaptiveSteps(member, first_step).write()
+        _AdaptiveMemberSteps(member, first_step).write()
     return member.w.function
 
 
@@ -228,7 +228,7 @@ class _MemberWriter:
         b.ret_void()
 
 
-class _AdaptiveSteps:
+class _AdaptiveMemberSteps:
     """Writes adaptive steps; each output is one full step from the last step before it, as in a single run."""
 
     def __init__(self, member: _MemberWriter, first_step: ir.Function):
@@ -283,7 +283,7 @@ class _AdaptiveSteps:
             store(b, origin, self.origin, j)
         size, is_last = self._length(moving, clock)
         h = b.select(outputs, b.fsub(wanted, start), size)
-        begin = Start(self.origin, start, h, m.p)
+        begin = StepStart(self.origin, start, h, m.p)
         first_valid, valid = self.step.write(begin)
         m.end(b.not_(first_valid), HAND_OVER)
         if m.parts.agree is not None:
@@ -373,7 +373,7 @@ class _AdaptiveSteps:
             m.end(done, FINISHED)
 
 
-class _FixedSteps:
+class _FixedMemberSteps:
     """Writes fixed steps: each span between two outputs is divided equally, into steps of at most the length set."""
 
     def __init__(self, member: _MemberWriter):
@@ -419,7 +419,7 @@ class _FixedSteps:
         later = b.fadd(now, length)
         if m.parts.agree is not None:
             m.end_unless(m.agreement(m.state, now))
-        start = Start(m.state, now, length, m.p)
+        start = StepStart(m.state, now, length, m.p)
         _, valid = self.step.write(start)
         self.step.project(later, m.p)
         good = b.and_(valid, self.step.moved_less_than_step(start))
