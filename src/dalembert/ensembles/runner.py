@@ -32,7 +32,7 @@ from dalembert.model.friction_contacts import contacts
 from dalembert.model.system import System
 from dalembert.native.batch import MotionBatch
 from dalembert.native.gpu import GpuMotionBatch
-from dalembert.native.member_kernel import EXACT_START
+from dalembert.native.member_writer import EXACT_START
 from dalembert.native.step_control import settings_of
 from dalembert.native.stepper import FINISHED
 from dalembert.stick_slip.simulation import StickSlipSimulation
@@ -236,7 +236,7 @@ class EnsembleRunner:
         )
 
     def _settings(self, span: TimeSegment, size: int) -> Floats:
-        """Return the settings of the method for the compiled integrator: see ``member_kernel.MEMBER``."""
+        """Return the settings of the method for the compiled integrator: see ``member_writer.MEMBER``."""
         method = self.method
         if method.step is not None:
             return np.array([method.step])

@@ -12,7 +12,8 @@ from llvmlite import ir
 from dalembert.array_types import Floats
 from dalembert.native.assembly import POINTER, MachineCode, element, load, number, processor_width
 from dalembert.native.lanes import DOUBLE, LaneModule
-from dalembert.native.member_kernel import MemberPrograms, write_member
+from dalembert.native.member_kernel import write_member
+from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.tableau import Tableau
 from dalembert.native.writer import LONG, Writer, whole
 
@@ -33,7 +34,7 @@ class MotionBatch:
     ) -> tuple[Floats, Floats]:
         """Return states (N, T, 2n) of members with initial states y (2n, N) and parameters p (k, N), and their endings.
 
-        For ``settings``, ``room`` and ``every`` see ``member_kernel.MEMBER``; without ``every`` T is one. Once another
+        For ``settings``, ``room`` and ``every`` see ``member_writer.MEMBER``; without ``every`` T is one. Once another
         thread has set ``stop`` (1,) to one, no further member is started.
         """
         count = y.shape[1]

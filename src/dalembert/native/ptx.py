@@ -16,7 +16,8 @@ from llvmlite import ir
 from dalembert.errors import InputError
 from dalembert.native.assembly import POINTER, element, optimised
 from dalembert.native.lanes import GpuModule
-from dalembert.native.member_kernel import MemberPrograms, write_member
+from dalembert.native.member_kernel import write_member
+from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import LIBRARY
 from dalembert.native.writer import LONG, Writer, whole
@@ -27,7 +28,7 @@ OLDEST = "sm_75"
 KERNEL = (LONG, POINTER, POINTER, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
 """Arguments of ``members``: count, y, p, own, times, outputs, every, out, settings, room, endings.
 
-See ``member_kernel.MEMBER``.
+See ``member_writer.MEMBER``.
 """
 
 SMALL = 6400
