@@ -46,7 +46,7 @@ class Ensemble:
     @property
     def reference(self) -> Members:
         """The first member with finite numbers; the first one if there is none."""
-        first = int(np.argmax(self.members.finite))
+        first = 0 if self.members.subset(slice(0, 1)).finite[0] else int(np.argmax(self.members.finite))
         return Members(*(np.ascontiguousarray(part[:, first : first + 1]) for part in (self.members.y, self.members.p)))
 
 

@@ -19,7 +19,7 @@ from dalembert.integration.bifurcations import crossings
 from dalembert.integration.default_tolerances import with_tolerances
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import in_machine_code, native_of, rows_for
+from dalembert.integration.native_steps import in_machine_code, native_of, rows_for_many
 from dalembert.integration.progress import Progress
 from dalembert.integration.step_monitor import orientation_changes
 
@@ -67,17 +67,19 @@ class Bifurcations:
     def examine(self, first: int, members: Members, states: Floats, failed: NDArray[np.bool_]) -> BifurcationFindings:
         """Return the findings of members, from index ``first`` on, with states (N, T, 2n) at all times or the last."""
         self.found = BifurcationFindings()
-        for k in self.selected[(self.selected >= first) & (self.selected < first + len(members))] - first:
-            if not failed[k]:
-                self.found.examined += 1
-                self._examine(int(first + k), members.y[:, k].copy(), members.p[:, k].copy(), states[k])
+        own = self.selected[(self.selected >= first) & (self.selected < first + len(members))] - first
+        own = own[~failed[own]]
+        starts, parameters = (np.ascontiguousarray(x[:, own].T) for x in (members.y, members.p))
+        rows = rows_for_many(self.dynamics, starts, float(self.times[0]), parameters) if len(own) else ()
+        for k, start, p, independent in zip(own, starts, parameters, rows, strict=True):
+            self.found.examined += 1
+            self._examine(int(first + k), start, p, np.flatnonzero(independent), states[k])
         return self.found
 
-    def _examine(self, number: int, start: Floats, p: Floats, states: Floats) -> None:
+    def _examine(self, number: int, start: Floats, p: Floats, rows: NDArray[np.intp], states: Floats) -> None:
         t0, t1 = float(self.times[0]), float(self.times[-1])
-        rows = list(rows_for(self.dynamics, start, t0, p))
         # a single run takes far longer than a member of an ensemble, and a few are enough for a note
-        if not rows or self.reintegrated >= MAX_REINTEGRATED:
+        if not len(rows) or self.reintegrated >= MAX_REINTEGRATED:
             return
         seen = (self.times, states) if len(states) == len(self.times) else ([t0, t1], np.vstack([start, states]))
         A = native_of(self.dynamics).rows_of_many(np.asarray(seen[1]), np.asarray(seen[0]), p)

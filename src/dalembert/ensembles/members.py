@@ -14,11 +14,16 @@ from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.model.input_values import as_numbers
 from dalembert.model.ordering import by_name, name_problems, quoted
+from dalembert.parallel import in_parallel
 
 
 @dataclass(frozen=True)
 class Members:
-    """The states (2n, N) and parameters (k, N) of N ensemble members, one row per quantity."""
+    """The states (2n, N) and parameters (k, N) of N ensemble members, one row per quantity.
+
+    In memory the numbers of a member are neighbours, as the compiled integrator reads them. Parameters that all members
+    share are stored once.
+    """
 
     y: Floats
     p: Floats
@@ -32,7 +37,14 @@ class Members:
     @property
     def finite(self) -> NDArray[np.bool_]:
         """A mask of the members with finite values only."""
-        return np.asarray(np.isfinite(self.y).all(axis=0) & np.isfinite(self.p).all(axis=0))
+        return np.asarray(np.isfinite(self.y).all(axis=0) & self.finite_parameters)
+
+    @property
+    def finite_parameters(self) -> NDArray[np.bool_]:
+        """A mask of the members with finite parameters."""
+        if self.p.strides[1] == 0:  # all members share them
+            return np.full(len(self), bool(np.isfinite(self.p[:, :1]).all()))
+        return np.asarray(np.isfinite(self.p).all(axis=0))
 
 
 def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, qd0: Any, given: Any) -> Members:
@@ -54,11 +66,30 @@ def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, q
     (count,) = counts
     if not count:
         raise InputError("an ensemble must have at least one member; the arrays are empty.")
-    # one row per quantity: on a GPU neighbouring threads then read neighbouring numbers
-    whole = np.empty((len(columns), count))
-    for row, column in zip(whole, columns, strict=True):
-        row[:] = column
-    return Members(whole[:n], whole[n:])
+    shared = all(column.ndim == 0 for column in columns[n:])
+    p = np.broadcast_to(np.reshape(columns[n:], (-1, 1)), (len(columns) - n, count)) if shared else None
+    return Members(rows_by_member(columns[:n], count), rows_by_member(columns[n:], count) if p is None else p)
+
+
+COPIED_AT_ONCE = 4096
+"""Members that are copied at once, so that their memory is in the cache for all columns."""
+
+
+def rows_by_member(columns: Sequence[Floats], count: int) -> Floats:
+    """Return columns of numbers, one for all members () or one for each (N,), as rows of an array (columns, N).
+
+    In its memory the numbers of a member are neighbours.
+    """
+    whole = np.empty((count, len(columns)))
+
+    def fill(numbers: NDArray[np.intp]) -> None:
+        for first in range(numbers[0], numbers[-1] + 1, COPIED_AT_ONCE):
+            own = slice(first, min(first + COPIED_AT_ONCE, numbers[-1] + 1))
+            for k, column in enumerate(columns):
+                whole[own, k] = column[own] if column.ndim else column
+
+    in_parallel(fill, np.arange(count))
+    return whole.T
 
 
 def columns_of(names: Sequence[str], given: Any, argument: str, noun: str) -> list[Floats]:

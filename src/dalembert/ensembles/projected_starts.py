@@ -68,22 +68,22 @@ class ProjectedStarts:
         self.possible = bool(dynamics.constraints) and method.drift.projections > 0
         self.found = StartFindings()
 
-    def examine(self, members: Members, failed: NDArray[np.bool_]) -> StartFindings:
-        """Return the findings of some members; those that failed do not count."""
+    def examine(self, members: Members, omitted: NDArray[np.bool_]) -> StartFindings:
+        """Return the findings of some members, except those that failed or whose starts are known to be exact."""
         self.found = StartFindings()
         self.found.examined += len(members)
-        for first in range(0, len(members) if self.possible else 0, MEMBERS_AT_ONCE):
-            own = slice(first, first + MEMBERS_AT_ONCE)
-            part = members.subset(own)
-            self._examine(np.ascontiguousarray(part.y.T), np.ascontiguousarray(part.p.T), failed[own])
+        left = np.flatnonzero(~omitted) if self.possible else np.empty(0, int)
+        for first in range(0, len(left), MEMBERS_AT_ONCE):
+            own = left[first : first + MEMBERS_AT_ONCE]
+            self._examine(np.ascontiguousarray(members.y[:, own].T), np.ascontiguousarray(members.p[:, own].T))
         return self.found
 
-    def _examine(self, y: Floats, p: Floats, failed: NDArray[np.bool_]) -> None:
+    def _examine(self, y: Floats, p: Floats) -> None:
         terms, (q, qd) = terms_of_members(self.dynamics, y, p, self.t0), np.split(y, 2, axis=1)
         residuals = np.abs(terms.position), np.abs(terms.velocity)
         # the usual case, residuals of rounding only, is decided by a lower bound of what ``inexact_rows`` allows
         least = EXACT * np.einsum("kmn,kn->km", np.abs(terms.A), np.abs(q))
-        doubtful = np.flatnonzero(((residuals[0] > least) | (residuals[1] > least)).any(axis=1) & ~failed)
+        doubtful = np.flatnonzero(((residuals[0] > least) | (residuals[1] > least)).any(axis=1))
         if len(doubtful):
             terms, q, qd = Terms(*(values[doubtful] for values in terms)), q[doubtful], qd[doubtful]
             levels = zip(STATE_LEVELS, (q, qd), strict=True)

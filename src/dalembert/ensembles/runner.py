@@ -32,6 +32,7 @@ from dalembert.model.friction_contacts import contacts
 from dalembert.model.system import System
 from dalembert.native.batch import MotionBatch
 from dalembert.native.gpu import GpuMotionBatch
+from dalembert.native.member_writer import EXACT_START
 from dalembert.native.step_control import settings_of
 from dalembert.native.stepper import FINISHED
 from dalembert.stick_slip.simulation import StickSlipSimulation
@@ -55,10 +56,22 @@ GPU_BATCH_BYTES = 2**30
 
 
 class EnsembleStates(NamedTuple):
-    """States (N, T, 2n) of members, NaN from the time of a failure, and reasons of failure (N,), empty if none."""
+    """States (N, T, 2n) of members, NaN from the time of a failure, and reasons of failure (N,), empty if none.
+
+    ``exact`` (N,) tells which starts are known to satisfy the constraints up to rounding.
+    """
 
     y: Floats
     reasons: NDArray[np.str_]
+    exact: NDArray[np.bool_]
+
+
+class NativeStates(NamedTuple):
+    """States (N, T, 2n) by the compiled integrator, which members it completed (N,), and which starts are exact."""
+
+    y: Floats
+    done: NDArray[np.bool_]
+    exact: NDArray[np.bool_]
 
 
 class EnsembleRunner:
@@ -106,14 +119,16 @@ class EnsembleRunner:
 
     def __call__(self, members: Members) -> EnsembleStates:
         """Return the motions of some members."""
-        finite = members.finite
         negative = negative_coefficients(self.system, members.p)
-        usable = finite.copy()
+        usable = members.finite_parameters if self.reference is not None else members.finite
         usable[list(negative)] = False
-        found, done = self._native(members, usable & ~self._at_rest(members))
+        found, done, exact = self._native(members, usable & ~self._at_rest(members))
         reasons = np.zeros(len(members), "U1")
         if not done.all():
             found[~done], messages = np.nan, np.full(len(members), "", object)
+            # only now: for those that were completed, the compiled integrator has seen to it that they are finite
+            finite = members.finite
+            usable &= finite
             messages[list(negative)] = list(negative.values())
             messages[~finite] = "its initial state or its parameters are not finite."
             alone = np.flatnonzero(usable & ~done)
@@ -122,7 +137,7 @@ class EnsembleRunner:
                 states, messages[k] = self._general(members.y[:, k], members.p[:, k])
                 found[k] = states if self.every else states[-1:]
             reasons = messages.astype(str)
-        return EnsembleStates(found, reasons)
+        return EnsembleStates(found, reasons, exact)
 
     def _at_rest(self, members: Members) -> NDArray[np.bool_]:
         """Return which members start with a contact at rest, which friction may hold."""
@@ -140,23 +155,31 @@ class EnsembleRunner:
             slow[k] = bool(contacts_at_rest(self.system, self.contacts, *start, p))
         return slow
 
-    def _native(self, members: Members, finite: Any) -> tuple[Floats, Any]:
-        """Return the states of members, and which members the compiled integrator completed."""
-        found, done = np.empty((len(members), self._stored_times, len(members.y))), np.zeros(len(members), bool)
+    def _native(self, members: Members, finite: Any) -> NativeStates:
+        """Return the states of members by the compiled integrator."""
+        whole = NativeStates(
+            np.empty((len(members), self._stored_times, len(members.y))),
+            *(np.zeros(len(members), bool) for _ in range(2)),
+        )
         if not finite.any() or not in_machine_code(self.dynamics, self.method):
-            return found, done
+            return whole
         first = members.subset(slice(int(np.argmax(finite)), None)) if self.reference is None else self.reference
         integrator = self._compiled(first.y[:, 0].copy(), first.p[:, 0].copy())
         for selection, times, spans in self._grouped(members):
             given = integrator, members.y[:, selection], members.p[:, selection]
             if len(spans) == 1 and spans[0].start == times[0]:
-                found[selection], done[selection] = self._integrate_span(*given, spans[0], times, every=self.every)
+                found = self._integrate_span(*given, spans[0], times, every=self.every)
             else:
-                found[selection], done[selection] = self._integrate_spans(*given, spans, times)
-        done &= finite
+                found = self._integrate_spans(*given, spans, times)
+            if len(found.done) == len(members):
+                whole = found  # not copied
+            else:
+                for all_members, own in zip(whole, found, strict=True):
+                    all_members[selection] = own
+        done = whole.done & finite
         if len(self._rows) < len(self.dynamics.levels):  # the rows that are left out depend on the member
             done &= self._use_same_rows(members)
-        return found, done
+        return whole._replace(done=done)
 
     def _grouped(self, members: Members) -> list[tuple[Any, Floats, list[TimeSegment]]]:
         """Return members grouped by the events in time of their parameters, with the times of outputs and the segments.
@@ -180,19 +203,20 @@ class EnsembleRunner:
 
     def _integrate_span(
         self, integrator: Any, y: Floats, p: Floats, span: TimeSegment, times: Floats, *, every: bool
-    ) -> tuple[Floats, Any]:
-        """Return states of members at times in a span, or at the last one, and which members have reached its end."""
+    ) -> NativeStates:
+        """Return states of members at times in a span, or at the last one; those that have reached its end are done."""
         settings, room = self._settings(span, len(y)), min(self.method.max_steps, 2**63 - 1)
         began = time.perf_counter()
         found, endings = integrator(y, p, times, settings, room, every=every)
         self.seconds += integrator.seconds if self.on_gpu else time.perf_counter() - began
-        return found, endings == FINISHED
+        exact = endings >= EXACT_START
+        return NativeStates(found, endings - EXACT_START * exact == FINISHED, exact)
 
     def _integrate_spans(
         self, integrator: Any, y: Floats, p: Floats, spans: list[TimeSegment], outputs: Floats
-    ) -> tuple[Floats, Any]:
+    ) -> NativeStates:
         """Return the same at all outputs, span by span; a member that cannot start a span is not completed."""
-        start, done = y, np.ones(y.shape[1], bool)
+        start, done, exact = y, np.ones(y.shape[1], bool), None
         states = np.full((y.shape[1], len(outputs), len(y)), np.nan)
         for span in spans:
             inside = (outputs >= span.start) & (outputs <= span.end)
@@ -200,15 +224,19 @@ class EnsembleRunner:
                 states[:, inside] = y.T[:, None]
                 continue
             times = np.unique(np.concatenate([[span.start], outputs[inside], [span.end]]))
-            found, ended = self._integrate_span(integrator, y, p, span, times, every=True)
-            states[:, inside] = found[:, np.searchsorted(times, outputs[inside])]
-            y, done = np.ascontiguousarray(found[:, -1].T), done & ended
+            found = self._integrate_span(integrator, y, p, span, times, every=True)
+            states[:, inside] = found.y[:, np.searchsorted(times, outputs[inside])]
+            y, done = np.ascontiguousarray(found.y[:, -1].T), done & found.done
+            exact = found.exact if exact is None else exact
         if outputs[0] < spans[0].start:  # a jump at the initial time
             states[:, 0] = start.T
-        return states if self.every else states[:, -1:], done & np.isfinite(states).all(axis=(1, 2))
+        done &= np.isfinite(states).all(axis=(1, 2))
+        return NativeStates(
+            states if self.every else states[:, -1:], done, np.zeros_like(done) if exact is None else exact
+        )
 
     def _settings(self, span: TimeSegment, size: int) -> Floats:
-        """Return the settings of the method for the compiled integrator: see ``member_kernel.MEMBER``."""
+        """Return the settings of the method for the compiled integrator: see ``member_writer.MEMBER``."""
         method = self.method
         if method.step is not None:
             return np.array([method.step])

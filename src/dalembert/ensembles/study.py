@@ -114,7 +114,7 @@ class StudyRunner:
     def __call__(self, first: int, members: Members) -> BlockResult:
         """Return the results of members, which are numbered from ``first``."""
         study, seconds, handed_over = self.study, self.runner.seconds, self.runner.handed_over
-        y, reasons = self.runner(members)
+        y, reasons, exact = self.runner(members)
         failed = reasons != ""
         if self.dynamics.integrals:
             after = y[:, 1:] if study.keep != "end" else y
@@ -124,7 +124,7 @@ class StudyRunner:
             self.runner.seconds - seconds,
             self.runner.handed_over - handed_over,
             int(failed.sum()),
-            self.starts.examine(members, failed),
+            self.starts.examine(members, failed | exact),
             self.bifurcations.examine(first, members, y, failed),
             limited,
         )

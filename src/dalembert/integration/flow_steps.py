@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from dalembert.integration.method import Method
-from dalembert.native.member_kernel import WHOLE_STEPS_SLACK
+from dalembert.native.fixed_members import WHOLE_STEPS_SLACK
 
 
 class GivenSteps(diffrax.AbstractStepSizeController[Any, Any]):

@@ -27,7 +27,7 @@ from dalembert.lowering.start_program import StartProgram
 from dalembert.lowering.switching_functions import switching_functions
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
-from dalembert.native.member_kernel import MemberPrograms
+from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.protocol import Control, FirstIntegralValues, StateEquations, SwitchingFunctions
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import EnergyTerms, Program, needed

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,18 +12,23 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from llvmlite.binding.ffi import ObjectRef
 
+from dalembert.native.elementary import per_lane, quotient, sine_and_cosine
+from dalembert.native.lanes import DOUBLE, call, is_wide, number, real_type
 from dalembert.native.lookup import lookup_function
 from dalembert.native.tape import LIBRARY, Operation, Program, Value, needed
 
-DOUBLE = ir.DoubleType()
 POINTER = DOUBLE.as_pointer()
 STRAIGHT_LINE = ir.FunctionType(ir.VoidType(), (POINTER, DOUBLE, POINTER, POINTER))
-"""The type of a compiled program: a function of y, t, p and the address of its outputs."""
+"""The type of a compiled program of one motion: a function of y, t, p and the address of its outputs."""
 
 
 def write_program(module: ir.Module, name: str, program: Program, *, hot: bool) -> ir.Function:
-    """Add a tape to a module as a function; without ``hot`` it is not optimised, which compiles faster."""
-    function = ir.Function(module, STRAIGHT_LINE, name)
+    """Add a tape to a module as a function of y, t, p and the address of its outputs.
+
+    Without ``hot`` it is not optimised, which compiles faster.
+    """
+    real = real_type(module)
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), (POINTER, real, POINTER, POINTER)), name)
     function.attributes.add("noinline")  # otherwise twelve stages would hold twelve copies
     if not hot:
         function.attributes.add("optnone")
@@ -35,9 +39,10 @@ def write_program(module: ir.Module, name: str, program: Program, *, hot: bool) 
     builder = ir.IRBuilder(function.append_basic_block())
     places = {"y": y, "p": p}
     values: dict[int, Any] = {}
+    angles: dict[Any, tuple[Any, Any]] = {}
 
     def value(a: Any) -> Any:
-        return values[a.line] if isinstance(a, Value) else number(a)
+        return values[a.line] if isinstance(a, Value) else number(a, module)
 
     for line in needed(program):
         operation = program.tape.lines[line]
@@ -46,7 +51,12 @@ def write_program(module: ir.Module, name: str, program: Program, *, hot: bool) 
             values[line] = t if array == "t" else load(builder, places[array], place)
         elif operation.name == "lookup":
             polynomial, place = operation.arguments
-            values[line] = builder.call(lookup_function(module, polynomial), [value(place)])
+            values[line] = per_lane(builder, lookup_function(module, polynomial), [value(place)])
+        elif operation.name in ("sin", "cos") and is_wide(module):
+            (angle,) = operation.arguments
+            if angle not in angles:
+                angles[angle] = sine_and_cosine(builder, value(angle))
+            values[line] = angles[angle][operation.name == "cos"]
         else:
             values[line] = _instruction(module, builder, operation, [value(a) for a in operation.arguments])
     for i, output in enumerate(program.outputs):
@@ -55,35 +65,26 @@ def write_program(module: ir.Module, name: str, program: Program, *, hot: bool) 
     return function
 
 
-def number(a: Any) -> ir.Constant:
-    """Return a constant of type double, or of type bool for a truth value."""
-    return ir.Constant(ir.IntType(1), int(a)) if isinstance(a, bool) else ir.Constant(DOUBLE, float(a))
-
-
 def element(builder: ir.IRBuilder, array: Any, place: Any) -> Any:
-    """Return the address of an element of an array of doubles."""
+    """Return the address of an element of an array of numbers."""
     index = ir.Constant(ir.IntType(64), place) if isinstance(place, int) else place
-    return builder.gep(array, [index], source_etype=DOUBLE)
+    return builder.gep(array, [index], source_etype=real_type(builder.module))
 
 
 def load(builder: ir.IRBuilder, array: Any, place: Any) -> Any:
-    return builder.load(element(builder, array, place), typ=DOUBLE)
+    kind = real_type(builder.module)
+    return builder.load(builder.bitcast(element(builder, array, place), kind.as_pointer()), typ=kind)
 
 
 def store(builder: ir.IRBuilder, value: Any, array: Any, place: Any) -> None:
-    builder.store(value, element(builder, array, place))
-
-
-def call(module: ir.Module, builder: ir.IRBuilder, name: str, arguments: Sequence[Any]) -> Any:
-    """Call a function of doubles from LLVM or the C library."""
-    if name not in module.globals:
-        ir.Function(module, ir.FunctionType(DOUBLE, [DOUBLE] * len(arguments)), name)
-    return builder.call(module.globals[name], arguments)
+    builder.store(value, builder.bitcast(element(builder, array, place), value.type.as_pointer()))
 
 
 def _instruction(module: ir.Module, builder: ir.IRBuilder, operation: Operation, arguments: list[Any]) -> Any:
     name = operation.name
-    if name in ("fadd", "fsub", "fmul", "fdiv"):
+    if name == "fdiv":
+        return quotient(builder, *arguments)
+    if name in ("fadd", "fsub", "fmul"):
         # a product and a sum may be fused, which is more accurate; other fast-math flags would reorder sums, so that
         # results depended on the processor
         return getattr(builder, name)(*arguments, flags=("contract",))
@@ -91,10 +92,17 @@ def _instruction(module: ir.Module, builder: ir.IRBuilder, operation: Operation,
         # ordered: a comparison with NaN is false, as in Python
         return builder.fcmp_ordered(name, *arguments)
     if name in ("sqrt", "fabs"):
-        return call(module, builder, f"llvm.{name}.f64", arguments)
+        return call(builder, f"llvm.{name}", arguments)
     if name in LIBRARY:
-        return call(module, builder, name, arguments)
+        return per_lane(builder, library_function(module, name, len(arguments)), arguments)
     return {"and": builder.and_, "or": builder.or_, "not": builder.not_, "select": builder.select}[name](*arguments)
+
+
+def library_function(module: ir.Module, name: str, count: int) -> ir.Function:
+    """Return a function of the C library, which is declared when it is first used."""
+    if name not in module.globals:
+        ir.Function(module, ir.FunctionType(DOUBLE, [DOUBLE] * count), name)
+    return module.globals[name]
 
 
 def optimised(parsed: Any, machine: Any, *, speed: int) -> Any:
@@ -153,6 +161,13 @@ def _prepare() -> None:
     library = ctypes.CDLL("ucrtbase") if sys.platform == "win32" else ctypes.CDLL(None)
     for name in LIBRARY:
         llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+
+
+@lru_cache
+def processor_width() -> int:
+    """Return how many doubles this processor has in a vector."""
+    features = llvm.get_host_cpu_features()
+    return 8 if features.get("avx512f") else 4 if features.get("avx") else 2
 
 
 def _machine(selection: int) -> Any:

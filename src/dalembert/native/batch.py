@@ -10,8 +10,10 @@ import numpy as np
 from llvmlite import ir
 
 from dalembert.array_types import Floats
-from dalembert.native.assembly import POINTER, MachineCode, element, load, number, store
-from dalembert.native.member_kernel import MemberPrograms, write_member
+from dalembert.native.assembly import POINTER, MachineCode, element, load, number, processor_width
+from dalembert.native.lanes import DOUBLE, LaneModule
+from dalembert.native.member_kernel import write_member
+from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.tableau import Tableau
 from dalembert.native.writer import LONG, Writer, whole
 
@@ -20,46 +22,59 @@ class MotionBatch:
     """Integrates many ensemble members, with fixed steps or with adaptive steps of each member's own."""
 
     def __init__(self, programs: MemberPrograms, tableau: Tableau):
-        module = ir.Module()
+        module = LaneModule(processor_width())
         self.size = 2 * programs.n
         _write_many(module, write_member(module, programs, tableau), self.size, programs.parameters)
         self._code = MachineCode(module)
         a, i = ctypes.c_void_p, ctypes.c_int64
-        self._many = ctypes.CFUNCTYPE(None, i, a, a, a, i, i, a, a, i, a, a)(self._code.address("many"))
+        self._many = ctypes.CFUNCTYPE(None, i, a, a, i, a, i, i, a, a, i, a, a)(self._code.address("many"))
 
     def __call__(
         self, y: Floats, p: Floats, times: Floats, settings: Floats, room: int, stop: Floats, *, every: bool
     ) -> tuple[Floats, Floats]:
         """Return states (N, T, 2n) of members with initial states y (2n, N) and parameters p (k, N), and their endings.
 
-        For ``settings``, ``room`` and ``every`` see ``member_kernel.MEMBER``; without ``every`` T is one. Once another
+        For ``settings``, ``room`` and ``every`` see ``member_writer.MEMBER``; without ``every`` T is one. Once another
         thread has set ``stop`` (1,) to one, no further member is started.
         """
         count = y.shape[1]
-        starts, own = np.ascontiguousarray(y.T), np.ascontiguousarray(p.T)  # the numbers of a member are contiguous
+        starts, (parameters, own) = np.ascontiguousarray(y.T), by_member(p)
         states, endings = np.empty((count, len(times) if every else 1, self.size)), np.empty(count)
         self._many(
-            *(count, starts.ctypes.data, own.ctypes.data, times.ctypes.data, len(times), int(every)),
+            *(count, starts.ctypes.data, parameters.ctypes.data, own, times.ctypes.data, len(times), int(every)),
             *(states.ctypes.data, settings.ctypes.data, room, endings.ctypes.data, stop.ctypes.data),
         )
         return states, endings
 
 
-def _write_many(module: ir.Module, member: ir.Function, size: int, parameters: int) -> None:
-    """Write many(count, y, p, times, outputs, every, out, settings, room, endings, stop): see ``MotionBatch``."""
-    P = POINTER
-    w = Writer(module, "many", (LONG, P, P, P, LONG, LONG, P, P, LONG, P, P))
-    count, y, p, times, outputs, every, out, settings, room, endings, stop = w.function.args
+def by_member(p: Floats) -> tuple[Floats, int]:
+    """Return parameters (N, k) and one, or (1, k) and zero if all members share them, given an array (k, N)."""
+    shared = p.shape[1] > 0 and p.strides[1] == 0
+    return np.ascontiguousarray(p[:, :1].T if shared else p.T), int(not shared)
+
+
+def _write_many(module: LaneModule, member: ir.Function, size: int, parameters: int) -> None:
+    """Write many(count, y, p, own, times, outputs, every, out, settings, room, endings, stop): see ``MotionBatch``."""
+    P, width = POINTER, whole(module.width)
+    w = Writer(module, "many", (LONG, P, P, LONG, P, LONG, LONG, P, P, LONG, P, P))
+    count, y, p, own_parameters, times, outputs, every, out, settings, room, endings, stop = w.function.args
     # without ``every`` each output of a member overwrites the one before, and the last one remains
     kept = w.b.select(w.b.icmp_signed("==", every, whole(0)), whole(1), outputs)
-    lengths = whole(size), whole(parameters), w.b.mul(kept, whole(size))
-    for i in w.each(count):
-        start, own, to = (element(w.b, x, w.b.mul(i, length)) for x, length in zip((y, p, out), lengths, strict=True))
-        # read between members, so that Ctrl-C takes effect after one motion and not after the whole batch
-        with w.b.if_then(w.b.fcmp_ordered("==", load(w.b, stop, 0), number(1.0)), likely=False):
+    lengths = whole(size), w.b.mul(own_parameters, whole(parameters)), w.b.mul(kept, whole(size)), whole(1)
+    groups = w.b.sdiv(w.b.add(count, whole(module.width - 1)), width)
+    for i in w.each(groups):
+        first = w.b.mul(i, width)
+        left = w.b.sub(count, first)
+        present = w.b.select(w.b.icmp_signed("<", left, width), left, width)
+        start, own, to, ended = (
+            w.b.gep(x, [w.b.mul(first, length)], source_etype=DOUBLE)
+            for x, length in zip((y, p, out, endings), lengths, strict=True)
+        )
+        # read between members, so that Ctrl-C takes effect after some motions and not after the whole batch
+        stopped = w.b.load(stop, typ=DOUBLE)
+        with w.b.if_then(w.b.fcmp_ordered("==", stopped, number(1.0)), likely=False):
             w.b.ret_void()
-        arguments = [start, own, whole(1), times, outputs, every, to, settings, room]
-        store(w.b, w.b.call(member, arguments), endings, i)
+        w.b.call(member, [start, own, own_parameters, present, times, outputs, every, to, settings, room, ended])
     w.b.ret_void()
 
 

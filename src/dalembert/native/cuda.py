@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -73,13 +73,31 @@ class GpuDevice:
         """Copy an array from the GPU."""
         self._do("cuMemcpyDtoH_v2", array.ctypes.data_as(ctypes.c_void_p), place, ctypes.c_size_t(array.nbytes))
 
-    def launch(self, kernel: Any, count: int, block: int, arguments: Sequence[Any]) -> None:
-        """Run a kernel in ``count`` threads, and wait until it has finished."""
+    def launch(
+        self, kernel: Any, count: int, block: int, arguments: Sequence[Any], meanwhile: Callable[[], None]
+    ) -> float:
+        """Run a kernel in ``count`` threads, and a function meanwhile; return the seconds that the kernel took."""
         pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(a) for a in arguments))
-        grid = -(-count // block)
-        self._do("cuLaunchKernel", kernel, grid, 1, 1, block, 1, 1, 0, None, pointers, None)
-        # a launch returns before the kernel has run, and errors of the kernel are reported here
-        self._do("cuCtxSynchronize")
+        grid, milliseconds = -(-count // block), ctypes.c_float()
+        with self._event() as began, self._event() as ended:
+            self._do("cuEventRecord", began, None)
+            self._do("cuLaunchKernel", kernel, grid, 1, 1, block, 1, 1, 0, None, pointers, None)
+            self._do("cuEventRecord", ended, None)
+            meanwhile()
+            # a launch returns before the kernel has run, and errors of the kernel are reported here
+            self._do("cuCtxSynchronize")
+            self._do("cuEventElapsedTime", ctypes.byref(milliseconds), began, ended)
+        return milliseconds.value / 1000
+
+    @contextmanager
+    def _event(self) -> Generator[ctypes.c_void_p]:
+        """Create an event, whose time can be measured, and free it at the end of the context."""
+        event = ctypes.c_void_p()
+        self._do("cuEventCreate", ctypes.byref(event), 0)
+        try:
+            yield event
+        finally:
+            self._driver.cuEventDestroy_v2(event)  # unchecked: it fails only after another error
 
 
 def _driver() -> Any:

@@ -4,18 +4,27 @@
 from __future__ import annotations
 
 import ctypes
-import time
 
 import numpy as np
 
 from dalembert.array_types import Floats
+from dalembert.native.batch import by_member
 from dalembert.native.cuda import gpu_device
-from dalembert.native.member_kernel import MemberPrograms
+from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.ptx import ptx_of
 from dalembert.native.tableau import Tableau
+from dalembert.parallel import in_parallel
 
 BLOCK = 128
 """Threads per block."""
+
+
+PAGE = 512
+"""Doubles per page of memory."""
+
+
+def _touch(numbers: Floats) -> None:
+    numbers[::PAGE] = 0.0
 
 
 class GpuMotionBatch:
@@ -33,19 +42,20 @@ class GpuMotionBatch:
     ) -> tuple[Floats, Floats]:
         """Return states (N, T, 2n) of members with states y (2n, N) and parameters p (k, N), and their endings."""
         kept, count = len(times) if every else 1, y.shape[1]
-        inputs = (np.ascontiguousarray(y), np.ascontiguousarray(p), times, settings)
-        # members along the last axis: neighbouring threads then write to neighbouring addresses, in one transaction
-        states, endings = np.empty((kept, self.size, count)), np.empty(count)
+        parameters, own = by_member(p)
+        inputs = (np.ascontiguousarray(y.T), parameters, times, settings)
+        states, endings = np.empty((count, kept, self.size)), np.empty(count)
         self.device.use()
         with self.device.memory(*(array.size for array in (*inputs, states, endings))) as places:
             for array, place in zip(inputs, places, strict=False):
                 self.device.put(array, place)
-            start, own, moments, numbers, out, ended = places
-            whole = [ctypes.c_int64(x) for x in (count, len(times), int(every), room)]
-            arguments = [whole[0], start, own, moments, whole[1], whole[2], out, numbers, whole[3], ended]
-            began = time.perf_counter()
-            self.device.launch(self._kernel, count, BLOCK, arguments)
-            self.seconds = time.perf_counter() - began
+            start, values, moments, numbers, out, ended = places
+            whole = [ctypes.c_int64(x) for x in (count, own, len(times), int(every), room)]
+            arguments = [whole[0], start, values, whole[1], moments, whole[2], whole[3], out, numbers, whole[4], ended]
+            # new memory is slow at its first use: it is used once while the kernel runs
+            self.seconds = self.device.launch(
+                self._kernel, count, BLOCK, arguments, lambda: in_parallel(_touch, states.ravel(), PAGE)
+            )
             self.device.get(states, out)
             self.device.get(endings, ended)
-        return np.moveaxis(states, 2, 0), endings
+        return states, endings

@@ -11,8 +11,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
+from dalembert.native.assembly import POINTER, element, load, store
 from dalembert.native.integrator_parts import Parts, evaluate
+from dalembert.native.lanes import real_type
 from dalembert.native.step_control import LEAST_STEP, allowed, root_of_order
 from dalembert.native.stepper import INTEGRATE, Stepper
 from dalembert.native.writer import LONG, Writer
@@ -29,36 +30,37 @@ LEAST_DERIVATIVE = 1e-15
 
 def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     """Write first_step(y, t, end, p, settings, work), which returns the length of the first step to try."""
-    P, D = POINTER, DOUBLE
-    w = Writer(module, "first_step", (P, D, D, P, P, P), D)
+    P, R = POINTER, real_type(module)
+    w = Writer(module, "first_step", (P, R, R, P, P, P), R)
     y, t, end, p, settings, work = w.function.args
     slope, moved, next_slope = (element(w.b, work, k * parts.stride) for k in range(3))
     left = w.b.fsub(end, t)
     # from nearly nothing any speed gives a short time scale, but no step is shorter than the resolution of time
-    least = w.b.fmul(number(2), load(w.b, settings, LEAST_STEP))
+    least = w.b.fmul(w.number(2), load(w.b, settings, LEAST_STEP))
+
+    def bounded(step: Any) -> Any:
+        return w.intrinsic("minnum", w.intrinsic("maxnum", step, least), left)
+
     evaluate(w, parts, y, t, p, slope)
     size = _rms(w, parts, y, settings, lambda i: load(w.b, y, i))
     speed = _rms(w, parts, y, settings, lambda i: load(w.b, slope, i))
-    # the equations are invalid at the start; the integrator finds this out in its first step and hands over
-    with w.b.if_then(_unknown(w, speed)):
-        w.b.ret(w.intrinsic("minnum", w.intrinsic("maxnum", number(SHORT), least), left))
-    known = w.b.and_(*(w.b.fcmp_ordered(">", x, number(LEAST_SIZE)) for x in (size, speed)))
-    rough = w.b.select(known, w.b.fdiv(w.b.fmul(number(0.01), size), speed), number(SHORT))
+    known = w.b.and_(*(w.b.fcmp_ordered(">", x, w.number(LEAST_SIZE)) for x in (size, speed)))
+    rough = w.b.select(known, w.b.fdiv(w.b.fmul(w.number(0.01), size), speed), w.number(SHORT))
     # an explicit Euler step estimates the second derivative
-    trial = w.intrinsic("minnum", w.intrinsic("maxnum", rough, least), left)
+    trial = bounded(rough)
     for i in w.each(parts.size):
         store(w.b, w.b.fadd(load(w.b, y, i), w.b.fmul(trial, load(w.b, slope, i))), moved, i)
     evaluate(w, parts, moved, w.b.fadd(t, trial), p, next_slope)
     change = _rms(w, parts, y, settings, lambda i: w.b.fsub(load(w.b, next_slope, i), load(w.b, slope, i)))
     steepest = w.intrinsic("maxnum", speed, w.b.fdiv(change, trial))
+    steep = w.b.fcmp_ordered(">", steepest, w.number(LEAST_DERIVATIVE))
+    root = root_of_order(w, parts, w.b.fdiv(w.number(0.01), steepest))
+    flat = w.intrinsic("maxnum", w.number(SHORT), w.b.fmul(w.number(1e-3), trial))
+    guess = w.intrinsic("minnum", w.b.select(steep, root, flat), w.b.fmul(w.number(100), trial))
     # the trial step left the domain of the equations: the first step must not be longer
-    with w.b.if_then(_unknown(w, w.b.fadd(steepest, change))):
-        w.b.ret(trial)
-    steep = w.b.fcmp_ordered(">", steepest, number(LEAST_DERIVATIVE))
-    root = root_of_order(w, parts, w.b.fdiv(number(0.01), steepest))
-    flat = w.intrinsic("maxnum", number(SHORT), w.b.fmul(number(1e-3), trial))
-    guess = w.intrinsic("minnum", w.b.select(steep, root, flat), w.b.fmul(number(100), trial))
-    w.b.ret(w.intrinsic("minnum", w.intrinsic("maxnum", guess, least), left))
+    found = w.b.select(_unknown(w, w.b.fadd(steepest, change)), trial, bounded(guess))
+    # the equations are invalid at the start; the integrator finds this out in its first step and hands over
+    w.b.ret(w.b.select(_unknown(w, speed), bounded(w.number(SHORT)), found))
     return w.function
 
 
@@ -67,20 +69,20 @@ def write_step_batch(module: ir.Module, parts: Parts, stepper: Stepper) -> None:
     w = Writer(module, "step_batch", INTEGRATE, LONG)
     y, t, end, h, p, settings, *_, work = w.function.args
     first_step = write_first_step(module, parts)
-    with w.b.if_then(w.b.fcmp_ordered("==", load(w.b, h, 0), number(0.0))):
+    with w.b.if_then(w.b.fcmp_ordered("==", load(w.b, h, 0), w.number(0.0))):
         store(w.b, w.b.call(first_step, [y, load(w.b, t, 0), end, p, settings, work]), h, 0)
     w.b.ret(w.b.call(stepper.integrate, w.function.args))
 
 
 def _unknown(w: Writer, x: Any) -> Any:
     """Return whether x is infinite or NaN."""
-    return w.b.fcmp_unordered(">=", w.intrinsic("fabs", x), number(float("inf")))
+    return w.b.fcmp_unordered(">=", w.intrinsic("fabs", x), w.number(float("inf")))
 
 
 def _rms(w: Writer, parts: Parts, y: Any, settings: Any, of: Any) -> Any:
     """Return the root mean square of components relative to their tolerances."""
-    total = w.variable(DOUBLE, number(0.0))
+    total = w.variable(w.real, w.number(0.0))
     for i in w.each(parts.size):
         share = w.b.fdiv(of(i), allowed(w, settings, i, w.intrinsic("fabs", load(w.b, y, i))))
         w.b.store(w.b.fadd(w.get(total), w.b.fmul(share, share)), total)
-    return w.intrinsic("sqrt", w.b.fdiv(w.get(total), number(parts.size)))
+    return w.intrinsic("sqrt", w.b.fdiv(w.get(total), w.number(parts.size)))

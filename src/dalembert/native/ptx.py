@@ -14,19 +14,21 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from dalembert.errors import InputError
-from dalembert.native.assembly import POINTER, element, optimised, store
-from dalembert.native.member_kernel import MemberPrograms, write_member
+from dalembert.native.assembly import POINTER, element, optimised
+from dalembert.native.lanes import GpuModule
+from dalembert.native.member_kernel import write_member
+from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import LIBRARY
-from dalembert.native.writer import LONG, Unrolled, Writer
+from dalembert.native.writer import LONG, Writer, whole
 
 OLDEST = "sm_75"
 """The oldest supported architecture; the driver translates the kernel for newer GPUs."""
 
-KERNEL = (LONG, POINTER, POINTER, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
-"""Arguments of ``members``: count, y, p, times, outputs, every, out, settings, room, endings.
+KERNEL = (LONG, POINTER, POINTER, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
+"""Arguments of ``members``: count, y, p, own, times, outputs, every, out, settings, room, endings.
 
-See ``member_kernel.MEMBER``.
+See ``member_writer.MEMBER``.
 """
 
 SMALL = 6400
@@ -36,8 +38,8 @@ registers, and the driver translates the kernel within seconds."""
 
 def ptx_of(programs: MemberPrograms, tableau: Tableau) -> str:
     """Return the kernel ``members`` as PTX."""
-    module = Unrolled()
-    _write_kernel(module, write_member(module, programs, tableau))
+    module = GpuModule()
+    _write_kernel(module, write_member(module, programs, tableau), programs)
     _inline(module)
     machine = _machine()
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
@@ -55,18 +57,27 @@ def ptx_of(programs: MemberPrograms, tableau: Tableau) -> str:
     return machine.emit_assembly(optimised(parsed, machine, speed=3))
 
 
-def _write_kernel(module: ir.Module, member: ir.Function) -> None:
+def _write_kernel(module: ir.Module, member: ir.Function, programs: MemberPrograms) -> None:
     w = Writer(module, "members", KERNEL)
     w.function.calling_convention = "ptx_kernel"
-    count, y, p, times, outputs, every, out, settings, room, endings = w.function.args
     block, threads, thread = (_register(module, w, name) for name in ("ctaid", "ntid", "tid"))
     # one thread per member; the last block has threads without one
     i = w.b.zext(w.b.add(w.b.mul(block, threads), thread), LONG)
-    with w.b.if_then(w.b.icmp_signed("<", i, count)):
-        start, own, to = (element(w.b, array, i) for array in (y, p, out))
-        ending = w.b.call(member, [start, own, count, times, outputs, every, to, settings, room])
-        store(w.b, ending, endings, i)
+    with w.b.if_then(w.b.icmp_signed("<", i, w.function.args[0])):
+        call_member(w, member, i, programs)
     w.b.ret_void()
+
+
+def call_member(w: Writer, member: ir.Function, i: Any, programs: MemberPrograms) -> None:
+    """Integrate member i of those that the arguments of the kernel describe."""
+    _, y, p, own, times, outputs, every, out, settings, room, endings = w.function.args
+    size = whole(2 * programs.n)
+    kept = w.b.select(w.b.icmp_signed("==", every, whole(0)), whole(1), outputs)
+    lengths = size, w.b.mul(own, whole(programs.parameters)), w.b.mul(kept, size), whole(1)
+    start, parameters, to, ended = (
+        element(w.b, array, w.b.mul(i, length)) for array, length in zip((y, p, out, endings), lengths, strict=True)
+    )
+    w.b.call(member, [start, parameters, own, whole(1), times, outputs, every, to, settings, room, ended])
 
 
 def _register(module: ir.Module, w: Writer, name: str) -> Any:

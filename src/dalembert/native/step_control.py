@@ -9,7 +9,8 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
-from dalembert.native.assembly import DOUBLE, POINTER, call, load, number
+from dalembert.native.assembly import DOUBLE, POINTER, library_function, load, number
+from dalembert.native.elementary import per_lane
 from dalembert.native.integrator_parts import Parts
 from dalembert.native.tableau import Factors
 from dalembert.native.writer import LONG, Writer
@@ -94,7 +95,7 @@ def root_of_order(w: Writer, parts: Parts, x: Any) -> Any:
     """Return the root of x whose degree is the order of the method: errors grow with that power of the step."""
     order = parts.tableau.order
     if order & (order - 1):
-        return call(w.module, w.b, "pow", [x, number(1 / order)])
+        return per_lane(w.b, library_function(w.module, "pow", 2), [x, w.number(1 / order)])
     for _ in range(order.bit_length() - 1):  # square roots are instructions of the processor
         x = w.intrinsic("sqrt", x)
     return x

@@ -41,6 +41,18 @@ class Tableau:
         # always the same object: compiled programs are kept by their tableau
         return replace(self, errors=()) if self.errors else self
 
+    def through_stages(self, factors: Factors) -> Factors:
+        """Return the coefficients of stages in a linear combination of the velocities of stages.
+
+        The velocity of a stage is itself a combination of the accelerations before it, so that a step of q̈ = f(q, q̇)
+        needs no other slopes than accelerations.
+        """
+        found: Factors = {}
+        for stage, factor in factors.items():
+            for earlier, own in self.stages[stage].items():
+                found[earlier] = found.get(earlier, 0.0) + factor * own
+        return found
+
     @property
     def is_chain(self) -> bool:
         """True if each stage depends only on the previous one, so that no other stage need be kept."""

@@ -9,17 +9,14 @@ from typing import Any
 
 from llvmlite import ir
 
-from dalembert.native.assembly import DOUBLE, POINTER, call
+from dalembert.native.assembly import POINTER
+from dalembert.native.lanes import GpuModule, any_lane, call, number, real_type
 
 LONG = ir.IntType(64)
 
 
-MOST_ROUNDS = 8
-"""Longest loop that is unrolled."""
-
-
-class Unrolled(ir.Module):
-    """A module with short loops unrolled: arrays with constant indices can be held in registers."""
+MOST_ROUNDS = 32
+"""Longest loop that is unrolled for a GPU."""
 
 
 def whole(value: int) -> ir.Constant:
@@ -31,7 +28,7 @@ class Writer:
     """Writes one LLVM function, with loops, branches and variables."""
 
     def __init__(self, module: ir.Module, name: str, arguments: Sequence[Any], result: Any = None):
-        self.module = module
+        self.module, self.real = module, real_type(module)
         self.function = ir.Function(module, ir.FunctionType(result or ir.VoidType(), arguments), name)
         self.b: Any = ir.IRBuilder(self.function.append_basic_block())  # its stubs lack the flags of operations
 
@@ -44,16 +41,24 @@ class Writer:
         return place
 
     def array(self, count: int) -> Any:
-        """Allocate an array of doubles for the duration of the call."""
+        """Allocate an array of numbers for the duration of the call."""
         with self.b.goto_entry_block():
-            return self.b.bitcast(self.b.alloca(ir.ArrayType(DOUBLE, max(count, 1))), POINTER)
+            return self.b.bitcast(self.b.alloca(ir.ArrayType(self.real, max(count, 1))), POINTER)
 
-    def get(self, place: Any, kind: Any = DOUBLE) -> Any:
-        return self.b.load(place, typ=kind)
+    def number(self, value: Any) -> ir.Constant:
+        """Return a constant number or truth value."""
+        return number(value, self.module)
+
+    def get(self, place: Any, kind: Any = None) -> Any:
+        return self.b.load(place, typ=kind or self.real)
+
+    def any(self, condition: Any) -> Any:
+        """Return whether a condition holds in some lane."""
+        return any_lane(self.b, condition)
 
     def each(self, count: Any) -> Generator[Any]:
         """Write a loop over 0 … count − 1, rolled or unrolled: ``for i in w.each(n): …`` writes its body."""
-        if isinstance(count, int) and isinstance(self.module, Unrolled) and count <= MOST_ROUNDS:
+        if isinstance(count, int) and isinstance(self.module, GpuModule) and count <= MOST_ROUNDS:
             yield from map(whole, range(count))
             return
         end = whole(count) if isinstance(count, int) else count
@@ -94,4 +99,4 @@ class Writer:
         self.b.position_at_end(after)
 
     def intrinsic(self, name: str, *arguments: Any) -> Any:
-        return call(self.module, self.b, f"llvm.{name}.f64", arguments)
+        return call(self.b, f"llvm.{name}", arguments)

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Adaptive steps of ensemble members side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from dalembert.native.assembly import load, store
+from dalembert.native.lane_step import StepStart
+from dalembert.native.lanes import joined, lane, lanes_of, same, spread
+from dalembert.native.member_writer import MemberWriter
+from dalembert.native.step_control import ATOL, INACCURATE, LEAST_STEP, MOST_STEP, root_of_order
+from dalembert.native.stepper import (
+    CAUTION,
+    FINISHED,
+    HAND_OVER,
+    LAST_STEP_SLACK,
+    LEAST_RATIO,
+    MORE,
+    MOST_RATIO,
+    MOST_RATIO_AT_REST,
+)
+from dalembert.native.writer import LONG, whole
+
+
+class AdaptiveMemberSteps:
+    """Writes adaptive steps; each output is one full step from the last step before it, as in a single run."""
+
+    def __init__(self, member: MemberWriter, first_step: ir.Function):
+        self.member, self.w, self.step, size = member, member.w, member.step, member.parts.size
+        w, m = member.w, member
+        self.before, self.origin = w.array(size), w.array(size)
+        self.settings = self._own_settings()
+        self.end = spread(w.b, m.scalar(m.times, w.b.sub(m.outputs, whole(1))))
+        guess = w.b.call(first_step, [m.state, m.begin, self.end, m.p, self.settings, m.work])
+        self.h, self.growth = m.variable(guess), m.variable(w.number(MOST_RATIO))
+        self.clock, self.then = m.variable(m.begin), m.variable(m.begin)
+        self.taken = m.variable(same(w.module, whole(0)))
+        for j in w.each(size):
+            store(w.b, load(w.b, m.state, j), self.before, j)
+        # only the last output is kept: the others need not be computed
+        self.last = w.b.sub(m.outputs, whole(1))
+        first = w.b.select(w.b.icmp_signed("==", m.every, whole(0)), self.last, whole(1))
+        with w.b.if_then(w.b.icmp_signed("!=", m.every, whole(0))):
+            m.put(m.state, spread(w.b, whole(0)), w.number(True))
+        self.index = m.variable(spread(w.b, first))
+        self.wanted = m.variable(spread(w.b, m.scalar(m.times, first)))
+
+    def _own_settings(self) -> Any:
+        """Return the settings of the members; the scales of their starts are in the working memory."""
+        w, m, size = self.w, self.member, self.member.parts.size
+        own, scaled = w.array(ATOL + size), m.scalar(m.settings, ATOL + size)
+        for i in range(ATOL):
+            store(w.b, spread(w.b, m.scalar(m.settings, i)), own, i)
+        by_scale = w.b.fcmp_ordered(">", spread(w.b, scaled), w.number(0.5))
+        for i in w.each(size):
+            place = w.b.add(i, whole(ATOL))
+            scale = w.b.select(by_scale, load(w.b, m.work, w.b.add(i, whole(2))), w.number(1.0))
+            store(w.b, w.b.fmul(spread(w.b, m.scalar(m.settings, place)), scale), own, place)
+        return own
+
+    def write(self) -> None:
+        """Write the loop over attempts of steps and outputs, and what follows it."""
+        w, m = self.w, self.member
+        with w.during(lambda: w.any(m.under_way)):
+            self._attempt()
+        m.finish()
+
+    def _attempt(self) -> None:
+        """Take one Runge–Kutta step in each member: the next step of its motion, or its next output."""
+        w, m, b = self.w, self.member, self.w.b
+        clock, wanted = m.read(self.clock), m.read(self.wanted)
+        passed = b.fcmp_ordered("<", wanted, clock)
+        outputs, moving = b.and_(passed, m.under_way), b.not_(passed)
+        start = b.select(outputs, m.read(self.then), clock)
+        for j in w.each(m.parts.size):
+            origin = b.select(outputs, load(b, self.before, j), load(b, m.state, j))
+            store(b, origin, self.origin, j)
+        size, is_last = self._length(moving, clock)
+        h = b.select(outputs, b.fsub(wanted, start), size)
+        begin = StepStart(self.origin, start, h, m.p)
+        first_valid, valid = self.step.write(begin)
+        m.end(b.not_(first_valid), HAND_OVER)
+        if m.parts.agree is not None:
+            m.end_unless(m.agreement(self.origin, start))
+        error = b.select(valid, self.step.error(begin, self.settings), w.number(float("nan")))
+        ahead = b.select(is_last, self.end, b.fadd(clock, size))
+        reached = b.select(outputs, wanted, ahead)
+        self.step.project(reached, m.p)
+        near = self.step.moved_little(self.settings)
+        # ordered: an error of NaN rejects the step
+        good = b.and_(b.fcmp_ordered("<", error, w.number(1.0)), near)
+        moving = b.and_(moving, m.under_way)
+        self._control(moving, b.and_(moving, good), error, near, size)
+        self._advance(b.and_(moving, good), reached)
+        with b.if_then(w.any(outputs), likely=False):
+            self._output(outputs, b.and_(b.fcmp_ordered("<=", error, w.number(INACCURATE)), near))
+        self._finish_members()
+
+    def _length(self, moving: Any, clock: Any) -> tuple[Any, Any]:
+        """Return the length of the next step of each motion, and whether it is the last one."""
+        w, m, b = self.w, self.member, self.w.b
+        planned = w.intrinsic("minnum", m.read(self.h), load(b, self.settings, MOST_STEP))
+        left = b.fsub(self.end, clock)
+        is_last = b.fcmp_ordered(">=", b.fmul(planned, w.number(1 + LAST_STEP_SLACK)), left)
+        # the planned step is tested, since the last one may be as short as the time that is left
+        short = b.fcmp_unordered("<", planned, load(b, self.settings, LEAST_STEP))
+        m.end(b.and_(moving, short), HAND_OVER)
+        m.end(b.and_(moving, b.icmp_signed(">=", m.read(self.taken), spread(b, m.room))), MORE)
+        return b.select(is_last, left, planned), is_last
+
+    def _control(self, moving: Any, accepted: Any, error: Any, near: Any, size: Any) -> None:
+        """Choose the length of the next step."""
+        w, m, b = self.w, self.member, self.w.b
+        ratio = b.fdiv(w.number(CAUTION), root_of_order(w, m.parts, error))
+        # a constraint jumps within the step: it is shortened as much as possible, whatever its error is
+        ratio = b.select(near, ratio, w.number(0.0))
+        at_rest = b.fcmp_ordered("==", error, w.number(0.0))
+        bound = b.select(at_rest, w.number(MOST_RATIO_AT_REST), m.read(self.growth))
+        grown = w.intrinsic("minnum", ratio, bound)
+        shorter = w.intrinsic("maxnum", ratio, w.number(LEAST_RATIO))  # `maxnum` ignores a ratio of NaN
+        following = b.fmul(size, b.select(accepted, grown, shorter))
+        b.store(b.select(moving, following, m.read(self.h)), self.h)
+        # the step after a rejected one must not grow
+        growth = b.select(accepted, w.number(MOST_RATIO), w.number(1.0))
+        b.store(b.select(moving, growth, m.read(self.growth)), self.growth)
+
+    def _advance(self, accepted: Any, reached: Any) -> None:
+        """Move the members whose step is accepted to its end."""
+        w, m, b = self.w, self.member, self.w.b
+        clock, arrived = m.read(self.clock), self.step.memory.arrived
+        if m.sliding is not None:
+            turned = m.has_turned(self.origin, clock, arrived, reached, controlled=True)
+            m.end(b.and_(accepted, turned), HAND_OVER)
+        for j in w.each(m.parts.size):
+            old = load(b, m.state, j)
+            store(b, b.select(accepted, old, load(b, self.before, j)), self.before, j)
+            store(b, b.select(accepted, load(b, arrived, j), old), m.state, j)
+        b.store(b.select(accepted, clock, m.read(self.then)), self.then)
+        b.store(b.select(accepted, reached, clock), self.clock)
+        one = b.zext(accepted, lanes_of(w.module, LONG))
+        b.store(b.add(m.read(self.taken), one), self.taken)
+
+    def _output(self, outputs: Any, accurate: Any) -> None:
+        """Store the states of the members that have reached an output, and find their next ones."""
+        w, m, b = self.w, self.member, self.w.b
+        arrived = self.step.memory.arrived
+        m.end(b.and_(outputs, b.not_(accurate)), HAND_OVER)
+        valid = m.validity(arrived, m.read(self.wanted))
+        m.end(b.and_(outputs, b.fcmp_unordered("<", valid, w.number(0.5))), HAND_OVER)
+        index = m.read(self.index)
+        m.put(arrived, index, outputs)
+        following = b.add(index, b.zext(outputs, lanes_of(w.module, LONG)))
+        b.store(following, self.index)
+        times = [m.scalar(m.times, lane(b, following, k)) for k in range(m.width)]
+        b.store(joined(b, times), self.wanted)
+
+    def _finish_members(self) -> None:
+        """End the members that have reached the last time and have no output before it left."""
+        w, m, b = self.w, self.member, self.w.b
+        reached = b.fcmp_ordered(">=", m.read(self.clock), self.end)
+        last = spread(b, self.last)
+        done = b.and_(b.and_(reached, m.under_way), b.icmp_signed("==", m.read(self.index), last))
+        with b.if_then(w.any(done), likely=False):
+            valid = m.validity(m.state, self.end)
+            m.end(b.and_(done, b.fcmp_unordered("<", valid, w.number(0.5))), HAND_OVER)
+            m.put(m.state, last, done)
+            m.end(done, FINISHED)

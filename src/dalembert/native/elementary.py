@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Elementary functions for ensemble members: sine and cosine as polynomials, quotients without a slow path.
+
+The C library computes one number at a time, and NVIDIA's functions have slow paths whose registers every thread pays
+for. The polynomials are those of Sun's fdlibm (k_sin.c, k_cos.c). Their errors are below one unit in the last place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from dalembert.native.lanes import GpuModule, call, joined, lane, lanes_of, number, real_type, same, width_of
+
+SINE = (
+    -1.66666666666666324348e-01,
+    8.33333333332248946124e-03,
+    -1.98412698298579493134e-04,
+    2.75573137070700676789e-06,
+    -2.50507602534068634195e-08,
+    1.58969099521155010221e-10,
+)
+COSINE = (
+    4.16666666666666019037e-02,
+    -1.38888888888741095749e-03,
+    2.48015872894767294178e-05,
+    -2.75573143513906633035e-07,
+    2.08757232129817482790e-09,
+    -1.13596475577881948265e-11,
+)
+"""Coefficients of (sin x − x)/x³ and (cos x − 1 + x²/2)/x⁴ in x², for |x| ≤ π/4."""
+
+QUARTER = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
+"""π/2 as a sum of three doubles."""
+
+PER_QUARTER = 0.6366197723675814
+"""2/π."""
+
+LARGEST_ANGLE = 3e9
+"""Angles beyond are not reduced, since the number of quarter turns would not fit in 32 bits. The result is NaN, and the
+member is handed over to the general integrator."""
+
+INT = ir.IntType(32)
+
+
+def sine_and_cosine(builder: Any, x: Any) -> tuple[Any, Any]:
+    """Return the sine and the cosine of numbers."""
+    module = builder.module
+    if "sine_cosine" not in module.globals:
+        _write_sine_cosine(module)
+    both = builder.call(module.globals["sine_cosine"], [x])
+    return builder.extract_value(both, 0), builder.extract_value(both, 1)
+
+
+class _Arithmetic:
+    """Sums, products and fused products of numbers, for the formulas below."""
+
+    def __init__(self, builder: Any):
+        self.b = builder
+
+    def __call__(self, x: float) -> Any:
+        return number(x, self.b.module)
+
+    def fma(self, x: Any, y: Any, z: Any) -> Any:
+        return call(self.b, "llvm.fma", [x, y, z])
+
+    def horner(self, coefficients: Sequence[float], z: Any) -> Any:
+        *others, value = map(self, coefficients)
+        for coefficient in reversed(others):
+            value = self.fma(value, z, coefficient)
+        return value
+
+
+def _write_sine_cosine(module: ir.Module) -> None:
+    """Write sine_cosine(x), which returns both as a structure."""
+    real = real_type(module)
+    result = ir.LiteralStructType([real, real])
+    function = ir.Function(module, ir.FunctionType(result, [real]), "sine_cosine")
+    function.linkage = "internal"
+    function.attributes.add("readnone")
+    b: Any = ir.IRBuilder(function.append_basic_block())
+    f = _Arithmetic(b)
+    (x,) = function.args
+    turns, y, rest = _reduced(b, f, x)
+    z, minus_half = b.fmul(y, y), f(-0.5)
+    # the remainder `rest` of y enters to first order: sin(y + rest) = sin y + rest, cos(y + rest) = cos y − y rest
+    sine = b.fadd(y, f.fma(b.fmul(z, y), f.horner(SINE, z), rest))
+    most = f.fma(minus_half, z, f(1.0))
+    # what the rounding of 1 − z/2 has lost
+    lost = f.fma(minus_half, z, b.fsub(f(1.0), most))
+    corrected = f.fma(b.fsub(f(-0.0), y), rest, lost)
+    cosine = b.fadd(most, f.fma(b.fmul(z, z), f.horner(COSINE, z), corrected))
+    one, two = (same(module, ir.Constant(INT, k)) for k in (1, 2))
+    none = same(module, ir.Constant(INT, 0))
+    swapped = b.icmp_signed("!=", b.and_(turns, one), none)
+    found: Any = ir.Constant(result, ir.Undefined)
+    for place, (own, other, quadrant) in enumerate(((sine, cosine, turns), (cosine, sine, b.add(turns, one)))):
+        value = b.select(swapped, other, own)
+        negative = b.icmp_signed("!=", b.and_(quadrant, two), none)
+        found = b.insert_value(found, b.select(negative, b.fsub(f(-0.0), value), value), place)
+    b.ret(found)
+
+
+def _reduced(b: Any, f: _Arithmetic, x: Any) -> tuple[Any, Any, Any]:
+    """Return the number of quarter turns in x, and the rest of x as a sum of two numbers, at most π/4."""
+    module = b.module
+    known = b.fcmp_ordered("<", call(b, "llvm.fabs", [x]), f(LARGEST_ANGLE))
+    k = call(b, "llvm.rint", [b.fmul(x, f(PER_QUARTER))])
+    minus = b.fsub(f(-0.0), k)
+    first, second, third = map(f, QUARTER)
+    # exact: x and k π/2 are multiples of 2⁻⁵² (for |x| ≥ 1; else k is 0 or ±1), and their difference is below one
+    near = f.fma(minus, first, x)
+    product = b.fmul(minus, second)
+    error = f.fma(minus, second, b.fsub(f(-0.0), product))
+    y = b.fadd(near, product)
+    rest = b.fadd(b.fadd(b.fsub(near, y), product), f.fma(minus, third, error))
+    y = b.select(known, y, f(float("nan")))
+    # the conversion of a number that does not fit is undefined
+    turns = b.fptosi(b.select(known, k, f(0.0)), lanes_of(module, INT))
+    return turns, y, rest
+
+
+def quotient(builder: Any, a: Any, b: Any) -> Any:
+    """Return a / b; on a GPU from an approximate reciprocal, with an error below one unit in the last place.
+
+    There the quotient by zero, by infinity or by a number below the normal ones is NaN: the member is then handed over
+    to the processor, as with every result that is not finite.
+    """
+    if not isinstance(builder.module, GpuModule):
+        return builder.fdiv(a, b, flags=("contract",))
+    f = _Arithmetic(builder)
+    rough = _rough_reciprocal(builder, b)
+    # 20 bits become 60 by one step of third order
+    off = f.fma(builder.fsub(f(-0.0), b), rough, f(1.0))
+    inverse = f.fma(rough, f.fma(off, off, off), rough)
+    if isinstance(a, ir.Constant) and a.constant == 1.0:
+        return inverse
+    value = builder.fmul(a, inverse)
+    return f.fma(f.fma(builder.fsub(f(-0.0), b), value, a), inverse, value)
+
+
+def _rough_reciprocal(builder: Any, x: Any) -> Any:
+    module, name = builder.module, "llvm.nvvm.rcp.approx.ftz.d"
+    if name not in module.globals:
+        ir.Function(module, ir.FunctionType(x.type, [x.type]), name)
+    return builder.call(module.globals[name], [x])
+
+
+def per_lane(builder: Any, function: ir.Function, arguments: Sequence[Any]) -> Any:
+    """Call a function of doubles for one lane after the other."""
+    module = builder.module
+    width = width_of(module)
+    if width == 1:
+        return builder.call(function, arguments)
+    name = f"lanes_{function.name}"
+    if name not in module.globals:
+        kind = real_type(module)
+        whole = ir.Function(module, ir.FunctionType(kind, [kind] * len(arguments)), name)
+        whole.linkage = "internal"
+        b: Any = ir.IRBuilder(whole.append_basic_block())
+        values = [b.call(function, [lane(b, x, k) for x in whole.args]) for k in range(width)]
+        b.ret(joined(b, values))
+    return builder.call(module.globals[name], arguments)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What ensemble members do alike with fixed and adaptive steps: starts, checks, outputs and endings."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from dalembert.native.assembly import POINTER, load, store
+from dalembert.native.integrator_parts import Parts
+from dalembert.native.lane_step import LaneStep
+from dalembert.native.lanes import DOUBLE, joined, lane, spread, width_of
+from dalembert.native.stepper import HAND_OVER
+from dalembert.native.tape import Program
+from dalembert.native.writer import LONG, Writer, whole
+
+MEMBER = (POINTER, POINTER, LONG, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
+"""Arguments of ``member``: y, p, own, present, times, outputs, every, out, settings, room, endings.
+
+There are ``present`` members side by side; further lanes repeat the last of them. Each has parameters of its own if
+``own`` is one; if it is zero, all share the same ones. States at ``outputs`` times go to
+``out``: all of them if ``every`` is one, only the last if it is zero. For adaptive steps ``settings`` are those of
+``step_control.settings_of`` and one more number, which is one if absolute tolerances are multiplied by the scales of
+the member's start; for fixed steps they are the length of the step. ``room`` is the largest number of steps.
+"""
+
+UNDER_WAY = -1.0
+"""The ending of a member that has not ended yet."""
+
+EXACT_START = 4.0
+"""Added to the ending of a member whose start misses the constraints by rounding only."""
+
+
+class MemberPrograms(NamedTuple):
+    """The programs that integrate a member with n coordinates and some parameters; see ``Parts``.
+
+    start       its first output is one if a motion may start at a state, else zero; its second output is one if the
+                constraints hold up to rounding; the scales (2n) of the state follow
+    sliding     the sliding velocity of each contact that can stick, and its time derivative; None without such contacts
+    contacts    the number of components of each of these velocities
+    """
+
+    n: int
+    parameters: int
+    accelerate: Program
+    project: Program | None
+    agree: Program | None
+    start: Program
+    sliding: Program | None = None
+    contacts: tuple[int, ...] = ()
+
+
+class MemberWriter:
+    """Writes what members do alike with fixed and adaptive steps: starts, checks, outputs and endings."""
+
+    def __init__(
+        self,
+        module: ir.Module,
+        parts: Parts,
+        programs: MemberPrograms,
+        start: ir.Function,
+        sliding: ir.Function | None,
+    ):
+        self.module, self.parts, self.width = module, parts, width_of(module)
+        self.sliding, self.contacts = sliding, programs.contacts
+        self.w = w = Writer(module, "member", MEMBER)
+        y, p, own_parameters, self.present, self.times, self.outputs, self.every, self.out, *rest = w.function.args
+        self.settings, self.room, self.endings = rest
+        size = parts.size
+        self.state, self.p, self.work = w.array(size), w.array(programs.parameters), w.array(parts.workspace)
+        # the last of the members that are present stands in for those that are not: it takes the same steps twice
+        self.lanes = [self._present(k) for k in range(self.width)]
+        apart = w.b.mul(own_parameters, whole(programs.parameters))
+        arrays = (y, self.state, size, whole(size)), (p, self.p, programs.parameters, apart)
+        for source, own, count, stride in arrays:
+            for j in w.each(count):
+                store(w.b, self._gathered(source, j, stride), own, j)
+        self.step = LaneStep(w, parts)
+        self.ending = w.variable(w.real, w.number(UNDER_WAY))
+        self.begin = spread(w.b, self.scalar(self.times, 0))
+        w.b.call(start, [self.state, self.begin, self.p, self.work])
+        self.end_unless(load(w.b, self.work, 0))
+        self.exact = w.b.fmul(w.number(EXACT_START), load(w.b, self.work, 1))
+
+    def _present(self, k: int) -> Any:
+        last = self.w.b.sub(self.present, whole(1))
+        return self.w.b.select(self.w.b.icmp_signed("<", whole(k), last), whole(k), last)
+
+    def scalar(self, array: Any, place: Any) -> Any:
+        """Return one double of an array that all members share, or of one member."""
+        index = whole(place) if isinstance(place, int) else place
+        return self.w.b.load(self.w.b.gep(array, [index], source_etype=DOUBLE), typ=DOUBLE)
+
+    def _gathered(self, array: Any, j: Any, stride: Any) -> Any:
+        """Return number j of each member; ``stride`` is the distance between two members."""
+        b = self.w.b
+        return joined(b, [self.scalar(array, b.add(b.mul(k, stride), j)) for k in self.lanes])
+
+    def variable(self, value: Any) -> Any:
+        """Allocate a variable of the type of a value."""
+        return self.w.variable(value.type, value)
+
+    def read(self, place: Any) -> Any:
+        return self.w.get(place, place.type.pointee)
+
+    @property
+    def under_way(self) -> Any:
+        """A condition: which members have not ended."""
+        return self.w.b.fcmp_ordered("<", self.read(self.ending), self.w.number(0.0))
+
+    def end(self, condition: Any, how: int) -> None:
+        """End the members under way for which a condition holds."""
+        w = self.w
+        ended = w.b.select(w.b.and_(condition, self.under_way), w.number(float(how)), self.read(self.ending))
+        w.b.store(ended, self.ending)
+
+    def end_unless(self, flag: Any) -> None:
+        """Hand over members whose flag is not one."""
+        # unordered: a flag of NaN hands over as well
+        self.end(self.w.b.fcmp_unordered("<", flag, self.w.number(0.5)), HAND_OVER)
+
+    def validity(self, state: Any, time: Any) -> Any:
+        """Return one if the acceleration is well conditioned and the rows left out agree, else zero."""
+        w, parts = self.w, self.parts
+        w.b.call(parts.accelerate, [state, time, self.p, self.work])
+        valid = load(w.b, self.work, parts.n)
+        return valid if parts.agree is None else w.b.fmul(valid, self.agreement(state, time))
+
+    def agreement(self, state: Any, time: Any) -> Any:
+        """Return one if the rows left out agree with those in use, else zero."""
+        w = self.w
+        w.b.call(self.parts.agree, [state, time, self.p, self.work])
+        return load(w.b, self.work, 0)
+
+    def has_turned(self, before: Any, then: Any, after: Any, now: Any, *, controlled: bool) -> Any:
+        """Return whether a contact may have come to rest or reversed in a step between two states.
+
+        The sliding velocity is nearly the cubic with its values and derivatives at both ends. The cubic lies in the
+        convex hull of its four Bézier control points, which must all point in the direction of sliding at the start.
+        A step that is not ``controlled`` by an error estimate does not notice a jump of friction inside it; there the
+        velocity extrapolated linearly to the end of the step must keep its direction as well.
+        """
+        w, total = self.w, sum(self.contacts)
+        first, last = w.array(2 * total), w.array(2 * total)
+        w.b.call(self.sliding, [before, then, self.p, first])
+        w.b.call(self.sliding, [after, now, self.p, last])
+        third = w.b.fdiv(w.b.fsub(now, then), w.number(3.0))
+        place, turned = 0, w.number(False)
+        for count in self.contacts:
+            along: list[Any] = [w.number(0.0)] * 4
+            for i in range(place, place + count):
+                v0, a0, v1, a1 = (load(w.b, x, j) for x in (first, last) for j in (i, i + count))
+                ahead = w.b.fmul(third if controlled else w.b.fsub(now, then), a0)
+                points = v0, w.b.fadd(v0, ahead), w.b.fsub(v1, w.b.fmul(third, a1)), v1
+                along = [w.b.fadd(x, w.b.fmul(v0, point)) for x, point in zip(along, points, strict=True)]
+            place += 2 * count
+            for x in along:
+                turned = w.b.or_(turned, w.b.fcmp_unordered("<=", x, w.number(0.0)))
+        return turned
+
+    def put(self, state: Any, index: Any, chosen: Any) -> None:
+        """Store a state of the chosen members as their output of an index; hand over those that are not finite."""
+        w, b, size = self.w, self.w.b, self.parts.size
+        nothing = self.variable(w.number(0.0))
+        for j in w.each(size):  # x − x is NaN unless x is finite
+            x = load(b, state, j)
+            b.store(b.fadd(self.read(nothing), b.fsub(x, x)), nothing)
+        kept = b.select(b.icmp_signed("==", self.every, whole(0)), whole(1), self.outputs)
+        for k, member in enumerate(self.lanes):
+            with b.if_then(lane(b, chosen, k)):
+                place = b.mul(b.mul(lane(b, index, k), self.every), whole(size))
+                own = b.mul(b.mul(member, kept), whole(size))
+                for j in w.each(size):
+                    at = b.add(own, b.add(place, j))
+                    b.store(lane(b, load(b, state, j), k), b.gep(self.out, [at], source_etype=DOUBLE))
+        infinite = b.fcmp_unordered("!=", self.read(nothing), w.number(0.0))
+        self.end(b.and_(chosen, infinite), HAND_OVER)
+
+    def finish(self) -> None:
+        """Store the endings and return."""
+        b = self.w.b
+        endings = b.fadd(self.read(self.ending), self.exact)
+        for k, member in enumerate(self.lanes):
+            b.store(lane(b, endings, k), b.gep(self.endings, [member], source_etype=DOUBLE))
+        b.ret_void()
