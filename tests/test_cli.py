@@ -77,7 +77,7 @@ def test_run_with_other_numbers_is_not_checked() -> None:
     assert "pass" not in printed
     assert "At t = 0.5" in printed
     # without friction energy decides: ẋ² + ż² = 1.25 + 2g(1 − z)
-    x, xd = (float(v) for v in re.search(r"x\s+│\s+(\S+)\s+│\s+(\S+)", printed).groups())
+    x, xd = (float(v) for v in re.search(r"x\s+│\s+(\S+) m\s+│\s+(\S+) m/s", printed).groups())
     assert xd**2 * (1 + 4 * x**2) == pytest.approx(1.25 + 2 * 9.81 * (1 - x**2), rel=1e-8)
 
 
@@ -271,7 +271,7 @@ def test_a_start_that_violates_constraints_can_be_projected(
     printed = invoke(*start[:-1], "0,0.1", "--project")
     assert "started from --q0 x=0.0,y=-1.0 --qd0 x=0.0,y=0.0" in printed
     assert re.search(r"y\s+│\s+-1\s", printed)
-    assert re.search(r"At t = 0.1 \(\d+ steps?, computed in", printed)
+    assert re.search(r"At t = 0.1 s \(\d+ steps?, computed", printed)
 
 
 def test_messages_contain_no_emoji(
@@ -319,7 +319,7 @@ def test_watch_runs_again_after_each_change(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("dalembert.cli.changes", edits)
     result = RUNNER.invoke(app, ["run", str(file), "--watch"], env={"COLUMNS": "200"})
     assert result.exit_code == 0
-    assert "At t = 10 (" in result.output and "At t = 1 (" in result.output
+    assert "At t = 10 s (" in result.output and "At t = 1 s (" in result.output
     assert result.output.count("waiting for changes") == 3
 
 

@@ -204,7 +204,8 @@ def test_a_start_off_the_constraints_keeps_the_energy_of_the_projected_start():
 def test_fixed_steps_keep_the_energy_as_well():
     """A step too long for the usual accuracy: without conservation the energy is lost."""
     options = {"q0": (2, 1), "qd0": (0, 0), "times": np.linspace(0, 50, 51), "step": 0.02}
-    run, plain = (da.simulate(joint_pendulum(), **options, drift=drift) for drift in (CONSERVE, None))
+    keep = da.Projection(conserve="energy", iterations=3)  # such a step leaves an error too large for two iterations
+    run, plain = (da.simulate(joint_pendulum(), **options, drift=drift) for drift in (keep, None))
     assert abs(run.energy - run.energy[0]).max() < 1e-12
     assert abs(plain.energy - plain.energy[0]).max() > 1e-3
 

@@ -90,7 +90,7 @@ def carts(count=3):
 
 
 def by_groups(system, state, times, parameters, **others):
-    method = method_of(None, da.Projection(), others.get("solver"), 1e-10, None, None, 100_000)
+    method = method_of(None, da.Projection(), others.get("solver"), 1e-12, None, None, 100_000)
     options = {"allow_violation": False, "control": None, "progress": False}
     return large_simulation(system.statement, method, *state, times, parameters=parameters, **options)
 
@@ -100,7 +100,7 @@ def cart_runs():
     system, q, qd, parameters = carts()
     state = da.consistent_state(system, q, qd, parameters=parameters)
     times = [0, 0.23, 0.5]
-    wanted = da.simulate(system, *state, times, parameters=parameters, rtol=1e-10)
+    wanted = da.simulate(system, *state, times, parameters=parameters, rtol=1e-12)
     return by_groups(system, state, times, parameters), wanted
 
 

@@ -48,7 +48,7 @@ def mechanism_of(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, da.Me
         made.append(self)
 
     monkeypatch.setattr(da.Mechanism, "__post_init__", kept)
-    case = gallery.case(name)
+    case = gallery.case.__wrapped__(name)  # built anew, unlike the one that tests share
     (mechanism,) = (m for m in made if m.system == case.system)
     return case, mechanism
 

@@ -157,7 +157,7 @@ class RoundContact(Joint):
     >>> table = da.Mechanism((cue, ball), hit)
     >>> run = da.simulate(table.system, *table.assemble(), [0, 1])
     >>> print(run.qd[-1].round(6))
-    [ 1.08  1.44  1.92 -1.44]
+    [ 1.08 -1.44  1.92  1.44]
     """
 
     radius: Any = None

@@ -66,7 +66,7 @@ class Revolute(Joint):
 
     @property
     def contact(self) -> dict[str, Any]:
-        return {"restitution": self.restitution}
+        return {"restitution": self.restitution} if self.limits else {}
 
     @property
     def rate(self) -> Any:
@@ -133,7 +133,7 @@ class Prismatic(Joint):
 
     @property
     def contact(self) -> dict[str, Any]:
-        return {"restitution": self.restitution}
+        return {"restitution": self.restitution} if self.limits else {}
 
     @property
     def rate(self) -> Any:
