@@ -43,7 +43,7 @@ class LawGroup:
 
     @property
     def depends(self) -> Literal["state", "ideal", "actual"]:
-        """What C depends on besides the state."""
+        """The quantities besides the state on which C depends."""
         parts = self.force.components.values()
         if any(graph.has_kind(part, reaction) for part in parts):
             return "actual"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ensemble members do alike with fixed and adaptive steps: starts, checks, outputs and endings."""
+"""Code of ensemble members that fixed and adaptive steps share: starts, checks, outputs and endings."""
 
 from __future__ import annotations
 

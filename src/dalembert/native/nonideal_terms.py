@@ -15,7 +15,7 @@ from dalembert.native.term_loops import CopiedTerm, TermLoops, addresses
 
 Dependence = Literal["state", "ideal", "actual"]
 DEPENDENCES: tuple[Dependence, ...] = ("state", "ideal", "actual")
-"""What laws depend on besides the state: nothing, forces of the ideal problem, or the reactions that they change."""
+"""Besides the state, laws depend on nothing, on forces of the ideal problem, or on the reactions that they change."""
 
 
 @dataclass(frozen=True, eq=False)
