@@ -37,6 +37,9 @@ BATCH_STEPS = 512
 CHOSEN = -np.inf
 """End of the first step that leaves its length to the step-size controller."""
 
+FALLBACK_STEP = 0.01
+"""First step, relative to the span, where the step-size controller finds none."""
+
 END_MARGIN = 100
 """Steps that would end this close before the end, in units in the last place of time, end there."""
 
@@ -165,6 +168,8 @@ def solve(
     terms, solver = vector_field(dynamics, method.formulation, method.drift), guarded(dynamics, method)
     controller, args, order = _controller(method, t1 - t0), (p, selection), solver.error_order(None)
     chosen, controls = controller.init(terms, t0, t1, y0, None, args, solver.func, order)
+    # the choice tries a step of its own, which may leave the domain of the forces; too long a step is rejected later
+    chosen = jnp.where(chosen > t0, chosen, t0 + FALLBACK_STEP * (t1 - t0))
     next_t = jnp.where(first > t0, first, jnp.minimum(chosen, t1))
     inner = (solver.init(terms, t0, next_t, y0, args), jax.tree.map(jnp.asarray, controls))
     floor = t1 - END_MARGIN * (t1 - jnp.nextafter(t1, -jnp.inf))
