@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-LIMIT = 1.0
+LIMIT = 0.8
 """Seconds of processor time, those of subprocesses included, above which a test is left to ``make test-slow``."""
 
 RECORD = Path(__file__).parent / "slow_tests.txt"

@@ -18,6 +18,10 @@ D = lambda q: q.diff(da.t)  # noqa: E731
 x, y, z = da.coordinates("x y z")
 
 
+NO_HANG = 30
+"""Seconds of processor time that tell a slow machine, which needs up to six, from a search without end."""
+
+
 def seconds(verb: Callable[[da.System], Any], system: da.System) -> tuple[Any, float]:
     """What a verb says, and the processor time it takes."""
     start = time.process_time()
@@ -39,12 +43,12 @@ def test_four_links_with_decimal_lengths() -> None:
     """The determinant of M has no zero, but its factors were looked for during more than 400 s."""
     verdict, taken = seconds(da.check, chain([0.53, 0.37, 0.71, 0.29], [1.1, 0.7, 1.3, 0.9]))
     assert verdict.well_posed and verdict.mass_matrix == "positive definite"
-    assert taken < 5
+    assert taken < NO_HANG
 
 
 def test_transcendental_mass() -> None:
     verdict, taken = seconds(da.check, da.System((x, y), [[2 + sp.exp(-((0.53 * x) ** 2)), 0], [0, 1]], (0, 0)))
-    assert verdict.well_posed and taken < 5
+    assert verdict.well_posed and taken < NO_HANG
 
 
 @pytest.mark.parametrize("trouble", [sp.PolynomialError, NotImplementedError, NameError, RecursionError])
@@ -143,4 +147,4 @@ def test_random_systems_are_judged_in_time(seed: int, monkeypatch: pytest.Monkey
     for verb in (da.check, da.classify):
         found, taken = seconds(verb, system)
         assert str(found)
-        assert taken < 5
+        assert taken < NO_HANG
