@@ -36,7 +36,7 @@ def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:
         return name in SMOOTH_OPERATIONS or by_parameter
 
     def number(line: int) -> Value:
-        value = Value(tape, line)
+        value = tape.value(line)
         return tape.record("select", value, 1.0, 0.0) if tape.lines[line].name in CONDITIONS else value
 
     return [number(line) for line in sorted(used)], all(map(is_steady, mine))

@@ -130,5 +130,5 @@ def along(tape: Tape, outputs: Sequence[Any], directions: Mapping[Any, Any]) -> 
         if name == "input" or line in directions:
             slopes[line] = directions.get(arguments if name == "input" else line, 0)
         else:
-            slopes[line] = _derivative(tape.record, name, Value(tape, line), arguments, [of(a) for a in arguments])
+            slopes[line] = _derivative(tape.record, name, tape.value(line), arguments, [of(a) for a in arguments])
     return [of(output) for output in outputs]

@@ -58,7 +58,7 @@ class Language(ABC):
         if name in _INFIX:
             sign, binding = _INFIX[name]
             first, second = operands
-            if name == "fsub" and first.text == "-0.0":  # how the tape records a negation
+            if name == "fmul" and first.text == "-1.0":  # how the tape records a negation
                 return Text(f"-{second.within(SIGN + 1)}", SIGN)
             # a − (b − c) and a/(b/c) need their parentheses, and so do sums and products to be rounded alike
             return Text(f"{first.within(binding)}{sign}{second.within(binding + 1)}", binding)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from dalembert.native.exact_factors import Multiple, is_exact, recorded
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 Number = (int, float)
@@ -61,11 +62,13 @@ class Tape:
     """The lines of a program, in order; the same operation on the same arguments is recorded once.
 
     A line named "input" stands for an input, by the name of its array and its index there. The first argument of
-    "lookup" is a ``PiecewisePolynomial``, which is evaluated at the second one.
+    "lookup" is a ``PiecewisePolynomial``, which is evaluated at the second one. Signs and powers of two are taken out
+    of the operations: see ``exact_factors``.
     """
 
     def __init__(self) -> None:
         self.lines: list[Operation] = []
+        self._values: list[Value] = []
         # values compare by identity, so that equal keys mean the same operation on the same lines
         self._known: dict[Operation, Value] = {}
 
@@ -79,13 +82,39 @@ class Tape:
         # a condition that is known selects now; the other branch is then not computed
         if name == "select" and isinstance(arguments[0], Number):
             return arguments[1] if arguments[0] else arguments[2]
+        return recorded(self, name, arguments)
+
+    def line(self, name: str, *arguments: Any) -> Value:
+        """Return the value of an operation, recorded as it is."""
         if name in ("fadd", "fmul"):  # commutative: sorted, so that equal operations are recognised
             arguments = tuple(sorted(arguments, key=lambda a: a.line if isinstance(a, Value) else -1))
         return self._line(Operation(name, arguments))
 
+    def multiple(self, value: Value) -> Multiple:
+        """Return the constant factor of a value, and what it multiplies."""
+        name, arguments = self.lines[value.line]
+        if name == "fmul" and isinstance(arguments[0], Number):
+            return Multiple(*arguments)
+        return Multiple(1.0, self.value(value.line))
+
+    def factored(self, value: Value) -> Multiple:
+        """Return the exact factor of a value, and what it multiplies."""
+        found = self.multiple(value)
+        return found if is_exact(found.factor) else Multiple(1.0, self.value(value.line))
+
+    def product(self, value: Value) -> tuple[Value, Value] | None:
+        """Return the two recorded values whose product a value is, or None."""
+        name, arguments = self.lines[value.line]
+        return arguments if name == "fmul" and isinstance(arguments[0], Value) else None
+
+    def value(self, line: int) -> Value:
+        """Return the value of a line."""
+        return self._values[line]
+
     def _line(self, operation: Operation) -> Value:
         if operation not in self._known:
             self._known[operation] = Value(self, len(self.lines))
+            self._values.append(self._known[operation])
             self.lines.append(operation)
         return self._known[operation]
 
@@ -124,8 +153,7 @@ class Value:
         return 0 if _is(other, 0) else self.tape.record("fdiv", other, self)
 
     def __neg__(self) -> Any:
-        # −0 − x is −x also for x = 0, and 0 − x is not
-        return self.tape.record("fsub", -0.0, self)
+        return self.tape.record("fmul", -1.0, self)
 
 
 def _is(a: Any, number: int) -> bool:
