@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 import dalembert as da
+from dalembert.native.cuda import gpu_device
 from fuzz.systems import Problem, condition, random_problem
 
 SPAN = 1.0
@@ -121,14 +123,26 @@ def simulations(seed: int, ways: dict[str, dict[str, Any]]) -> Iterator[Outcome]
             outcome = outcome._replace(allowed=2 * _difference(found(), finer))
         yield outcome
 
-    def members() -> np.ndarray:
-        many = da.simulate_ensemble(system, np.stack([q, q]), qd, times * problem.time_unit)
-        refused = str(many["reason"].values[1])
-        if refused:
-            raise da.DalembertError(refused)
-        return _natural(problem, many["q"].values[1], many["qd"].values[1])
+    for device in devices():
 
-    yield _outcome("ensemble", seed, members, reference, allowed)
+        def members(device: Any = device) -> np.ndarray:
+            many = da.simulate_ensemble(system, np.stack([q, q]), qd, times * problem.time_unit, device=device)
+            refused = str(many["reason"].values[1])
+            if refused:
+                raise da.DalembertError(refused)
+            return _natural(problem, many["q"].values[1], many["qd"].values[1])
+
+        yield _outcome("ensemble" if device == "cpu" else "ensemble, GPU", seed, members, reference, allowed)
+
+
+@cache
+def devices() -> tuple[str, ...]:
+    """The devices of ensembles on this machine."""
+    try:
+        gpu_device()
+    except da.InputError:
+        return ("cpu",)
+    return "cpu", "gpu"
 
 
 def _natural(problem: Problem, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
