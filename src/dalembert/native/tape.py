@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from dalembert.native.exact_factors import Multiple, is_exact, recorded
+from dalembert.native.signs import Signed, record_without_signs
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 Number = (int, float)
@@ -62,8 +62,8 @@ class Tape:
     """The lines of a program, in order; the same operation on the same arguments is recorded once.
 
     A line named "input" stands for an input, by the name of its array and its index there. The first argument of
-    "lookup" is a ``PiecewisePolynomial``, which is evaluated at the second one. Signs and powers of two are taken out
-    of the operations: see ``exact_factors``.
+    "lookup" is a ``PiecewisePolynomial``, which is evaluated at the second one. Signs are taken out of the
+    operations: see ``signs``.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Tape:
         # a condition that is known selects now; the other branch is then not computed
         if name == "select" and isinstance(arguments[0], Number):
             return arguments[1] if arguments[0] else arguments[2]
-        return recorded(self, name, arguments)
+        return record_without_signs(self, name, arguments)
 
     def line(self, name: str, *arguments: Any) -> Value:
         """Return the value of an operation, recorded as it is."""
@@ -90,22 +90,15 @@ class Tape:
             arguments = tuple(sorted(arguments, key=lambda a: a.line if isinstance(a, Value) else -1))
         return self._line(Operation(name, arguments))
 
-    def multiple(self, value: Value) -> Multiple:
-        """Return the constant factor of a value, and what it multiplies."""
+    def signed(self, value: Any) -> Signed:
+        """Return the sign of a value or a number, and the rest."""
+        if isinstance(value, Number):
+            # of zeros and NaN the sign is kept where it is
+            return Signed(-1.0, -value) if value < 0 else Signed(1.0, value)
         name, arguments = self.lines[value.line]
-        if name == "fmul" and isinstance(arguments[0], Number):
-            return Multiple(*arguments)
-        return Multiple(1.0, self.value(value.line))
-
-    def factored(self, value: Value) -> Multiple:
-        """Return the exact factor of a value, and what it multiplies."""
-        found = self.multiple(value)
-        return found if is_exact(found.factor) else Multiple(1.0, self.value(value.line))
-
-    def product(self, value: Value) -> tuple[Value, Value] | None:
-        """Return the two recorded values whose product a value is, or None."""
-        name, arguments = self.lines[value.line]
-        return arguments if name == "fmul" and isinstance(arguments[0], Value) else None
+        if name == "fmul" and _is(arguments[0], -1):
+            return Signed(*arguments)
+        return Signed(1.0, value)
 
     def value(self, line: int) -> Value:
         """Return the value of a line."""
