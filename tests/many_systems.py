@@ -13,12 +13,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
 import dalembert as da
 from dalembert.lowering.build import MOST_KEPT, build
+from fuzz.compare import devices
 
 MAPS, STATUS = Path("/proc/self/maps"), Path("/proc/self/status")
 x, y = da.coordinates("x y")
@@ -44,13 +46,18 @@ def _by_diffrax(k: int) -> object:
     return da.simulate(pendulum(k), *START, [0, 0.1], solver=diffrax.Tsit5())
 
 
+def _ensemble(k: int, **options: Any) -> object:
+    return da.simulate_ensemble(pendulum(k), np.ones((3, 1)) * START[0], START[1], [0, 0.1], **options)
+
+
 PATHS: dict[str, Callable[[int], object]] = {
     "motion": lambda k: da.motion(pendulum(k), *START),
     "simulate": lambda k: da.simulate(pendulum(k), *START, [0, 0.1]),
     "fixed step": lambda k: da.simulate(pendulum(k), *START, [0, 0.1], step=0.01),
     "stick and slip": lambda k: da.simulate(block(k), (0, 0), (0.1, 0), [0, 0.2]),
     "ledger": lambda k: da.simulate(pendulum(k), *START, [0, 0.1]).ledger(),
-    "ensemble": lambda k: da.simulate_ensemble(pendulum(k), np.ones((3, 1)) * START[0], START[1], [0, 0.1]),
+    "ensemble": _ensemble,
+    "ensemble, GPU": lambda k: _ensemble(k, device="gpu"),
     "diffrax": _by_diffrax,
     "flow": lambda k: da.flow(pendulum(k), [0, 0.1])(*START, {}),
 }
@@ -108,7 +115,8 @@ def main() -> int:
         sys.stdout.write("|---|---|---|---|---|\n")
         sys.stdout.flush()
         command = [sys.executable, __file__, "--systems", str(given.systems), "--seconds", str(given.seconds)]
-        return max(subprocess.run([*command, "--path", path], check=False).returncode for path in PATHS)
+        here = [path for path in PATHS if "gpu" in devices() or not path.endswith("GPU")]
+        return max(subprocess.run([*command, "--path", path], check=False).returncode for path in here)
     found = measured(given.path, given.systems, min(3 * MOST_KEPT, given.systems // 4), 20, given.seconds)
     first, last = found[0], found[-1]
     maps, kilobytes = slopes(found)

@@ -190,6 +190,25 @@ def test_a_machine_without_a_card(monkeypatch):
         cuda.GpuDevice()
 
 
+class Answering:
+    """A driver for which every call succeeds; it keeps their names."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __getattr__(self, name):
+        return lambda *_: self.calls.append(name) or 0
+
+
+def test_a_kernel_is_unloaded_with_its_system(monkeypatch):
+    driver = Answering()
+    monkeypatch.setattr(cuda, "_driver", lambda: driver)
+    kernel = cuda.GpuDevice().load_kernel("", "members")
+    assert driver.calls[-2:] == ["cuModuleLoadData", "cuModuleGetFunction"]
+    del kernel
+    assert driver.calls[-1] == "cuModuleUnload"
+
+
 class Refusing:
     """A driver that answers every call with an error."""
 

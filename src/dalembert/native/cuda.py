@@ -9,9 +9,17 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
+from weakref import finalize
 
 from dalembert.array_types import Floats
 from dalembert.errors import DeviceError, InputError
+
+
+class GpuKernel:
+    """A kernel that has been loaded onto the GPU."""
+
+    def __init__(self, function: ctypes.c_void_p):
+        self.function = function
 
 
 class GpuDevice:
@@ -42,12 +50,20 @@ class GpuDevice:
         # contexts are current per thread, and ensembles may be run from any thread
         self._do("cuCtxSetCurrent", self._context)
 
-    def load_kernel(self, ptx: str, name: str) -> Any:
-        """Return a kernel, translated for this GPU by the driver."""
-        program, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+    def load_kernel(self, ptx: str, name: str) -> GpuKernel:
+        """Return a kernel, translated for this GPU by the driver; its memory is freed together with it."""
+        program, function = ctypes.c_void_p(), ctypes.c_void_p()
         self._do("cuModuleLoadData", ctypes.byref(program), ptx.encode())
-        self._do("cuModuleGetFunction", ctypes.byref(kernel), program, name.encode())
+        kernel = GpuKernel(function)
+        # not at the end of the process, when the driver may have been shut down before
+        finalize(kernel, self._unload, program).atexit = False
+        self._do("cuModuleGetFunction", ctypes.byref(function), program, name.encode())
         return kernel
+
+    def _unload(self, program: ctypes.c_void_p) -> None:
+        """Free a program; unchecked, since kernels are freed at any time, even while an error is handled."""
+        self._driver.cuCtxSetCurrent(self._context)
+        self._driver.cuModuleUnload(program)
 
     @contextmanager
     def memory(self, *counts: int) -> Generator[list[ctypes.c_uint64]]:
@@ -74,14 +90,14 @@ class GpuDevice:
         self._do("cuMemcpyDtoH_v2", array.ctypes.data_as(ctypes.c_void_p), place, ctypes.c_size_t(array.nbytes))
 
     def launch(
-        self, kernel: Any, count: int, block: int, arguments: Sequence[Any], meanwhile: Callable[[], None]
+        self, kernel: GpuKernel, count: int, block: int, arguments: Sequence[Any], meanwhile: Callable[[], None]
     ) -> float:
         """Run a kernel in ``count`` threads, and a function meanwhile; return the seconds that the kernel took."""
         pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(a) for a in arguments))
         grid, milliseconds = -(-count // block), ctypes.c_float()
         with self._event() as began, self._event() as ended:
             self._do("cuEventRecord", began, None)
-            self._do("cuLaunchKernel", kernel, grid, 1, 1, block, 1, 1, 0, None, pointers, None)
+            self._do("cuLaunchKernel", kernel.function, grid, 1, 1, block, 1, 1, 0, None, pointers, None)
             self._do("cuEventRecord", ended, None)
             meanwhile()
             # a launch returns before the kernel has run, and errors of the kernel are reported here
