@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.ensembles.members import Members
+from dalembert.ensembles.stick_slip_rounds import StickSlipRounds, supports_rounds
 from dalembert.equation.answer_checks import OR_WEIGH_THEM, PASS_IT
 from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.default_tolerances import USUAL_ATOL, with_tolerances
@@ -98,6 +99,7 @@ class EnsembleRunner:
         self.reference, self.threads = reference, threads
         self.seconds = 0.0  # in compiled code, without preparation and conversion
         self.handed_over = 0  # members handed over to the general integrator
+        self.rounds = self._rounds_of_friction()
         self._integrator: Any = None
         self._rows: tuple[int, ...] = ()
         if on_gpu and not in_machine_code(dynamics, method):
@@ -122,7 +124,10 @@ class EnsembleRunner:
         negative = negative_coefficients(self.system, members.p)
         usable = members.finite_parameters if self.reference is not None else members.finite
         usable[list(negative)] = False
-        found, done, exact = self._native(members, usable & ~self._at_rest(members))
+        if self.rounds is None:
+            found, done, exact = self._native(members, usable & ~self._at_rest(members))
+        else:
+            found, done, exact = self._in_rounds(self.rounds, members, usable)
         reasons = np.zeros(len(members), "U1")
         if not done.all():
             found[~done], messages = np.nan, np.full(len(members), "", object)
@@ -138,6 +143,29 @@ class EnsembleRunner:
                 found[k] = states if self.every else states[-1:]
             reasons = messages.astype(str)
         return EnsembleStates(found, reasons, exact)
+
+    def _rounds_of_friction(self) -> StickSlipRounds | None:
+        """Return the simulation of contacts that stick and slip, by the compiled integrator; None if there is none."""
+        if self.on_gpu or not supports_rounds(self.system, self.contacts, self.method):
+            return None
+        return StickSlipRounds(self.system, self.contacts, self.method, every=self.every, threads=self.threads)
+
+    def _in_rounds(self, rounds: StickSlipRounds, members: Members, usable: Any) -> NativeStates:
+        """Return the states of members under dry friction."""
+        shape = len(members), self._stored_times, len(members.y)
+        whole = NativeStates(np.full(shape, np.nan), *(np.zeros(len(members), bool) for _ in range(2)))
+        for selection, times, spans in self._grouped(members):
+            own = np.arange(len(members))[selection]
+            own = own[usable[own]]
+            # at jumps of explicit functions of time members are simulated by themselves
+            if len(spans) != 1 or spans[0].start != times[0] or not own.size:
+                continue
+            before = rounds.seconds
+            found = rounds(members.y[:, own], members.p[:, own], times, spans[0].max_step)
+            self.seconds += rounds.seconds - before
+            for all_members, part in zip(whole, found, strict=True):
+                all_members[own] = part
+        return whole
 
     def _at_rest(self, members: Members) -> NDArray[np.bool_]:
         """Return which members start with a contact at rest, which friction may hold."""
