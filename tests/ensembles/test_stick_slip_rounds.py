@@ -91,7 +91,7 @@ def test_phases_are_those_of_single_runs(case: str, monkeypatch: pytest.MonkeyPa
     method = method_of(None, da.Projection(), None, 1e-9, None, None, 10**6, None)
     times = np.linspace(0, 5, 31)
     rounds = StickSlipRounds(system, contacts(system), method, every=True, threads=1)
-    _, done, _ = rounds(np.array([[*q0, *qd0]], float).T, np.array(own), times, np.inf)
+    _, done, *_ = rounds(np.array([[*q0, *qd0]], float).T, np.array(own), times, np.inf)
     assert done.all()
     changes = [
         (t, contact.name, "sticks" if now else "slips")
@@ -161,3 +161,36 @@ def test_failures_have_the_reason_of_a_single_run() -> None:
     assert "must not be less than the kinetic one" in str(many["reason"].values[1])
     many = ensemble_of("belt", np.linspace(0, 5, 3), max_steps=4)
     assert all("limit of 4 steps" in str(reason) for reason in many["reason"].values[1:])
+
+
+FORCES = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions", "violation")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_forces_are_those_of_single_runs(case: str) -> None:
+    """While a contact sticks, the force that holds it is a nonideal one."""
+    times = np.linspace(0, 5, 21)
+    many, last = ensemble_of(case, times, outputs=FORCES), ensemble_of(case, times, outputs=FORCES, keep="end")
+    for i in (0, len(many["member"]) - 1):
+        run = run_of(case, i, times)
+        for name in FORCES:
+            np.testing.assert_allclose(many[name].values[i], getattr(run, name), atol=1e-11)
+            np.testing.assert_allclose(last[name].values[i], getattr(run, name)[-1:], atol=1e-11)
+
+
+def test_forces_in_a_rough_pin_and_of_members_that_are_handed_over() -> None:
+    """Reactions that friction changes; the second system is simulated member by member where it sticks."""
+    rod = da.PlanarBody("rod", mass=1, inertia=0.1, position=(0.5, 0))
+    pin = da.Revolute("pin", da.ground.at(0, 0), rod.at(-0.5, 0), radius=0.5, nonideal=da.Coulomb(mu))
+    pendulum = da.Mechanism(rod, pin, da.Gravity((0, -9.81))).system
+    laws = [da.Coulomb(mu), da.Coulomb(mu, velocity=x.diff(da.t))]
+    block = da.System((x, y), sp.eye(2), (0, -10), da.Constraint(y, name="floor", nonideal=laws))
+    times = np.linspace(0, 3, 13)
+    for system, q, qd, handed in ((pendulum, (0.5, 0, 0), (0, 0, 0), 0), (block, (0, 0), (2, 0), 2)):
+        many = da.simulate_ensemble(system, q, qd, times, parameters={"mu": [0.8, 0.9]}, outputs=("qd", *FORCES))
+        assert many.attrs["handed_over"] == handed
+        for i, value in enumerate((0.8, 0.9)):
+            run = da.simulate(system, q, qd, times, parameters={"mu": value})
+            assert any(event.kind == "sticks" for event in run.events)
+            for name in ("qd", *FORCES):
+                np.testing.assert_allclose(many[name].values[i], getattr(run, name), atol=1e-10)

@@ -82,6 +82,11 @@ class ModeOfMany:
         terms = native_of(self.dynamics).terms_of_many(y, t, self.parameters(p, directions))
         return terms[2], terms[5]
 
+    def terms(self, y: Floats, t: Floats, p: Floats, directions: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return M (N, n, n), Q (N, n) and A (N, m, n)."""
+        M, Q, A, *_ = native_of(self.dynamics).terms_of_many(y, t, self.parameters(p, directions))
+        return M, Q, A
+
     def loads(
         self, y: Floats, t: Floats, p: Floats, directions: Floats
     ) -> tuple[dict[Contact, Floats], dict[Contact, Floats], NDArray[np.bool_]]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.ensembles.modes_of_many import ModeOfMany
+from dalembert.ensembles.stick_slip_outputs import OutputPhases
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, Transitions, groups, usual_scales
 from dalembert.integration.integrate import LEAST_SEGMENT
 from dalembert.integration.method import Method
@@ -43,13 +44,22 @@ def supports_rounds(system: System, contacts: tuple[Contact, ...], method: Metho
 class StickSlipRounds:
     """Simulates members of one system with dry friction; see ``supports_rounds``.
 
-    every      whether all outputs are kept, or the last one only
-    threads    the number of threads; None for all cores
+    every          whether all outputs are kept, or the last one only
+    threads        the number of threads; None for all cores
+    with_phases    whether the phases of outputs are recorded, for their forces
     """
 
     def __init__(
-        self, system: System, contacts: tuple[Contact, ...], method: Method, *, every: bool, threads: int | None
+        self,
+        system: System,
+        contacts: tuple[Contact, ...],
+        method: Method,
+        *,
+        every: bool,
+        threads: int | None,
+        with_phases: bool = False,
     ):
+        self.with_phases = with_phases
         self.system, self.contacts, self.method, self.every = system, contacts, method, every
         self.threads = threads or os.cpu_count() or 1
         self.transitions = Transitions(system, contacts, method)
@@ -57,15 +67,20 @@ class StickSlipRounds:
 
     def __call__(
         self, y: Floats, p: Floats, times: Floats, max_step: float
-    ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return states (N, T, 2n) of members with starts y (2n, N) and parameters (k, N).
+    ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_], OutputPhases | None]:
+        """Return states (N, T, 2n) of members with starts y (2n, N) and parameters (k, N), and the phases of outputs.
 
         The other results tell which members were completed and which starts satisfy the constraints up to rounding.
         """
         run = _Rounds(self, np.ascontiguousarray(y.T), p, times, max_step)
         with ThreadPoolExecutor(self.threads) as self._pool:
             run.simulate()
-        return run.out, run.done, run.exact
+        return run.out, run.done, run.exact, run.phases
+
+    def no_phases(self, members: int, outputs: int) -> OutputPhases:
+        """Return the phases of outputs, none of which is known yet."""
+        shape = members, outputs, len(self.contacts)
+        return OutputPhases(self.transitions, np.zeros(shape[:2], bool), np.zeros(shape, bool), np.zeros(shape))
 
     def integrate(self, mode: ModeOfMany, starts: PhaseStarts, out: Floats, times: Floats, settings: Floats) -> Floats:
         """Integrate members of one mode to the ends of their phases in several threads; return the endings."""
@@ -129,6 +144,7 @@ class _Rounds:
         )
         self.steps, self.stalled = np.zeros(count), np.zeros(count, int)
         self.segments, self.done = np.zeros(count, int), np.zeros(count, bool)
+        self.phases = owner.no_phases(count, self.out.shape[1]) if owner.with_phases else None
 
     def simulate(self) -> None:
         """Go from phase to phase until every member has reached the end or must be simulated by itself."""
@@ -144,6 +160,8 @@ class _Rounds:
         members = self.members
         near = ~(self.done | members.odd) & (self.end - members.t <= LEAST_SEGMENT * np.spacing(np.abs(members.t)))
         self.out[near, -1] = members.y[near]
+        last = np.flatnonzero(near)
+        self._record_phases(last, members.subset(last), np.full(len(last), len(self.times) - 1))
         self.done |= near
         return np.flatnonzero(~(self.done | members.odd))
 
@@ -157,6 +175,17 @@ class _Rounds:
         else:
             self.owner.transitions.following(part)
         self.members.put(selection, part)
+
+    def _record_phases(self, selection: NDArray[np.intp], part: MemberPhases, first: NDArray[np.int64]) -> None:
+        """Record the phases of members for their next outputs; later phases replace them for later ones."""
+        phases = self.phases
+        if phases is None:
+            return
+        start = np.where(part.t == self.begin, 0, first if self.owner.every else 0)
+        later = np.arange(phases.known.shape[1]) >= start[:, None]
+        phases.known[selection] |= later
+        for whole, own in ((phases.sticking, part.sticking), (phases.directions, part.directions)):
+            whole[selection] = np.where(later[..., None], own[:, None], whole[selection])
 
     def _integrate(self, selection: NDArray[np.intp], sticking: NDArray[np.bool_]) -> None:
         """Integrate members of one mode to the ends of their phases."""
@@ -177,6 +206,7 @@ class _Rounds:
             self.steps[selection],
         )
         endings = self.owner.integrate(mode, starts, self.out, self.times, self.settings)
+        self._record_phases(selection, part, first)
         members.y[selection], members.t[selection] = starts.y, starts.t
         self.steps[selection] = starts.steps
         self.segments[selection] += 1
