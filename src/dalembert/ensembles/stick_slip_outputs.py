@@ -14,7 +14,7 @@ from dalembert.ensembles.stick_slip_transitions import MemberPhases, Transitions
 from dalembert.integration.trajectory import Trajectory
 from dalembert.integration.trajectory_dataset import PER_CONSTRAINT
 
-FORCES = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions", "violation", "energy")
+FORCE_OUTPUTS = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions", "violation", "energy")
 
 
 @dataclass
@@ -66,7 +66,7 @@ class OutputPhases:
         times = t[first : first + count]
         reached = times <= run.t[-1]
         places = np.searchsorted(run.t, times[reached])
-        for name in FORCES:
+        for name in FORCE_OUTPUTS:
             values = getattr(run, name)
             if values is not None:
                 values = np.asarray(values)
