@@ -19,6 +19,7 @@ docs: $(READY)  ## the documentation site, written to out/site; an unresolved li
 
 figures: $(READY)  ## the figures of the tutorial and the thumbnails of the gallery, written to docs/figures
 	$(BIN)/python -m website.tutorial_figures
+	$(BIN)/python -m website.ensemble_figures
 	$(BIN)/python -m website.thumbnails
 
 test: $(READY)  ## what a change can break, documentation included

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from website import thumbnails, tutorial_figures
+from website import ensemble_figures, thumbnails, tutorial_figures
 from website.pages import PENDULUM, double_pendulum, gallery_cards, pendulum_element, write_pendulum
 
 import dalembert as da
@@ -51,6 +51,13 @@ def test_every_chapter_has_a_function_that_draws_its_figure() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ensemble_figures.FIGURES)
+def test_figures_of_ensembles_are_drawn(name: str) -> None:
+    """With a few members only; the files of the page are there."""
+    assert ensemble_figures.FIGURES[name](20).axes
+    assert (ensemble_figures.FOLDER / f"{name}.png").exists()
+
+
 @pytest.mark.parametrize("name", tutorial_figures.FIGURES)
 def test_figures_of_the_tutorial_are_drawn(name: str) -> None:
     assert tutorial_figures.FIGURES[name]().axes

@@ -1,4 +1,4 @@
-"""Ensembles under dry friction: members that slide on in machine code, members that stop by runs of their own."""
+"""Ensembles under dry friction: members that stick and slip, all in machine code, against `da.simulate`."""
 
 import numpy as np
 import pytest
@@ -32,16 +32,16 @@ def compare(system: da.System, q: object, qd: np.ndarray, numbers: dict[str, obj
     for i in range(len(qd)):
         own = {name: float(np.broadcast_to(value, len(qd))[i]) for name, value in numbers.items()}
         run = da.simulate(system, q, qd[i], TIMES, parameters=own)
-        np.testing.assert_allclose(many["q"].values[i], run.q, atol=1e-9)
-        np.testing.assert_allclose(many["qd"].values[i], run.qd, atol=1e-9)
+        np.testing.assert_allclose(many["q"].values[i], run.q, atol=1e-12)
+        np.testing.assert_allclose(many["qd"].values[i], run.qd, atol=1e-12)
     return many
 
 
 def test_blocks_of_which_some_stop() -> None:
-    """v₀/μg is the time they take; those that slide throughout, either way, need no run of their own."""
+    """v₀/μg is the time they take; one starts at rest, others slide throughout, either way."""
     speeds = np.array([0.0, 0.5, 2.0, 2.999, 3.001, 4.0, -5.0, -1.0])
     many = compare(block(), (0, 0), np.stack([speeds, 0 * speeds], axis=1), {"mu": 0.3})
-    assert many.attrs["handed_over"] == 5
+    assert many.attrs["handed_over"] == 0
     exact = np.sign(speeds) * np.where(np.abs(speeds) < 3, speeds**2 / 6, np.abs(speeds) - 1.5)
     np.testing.assert_allclose(many["q"].values[:, -1, 0], exact, atol=1e-12)
 
@@ -50,14 +50,14 @@ def test_rest_within_a_step_is_not_stepped_over() -> None:
     """Under F = 4t, v = v₀ − 3t + 2t² of sliding on dips below zero and comes back, for v₀ = 1 but not for 1.2."""
     start = np.array([[1.0, 0], [1.12, 0], [1.13, 0], [1.2, 0]])
     many = compare(block(4 * da.t), (0, 0), start, {"mu": 0.3})
-    assert many.attrs["handed_over"] >= 2
+    assert many.attrs["handed_over"] == 0
 
 
 def test_an_oscillator_on_a_belt() -> None:
     """Spring by spring: some stay behind the belt all the time, some stick to it."""
     start = np.array([[-0.5, 0], [0.0, 0], [1.5, 0], [0.4, 0], [5.0, 0]])
     many = compare(oscillator(), (0.1, 0), start, {"k": np.array([1.0, 4.0, 9.0, 0.5, 0.5])})
-    assert many.attrs["handed_over"] == 4
+    assert many.attrs["handed_over"] == 0
 
 
 def test_a_direction_that_turns_is_no_stop() -> None:

@@ -53,9 +53,9 @@ def simulate_ensemble(
     """Simulate an ensemble: one system with many initial states or parameters, on all cores or on a GPU.
 
     Each ensemble member takes its own adaptive steps and is projected onto the constraints after each step, as by
-    ``da.simulate``. A member that fails is marked with the reason and does not affect the others. A member whose
-    contacts under dry friction come to rest, or reverse, is simulated separately, as by ``da.simulate``; all others are
-    integrated in compiled code.
+    ``da.simulate``. A member that fails is marked with the reason and does not affect the others. Members whose
+    contacts under dry friction stick and slip along lines go from transition to transition in compiled code; in a
+    plane, with fixed steps or on a GPU, a member whose contact comes to rest is simulated separately.
 
     There is no ``solver`` and no ``formulation`` to choose: ensembles use the default ones of ``da.simulate``, that is
     the Dormand–Prince method of order 8 for adaptive steps, and the Runge–Kutta method of order 4 for fixed steps.

@@ -13,6 +13,7 @@ import sympy as sp
 from dalembert.array_types import Floats
 from dalembert.ensembles.ensemble_layout import RESERVED
 from dalembert.ensembles.members import Members
+from dalembert.ensembles.stick_slip_outputs import OutputPhases
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
 from dalembert.integration.method import Method
@@ -22,7 +23,6 @@ from dalembert.lowering.expressions_along import values_along
 from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.outputs_of_many import OutputsOfMany, outputs_of_many
 from dalembert.model import graph
-from dalembert.model.friction_contacts import contacts
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import ideal_force, multiplier, reaction
 from dalembert.model.system import System
@@ -80,13 +80,7 @@ def output_choice(system: System, given: Any) -> OutputChoice:
         expressions[name] = expression
     if not names and not expressions:
         raise InputError("`outputs` must hold at least one output; got none.")
-    choice = OutputChoice(tuple(dict.fromkeys(names)), expressions)
-    if choice.needs_forces and contacts(system):
-        raise InputError(
-            '`outputs` of a system whose contacts can stick must be "q", "qd" or expressions of them: forces depend on '
-            "which contacts stick. Simulate members one by one with `da.simulate` to see them."
-        )
-    return choice
+    return OutputChoice(tuple(dict.fromkeys(names)), expressions)
 
 
 def _listed(given: Any) -> list[Any]:
@@ -132,8 +126,13 @@ class EnsembleOutputs:
         self.system, self.dynamics, self.method, self.choice = system, dynamics, method, choice
         self.reference = reference
 
-    def __call__(self, members: Members, times: Floats, y: Floats) -> dict[str, Floats]:
-        """Return the outputs (N, T, …) by name, from states y (N, T, 2n); NaN where states are."""
+    def __call__(
+        self, members: Members, times: Floats, y: Floats, phases: OutputPhases | None = None
+    ) -> dict[str, Floats]:
+        """Return the outputs (N, T, …) by name, from states y (N, T, 2n); NaN where states are.
+
+        Under dry friction forces depend on the ``phases`` of the outputs.
+        """
         if not self.choice.needs_forces and not self.choice.expressions:
             n = y.shape[2] // 2
             parts = {"q": y[:, :, :n], "qd": y[:, :, n:]}
@@ -142,17 +141,21 @@ class EnsembleOutputs:
         found: list[dict[str, Floats]] = []
         for first in range(0, len(y), step):
             own = slice(first, first + step)
-            found.append(self._evaluated(members.subset(own), times, y[own]))
+            phases_of_part = None if phases is None else phases.subset(own)
+            found.append(self._evaluated(members.subset(own), times, y[own], phases_of_part))
         return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
 
-    def _evaluated(self, members: Members, times: Floats, y: Floats) -> dict[str, Floats]:
+    def _evaluated(self, members: Members, times: Floats, y: Floats, phases: OutputPhases | None) -> dict[str, Floats]:
         N, T = y.shape[:2]
         states, t, p = y.reshape(N * T, -1), np.tile(times, N), np.repeat(members.p.T, T, axis=0)
         finite = np.isfinite(states).all(axis=1)
         n, m = states.shape[1] // 2, len(self.dynamics.constraints)
         found: dict[str, Any] = {"q": states[:, :n], "qd": states[:, n:]}
+        # if no member has been simulated, nothing is known but the shapes
+        missing = dict.fromkeys(OF_COORDINATES, (n,)) | dict.fromkeys(OF_CONSTRAINTS, (m,)) | {"energy": ()}
         if self.choice.needs_forces:
-            found |= self._forces(states, t, p, finite)
+            found |= self._forces(states, t, p, finite) if phases is None else phases.forces(states, t, p)
+            found |= {name: np.full((N * T, *shape), np.nan) for name, shape in missing.items() if name not in found}
         empty = {"acceleration": n, "ideal_force": n, "multipliers": m, "reactions": m}
         fields = {name: found.get(name, np.zeros((N * T, size))) for name, size in empty.items()}
         named = dict(zip(self.dynamics.parameters, p.T, strict=True))

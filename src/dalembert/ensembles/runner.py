@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.ensembles.members import Members
+from dalembert.ensembles.stick_slip_outputs import OutputPhases
+from dalembert.ensembles.stick_slip_rounds import StickSlipRounds, supports_rounds
 from dalembert.equation.answer_checks import OR_WEIGH_THEM, PASS_IT
 from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.default_tolerances import USUAL_ATOL, with_tolerances
@@ -58,20 +60,26 @@ GPU_BATCH_BYTES = 2**30
 class EnsembleStates(NamedTuple):
     """States (N, T, 2n) of members, NaN from the time of a failure, and reasons of failure (N,), empty if none.
 
-    ``exact`` (N,) tells which starts are known to satisfy the constraints up to rounding.
+    ``exact`` (N,) tells which starts are known to satisfy the constraints up to rounding; ``phases`` are those of the
+    outputs under dry friction, if they are needed for forces.
     """
 
     y: Floats
     reasons: NDArray[np.str_]
     exact: NDArray[np.bool_]
+    phases: OutputPhases | None = None
 
 
 class NativeStates(NamedTuple):
-    """States (N, T, 2n) by the compiled integrator, which members it completed (N,), and which starts are exact."""
+    """States (N, T, 2n) by the compiled integrator, which members it completed (N,), and which starts are exact.
+
+    ``phases`` are those of the outputs under dry friction.
+    """
 
     y: Floats
     done: NDArray[np.bool_]
     exact: NDArray[np.bool_]
+    phases: OutputPhases | None = None
 
 
 class EnsembleRunner:
@@ -79,6 +87,7 @@ class EnsembleRunner:
 
     reference    the member that selects the constraint rows; by default the first one that can be integrated
     threads      the number of threads; None for all cores
+    forces       whether forces are needed, and therefore the phases of outputs under dry friction
     """
 
     def __init__(
@@ -91,6 +100,7 @@ class EnsembleRunner:
         on_gpu: bool,
         reference: Members | None = None,
         threads: int | None = None,
+        forces: bool = False,
     ):
         dynamics = build(system)
         self.system, self.contacts = system, contacts(system)
@@ -98,6 +108,14 @@ class EnsembleRunner:
         self.reference, self.threads = reference, threads
         self.seconds = 0.0  # in compiled code, without preparation and conversion
         self.handed_over = 0  # members handed over to the general integrator
+        self.rounds = self._rounds_of_friction(forces=forces)
+        if forces and self.contacts and self.rounds is None:
+            raise InputError(
+                '`outputs` of a system whose contacts can stick must be "q", "qd" or expressions of them, unless all '
+                "contacts slide along lines, steps are adaptive and the device is a CPU: forces depend on which "
+                "contacts stick. Simulate members one by one with `da.simulate` to see them."
+            )
+        self._last_run: Trajectory | None = None  # of the last member that was simulated by itself
         self._integrator: Any = None
         self._rows: tuple[int, ...] = ()
         if on_gpu and not in_machine_code(dynamics, method):
@@ -122,7 +140,10 @@ class EnsembleRunner:
         negative = negative_coefficients(self.system, members.p)
         usable = members.finite_parameters if self.reference is not None else members.finite
         usable[list(negative)] = False
-        found, done, exact = self._native(members, usable & ~self._at_rest(members))
+        if self.rounds is None:
+            found, done, exact, phases = self._native(members, usable & ~self._at_rest(members))
+        else:
+            found, done, exact, phases = self._in_rounds(self.rounds, members, usable)
         reasons = np.zeros(len(members), "U1")
         if not done.all():
             found[~done], messages = np.nan, np.full(len(members), "", object)
@@ -136,8 +157,39 @@ class EnsembleRunner:
             for k in alone:
                 states, messages[k] = self._general(members.y[:, k], members.p[:, k])
                 found[k] = states if self.every else states[-1:]
+                if phases is not None and self._last_run is not None:
+                    phases.runs[int(k)] = self._last_run
             reasons = messages.astype(str)
-        return EnsembleStates(found, reasons, exact)
+        return EnsembleStates(found, reasons, exact, phases)
+
+    def _rounds_of_friction(self, *, forces: bool) -> StickSlipRounds | None:
+        """Return the simulation of contacts that stick and slip, by the compiled integrator; None if there is none."""
+        if self.on_gpu or not supports_rounds(self.system, self.contacts, self.method):
+            return None
+        return StickSlipRounds(
+            self.system, self.contacts, self.method, every=self.every, threads=self.threads, with_phases=forces
+        )
+
+    def _in_rounds(self, rounds: StickSlipRounds, members: Members, usable: Any) -> NativeStates:
+        """Return the states of members under dry friction."""
+        shape = len(members), self._stored_times, len(members.y)
+        phases = None if not rounds.with_phases else rounds.no_phases(*shape[:2])
+        done, exact = (np.zeros(len(members), bool) for _ in range(2))
+        whole = NativeStates(np.full(shape, np.nan), done, exact, phases)
+        for selection, times, spans in self._grouped(members):
+            own = np.arange(len(members))[selection]
+            own = own[usable[own]]
+            # at jumps of explicit functions of time members are simulated by themselves
+            if len(spans) != 1 or spans[0].start != times[0] or not own.size:
+                continue
+            before = rounds.seconds
+            found = rounds(members.y[:, own], members.p[:, own], times, spans[0].max_step)
+            self.seconds += rounds.seconds - before
+            for all_members, part in zip(whole[:3], found[:3], strict=True):
+                all_members[own] = part
+            if phases is not None:
+                phases.put(own, found[3])
+        return whole
 
     def _at_rest(self, members: Members) -> NDArray[np.bool_]:
         """Return which members start with a contact at rest, which friction may hold."""
@@ -157,10 +209,8 @@ class EnsembleRunner:
 
     def _native(self, members: Members, finite: Any) -> NativeStates:
         """Return the states of members by the compiled integrator."""
-        whole = NativeStates(
-            np.empty((len(members), self._stored_times, len(members.y))),
-            *(np.zeros(len(members), bool) for _ in range(2)),
-        )
+        done, exact = (np.zeros(len(members), bool) for _ in range(2))
+        whole = NativeStates(np.empty((len(members), self._stored_times, len(members.y))), done, exact)
         if not finite.any() or not in_machine_code(self.dynamics, self.method):
             return whole
         first = members.subset(slice(int(np.argmax(finite)), None)) if self.reference is None else self.reference
@@ -174,7 +224,7 @@ class EnsembleRunner:
             if len(found.done) == len(members):
                 whole = found  # not copied
             else:
-                for all_members, own in zip(whole, found, strict=True):
+                for all_members, own in zip(whole[:3], found[:3], strict=True):
                     all_members[selection] = own
         done = whole.done & finite
         if len(self._rows) < len(self.dynamics.levels):  # the rows that are left out depend on the member
@@ -278,16 +328,18 @@ class EnsembleRunner:
         n, states = len(y) // 2, np.full((len(self.times), len(y)), np.nan)
         times = settled_times(self.dynamics, p, self.times)
         start: dict[str, Any] = {"allow_violation": False, "progress": False}
+        self._last_run = None
         try:
             done = self._single_run(self.method, y[:n], y[n:], p, times, start)
         except SimulationError as end:
-            reached = end.trajectory
+            self._last_run = reached = end.trajectory
             known = np.searchsorted(reached.t, times[times <= reached.t[-1]])
             states[: len(known)] = np.concatenate([reached.q, reached.qd], axis=1)[known]
             states[-1] = np.nan  # even if reached: the failure is at this time
             return states, _for_ensemble_member(str(end))
         except DalembertError as error:
             return states, _for_ensemble_member(str(error))
+        self._last_run = done
         return np.concatenate([done.q, done.qd], axis=1), ""
 
     def _single_run(

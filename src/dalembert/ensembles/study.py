@@ -100,6 +100,7 @@ class StudyRunner:
             on_gpu=study.on_gpu,
             reference=study.reference,
             threads=study.threads,
+            forces=study.outputs.needs_forces,
         )
         # a member under dry friction cannot be integrated again without its transitions between sticking and sliding
         self.bifurcations = Bifurcations(self.dynamics, method, times, 0 if self.runner.contacts else study.total)
@@ -114,7 +115,7 @@ class StudyRunner:
     def __call__(self, first: int, members: Members) -> BlockResult:
         """Return the results of members, which are numbered from ``first``."""
         study, seconds, handed_over = self.study, self.runner.seconds, self.runner.handed_over
-        y, reasons, exact = self.runner(members)
+        y, reasons, exact, phases = self.runner(members)
         failed = reasons != ""
         if self.dynamics.integrals:
             after = y[:, 1:] if study.keep != "end" else y
@@ -128,7 +129,7 @@ class StudyRunner:
             self.bifurcations.examine(first, members, y, failed),
             limited,
         )
-        values = self.outputs(members, study.kept_times, y)
+        values = self.outputs(members, study.kept_times, y, phases)
         if study.keep != "summary":
             return BlockResult(values | inputs, {}, reasons, findings)
         return BlockResult({}, self._summaries(first, values, failed), reasons, findings)

@@ -16,6 +16,7 @@ from dalembert.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.formulation import Law
 from dalembert.lowering.batch_program import BatchProgram
+from dalembert.lowering.guard_program import PhaseGuards, guard_program
 from dalembert.lowering.law_functions import LawFunctions, array_law
 from dalembert.lowering.native_laws import compiled_laws
 from dalembert.lowering.programs import Programs
@@ -27,6 +28,8 @@ from dalembert.lowering.start_program import StartProgram
 from dalembert.lowering.switching_functions import switching_functions
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
+from dalembert.native.guarded_batch import GuardedBatch
+from dalembert.native.guarded_members import GuardedPrograms
 from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.protocol import Control, FirstIntegralValues, StateEquations, SwitchingFunctions
 from dalembert.native.tableau import Tableau
@@ -43,6 +46,7 @@ class NativeSystem:
         self._last_terms: tuple[bytes, tuple[Floats, ...]] | None = None
         self.engine = lru_cache(maxsize=16)(self._engine)
         self.motions = lru_cache(maxsize=16)(self._motions)
+        self.guarded_motions = lru_cache(maxsize=16)(self._guarded_motions)
         self._recorded = lru_cache(maxsize=16)(self._recorded_programs)
         self._energy_terms = lru_cache(maxsize=16)(self._compile_energy_terms)
 
@@ -149,6 +153,31 @@ class NativeSystem:
         hot = programs.hot(iterations)
         own = MemberPrograms(programs.n, len(self.source.parameters), *hot, programs.start(), programs.sliding())
         return kind(own._replace(contacts=tuple(map(len, self.source.sliding))), tableau)
+
+    def _guarded_motions(
+        self,
+        rows: Sequence[int],
+        iterations: int | None,
+        rates: Sequence[tuple[float, float]] | None,
+        tableau: Tableau,
+        refined: bool,
+        guards: PhaseGuards,
+    ) -> GuardedBatch:
+        """Return an integrator of ensemble members that ends where a guard does."""
+        programs = Programs(self.source, rows, rates, refined=refined)
+        found = guard_program(programs, guards)
+        parameters = len(self.source.parameters) + len(guards.further)
+        own = GuardedPrograms(programs.n, parameters, *programs.hot(iterations), found, *guards.rules)
+        return GuardedBatch(own, tableau)
+
+    def starts_of_many(self, y: Floats, t: Floats, p: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Floats]:
+        """Return the results of ``start`` at k states y (k, 2n), times (k,) and parameters (k, …)."""
+        found = self._starts(y, t, p)
+        return found[:, 0] == 1.0, found[:, 1] == 1.0, found[:, 2:]
+
+    @cached_property
+    def _starts(self) -> BatchProgram:
+        return BatchProgram(Programs.of_all_rows(self.source).start(), 2 * len(self.source.form.applied_force))
 
     def start(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:
         """Return whether a motion may start at a state, whether the constraints hold exactly, and the scales (2n)."""

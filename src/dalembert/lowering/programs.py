@@ -232,7 +232,7 @@ class Programs:
         recorded = RecordedTerms(self)
         motion = recorded.motion()
         everything = range(self.m)
-        multipliers, reactions = self._by_number(motion.multipliers), self._by_number(motion.reactions)
+        multipliers, reactions = self.by_number(motion.multipliers), self.by_number(motion.reactions)
         residual = [sl.sub(sl.dot(recorded.row(k), motion.acceleration), recorded.target(k)) for k in everything]
         energy = [] if self.source.energy is None else [recorded.read(self.source.energy)]
         parts = (
@@ -268,8 +268,8 @@ class Programs:
             [] if recorded.control is None else [e for force in recorded.control.input_forces for e in force],
             motion.ideal_force,
             motion.nonideal_force,
-            self._by_number(motion.multipliers),
-            self._by_number(motion.reactions),
+            self.by_number(motion.multipliers),
+            self.by_number(motion.reactions),
             [entry for share in motion.shares for entry in share],
             [entry for share in motion.shares for entry in recorded.nonideal(share)],
             [entry for k in range(self.m) for entry in recorded.row(k)],
@@ -280,7 +280,7 @@ class Programs:
         )
         return Program(recorded.tape, [x for part in parts for x in part]), EnergyTerms(*map(len, parts))
 
-    def _by_number(self, multipliers: sl.Vector) -> list[Any]:
+    def by_number(self, multipliers: sl.Vector) -> list[Any]:
         """Return the multipliers of the rows in use in the order of all constraints, zero for the others."""
         found: list[Any] = [0.0] * self.m
         for k, value in zip(self.rows, multipliers, strict=True):

@@ -11,17 +11,9 @@ from dalembert.native.assembly import load, store
 from dalembert.native.lane_step import StepStart
 from dalembert.native.lanes import joined, lane, lanes_of, same, spread
 from dalembert.native.member_writer import MemberWriter
-from dalembert.native.step_control import ATOL, INACCURATE, LEAST_STEP, MOST_STEP, root_of_order
-from dalembert.native.stepper import (
-    CAUTION,
-    FINISHED,
-    HAND_OVER,
-    LAST_STEP_SLACK,
-    LEAST_RATIO,
-    MORE,
-    MOST_RATIO,
-    MOST_RATIO_AT_REST,
-)
+from dalembert.native.step_control import ATOL, INACCURATE
+from dalembert.native.step_length import StepLength
+from dalembert.native.stepper import FINISHED, HAND_OVER, MORE
 from dalembert.native.writer import LONG, whole
 
 
@@ -35,7 +27,7 @@ class AdaptiveMemberSteps:
         self.settings = self._own_settings()
         self.end = spread(w.b, m.scalar(m.times, w.b.sub(m.outputs, whole(1))))
         guess = w.b.call(first_step, [m.state, m.begin, self.end, m.p, self.settings, m.work])
-        self.h, self.growth = m.variable(guess), m.variable(w.number(MOST_RATIO))
+        self.length = StepLength(w, m.parts, self.settings, guess)
         self.clock, self.then = m.variable(m.begin), m.variable(m.begin)
         self.taken = m.variable(same(w.module, whole(0)))
         for j in w.each(size):
@@ -78,7 +70,9 @@ class AdaptiveMemberSteps:
         for j in w.each(m.parts.size):
             origin = b.select(outputs, load(b, self.before, j), load(b, m.state, j))
             store(b, origin, self.origin, j)
-        size, is_last = self._length(moving, clock)
+        size, is_last, short = self.length.next(clock, self.end)
+        m.end(b.and_(moving, short), HAND_OVER)
+        m.end(b.and_(moving, b.icmp_signed(">=", m.read(self.taken), spread(b, m.room))), MORE)
         h = b.select(outputs, b.fsub(wanted, start), size)
         begin = StepStart(self.origin, start, h, m.p)
         first_valid, valid = self.step.write(begin)
@@ -93,39 +87,11 @@ class AdaptiveMemberSteps:
         # ordered: an error of NaN rejects the step
         good = b.and_(b.fcmp_ordered("<", error, w.number(1.0)), near)
         moving = b.and_(moving, m.under_way)
-        self._control(moving, b.and_(moving, good), error, near, size)
+        self.length.control(moving, b.and_(moving, good), error, near, size)
         self._advance(b.and_(moving, good), reached)
         with b.if_then(w.any(outputs), likely=False):
             self._output(outputs, b.and_(b.fcmp_ordered("<=", error, w.number(INACCURATE)), near))
         self._finish_members()
-
-    def _length(self, moving: Any, clock: Any) -> tuple[Any, Any]:
-        """Return the length of the next step of each motion, and whether it is the last one."""
-        w, m, b = self.w, self.member, self.w.b
-        planned = w.intrinsic("minnum", m.read(self.h), load(b, self.settings, MOST_STEP))
-        left = b.fsub(self.end, clock)
-        is_last = b.fcmp_ordered(">=", b.fmul(planned, w.number(1 + LAST_STEP_SLACK)), left)
-        # the planned step is tested, since the last one may be as short as the time that is left
-        short = b.fcmp_unordered("<", planned, load(b, self.settings, LEAST_STEP))
-        m.end(b.and_(moving, short), HAND_OVER)
-        m.end(b.and_(moving, b.icmp_signed(">=", m.read(self.taken), spread(b, m.room))), MORE)
-        return b.select(is_last, left, planned), is_last
-
-    def _control(self, moving: Any, accepted: Any, error: Any, near: Any, size: Any) -> None:
-        """Choose the length of the next step."""
-        w, m, b = self.w, self.member, self.w.b
-        ratio = b.fdiv(w.number(CAUTION), root_of_order(w, m.parts, error))
-        # a constraint jumps within the step: it is shortened as much as possible, whatever its error is
-        ratio = b.select(near, ratio, w.number(0.0))
-        at_rest = b.fcmp_ordered("==", error, w.number(0.0))
-        bound = b.select(at_rest, w.number(MOST_RATIO_AT_REST), m.read(self.growth))
-        grown = w.intrinsic("minnum", ratio, bound)
-        shorter = w.intrinsic("maxnum", ratio, w.number(LEAST_RATIO))  # `maxnum` ignores a ratio of NaN
-        following = b.fmul(size, b.select(accepted, grown, shorter))
-        b.store(b.select(moving, following, m.read(self.h)), self.h)
-        # the step after a rejected one must not grow
-        growth = b.select(accepted, w.number(MOST_RATIO), w.number(1.0))
-        b.store(b.select(moving, growth, m.read(self.growth)), self.growth)
 
     def _advance(self, accepted: Any, reached: Any) -> None:
         """Move the members whose step is accepted to its end."""

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dalembert.array_types import Floats
 from dalembert.equation.formulation import Law
 from dalembert.native.engine import NativeEngine
@@ -131,6 +134,10 @@ class NativeDynamics(Protocol):
 
     def start(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:
         """Return whether a motion may start at a state, whether the constraints hold exactly, and the scales (2n,)."""
+        ...
+
+    def starts_of_many(self, y: Floats, t: Floats, p: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Floats]:
+        """Return the same at k states with parameters p (k, number of them), each with a leading axis k."""
         ...
 
     def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:

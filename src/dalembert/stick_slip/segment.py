@@ -20,6 +20,13 @@ from dalembert.integration.path import Path
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import refuse_start
 from dalembert.model.friction_contacts import Contact
+from dalembert.native.guard_checks import (
+    BEND_LIMIT,
+    BEND_LIMIT_NEAR_ZERO,
+    CHECKS_PER_STEP,
+    MAX_CHECKS_PER_STEP,
+    TIME_RESOLUTION,
+)
 from dalembert.stick_slip.guards import Guard
 from dalembert.stick_slip.phases import Phase
 
@@ -31,19 +38,6 @@ REST_SPEED_RATIO = 1e-10
 SLOWDOWN_RATIO = 0.1
 """A segment ends where a contact that slides in a plane has slowed down to this fraction of its speed. Its direction
 may change ever faster before it comes to rest; shorter segments keep the steps short enough."""
-
-CHECKS_PER_STEP = 4
-"""Least number of times within a step at which transitions are checked; there may be several in one step."""
-
-MAX_CHECKS_PER_STEP = 2**15
-
-BEND_LIMIT, BEND_LIMIT_NEAR_ZERO = 0.05, 1e-4
-"""Second difference of a margin between neighbouring checks above which a step is checked at more times: anywhere, and
-where the margin comes near zero. During sticking the state does not change, so the step size does not resolve the
-load."""
-
-TIME_RESOLUTION = 4e-16
-"""Length, relative to time, at which the bracket of a transition is no longer divided: two units in the last place."""
 
 BRACKET_DIVISIONS = 64
 """Number of parts into which the bracket of a transition is divided at once."""

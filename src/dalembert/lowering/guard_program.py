@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The guards of a phase of motion as a program: functions that are positive as long as the phase lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from dalembert.equation import scalar_arithmetic as sl
+from dalembert.lowering.programs import Programs
+from dalembert.lowering.recorded_terms import RecordedTerms
+from dalembert.model.symbols import plain_multiplier
+from dalembert.native.tape import Program, Tape
+
+
+@dataclass(frozen=True)
+class PhaseGuards:
+    """The guards of a phase, in their order.
+
+    sliding     for each sliding contact its velocity and its slip direction, one component of each
+    held        for each sticking contact the numbers of the constraints that hold it, and its static limit
+    rounding    relative rounding error that is allowed for when a force is compared with this limit
+    further     names of parameters that only guards have; they come after those of the active system
+    """
+
+    sliding: tuple[tuple[Any, Any], ...]
+    held: tuple[tuple[tuple[int, ...], Any], ...]
+    rounding: float
+    further: tuple[str, ...] = ()
+
+    @property
+    def rules(self) -> tuple[tuple[bool, ...], tuple[float, ...]]:
+        """For each guard whether the phase ends where it is zero, and its scale: see ``GuardedPrograms``.
+
+        A contact that stops has no direction any more, so that it ends at zero; a friction force may be at its limit.
+        """
+        moving, at_rest = len(self.sliding), len(self.held)
+        return (True,) * moving + (False,) * at_rest, (0.0,) * moving + (1.0,) * at_rest
+
+
+def guard_program(programs: Programs, guards: PhaseGuards) -> Program:
+    """Record the sliding velocities along their directions, and the distances of friction forces from their limits.
+
+    These distances are relative to the sum of force and limit, which is positive unless both vanish.
+    """
+    recorded, symbols = RecordedTerms(programs), programs.source.form.symbols
+    reactions = programs.by_number(recorded.motion().reactions)
+    # other definitions of the multipliers: limits of friction depend on the actual reactions
+    read = recorded.at(recorded.q, recorded.qd).read
+    for name, value in zip(programs.source.constraints, reactions, strict=True):
+        read.define(plain_multiplier(name), value)
+
+    for i, name in enumerate(guards.further, start=len(programs.source.parameters)):
+        read.define(sp.Symbol(name, real=True), recorded.tape.input("p", i))
+
+    def value(expression: Any) -> Any:
+        return read(symbols.plain(expression))
+
+    found = [sl.mul(value(v), value(direction)) for v, direction in guards.sliding]
+    for numbers, limit in guards.held:
+        force = _length(recorded.tape, [reactions[k] for k in numbers])
+        found.append(_margin(recorded.tape, force, value(limit), guards.rounding))
+    return Program(recorded.tape, found)
+
+
+def _length(tape: Tape, components: Sequence[Any]) -> Any:
+    if len(components) == 1:
+        return tape.record("fabs", components[0])
+    return tape.record("sqrt", sl.dot(components, components))
+
+
+def _margin(tape: Tape, force: Any, limit: Any, rounding: float) -> Any:
+    """Record the relative distance of a force from its limit; one without either."""
+    total = sl.add(force, limit)
+    loaded = tape.record("<", 0.0, total)
+    distance = sl.sub(sl.mul(1 + rounding, limit), force)
+    return tape.record("select", loaded, tape.record("fdiv", distance, tape.record("select", loaded, total, 1.0)), 1.0)
