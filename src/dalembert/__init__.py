@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from dalembert.fitting.result import Comparison as Comparison
     from dalembert.fitting.result import Fit as Fit
     from dalembert.fitting.result import compare as compare
+    from dalembert.hybrid.moreau_jean import MoreauJean as MoreauJean
     from dalembert.integration.drift import Baumgarte as Baumgarte
     from dalembert.integration.drift import Projection as Projection
     from dalembert.integration.trajectory import Trajectory as Trajectory
@@ -193,6 +194,7 @@ _LAZY = {
     "Fit": "fitting.result",
     "compare": "fitting.result",
     "flow": "differentiable",
+    "MoreauJean": "hybrid.moreau_jean",
     "Baumgarte": "integration.drift",
     "Projection": "integration.drift",
     "Trajectory": "integration.trajectory",

@@ -19,6 +19,7 @@ from dalembert.equation.one_state import finished
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
 from dalembert.event_run import simulate_with_events
+from dalembert.hybrid.moreau_jean import MoreauJean
 from dalembert.integration.control_outputs import motion_with_control, refuse_unmet
 from dalembert.integration.default_tolerances import USUAL_ATOL, USUAL_RTOL, with_tolerances
 from dalembert.integration.drift import Drift, Projection, drift_notes
@@ -40,6 +41,7 @@ from dalembert.model.signal_ranges import end_of_range, require_in_range, requir
 from dalembert.model.system import System
 from dalembert.settings import AnySystem, method_of, prepared, require_system
 from dalembert.simulated_run import SimulatedRun, symbols_of
+from dalembert.stepped_run import refuse_other_methods, simulate_by_steps
 from dalembert.stick_slip.motion_at_rest import motion_at_rest
 from dalembert.stick_slip.simulation import StickSlipSimulation
 
@@ -154,7 +156,8 @@ def simulate(
     drift              ``da.Projection()``, also with ``conserve``, ``da.Baumgarte(alpha, beta)`` or None
     solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems, or
                        the tableau of an explicit Runge–Kutta method for the compiled integrator; when left out, the
-                       Dormand–Prince method of order 8, natively compiled if the system allows
+                       Dormand–Prince method of order 8, natively compiled if the system allows.
+                       ``da.MoreauJean(step)`` takes fixed steps through the impacts of many contacts
     formulation        ``da.Factored()`` when left out
     step               a fixed step size instead of an adaptive one, for the classical Runge–Kutta method of order 4
                        unless a ``solver`` is given; outputs between two steps are reached by one shorter step
@@ -188,6 +191,11 @@ def simulate(
     >>> bool(abs(run.violation).max() < 1e-12)
     True
     """
+    if isinstance(solver, MoreauJean):
+        refuse_other_methods(formulation, step, max_step, events, control, drift)
+        return simulate_by_steps(
+            system, q0, qd0, times, parameters, solver, allow_violation=allow_violation, progress=progress
+        )
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
     if events not in ((), []) or not all_permanent(system):
         times = time_values(times, "times", increasing=True)

@@ -13,11 +13,31 @@ LARGEST_RATIO = 1 - 1e-6
 """Largest ratio of a flight to the one before it that leads to rest within a reasonable number of impacts."""
 
 
+LEAST_IMPACTS = 200
+"""Impacts before which a run is not judged by their rate."""
+
+LATEST_IMPACTS = 50
+"""The last impacts, by which their rate and the change of their speed are judged."""
+
+
 @dataclass
 class ImpactHistory:
-    """The times of the last impacts of each contact, since it was last closed."""
+    """The times of the last impacts of each contact, since it was last closed, and times and speeds of all impacts."""
 
     times: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    impacts: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+
+    def is_endless(self, end: float, most: int) -> bool:
+        """Return whether impacts follow one another too fast for a run to reach its end, and do not slow down.
+
+        At the rate of the last impacts, there would be more than ``most`` of them.
+        """
+        if len(self.impacts) < LEAST_IMPACTS:
+            return False
+        latest = self.impacts[-LATEST_IMPACTS:]
+        span, half = latest[-1][0] - latest[0][0], LATEST_IMPACTS // 2
+        earlier, later = (max(speed for _, speed in part) for part in (latest[:half], latest[half:]))
+        return 0 < span * most < (end - latest[-1][0]) * LATEST_IMPACTS and later >= earlier
 
     def record(self, name: str, t: float) -> None:
         self.times[name] = [*self.times.get(name, [])[-FLIGHTS:], t]
@@ -25,14 +45,17 @@ class ImpactHistory:
     def forget(self, name: str) -> None:
         self.times.pop(name, None)
 
-    def rest(self, name: str, speed: float, resolution: float) -> float | None:
+    def rest(self, name: str, speed: float, resolution: float, restitution: float, rounding: float) -> float | None:
         """Return the time at which the impacts of a contact accumulate, if its rebounds are below the resolution.
 
         ``speed`` is that of the last impact; a flight of length T then has a height of about speed · T/4. The flights
-        form a geometric series; None if they do not become shorter, or are still high enough to be followed.
+        form a geometric series; None if they do not become shorter, or are still high enough to be followed. The next
+        flight cannot be followed at all if it is lower than the rounding of the gap, as after a small restitution.
         """
         times = self.times.get(name, [])
         flights = [later - earlier for earlier, later in pairwise(times)]
+        if flights and restitution < LARGEST_RATIO and restitution**2 * speed * flights[-1] / 4 <= rounding:
+            return times[-1] + flights[-1] * restitution / (1 - restitution)
         if len(flights) < FLIGHTS or not all(a > b > 0 for a, b in pairwise(flights)):
             return None
         ratio = flights[-1] / flights[-2]

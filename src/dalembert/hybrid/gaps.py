@@ -78,6 +78,10 @@ class Gaps:
         """Return the height of rebounds that is not followed any more."""
         return RESOLVED_HEIGHT * float(self.size[self.model.row(name)])
 
+    def rounding(self, name: str) -> float:
+        """Return the height of rebounds that cannot be told from zero."""
+        return FRESH_GAP * float(self.size[self.model.row(name)])
+
     def offsets(self, open_contacts: Iterable[str]) -> dict[str, float]:
         """Return what is to be added to gaps, so that those that have just opened are not negative by rounding."""
         found: dict[str, float] = {}

@@ -28,7 +28,7 @@ from dalembert.model.event import Event
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
 from dalembert.stick_slip.segment import Segment
-from dalembert.stick_slip.simulation import ImpulseWork, StickSlipSimulation, check_coefficients
+from dalembert.stick_slip.simulation import MAX_SEGMENTS, ImpulseWork, StickSlipSimulation, check_coefficients
 
 MOST_IMPACTS = 100
 """Impacts at one instant after which they are abandoned."""
@@ -64,6 +64,7 @@ class HybridSimulation:
     releases: dict[str, int] = field(default_factory=dict[str, int])
     history: ImpactHistory = field(default_factory=ImpactHistory)
     span: float = 1.0
+    end: float = 1.0
 
     def __post_init__(self) -> None:
         changing = tuple(str(event.name) for event in self.events if event.then is not None)
@@ -76,7 +77,7 @@ class HybridSimulation:
     ) -> Trajectory:
         """Simulate from a start at ``times[0]``; return the motion at all times, or up to an event that stops it."""
         t, t1 = float(times[0]), float(times[-1])
-        self.span = t1 - t
+        self.span, self.end = t1 - t, t1
         y = self._accepted(q0, qd0, t, allow_violation=allow_violation)
         with Progress(t, t1, progress) as bar:
             choice = self._next(y, t)
@@ -185,6 +186,7 @@ class HybridSimulation:
                 return y, speeds, stuck
             slowest = max((speed for name, speed in hit.items() if self._accumulates(gaps, name, speed)), default=None)
             rest = [] if slowest is None else gaps.together(touching, ACCUMULATED * slowest)
+            self._refuse_endless(t, hit)
             after, stuck = self._after_impact(y, t, touching, rest)
             self.record.events += [run_event(t, name, "impact", y, after) for name in hit]
             y, speeds = after, np.maximum(speeds, np.abs(np.split(after, 2)[1]))
@@ -193,10 +195,22 @@ class HybridSimulation:
             f"Start from a state in which fewer contacts touch."
         )
 
+    def _refuse_endless(self, t: float, hit: dict[str, float]) -> None:
+        """Raise an error if impacts follow one another ever faster, as between walls that close in."""
+        self.history.impacts.append((t, max(hit.values())))
+        if self.history.is_endless(self.end, MAX_SEGMENTS):
+            raise ConstraintError(
+                f"impacts must not follow one another without end; by t = {t:.6g} there are "
+                f"{len(self.history.impacts)}, the last ones at {quoted(sorted(hit))}, which do not slow down, and "
+                f"more than {MAX_SEGMENTS} would follow. Impacts that do not accumulate towards rest cannot be "
+                f"followed: end the motion before."
+            )
+
     def _accumulates(self, gaps: Gaps, name: str, speed: float) -> bool:
         """Return whether the impacts of a contact end here, and record when they would."""
         self.history.record(name, gaps.t)
-        end = self.history.rest(name, speed, gaps.resolution(name))
+        e = self.model.restitution(name, gaps.t, gaps.y)
+        end = self.history.rest(name, speed, gaps.resolution(name), e, gaps.rounding(name))
         if end is not None:
             self.record.events.append(run_event(end, name, "rests", gaps.y, gaps.y))
         return end is not None

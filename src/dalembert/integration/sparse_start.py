@@ -34,14 +34,25 @@ def missed(dynamics: LargeDynamics, q: Floats, qd: Floats, level: int, tolerance
 
 
 def require_start(
-    dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numbers: Floats, *, allow_violation: bool
+    dynamics: LargeDynamics,
+    q: Floats,
+    qd: Floats,
+    t: float,
+    numbers: Floats,
+    *,
+    allow_violation: bool,
+    among: NDArray[np.bool_] | None = None,
 ) -> bool:
-    """Raise an error unless a state satisfies the constraints; return whether it does so to rounding."""
+    """Raise an error unless a state satisfies the constraints; return whether it does so to rounding.
+
+    ``among`` (m,) are the constraints that count; all by default.
+    """
     dynamics.code.evaluate(q, qd, t, numbers)
     require_valid_terms(dynamics)
     residuals, found = dynamics.code.residuals, []
     for level, argument in enumerate(("q0", "qd0")):
         rows = missed(dynamics, q, qd, level, START_TOLERANCE)
+        rows = rows if among is None else rows[among[rows]]
         if len(rows):
             found.append(f"{_violations(dynamics, rows, residuals[level], 'is')} at `{argument}`")
     if found and not allow_violation:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.errors import ModelError
+from dalembert.errors import InputError, ModelError
 from dalembert.levels import Level
 from dalembert.lowering.program_numbers import ProgramNumbers
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.model import graph
 from dalembert.model.abrupt_functions import abrupt_functions_of_time
-from dalembert.model.large_statement import LargeStatement
+from dalembert.model.large_statement import MANY_CONTACTS, LargeStatement
 from dalembert.model.law_groups import LawGroup
 from dalembert.model.ordering import name_of, quoted
 from dalembert.model.standard_form import constraint_row, energy, nonlinear_terms, time_derivative
@@ -62,6 +62,8 @@ def _refuse_sticking(statement: LargeStatement) -> None:
 @lru_cache(maxsize=8)
 def compiled(statement: LargeStatement) -> LargeDynamics:
     """Return a system stated by arrays in machine code; it is kept for further calls."""
+    if statement.has_contacts:
+        raise InputError(MANY_CONTACTS)
     _refuse_abrupt(statement)
     _refuse_sticking(statement)
     numbers = ProgramNumbers(statement)

@@ -128,10 +128,10 @@ def along(piece: Any, given: Any, symbol: Any, where: str) -> AppliedForce:
 def _group(given: Any) -> ConstraintGroup:
     if isinstance(given, ConstraintGroup):
         return given
-    if not isinstance(given, Constraint) or given.name is None or not given.is_permanent:
+    if not isinstance(given, Constraint) or given.name is None or given.releases or not given.active:
         raise ModelError(
             [
-                "`constraints` of a system stated by arrays must be equations and have names; got "
+                "`constraints` of a system stated by arrays must have names, and not be switched or released; got "
                 f"{given!r:.80}. Write `da.Constraint.over(expression, {{...}}, name=...)`."
             ]
         )

@@ -96,7 +96,16 @@ class Constraint:
         return "an unnamed constraint" if self.name is None else f"constraint `{self.name}`"
 
     @classmethod
-    def over(cls, expression: Any, over: Any, *, name: str, nonideal: Any = ()) -> Any:
+    def over(
+        cls,
+        expression: Any,
+        over: Any,
+        *,
+        name: str,
+        nonideal: Any = (),
+        restitution: Any = None,
+        impact: Impact = "newton",
+    ) -> Any:
         """Return constraints ``name[0]``, ``name[1]``, … that differ only in their coordinates and numbers.
 
         They are stated, compiled and evaluated as one expression; a system may have 10⁵ of them. See docs/large.md.
@@ -108,6 +117,8 @@ class Constraint:
                       numbers or to an array of parameters; a single coordinate or number is the same for all
         name          of the group; in laws, ``da.multiplier(name)`` is that of each constraint of the group
         nonideal      laws of each constraint, with their `velocity` and `normal_force` in placeholder coordinates
+        restitution, impact    of each contact, if the expression is an inequality; such a system is simulated by
+                      ``solver=da.MoreauJean(step)``
 
         Raises
         ------
@@ -125,7 +136,7 @@ class Constraint:
         """
         from dalembert.model.term_groups import constraint_group
 
-        return constraint_group(expression, over, name, nonideal)
+        return constraint_group(expression, over, name, nonideal, restitution, impact)
 
     @property
     def reaction(self) -> Any:

@@ -26,6 +26,13 @@ from dalembert.model.symbol_arrays import CoordinateArray, ParameterArray, Subst
 from dalembert.model.symbols import free_parameters
 from dalembert.model.term_groups import AppliedForce, ConstraintGroup, LagrangianTerm, MassEntries
 
+MANY_CONTACTS = (
+    "contacts that are stated by `da.Constraint.over`, or along with arrays of coordinates, must be simulated by fixed "
+    "time steps: `da.simulate(..., solver=da.MoreauJean(step))`. For anything else, state each contact by itself, with "
+    "single coordinates."
+)
+"""The message for functions that follow contacts one by one, or do not support them."""
+
 
 @dataclass(frozen=True, eq=False)
 class LargeStatement:
@@ -53,6 +60,11 @@ class LargeStatement:
     @cached_property
     def positions(self) -> Positions:
         return Positions(self.pieces)
+
+    @property
+    def has_contacts(self) -> bool:
+        """Whether constraints open and close."""
+        return any(group.template.one_sided for group in self.constraints)
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -99,7 +111,7 @@ class LargeStatement:
         groups = self.laws.groups if laws else ()
         return [
             *(([*group.components.values()], group.substitutions) for group in (*self.masses, *self.forces)),
-            *(([group.template.expression], group.substitutions) for group in self.constraints),
+            *((_expressions(group), group.substitutions) for group in self.constraints),
             *(([*law.force.components.values(), *law.coefficients], law.force.substitutions) for law in groups),
             *(([term.expression], term.substitutions) for term in self.lagrangian or ()),
         ]
@@ -167,6 +179,11 @@ class LargeStatement:
         pair = key if isinstance(key, tuple) else (key,)
         given = [group.substitutions.coordinates.get(q, (q,) * len(group)) for q in pair]
         return np.stack([self.positions.of(places) for places in given], axis=1)
+
+
+def _expressions(group: ConstraintGroup) -> list[Any]:
+    own = group.template
+    return [own.expression] if own.restitution is None else [own.expression, own.restitution]
 
 
 def is_single(group: ConstraintGroup) -> bool:

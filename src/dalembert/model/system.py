@@ -16,7 +16,7 @@ from dalembert.errors import InputError, ModelError
 from dalembert.model.array_statement import is_stated_by_arrays, large_statement
 from dalembert.model.constraint import Constraint, named_constraints
 from dalembert.model.deep_stack import with_deep_stack
-from dalembert.model.large_statement import LargeStatement
+from dalembert.model.large_statement import MANY_CONTACTS, LargeStatement
 from dalembert.model.latex import equations
 from dalembert.model.law_placement import PlacedLaw, placed_laws
 from dalembert.model.laws import Coefficient, as_laws
@@ -114,7 +114,7 @@ class System:
     def __post_init__(self) -> None:
         if is_stated_by_arrays(self.coordinates, self.applied_force, self.constraints):
             self._keep_statement()
-            if len(self.coordinate_names) > LARGEST_EXPANDED:
+            if self.is_large:
                 return
         coordinates = checked_coordinates(self.coordinates)
         problems: list[str] = []
@@ -156,6 +156,8 @@ class System:
         statement = self.__dict__.get("statement")
         if name not in EXPANDED or statement is None:
             raise AttributeError(name)
+        if statement.has_contacts:
+            raise InputError(MANY_CONTACTS)
         if self.is_large:
             raise InputError(
                 f"`{name}` must be known term by term here, which is for at most {LARGEST_EXPANDED} coordinates; this "
@@ -348,8 +350,9 @@ class System:
 
     @property
     def is_large(self) -> bool:
-        """Whether the system is stated by arrays and too large to be expanded term by term."""
-        return self.statement is not None and len(self.coordinate_names) > LARGEST_EXPANDED
+        """Whether the system is stated by arrays and too large to be expanded term by term, or has contacts."""
+        stated = self.statement
+        return stated is not None and (stated.has_contacts or len(stated.coordinate_names) > LARGEST_EXPANDED)
 
     @cached_property
     def laws(self) -> tuple[PlacedLaw, ...]:

@@ -40,7 +40,13 @@ class ConstraintGroup:
         expression = graph.replace(self.template.expression, rules)
         own = {kind(str(self.template.name)): kind(self.name(i)) for kind in (multiplier, reaction)}
         laws = tuple(replaced_law(law, rules | own) for law in self.template.nonideal)
-        return Constraint(expression.doit(), name=self.name(i), nonideal=laws)
+        return replace(
+            self.template,
+            expression=expression.doit(),
+            name=self.name(i),
+            nonideal=laws,
+            restitution=None if self.template.restitution is None else graph.replace(self.template.restitution, rules),
+        )
 
     def __iter__(self) -> Iterator[Constraint]:
         return (self[i] for i in range(len(self)))
@@ -69,15 +75,13 @@ def replaced_law(law: Any, rules: Mapping[Any, Any]) -> Any:
     return replace(law, **{own.name: replaced(getattr(law, own.name)) for own in fields(law)})
 
 
-def constraint_group(expression: Any, over: Any, name: str, nonideal: Any = ()) -> ConstraintGroup:
+def constraint_group(
+    expression: Any, over: Any, name: str, nonideal: Any = (), restitution: Any = None, impact: Any = "newton"
+) -> ConstraintGroup:
     """Return the constraints that an expression gives with the coordinates and numbers of each copy."""
     if not isinstance(name, str) or not name:
         raise ModelError([f"a group of constraints must have a name; got {name!r}. Pass `name=`."])
-    if isinstance(expression, sp.Ge | sp.Gt | sp.Le | sp.Lt):
-        raise ModelError(
-            [f"a group of constraints must be equations; `{name}` is an inequality. State contacts singly."]
-        )
-    template = Constraint(expression, name=name, nonideal=nonideal)
+    template = Constraint(expression, name=name, nonideal=nonideal, restitution=restitution, impact=impact)
     found = substitutions(over, f"constraint `{name}`")
     _require_placed(template.expression, found, f"constraint `{name}`")
     return ConstraintGroup(template, found)

@@ -75,8 +75,7 @@ class SparseSystem:
         self._last = np.zeros((3, self.m), np.int64)
         for term, own, offset in zip(constraints, numbers, self._offsets, strict=False):
             self._last[:, own] = offset + (np.arange(term.copies) + 1) * term.outputs + np.array([[-3], [-2], [-1]])
-        shape, half = (self.m, self.n), self.half
-        self.elimination = SparseElimination(shape, half.rows, half.columns, half.places) if self.m else None
+        shape = (self.m, self.n)
         self.A, self.A_transposed = fixed_pattern(shape, rows, columns)
         self.laws = NonidealTerms((law_count, self.n), laws) if laws else None
         self.knows_energy = energies is not None
@@ -138,6 +137,12 @@ class SparseSystem:
         """Factor S at the state of the last evaluation."""
         if self.elimination is not None:
             self.elimination.factor(self.terms, self.mass.weights)
+
+    @cached_property
+    def elimination(self) -> SparseElimination | None:
+        """The elimination of the multipliers of all constraints; its order is found at the first use."""
+        half = self.half
+        return SparseElimination((self.m, self.n), half.rows, half.columns, half.places) if self.m else None
 
     @cached_property
     def _energy_loops(self) -> TermLoops:
