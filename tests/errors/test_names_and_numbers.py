@@ -80,3 +80,9 @@ def test_other_parameters_may_have_any_sign() -> None:
     assert da.simulate(declared(positive=True), [1], [0], [0, 1], parameters={"k": 4}).q[-1, 0] == pytest.approx(
         np.cos(2), abs=1e-8
     )
+
+
+def test_a_lagrangian_is_no_text() -> None:
+    x = da.coordinates("x")
+    with pytest.raises(da.ModelError, match="`lagrangian` must be an expression; got the text 'x-1'"):
+        da.System((x,), [[1]], (0,), lagrangian="x-1")

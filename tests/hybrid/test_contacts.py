@@ -253,3 +253,26 @@ def test_a_start_in_contact_that_approaches_begins_with_an_impact() -> None:
     assert kinds(run) == [("floor", "impact"), ("floor", "impact")]
     assert audit(run) < 1e-14
     assert audit(run.taken(slice(1, 3))) < 1e-14
+
+
+@pytest.mark.parametrize("length", [1e-9, 1e9])
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_a_rope_in_other_units_has_the_same_motion(length: float, unit: float) -> None:
+    """Lengths, and the rows of an equation beside the contact, in units of 1e-9 to 1e9."""
+    z = da.coordinates("z")
+
+    def swing(L: float, s: float) -> tuple[np.ndarray, list[tuple[str, float]], float]:
+        rope = da.Constraint(sp.Ge(L**2 - x**2 - y**2 - z**2, 0), name="rope", restitution=0.4)
+        plane = da.Constraint(s * (z - 2 * x), name="plane")
+        system = da.System((x, y, z), 3 * sp.eye(3), (0, -3 * L, 0), (rope, plane))
+        speed = np.sqrt(0.7) * L
+        run = da.simulate(system, (0, -L, 0), (speed, 0, 2 * speed), [0, 2, 5])
+        events = [(event.kind, round(event.t, 7)) for event in run.events]
+        return run.q / L, events, run.ledger()["rope"][-1] / L**2
+
+    q, events, work = swing(length, unit)
+    expected_q, expected_events, expected_work = swing(1.0, 1.0)
+    assert "impact" in dict(expected_events)
+    assert events == expected_events
+    np.testing.assert_allclose(q, expected_q, atol=1e-8)
+    assert work == pytest.approx(expected_work, rel=1e-8)

@@ -186,3 +186,51 @@ def test_what_events_do_not_go_together_with() -> None:
         da.simulate(FALLING, (1,), (0,), [0, 1], events=[stop], drift=da.Projection(conserve="energy"))
     with pytest.raises(da.InputError, match="a live page must be of a system whose constraints hold all the time"):
         da.simulate(FALLING, (1,), (0,), [0, 1], events=[stop]).page("page.html")
+
+
+PENDULUM = da.System((x, y), sp.eye(2), (0, -10), da.Constraint(x**2 + y**2 - 1, name="rod"))
+HELD = (1, 0), (0, 0)
+
+
+def test_a_zero_at_rest_at_the_start_is_no_event() -> None:
+    """The bob falls from y = 0, where y and its rate vanish, and only touches y = 0 on the other side."""
+    for direction in (-1, 0, 1):
+        falls = da.Event(y, direction, stop=True, name="level")
+        assert not da.simulate(PENDULUM, *HELD, [0, 1], events=[falls]).events
+
+
+@pytest.mark.parametrize("drift", [da.Projection(), da.Baumgarte(1, 1)])
+def test_a_motion_that_is_stopped_at_an_event_leaves_it(drift: da.Projection | da.Baumgarte) -> None:
+    stop = da.Event(y + 0.1, name="stop", then=da.Change({x.diff(t): 0, y.diff(t): 0}))
+    run = da.simulate(PENDULUM, *HELD, [0, 0.5], events=[stop], drift=drift)
+    assert [event.name for event in run.events] == ["stop"]
+    assert run["y"][-1] < -0.5
+
+
+@pytest.mark.parametrize("direction", [-1, 0, 1])
+def test_events_of_a_multiplier_occur_in_both_directions(direction: int) -> None:
+    """λ = −3 g |y| /2 of a pendulum released from the level of its pivot."""
+    event = da.Event(da.multiplier("rod") + 4, direction, name="tension")
+    run = da.simulate(PENDULUM, *HELD, [0, 1.2], events=[event])
+    heights = [found.before[1] for found in run.events]
+    np.testing.assert_allclose(heights, [-4 / 15] * (1 + (direction == 0)), rtol=1e-8)
+    rates = [found.before[3] for found in run.events]
+    assert direction == 0 or np.sign(rates[0]) == direction
+
+
+def test_an_event_whose_expression_is_not_a_number_is_refused() -> None:
+    root = da.Event(sp.sqrt(y - 2) - 0.1, name="root")
+    with pytest.raises(da.SimulationError, match=r"that of `root` is not\. Look for a division by zero") as caught:
+        da.simulate(FALLING, (5,), (0,), [0, 0.5, 2], events=[da.Event(y - 1, name="later"), root])
+    assert caught.value.time == pytest.approx(np.sqrt(0.6), abs=1e-12)
+    assert [event.name for event in caught.value.trajectory.events] == ["root"]
+    # an event before that ends the motion in time
+    lands = da.Event(y - 2, direction=-1, stop=True, name="lands")
+    run = da.simulate(FALLING, (5,), (0,), [0, 0.5, 2], events=[lands, da.Event(sp.sqrt(y - 1), name="root")])
+    assert [event.name for event in run.events] == ["lands"]
+
+
+def test_an_event_that_changes_the_motion_has_a_name_of_its_own_in_the_ledger() -> None:
+    change = da.Change({x.diff(t): 0, y.diff(t): 0})
+    with pytest.raises(da.ModelError, match=r"must not have names of constraints, .* got `rod`"):
+        da.simulate(PENDULUM, *HELD, [0, 1], events=[da.Event(y + 0.1, name="rod", then=change)])

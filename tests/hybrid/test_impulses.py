@@ -114,3 +114,26 @@ def test_too_many_contacts_are_refused() -> None:
     contacts = [ImpulseContact(str(i), -1.0, 0.5) for i in range(15)]
     with pytest.raises(da.ConstraintError, match="impacts at once must have fewer contacts"):
         impact_impulses(contacts, np.eye(30))
+
+
+@pytest.mark.parametrize("law", ["newton", "poisson", "moreau"])
+@pytest.mark.parametrize("mu", [None, 0.2])
+@pytest.mark.parametrize("units", [(1e-9, 1.0), (1.0, 1e-9), (1e9, 1e-9), (1e-12, 1e12)])
+def test_impulses_do_not_depend_on_the_units_of_gaps(law: str, mu: float | None, units: tuple[float, float]) -> None:
+    """A gap in other units, s φ, has the impulse Λ/s; friction is the same force."""
+    rows = np.array([[1.0, 0.3, -0.7], [-0.2, 1.0, 0.4], [0.1, 0.9, 0.0], [1.0, -0.2, 0.0]])
+    inverse = np.diag([1.0, 0.5, 3.0])
+    scale = np.array([*units, 1.0, 1.0])
+
+    def impulses(scale: np.ndarray) -> np.ndarray:
+        scaled = rows * scale[:, None]
+        contacts = [
+            ImpulseContact(name, -v * s, e, None if mu is None else w, 0.0 if mu is None else mu * s, law=law)
+            for name, v, s, e, w in zip("ab", (1.0, 0.5), scale[:2], (0.3, 0.6), (0.4, -2.0), strict=True)
+        ]
+        found = impact_impulses(contacts, scaled @ inverse @ scaled.T)
+        return np.concatenate(found) * scale
+
+    expected = impulses(np.ones(4))
+    assert (expected[:2] > 0).any()
+    np.testing.assert_allclose(impulses(scale), expected, rtol=1e-12, atol=1e-14)

@@ -164,3 +164,10 @@ def test_impacts_without_end_that_do_not_come_to_rest() -> None:
         da.SimulationError, match=r"impacts must not follow one another .* at `(left|right)`, which do not slow down"
     ):
         da.simulate(da.System((x,), [[1]], (0,), walls), (0.5,), (1,), [0, 2])
+
+
+def test_a_drive_into_a_stop_is_refused() -> None:
+    stop = da.Constraint(sp.Ge(1 - x, 0), name="stop", restitution=0.5)
+    driven = da.System((x,), [[1]], (0,), (stop, da.Constraint(x - 2 * t, name="motor")))
+    with pytest.raises(da.SimulationError, match=r"`stop` must have .* or constraints drive the bodies together"):
+        da.simulate(driven, (0,), (2,), [0, 1])

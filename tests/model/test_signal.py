@@ -91,7 +91,7 @@ def test_channels_names_texts_and_pickles():
         ({"values": [[[1]]]}, r"got \(6,\) and \(1, 1, 1\)\."),
         ({"values": [0, np.nan, 0, 0, 0, 0]}, r"`values` must be finite; entry 1 is nan\. Leave out gaps"),
         ({"times": [0, 1, 2, 3, 4, np.inf]}, r"`times` must be finite; entry 5 is inf"),
-        ({"values": "abc"}, r"`values` must be numbers in an array"),
+        ({"values": "abc"}, r"`values` must hold numbers"),
         ({"times": [1.0], "values": [1.0]}, r"`times` must hold at least 2 times for this signal; got 1\."),
         (
             {"kind": "septic"},
@@ -137,3 +137,25 @@ def test_other_models_are_refused():
         da.System((x,), [[1]], (one + two,))
     with pytest.raises(da.ModelError, match=r"signal `table` must be a function of time, since values of kind"):
         da.System((x,), [[1]], (da.signal(TIMES, VALUES, "previous", name="table", of=x),))
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        (np.array(["2020-01-01", "2020-01-02"], "datetime64[s]"), "`times` must hold plain numbers; got datetime64"),
+        (np.array([0, 1], "timedelta64[ms]"), "`times` must hold plain numbers; got timedelta64"),
+        ([False, True], "`times` must hold numbers; got booleans"),
+        ([0, 1j], "`times` must be real; got complex numbers"),
+    ],
+)
+def test_what_numpy_would_convert_in_silence_is_refused(times, message: str) -> None:
+    with pytest.raises(da.InputError, match=message):
+        da.signal(times, [0, 1], "linear")
+
+
+def test_columns_with_other_labels_are_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"t": [0.0, 1.0, 2.0], "v": [5.0, 6.0, 7.0]})
+    assert float(da.signal(table["t"], table["v"], "linear").subs(da.t, 2)) == 7
+    with pytest.raises(da.InputError, match=r"their indices differ\. Pass columns of one table"):
+        da.signal(table["t"], table["v"][::-1], "linear")

@@ -10,6 +10,7 @@ import sympy as sp
 
 from dalembert.array_types import Floats
 from dalembert.hybrid.phase_choice import Choice
+from dalembert.integration.path_outputs import outputs_at
 from dalembert.model import graph
 from dalembert.model.event import Event
 from dalembert.model.expression_values import expression_values
@@ -22,6 +23,12 @@ RATE_STEP = 1e-7
 
 AT_ZERO = 1e-12
 """Time from a zero, relative to that of the run, within which its rate tells on which side an expression will be."""
+
+LATER_STEPS = (1e-6, 1e-5, 1e-4)
+"""Longer times, relative likewise, for expressions that change too little over the first one."""
+
+RESOLVED_RATIO = 1.5, 6.0
+"""Least and largest ratio of the change over a step to that over half of it: two for a rate, four if it vanishes."""
 
 FORCE_OFFSET = 1e-14
 """Reaction, relative to the applied forces, that is rounding."""
@@ -70,14 +77,35 @@ def _event_guard(
 
 def _side(expression: sp.Expr, choice: Choice, t: float, span: float, *, at_zero: bool) -> tuple[int, float]:
     """Return the sign of an expression just ahead of a state, and its value there."""
+    values = _values_ahead(expression, choice, t, RATE_STEP * span)
+    here, change = float(values[0]), float(values[-1] - values[0])
+    if not at_zero and abs(here) > abs(change) / RATE_STEP * AT_ZERO:
+        return (1 if here > 0 else -1), here
+    for step in LATER_STEPS:
+        # an expression whose rate vanishes changes by its second derivative, which a short step may not resolve
+        if _is_resolved(values):
+            break
+        values = _values_ahead(expression, choice, t, step * span)
+    return (1 if values[-1] >= here else -1), here
+
+
+def _values_ahead(expression: sp.Expr, choice: Choice, t: float, step: float) -> Floats:
+    """Return the values of an expression at a state, and half a step and a step of time later."""
     phase, y = choice.phase, choice.y
     further = tuple(sorted({*phase.p} - {*phase.mode.system.parameter_names}))
-    value = expression_values(phase.mode.system, (expression,), further)
-    step = RATE_STEP * span
-    ahead = y + step * np.concatenate([y[len(y) // 2 :], choice.acceleration])
-    states: Floats = np.stack([y, ahead])
-    reactions = np.stack([choice.reactions, choice.reactions])
-    here, later = value(np.array([t, t + step]), states, phase.p, reactions)[:, 0]
-    if not at_zero and abs(here) > abs(later - here) / RATE_STEP * AT_ZERO:
-        return (1 if here > 0 else -1), float(here)
-    return (1 if later >= here else -1), float(here)
+    q, qd = np.split(y, 2)
+    ahead = np.array([0.0, step / 2, step])
+    h, times = ahead[:, None], t + ahead
+    states = np.hstack([q + h * qd + h**2 / 2 * choice.acceleration, qd + h * choice.acceleration])
+    reactions = np.broadcast_to(choice.reactions, (len(times), len(choice.reactions)))
+    if graph.atoms(expression, multiplier):
+        found = outputs_at(phase.mode.dynamics, phase.method, None, times, states, times, phase.values)
+        reactions = np.concatenate([choice.reactions[None], found["reactions"][1:]])
+    return expression_values(phase.mode.system, (expression,), further)(times, states, phase.p, reactions)[:, 0]
+
+
+def _is_resolved(values: Floats) -> bool:
+    """Return whether values, half a step and a step later, change by their first or second derivative."""
+    half, whole = values[1:] - values[0]
+    low, high = RESOLVED_RATIO
+    return bool(half * whole > 0 and low * abs(half) <= abs(whole) <= high * abs(half))

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.errors import StateError
 from dalembert.hybrid.impact import ContactTerms
+from dalembert.hybrid.impulses import response
 from dalembert.integration.start_states import violated_rows
-from dalembert.tolerances import RANK_TOLERANCE
 from dalembert.violation import own_size
 
 TOUCHING = 1e-11
@@ -96,11 +96,7 @@ class Gaps:
         rows = [*self._named(active).values(), *self._named(names).values()]
         terms = self.model.at(self.y, self.t)
         q, qd = np.split(self.y, 2)
-        A, inverse = terms.A[rows], np.linalg.inv(terms.M)
-        holonomic = self.gap[rows]
-        return np.concatenate(
-            [q - inverse @ A.T @ np.linalg.pinv(A @ inverse @ A.T, rcond=RANK_TOLERANCE) @ holonomic, qd]
-        )
+        return np.concatenate([q - response(terms.A[rows], np.linalg.inv(terms.M)) @ self.gap[rows], qd])
 
     def refuse_penetration(self) -> None:
         """Raise an error if a one-sided constraint is penetrated."""

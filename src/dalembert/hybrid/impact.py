@@ -14,7 +14,7 @@ import sympy as sp
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import ConstraintError, InputError
-from dalembert.hybrid.impulses import ImpulseContact, impact_impulses
+from dalembert.hybrid.impulses import ImpulseContact, impact_impulses, response
 from dalembert.integration.start_states import terms_at
 from dalembert.lowering.build import build
 from dalembert.model import graph
@@ -25,7 +25,7 @@ from dalembert.model.friction_contacts import Contact, contacts, velocity_jacobi
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import ideal_force, multiplier
 from dalembert.model.system import System
-from dalembert.tolerances import EXACT, RANK_TOLERANCE, START_TOLERANCE
+from dalembert.tolerances import EXACT, START_TOLERANCE
 from dalembert.violation import own_size
 
 ENERGY_ROUNDING = 1e-9
@@ -158,8 +158,8 @@ class ContactTerms:
         if missed.any():
             names = [self.system.constraint_names[i] for i, off in zip(rows, missed, strict=True) if off]
             raise ConstraintError(
-                f"constraints must be linear in the velocities for an impact; at t = {t:.6g} {quoted(names)} "
-                f"{'is' if len(names) == 1 else 'are'} not. End the motion there by an event."
+                f"constraints must hold after an impact: they must be linear in the velocities, and must not drive "
+                f"bodies into a contact; at t = {t:.6g} {quoted(names)} cannot be met. End the motion by an event."
             )
         before = np.array([*(c.approach for c in parts.contacts), *(c.slip or 0.0 for c in parts.contacts)])
         later = before + parts.rows @ (after - qd)
@@ -174,6 +174,10 @@ class ContactTerms:
 
 ROUNDED_SLIP = 1e-12
 """Sliding velocity after an impact, relative to the velocities, that is rounding."""
+
+
+HELD = 1e-12
+"""Mobility of a contact within the equations, relative to that without them, that is rounding."""
 
 
 STRAIGHT = 1e-12
@@ -218,7 +222,7 @@ class _Parts:
         members = [name for name in names if name in model.one_sided or name in model.friction]
         equations = [model.row(name) for name in names if name not in members]
         A, inverse = terms.A[equations], np.linalg.inv(terms.M)
-        held = inverse @ A.T @ np.linalg.pinv(A @ inverse @ A.T, rcond=RANK_TOLERANCE, hermitian=True)
+        held = response(A, inverse)
         mobility, free = inverse - held @ A @ inverse, -held @ terms.velocity[equations]
         normals = terms.A[[model.row(name) for name in members]]
         slips = [_slip(model, name, y, t, mobility, normals) for name in members]
@@ -231,7 +235,11 @@ class _Parts:
             approach = float(terms.velocity[model.row(name)] + terms.A[model.row(name)] @ free)
             own = None if slip is None else slip + float(row @ free)
             found.append(ImpulseContact(name, approach, e, own, friction, two_sided, stated.impact))
-        return cls(tuple(found), equations, rows, mobility, free, rows @ mobility @ rows.T)
+        coupling = rows @ mobility @ rows.T
+        # a contact that the equations hold has a mobility of rounding only
+        held_still = np.diag(coupling) <= HELD * np.diag(rows @ inverse @ rows.T)
+        coupling[held_still], coupling[:, held_still] = 0.0, 0.0
+        return cls(tuple(found), equations, rows, mobility, free, coupling)
 
 
 def _slip(

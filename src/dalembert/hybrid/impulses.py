@@ -9,7 +9,7 @@ enumeration of the states of all contacts, each of which makes it a linear syste
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.errors import ConstraintError
 from dalembert.names import quoted
+from dalembert.tolerances import RANK_TOLERANCE
 
 MOST_STATES = 20_000
 """Largest number of combinations of states of contacts that are enumerated."""
@@ -69,6 +70,27 @@ def impact_impulses(contacts: Sequence[ImpulseContact], W: Floats) -> Impulses:
     """
     if not contacts:
         return Impulses(np.zeros(0), np.zeros(0))
+    k = len(contacts)
+    # velocities and impulses in units in which each contact has the mass one, so that tolerances apply to all of them
+    mobility = np.diag(W)
+    unit = np.sqrt(np.where(mobility > 0, mobility, 1.0))
+    found = _scaled_impulses(
+        [
+            replace(
+                contact,
+                approach=contact.approach / unit[i],
+                slip=None if contact.slip is None else contact.slip / unit[k + i],
+                friction=contact.friction * unit[k + i] / unit[i],
+            )
+            for i, contact in enumerate(contacts)
+        ],
+        W / np.outer(unit, unit),
+    )
+    return Impulses(found.normal / unit[:k], found.tangential / unit[k:])
+
+
+def _scaled_impulses(contacts: Sequence[ImpulseContact], W: Floats) -> Impulses:
+    """Return the impulses of contacts whose own mobilities, the diagonal of W, are one."""
     if len(contacts) == 1 and contacts[0].follows_slip:
         return _routh(contacts[0], W)
     k = len(contacts)
@@ -91,7 +113,7 @@ def _solution(
     """Return impulses (2k,), the normal ones at least as given, by enumeration of the states of all contacts."""
     k = len(contacts)
     scale = np.abs(velocities).max(initial=0.0)
-    impulse_scale = scale / max(np.abs(np.diag(W)).max(), np.finfo(float).tiny) + np.abs(least).max(initial=0.0)
+    impulse_scale = scale + np.abs(least).max(initial=0.0)
     for normal, tangential in _states(contacts):
         G, h = np.zeros((2 * k, 2 * k)), np.zeros(2 * k)
         for i, (state, slide, contact) in enumerate(zip(normal, tangential, contacts, strict=True)):
@@ -115,7 +137,8 @@ def _solution(
             return found
     raise ConstraintError(
         f"the impact of {quoted(contact.name for contact in contacts)} must have impulses that satisfy its laws; there "
-        f"are none: friction jams it. Lower the coefficients of friction."
+        f"are none: friction jams it, or constraints drive the bodies together. Lower the coefficients of friction, or "
+        f"end the motion before by an event."
     )
 
 
@@ -195,3 +218,18 @@ def _friction_rate(mu: float, w: float, W: Floats) -> float:
         return -mu * float(np.sign(w))
     holding = -float(W[1, 0] / W[1, 1])
     return holding if abs(holding) <= mu else float(np.sign(holding)) * mu
+
+
+def response(A: Floats, inverse: Floats) -> Floats:
+    """Return the matrix (n, m) from changes of A q̇ to the smallest changes of q̇ in the mass metric, for M⁻¹.
+
+    Rows are scaled to one length, since the rank is not to depend on their units.
+    """
+    S = A @ inverse @ A.T
+    lengths = np.sqrt(np.diag(S))
+    unit = np.where(lengths > 0, lengths, 1.0)
+    return (
+        inverse
+        @ A.T
+        @ (np.linalg.pinv(S / np.outer(unit, unit), RANK_TOLERANCE, hermitian=True) / np.outer(unit, unit))
+    )

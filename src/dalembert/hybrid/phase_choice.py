@@ -17,7 +17,7 @@ from dalembert.hybrid.impact import ContactTerms
 from dalembert.integration.method import Method
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.integration.state_answer import answer_at
-from dalembert.linear_algebra import rank
+from dalembert.linear_algebra import rank, unit_rows
 from dalembert.model.active_system import active_system
 from dalembert.model.friction_contacts import Contact, contacts
 from dalembert.model.ordering import quoted
@@ -151,8 +151,10 @@ def _refuse_dependent(question: Question, closed: frozenset[str], terms: Terms) 
     model = question.model
     equations = [model.row(name) for name in question.active]
     rows = [model.row(name) for name in sorted(closed)]
-    alone = rank(terms.A[equations]) if equations else 0
-    if rows and rank(terms.A[[*equations, *rows]]) < alone + len(rows):
+    # in the mass metric, and scaled to one length: the rank is not to depend on units
+    A = unit_rows(np.linalg.solve(np.linalg.cholesky(terms.M), terms.A.T).T)[0]
+    alone = rank(A[equations]) if equations else 0
+    if rows and rank(A[[*equations, *rows]]) < alone + len(rows):
         raise ConstraintError(
             f"the reactions of closed contacts must be determined; at t = {question.t:.6g} those of "
             f"{quoted(sorted(closed))} are not: they support the same motion in more than one way. Leave out the "

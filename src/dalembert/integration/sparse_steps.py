@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.sparse_motion import acceleration
+from dalembert.integration.time_segments import TimeSegment, events_of, segments
 from dalembert.native.initial_step import LEAST_DERIVATIVE, LEAST_SIZE, SHORT
 from dalembert.native.sparse_system import LargeDynamics
 from dalembert.native.step_control import ABRUPT, settings_of
@@ -55,7 +56,7 @@ class SparseSteps:
         self.rows: NDArray[np.bool_] = np.ones(self.code.m, bool)
         self.only_positions = bool((dynamics.levels == 0).all())
         self.slopes = np.zeros((len(tableau.nodes), 2 * self.code.n))
-        self.rejected = 0
+        self.rejected = self._taken = 0
         self._is_factored = False
 
     def _evaluate(self, y: Floats, t: float) -> None:
@@ -150,21 +151,31 @@ class SparseSteps:
 
     def all_steps(self, y: Floats, t: float, end: float) -> Iterator[SparseStep]:
         """Take steps from a state to a time; ``slopes[0]`` is that of the start of each step when it is returned."""
-        method = self.method
-        settings = settings_of(t, end, method.rtol, method.atol, method.max_step, len(y))
+        self._taken, functions = 0, self.dynamics.time_functions
+        sampled = None if functions is None else lambda at: functions(at, self.numbers)
+        for segment in segments(sampled, t, end, events_of(self.dynamics.signals, t, end)):
+            for step in self._steps_within(y, segment):
+                yield step
+                y = step.state
+
+    def _steps_within(self, y: Floats, segment: TimeSegment) -> Iterator[SparseStep]:
+        """Take the steps of one segment, within which functions of time neither jump nor begin suddenly."""
+        method, (t, end, most) = self.method, segment
+        longest = min(method.max_step, most)
+        settings = settings_of(t, end, method.rtol, method.atol, longest, len(y))
         self.choose_rows(y, t)
         self.slopes[0] = self.slope(y, t)
         h = method.step if method.step is not None else self._first_step(y, t, end, settings[1])
-        growth, taken = MOST_RATIO, 0
+        growth = MOST_RATIO
         while t < end:
             if h < settings[1] or not np.isfinite(h):
                 raise NoStepError(t, "no step is short enough for the tolerances: forces or constraints are singular")
-            if taken >= method.max_steps:
+            if self._taken >= method.max_steps:
                 raise NoStepError(
                     t, f"`max_steps` ({method.max_steps}) steps were taken. Pass more, or larger tolerances"
                 )
-            is_last = h * (1 + LAST_STEP_SLACK) >= end - t
-            size, reached = (end - t, end) if is_last else (min(h, method.max_step), t + min(h, method.max_step))
+            is_last = min(h, longest) * (1 + LAST_STEP_SLACK) >= end - t
+            size, reached = (end - t, end) if is_last else (min(h, longest), t + min(h, longest))
             arrived = self.stepped(y, t, size)
             error = 0.0 if method.step is not None else self._error(y, arrived, size)
             state, ratio = arrived, CAUTION / error ** (1 / self.tableau.order) if error > 0 else MOST_RATIO_AT_REST
@@ -180,7 +191,7 @@ class SparseSteps:
             if not np.isfinite(state).all():
                 raise NoStepError(t, "the step leads to numbers that are not finite. Pass a smaller `step`")
             h = method.step if method.step is not None else size * min(ratio, growth)
-            growth, taken = MOST_RATIO, taken + 1
+            growth, self._taken = MOST_RATIO, self._taken + 1
             yield SparseStep(t, y, reached, state)
             t, y = reached, state
             self.slopes[0] = self.slope(y, t)

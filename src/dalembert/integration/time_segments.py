@@ -19,6 +19,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
+from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 CELLS = 16384
 """Intervals between samples: a pulse shorter than two of them may be missed, and needs ``max_step``."""
@@ -87,8 +88,13 @@ def signal_events(dynamics: Dynamics, t0: float, t1: float) -> list[tuple[float,
     Signals of more than ``MOST_EVENTS`` breakpoints without jumps have none: their steps are short anyway.
     """
     native = dynamics.machine_code
+    return events_of(() if native is None else native.signals, t0, t1)
+
+
+def events_of(signals: Sequence[PiecewisePolynomial], t0: float, t1: float) -> list[tuple[float, float]]:
+    """Return the events of signals, as ``signal_events`` does."""
     found: set[tuple[float, float]] = set()
-    for own in () if native is None else native.signals:
+    for own in signals:
         pairs = own.changes_between(t0, t1)
         if own.smoothness < 0 or len(pairs) <= MOST_EVENTS:
             found.update(pairs)

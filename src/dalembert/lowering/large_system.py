@@ -12,6 +12,7 @@ import sympy as sp
 
 from dalembert.errors import InputError, ModelError
 from dalembert.levels import Level
+from dalembert.lowering.large_time_functions import large_signals, large_time_functions
 from dalembert.lowering.program_numbers import ProgramNumbers
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.model import graph
@@ -91,6 +92,8 @@ def compiled(statement: LargeStatement) -> LargeDynamics:
         statement.constraint_names,
         numbers.constants(),
         statement.laws.names,
+        large_time_functions([*masses, *forces, *constraints]),
+        large_signals([*masses, *forces, *constraints]),
     )
 
 

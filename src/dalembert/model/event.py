@@ -137,6 +137,13 @@ def event_problems(events: Sequence[Any], system: Any) -> list[str]:
     twice = [str(name) for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
         problems.append(f"events must have different names; given twice: {quoted(twice)}.")
+    known = {str(constraint.name) for constraint in system.constraints}
+    taken = [str(event.name) for event in events if isinstance(event, Event) and event.then and event.name in known]
+    if taken:
+        problems.append(
+            f"events that change the motion must not have names of constraints, whose work is an entry of the ledger; "
+            f"got {quoted(taken)}. Pass another `name=`."
+        )
     return problems
 
 

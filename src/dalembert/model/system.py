@@ -16,6 +16,7 @@ from dalembert.errors import InputError, ModelError
 from dalembert.model.array_statement import is_stated_by_arrays, large_statement
 from dalembert.model.constraint import Constraint, named_constraints
 from dalembert.model.deep_stack import with_deep_stack
+from dalembert.model.expressions import as_expression
 from dalembert.model.large_statement import MANY_CONTACTS, LargeStatement
 from dalembert.model.latex import equations
 from dalembert.model.law_placement import PlacedLaw, placed_laws
@@ -128,6 +129,9 @@ class System:
                 lambda: named_constraints(given_constraints(self.constraints), coordinates), "a constraint"
             ),
             "nonideal": as_laws(self.nonideal, problems),
+            "lagrangian": self.lagrangian
+            if self.lagrangian is None
+            else as_expression(self.lagrangian, "`lagrangian`"),
             "servos": tuple(self.servos) if isinstance(self.servos, (tuple, list)) else (self.servos,),
         }
         for name, value in checked.items():

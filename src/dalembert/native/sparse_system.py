@@ -6,7 +6,7 @@ Notation: M, Q, A, b, C, q, qd as in ``docs/notation.md``; W = M⁻¹, S = A W A
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from dalembert.native.block_mass import BlockMass, half_rows
 from dalembert.native.nonideal_terms import LawTerm, NonidealTerms, fixed_pattern
 from dalembert.native.sparse_elimination import SparseElimination
 from dalembert.native.term_loops import CopiedTerm, TermLoops, addresses
+from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 
 class Residuals(NamedTuple):
@@ -178,6 +179,8 @@ class LargeDynamics:
     coordinates, constraints    names
     constants                   numbers of the terms, which follow the parameters in those that ``code`` takes
     laws                        constraint and kind of each nonideal law; the former may be empty
+    time_functions              the explicit functions of time in the terms, (k, f) at k times; None if all are steady
+    signals                     the signals of time in the terms
     """
 
     code: SparseSystem
@@ -186,6 +189,8 @@ class LargeDynamics:
     constraints: tuple[str, ...]
     constants: Floats
     laws: Sequence[tuple[str, str]] = ()
+    time_functions: Callable[[Floats, Floats], Floats] | None = None
+    signals: tuple[PiecewisePolynomial, ...] = ()
 
     def numbers(self, parameters: Floats) -> Floats:
         """Return the numbers that the programs take, with room for the forces on which laws depend."""

@@ -84,7 +84,8 @@ class Phase:
         system = self.mode.system
         further = tuple(sorted({*self.p} - {*system.parameter_names}))
         values = expression_values(system, tuple(guard.expression for guard in self.guards), further)
-        found = values(t, y, self.p, reactions)
+        with np.errstate(all="ignore"):  # values that are not numbers end the phase, with an error
+            found = values(t, y, self.p, reactions)
         return np.stack([guard.sign * found[..., i] + guard.offset for i, guard in enumerate(self.guards)])
 
     def margins(self, t: Floats, y: Floats, reactions: Floats) -> Floats:
@@ -100,12 +101,12 @@ class Phase:
         )
 
     def has_ended(self, t: Floats, y: Floats, reactions: Floats) -> NDArray[np.bool_]:
-        """Return whether some contact has passed a transition, at each of the times (k,)."""
+        """Return whether a contact has passed a transition, or a guard is not a number, at each of the times (k,)."""
         found = np.zeros(len(t), bool)
         for contact in self.directions:
             found |= self.has_turned(contact, t, y)
         for contact in self.mode.sticking:
             found |= self.load(contact, t, y, reactions).excess > 0
         if self.guards:
-            found |= (self.guard_values(t, y, reactions) < 0).any(axis=0)
+            found |= ~(self.guard_values(t, y, reactions) >= 0).all(axis=0)
         return found

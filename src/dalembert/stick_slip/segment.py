@@ -76,13 +76,23 @@ class Segment:
         """The guards that are negative at the end; none if friction alone has ended the phase."""
         if not self.path.stopped or not self.phase.guards:
             return ()
-        y, reactions = self.final
-        values = self.phase.guard_values(self.end, y, reactions)
+        values = self._guard_values
         found = tuple(guard for guard, value in zip(self.phase.guards, values, strict=True) if value < 0)
         if found or self.phase.mode.contacts:
             return found
         # one state and many may round differently, and nothing else ends a phase without friction
         return (self.phase.guards[int(np.argmin(values))],)
+
+    @property
+    def undefined(self) -> tuple[Guard, ...]:
+        """The guards that are not a number at the end."""
+        if not self.path.stopped or not self.phase.guards:
+            return ()
+        return tuple(g for g, value in zip(self.phase.guards, self._guard_values, strict=True) if np.isnan(value))
+
+    @cached_property
+    def _guard_values(self) -> Floats:
+        return self.phase.guard_values(self.end, *self.final)
 
     def stopped(self) -> set[Contact]:
         """The contacts that have come to rest at the end."""

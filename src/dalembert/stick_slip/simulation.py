@@ -122,7 +122,7 @@ class StickSlipSimulation:
             self._steps += segment.path.steps
             if segment.path.finished:
                 return segment.path.y[-1]
-            if not segment.path.stopped or self._is_stalled():
+            if not segment.path.stopped or segment.undefined or self._is_stalled():
                 self._raise_failure(times, float(times[-1]))
             t = segment.end
             if segment.fired:
@@ -165,7 +165,14 @@ class StickSlipSimulation:
 
     def _raise_failure(self, times: Floats, t1: float) -> None:
         segment = self.segments[-1]
-        if segment.fired:
+        if segment.undefined:
+            names = quoted(dict.fromkeys(guard.name for guard in segment.undefined))
+            message = (
+                f"expressions of events and gaps must be numbers along the motion; at t = {segment.end:.6g} that of "
+                f"{names} is not. Look for a division by zero, or a root or logarithm of a negative number. The motion "
+                f"so far is in `error.trajectory`."
+            )
+        elif segment.fired:
             message = (
                 f"events must not follow one another without end; by t = {segment.end:.6g} there are "
                 f"{len(self.segments)} phases, the last {MAX_STALLED_SEGMENTS} of which end within "

@@ -1,0 +1,43 @@
+"""Functions of time in large systems: pulses and signals that steps must not miss, against exact impulses."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+
+N = 101
+x, y = da.coordinates("x", N), da.coordinates("y", N)
+u = da.coordinates("u")
+t = da.t
+HELD = da.Constraint(x[0], name="held")
+REST = np.zeros(2 * N)
+
+
+def pushed(force) -> da.Trajectory:
+    system = da.System((x, y), 2, force, HELD)
+    assert system.is_large
+    return da.simulate(system, REST, REST, [0, 50, 100])
+
+
+def test_a_pulse_after_a_long_rest_is_found() -> None:
+    run = pushed({y: sp.exp(-(((t - 70) * 20) ** 2))})
+    expected = np.sqrt(np.pi) / 20 / 2
+    np.testing.assert_allclose(run.qd[:, N:], np.outer([0, 0, expected], np.ones(N)), rtol=1e-8)
+    ledger = run.ledger()
+    assert ledger["applied forces"][-1] == pytest.approx(N * expected**2, rel=1e-8)
+    assert ledger.closure < 10
+
+
+def test_pulses_of_copies_at_their_own_times_are_found() -> None:
+    c = sp.Symbol("c")
+    run = pushed(da.AppliedForce.over({u: sp.exp(-(((t - c) * 20) ** 2))}, {u: y[:8], c: np.linspace(10, 90, 8)}))
+    np.testing.assert_allclose(run.qd[-1, N : N + 8], np.sqrt(np.pi) / 40, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("kind", "impulse"), [("previous", 3.0), ("linear", 3.0)])
+def test_steps_end_at_the_times_of_a_signal(kind: str, impulse: float) -> None:
+    knots = {"previous": ([0, 70, 70.003], [0, 1000, 0]), "linear": ([0, 70, 70.003, 70.006], [0, 0, 1000, 0])}[kind]
+    run = pushed({y: da.signal(*knots, kind, extend="hold")})
+    np.testing.assert_allclose(run.qd[-1, N:], impulse / 2, rtol=1e-11)
+    np.testing.assert_allclose(run.at(70.5).qd[0, N:], impulse / 2, rtol=1e-11)
