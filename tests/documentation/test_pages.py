@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from website import thumbnails, tutorial_figures
+from website import hooks, thumbnails, tutorial_figures
 from website.pages import PENDULUM, double_pendulum, gallery_cards, pendulum_element, write_pendulum
 
 import dalembert as da
@@ -61,3 +61,16 @@ def test_figures_of_the_tutorial_are_drawn(name: str) -> None:
 def test_thumbnails_are_drawn_with_and_without_pictures_of_the_case(name: str) -> None:
     figure = thumbnails.thumbnail(da.gallery.case(name))
     assert tuple(figure.get_size_inches()) == (thumbnails.WIDTH, thumbnails.HEIGHT)
+
+
+@pytest.mark.parametrize(
+    ("tex", "spaced"),
+    [
+        (r"a \sin 2\omega", "<mi>a</mi>{}<mi>sin</mi>{}<mn>2</mn>"),
+        (r"2 \sin^2 t", "<mn>2</mn>{}<msup><mi>sin</mi><mn>2</mn></msup>{}<mi>t</mi>"),
+        (r"\cos(t)", "<mrow><mi>cos</mi><mo"),
+    ],
+)
+def test_functions_in_formulas_have_thin_spaces(tex: str, spaced: str) -> None:
+    thin = '<mspace width="0.167em"/>'
+    assert spaced.format(thin, thin) in hooks._mathml(tex, "inline")
