@@ -9,6 +9,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.live.scene import scene_of_points
 
 T = np.linspace(0, 1, 11)
 
@@ -143,3 +144,15 @@ def test_a_component_of_a_given_start_is_a_number():
     bar = da.PlanarBody("bar", 2, 1, velocity=(1, 2))
     with pytest.raises(da.InputError, match=r"evaluate `body.velocity` and take the column"):
         run_of((bar,)).evaluate(bar.velocity[0])
+
+
+def test_points_of_animations_and_pages_may_be_those_of_bodies(tmp_path):
+    """A body's position is where it moves, not the numbers with which it was made."""
+    bar = da.PlanarBody("bar", 2, 1, velocity=(1, 2), spin=3.0)
+    run = run_of((bar,))
+    film = run.animate(points={"bar": bar.position, "tip": bar.at(1, 0).position, "origin": (0, 0)})
+    assert np.allclose(film.positions["bar"], np.outer(T, [1, 2]))
+    assert np.allclose(film.positions["tip"], run.evaluate(bar.at(1, 0).position))
+    assert np.allclose(film.positions["origin"], 0)
+    scene = scene_of_points(da.Mechanism(bar).system, {"bar": bar.position, "tip": bar.at(1, 0).position}, ())
+    assert scene.points["bar"] == bar.coordinates[:2] and len(scene.points["tip"]) == 2

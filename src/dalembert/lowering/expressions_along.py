@@ -21,7 +21,6 @@ from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.ordering import name_of, quoted
-from dalembert.model.start_values import StartValue
 from dalembert.model.symbols import (
     ConstraintSymbol,
     StateSymbols,
@@ -32,6 +31,7 @@ from dalembert.model.symbols import (
     t,
 )
 from dalembert.native.tape import Program, Tape
+from dalembert.start_values import StartValue
 
 Evaluate = Callable[[Floats, Floats, Floats], Floats]
 """A function of states (T, k), times (T,) and parameters (p,) or (T, p) that returns values (T, expressions)."""
