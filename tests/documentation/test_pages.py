@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from website import hooks, thumbnails, tutorial_figures
-from website.pages import PENDULUM, double_pendulum, gallery_cards, pendulum_element, write_pendulum
+from website.pages import PENDULUM, _live_page, double_pendulum, gallery_cards, pendulum_element, write_pendulum
 
 import dalembert as da
 
@@ -74,3 +74,8 @@ def test_thumbnails_are_drawn_with_and_without_pictures_of_the_case(name: str) -
 def test_functions_in_formulas_have_thin_spaces(tex: str, spaced: str) -> None:
     thin = '<mspace width="0.167em"/>'
     assert spaced.format(thin, thin) in hooks._mathml(tex, "inline")
+
+
+def test_cases_that_pages_cannot_run_are_left_out(tmp_path: Path) -> None:
+    """Such as those with contacts: a site with all live pages is not built in the tests."""
+    assert _live_page("bouncing-ball", tmp_path) is None
