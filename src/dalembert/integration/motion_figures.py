@@ -148,7 +148,8 @@ class MotionFigures(MotionData):
         """Return a point of an animation; a column of expressions becomes a pair of arrays."""
         if isinstance(point, tuple | list | str | float | int) and not isinstance(point, StartValue):
             return point
-        values = self.require_source("an animation of expressions").values(self, point)
+        whole: Any = self  # a trajectory, whose figures these are
+        values = self.require_source("an animation of expressions").values(whole, point)
         return tuple(values.T) if values.ndim == 2 else point
 
     def page(

@@ -112,7 +112,7 @@ def _checked_points(system: System, points: Any) -> dict[str, tuple[Any, ...]]:
 def _place(system: System, name: str, place: Any) -> tuple[Any, ...]:
     """Return the position of a point as expressions."""
     place = place.in_motion if isinstance(place, StartValue) else place
-    place = tuple(place) if isinstance(place, sp.MatrixBase) else place
+    place = tuple(place.flat()) if isinstance(place, sp.MatrixBase) else place
     if not isinstance(place, (tuple, list)) or len(place) not in (2, 3):
         raise InputError(f"point `{name}` must be two or three numbers, coordinates or expressions; got {place!r}.")
     named = dict(zip(system.coordinate_names, system.coordinates, strict=True))
