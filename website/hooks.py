@@ -29,6 +29,12 @@ BORROWED = {
 ENTRY = re.compile(r"^::: da\.([\w.]+)$", re.MULTILINE)
 TIGHT = re.compile(r"<mo( [^>]*)?>(&#x0002F;|&#x0007C;)</mo>")
 """A slash or a bar, which MathML would surround by spaces: those of 1/2 and |λ|."""
+FUNCTION = re.compile(
+    r"(?P<before></m(?:i|n|sub|sup|row|frac)>)?"
+    r"(?P<name><msup><mi>(?:sin|cos|tan)</mi><m\w>[^<]*</m\w></msup>|(?<!<msup>)<mi>(?:sin|cos|tan|ln|exp)</mi>)"
+    r"(?P<after>(?!<mo[^>]*>&#x00028;|</))?"
+)
+"""The name of a function, which has a thin space before it and, if no bracket follows, behind it."""
 CONSOLE = re.compile(r"^```python\n(>>> .*?)\n*^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 DISPLAY = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DOTALL)
@@ -77,4 +83,12 @@ def _entry(found: re.Match[str]) -> str:
 
 def _mathml(tex: str, display: str) -> str:
     found = convert(html.unescape(tex).strip(), display=display)
-    return TIGHT.sub(r'<mo\1 lspace="0" rspace="0">\2</mo>', found)
+    found = TIGHT.sub(r'<mo\1 lspace="0" rspace="0">\2</mo>', found)
+    return FUNCTION.sub(_spaced, found)
+
+
+def _spaced(function: re.Match[str]) -> str:
+    """Return the name of a function with thin spaces."""
+    thin = '<mspace width="0.167em"/>'
+    before = f"{function['before']}{thin}" if function["before"] else ""
+    return before + function["name"] + (thin if function["after"] is not None else "")

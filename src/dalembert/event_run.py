@@ -53,7 +53,7 @@ def simulate_with_events(
     method = with_tolerances(dynamics, method, q0, qd0, times[0], values)
     scales = usual_atol(dynamics, q0, qd0, times[0], values) / USUAL_ATOL
     simulation = HybridSimulation(system, events, method, p, scales)
-    source = SimulatedRun(dynamics, method, values, system.symbols, None, simulation.record, None, _no_page)
+    source = SimulatedRun(dynamics, method, values, system.symbols, None, simulation.record, None, _no_page, system)
     try:
         found = simulation.run(q0, qd0, times, allow_violation=allow_violation, progress=progress)
     except SimulationError as end:

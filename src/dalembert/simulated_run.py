@@ -64,6 +64,7 @@ class SimulatedRun:
     stick_slip    segments of a motion with contacts that can stick, or None
     sampled       intervals of a motion under a sampled controller, or None
     write_page    the function behind ``Trajectory.page``
+    system        the system, for the parts of its applied force; None for one of functions
     paths         the steps of runs that were integrated once more, by start and times; the last one is kept
     """
 
@@ -75,6 +76,7 @@ class SimulatedRun:
     stick_slip: StickSlipSimulation | None
     sampled: SampledSimulation | None
     write_page: PageSource
+    system: System | None = None
     paths: dict[bytes, Path] = field(default_factory=dict[bytes, Path])
 
     @property
@@ -208,10 +210,13 @@ class SimulatedRun:
                 "run has a continuous adaptive controller. Pass a `period`."
             )
         require("jax")
+        from dalembert.analysis.applied_parts import AppliedParts
         from dalembert.analysis.energy_terms import ledger_of
 
-        settled = self._settled(run)
-        ledger = ledger_of(self.dynamics, self.method, self.p, settled, self._legs(settled), **self._impulses(settled))
+        settled, system = self._settled(run), self.system
+        parts = None if system is None or not system.force_parts else AppliedParts(system, len(run))
+        further: dict[str, Any] = {"parts": parts, **self._impulses(settled)}
+        ledger = ledger_of(self.dynamics, self.method, self.p, settled, self._legs(settled), **further)
         return replace(ledger, t=run.t)
 
     def _impulses(self, run: Trajectory) -> dict[str, Any]:

@@ -222,7 +222,8 @@ def simulate(
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     stick_slip = _stick_slip(system, dynamics, method, p)
     sampled = None if control is None else sampled_simulation(system, dynamics, control, method, p, stick_slip)
-    source = SimulatedRun(dynamics, method, p, symbols_of(system, dynamics), control, stick_slip, sampled, page)
+    symbols, stated = symbols_of(system, dynamics), system if isinstance(system, System) else None
+    source = SimulatedRun(dynamics, method, p, symbols, control, stick_slip, sampled, page, stated)
     try:
         start = {"allow_violation": allow_violation, "progress": progress}
         if sampled is not None:

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.integrate import cumulative_simpson
 
 import dalembert as da
 from helpers import pendulum
@@ -195,3 +196,93 @@ def test_messages(tmp_path: object) -> None:
     for copy in (da.Trajectory.load(f"{tmp_path}/run.nc"), pickle.loads(pickle.dumps(run))):
         with pytest.raises(da.InputError, match=r"a ledger needs the system that the run is a motion of"):
             copy.ledger()
+
+
+def loaded_bar() -> da.Mechanism:
+    bar = da.PlanarBody("bar", mass=2, inertia=2 / 12, position=(0.5, 0))
+    pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-0.5, 0))
+    forces = (
+        da.Gravity((0, -9.81)),
+        da.Spring(da.ground.at(1, 1), bar.at(0.5, 0), stiffness=20, length=0.5, damping=1, name="strut"),
+        da.TorsionSpring(pin, stiffness=3),
+        da.Force(bar.at(0.5, 0), (0, 3 * da.t), name="push"),
+        da.Drag(bar, linear=0.2),
+        da.Drag(bar.at(0.5, 0), linear=0.1),
+    )
+    return da.Mechanism(bar, pin, forces)
+
+
+def test_every_force_of_a_mechanism_has_an_entry() -> None:
+    """Each work is compared with the integral of force times velocity, evaluated along the run."""
+    mechanism = loaded_bar()
+    (bar,), (_, strut, *_) = mechanism.bodies, mechanism.forces
+    run = da.simulate(mechanism.system, *mechanism.assemble(), np.linspace(0, 2, 2001))
+    ledger = run.ledger()
+    assert ledger.names[:5] == ("strut", "push", "Drag on bar", "Drag on bar (2)", "pin: x")
+    tip = run.evaluate(bar.at(0.5, 0).velocity)
+    rate = run.evaluate(strut.extension.diff(da.t))
+    powers = {
+        "strut": -(rate**2),
+        "push": 3 * run.t * tip[:, 1],
+        "Drag on bar": -0.2 * (run.evaluate(bar.velocity) ** 2).sum(axis=1),
+        "Drag on bar (2)": -0.1 * (tip**2).sum(axis=1),
+    }
+    for name, power in powers.items():
+        np.testing.assert_allclose(ledger.power[:, ledger.names.index(name)], power, atol=1e-10)
+        np.testing.assert_allclose(ledger[name], cumulative_simpson(power, x=run.t, initial=0), atol=1e-8)
+    assert tuple(ledger.potentials) == ("Gravity", "strut", "TorsionSpring on bar")
+    np.testing.assert_allclose(ledger.potentials["strut"], 10 * run.evaluate(strut.extension) ** 2, atol=1e-10)
+    np.testing.assert_allclose(sum(ledger.potentials.values()), ledger.potential, atol=1e-10)
+    np.testing.assert_allclose(ledger["applied forces"], ledger.work[:, :4].sum(axis=1))
+    np.testing.assert_allclose(ledger.force[:, 1, 1], 3 * run.t)
+    assert "potential energy of strut" in str(ledger) and ledger.closure < 100
+
+
+def test_forces_given_by_name_have_entries() -> None:
+    x, y = da.coordinates("x y")
+    rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+    forces = {"weight": (0, -9.81), "wind": {"x": 2, "y": 0}}
+    named = da.System((x, y), sp.eye(2), forces, rod)
+    assert named == da.System((x, y), sp.eye(2), (2, -9.81), rod)
+    run = da.simulate(named, (1, 0), (0, 0), np.linspace(0, 2, 5))
+    ledger = run.ledger()
+    assert ledger.names == ("weight", "wind", "rod")
+    np.testing.assert_allclose(ledger["weight"], -9.81 * run["y"], atol=1e-8)
+    np.testing.assert_allclose(ledger["wind"], 2 * (run["x"] - 1), atol=1e-8)
+
+
+def test_named_forces_beside_a_lagrangian() -> None:
+    x = da.coordinates("x")
+    v = x.diff(da.t)
+    swing = da.System.from_lagrangian(v**2 / 2 - x**2, (x,), applied_force={"brake": (-v,), "push": (sp.sin(da.t),)})
+    ledger = da.simulate(swing, (1,), (0,), np.linspace(0, 3, 4)).ledger()
+    assert ledger.names == ("brake", "push") and ledger.closure < 100
+    assert (np.diff(ledger["brake"]) < 0).all()
+
+
+def test_damping_of_rotors_is_among_the_other_applied_forces() -> None:
+    bar = da.PlanarBody("bar", mass=2, inertia=2 / 12, position=(0.5, 0))
+    pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-0.5, 0))
+    mechanism = da.Mechanism(bar, pin, (da.Force(bar, (0, 1)), da.Rotor(pin, 1, damping=2)))
+    run = da.simulate(mechanism.system, *mechanism.assemble(), np.linspace(0, 2, 2001))
+    ledger = run.ledger()
+    assert ledger.names[:2] == ("Force on bar", "other applied forces")
+    spent = cumulative_simpson(-2 * run.evaluate(pin.rate) ** 2, x=run.t, initial=0)
+    np.testing.assert_allclose(ledger["other applied forces"], spent, atol=1e-8)
+
+
+def test_names_of_forces_must_be_texts_and_differ() -> None:
+    x, y = da.coordinates("x y")
+    ball = da.Particle("ball", 1, (0, 0))
+    with pytest.raises(da.ModelError, match="forces must differ in name; given twice: `push`"):
+        da.Mechanism(ball, (), [da.Force(ball, (k, 0), name="push") for k in (1, 2)])
+    with pytest.raises(
+        da.ModelError, match="the name of a force must be a text, and not `other applied forces`; got 3"
+    ):
+        da.Mechanism(ball, (), da.Force(ball, (1, 0), name=3))
+    with pytest.raises(da.ModelError, match=r"the name of an applied force must be a text, .*; got 3"):
+        da.System((x, y), sp.eye(2), {3: (1, 0)})
+    with pytest.raises(da.ModelError, match=r"`applied_force of push` must have one entry per coordinate"):
+        da.System((x, y), sp.eye(2), {"push": (1,)})
+    with pytest.raises(da.ModelError, match="an applied force by names must be without `lagrangian`"):
+        da.System((x, y), sp.eye(2), {"push": (1, 0)}, lagrangian=x.diff(da.t) ** 2 / 2 + y.diff(da.t) ** 2 / 2)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from website import ensemble_figures, thumbnails, tutorial_figures
-from website.pages import PENDULUM, double_pendulum, gallery_cards, pendulum_element, write_pendulum
+from website import ensemble_figures, hooks, thumbnails, tutorial_figures
+from website.pages import PENDULUM, _live_page, double_pendulum, gallery_cards, pendulum_element, write_pendulum
 
 import dalembert as da
 
@@ -68,3 +68,21 @@ def test_figures_of_the_tutorial_are_drawn(name: str) -> None:
 def test_thumbnails_are_drawn_with_and_without_pictures_of_the_case(name: str) -> None:
     figure = thumbnails.thumbnail(da.gallery.case(name))
     assert tuple(figure.get_size_inches()) == (thumbnails.WIDTH, thumbnails.HEIGHT)
+
+
+@pytest.mark.parametrize(
+    ("tex", "spaced"),
+    [
+        (r"a \sin 2\omega", "<mi>a</mi>{}<mi>sin</mi>{}<mn>2</mn>"),
+        (r"2 \sin^2 t", "<mn>2</mn>{}<msup><mi>sin</mi><mn>2</mn></msup>{}<mi>t</mi>"),
+        (r"\cos(t)", "<mrow><mi>cos</mi><mo"),
+    ],
+)
+def test_functions_in_formulas_have_thin_spaces(tex: str, spaced: str) -> None:
+    thin = '<mspace width="0.167em"/>'
+    assert spaced.format(thin, thin) in hooks._mathml(tex, "inline")
+
+
+def test_cases_that_pages_cannot_run_are_left_out(tmp_path: Path) -> None:
+    """Such as those with contacts: a site with all live pages is not built in the tests."""
+    assert _live_page("bouncing-ball", tmp_path) is None

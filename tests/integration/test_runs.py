@@ -259,7 +259,9 @@ MESSAGES = {
         lambda: swing().evaluate([da.parameters("mu") + x, da.coordinates("z")])
     ),
     r"unknown: `Derivative\(x\(t\), \(t, 3\)\)`": lambda: swing().evaluate(x.diff(da.t, 3)),
-    r"`expression` must depend on the motion; got numbers only. The `position`": lambda: swing().evaluate((0.5, 1)),
+    r"`expression` must depend on the motion; got numbers only. A component such as": lambda: swing().evaluate(
+        (0.5, 1)
+    ),
     r"unknown: `multiplier\(wire\)`": lambda: swing().evaluate(da.multiplier("wire")),
     r"`expression` must hold at least one expression; got an empty sequence": lambda: swing().evaluate([]),
     r"`expression` must have rows of one length": lambda: swing().evaluate([[x, y], x]),

@@ -81,3 +81,32 @@ def visits(jobs: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
     except subprocess.TimeoutExpired:
         # on a busy machine a headless browser may stop answering; a page at fault does so twice
         return node(*command)
+
+
+PLAYED = 5.0
+"""Seconds for which a page plays."""
+
+PLAY = f"""new Promise(done => {{
+  let frames = 0;
+  const began = performance.now();
+  const count = now => {{
+    frames++;
+    if (now - began < {1000 * PLAYED}) requestAnimationFrame(count);
+    else {{ livePage.player.stop(); done([frames, performance.now() - began]); }}
+  }};
+  livePage.player.start();
+  requestAnimationFrame(count);
+}})"""
+
+
+def played(pages: list[Path], folder: Path) -> list[tuple[float, float]]:
+    """Processor time of a frame in milliseconds, of the thread that computes and draws it, and frames per second."""
+    metrics = {"method": "Performance.getMetrics", "params": {}}
+    count_cpu = {"method": "Performance.enable", "params": {"timeDomain": "threadTicks"}}
+    expressions = [ENDED, count_cpu, metrics, PLAY, metrics]
+    found: list[tuple[float, float]] = []
+    for seen in visits([{"page": page, "expressions": expressions} for page in pages], folder):
+        before, (frames, milliseconds), after = seen["values"][2:]
+        spent = [next(m["value"] for m in one["metrics"] if m["name"] == "ThreadTime") for one in (before, after)]
+        found.append((1e3 * (spent[1] - spent[0]) / frames, 1e3 * frames / milliseconds))
+    return found

@@ -1,5 +1,6 @@
 // Opens pages in one headless Chromium and evaluates expressions in them, by the protocol of its developer tools.
-// Arguments: the browser and a file of jobs {page, width, height, dark, expressions, picture}.
+// Arguments: the browser and a file of jobs {page, width, height, dark, expressions, picture}. An expression may also be
+// a command {method, params} of the protocol, whose value is its result.
 import {spawn} from "node:child_process";
 import {mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
 import {tmpdir} from "node:os";
@@ -65,6 +66,7 @@ async function visit(connection, {page, width, height, dark, expressions, pictur
   await send("Page.navigate", {url: page});
   const values = [];
   for (const expression of [LOADED, ...expressions]) {
+    if (expression.method) { values.push(await send(expression.method, expression.params)); continue; }
     const asked = {expression, awaitPromise: true, returnByValue: true};
     const {result, exceptionDetails} = await send("Runtime.evaluate", asked);
     values.push(exceptionDetails ? {error: exceptionDetails.exception.description} : result.value);

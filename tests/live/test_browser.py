@@ -7,7 +7,8 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from live.browser_numbers import CHROMIUM, ENDED, visits
+from helpers import CHAIN_NUMBERS, chain, chain_state
+from live.browser_numbers import CHROMIUM, ENDED, played, visits
 from live.test_numbers import LARGEST_DIFFERENCE, LIVE
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
@@ -157,3 +158,13 @@ def test_every_page_of_the_gallery_runs_in_chromium(tmp_path: Path) -> None:
         run = case.simulate(times=[case.times[0], t], progress=False)
         scale = np.maximum(np.abs(case.simulate(progress=False).q).max(), 1e-3)
         assert np.abs(np.array(state[: run.q.shape[1]]) - run.q[-1]).max() < LARGEST_DIFFERENCE * scale, name
+
+
+def test_a_frame_with_40_coordinates_leaves_time_for_60_frames_per_second(tmp_path: Path) -> None:
+    """In processor time, which depends less on other processes than the number of frames does."""
+    links = 20
+    points = {f"p{k}": (f"x{k}", f"y{k}") for k in range(links)}
+    options = {"parameters": CHAIN_NUMBERS, "points": points, "links": [("p0", "p1"), ("p18", "p19")]}
+    page = da.page(chain(links), *chain_state(links), (0, 1), tmp_path / "chain.html", **options)
+    ((work, rate),) = played([page], tmp_path)
+    assert 0 < work < 1000 / 60 and rate > 0

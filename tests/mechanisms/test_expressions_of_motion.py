@@ -1,9 +1,15 @@
 """Expressions of bodies and joints along a run: positions, velocities, rotations, angles, points of contact."""
 
+import copy
+import dataclasses
+import pickle
+
 import numpy as np
+import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.live.scene import scene_of_points
 
 T = np.linspace(0, 1, 11)
 
@@ -81,3 +87,72 @@ def test_expressions_of_several_parts_at_once():
     found = run.evaluate([pin.angle, pin.rate, sp.sqrt(sum(c**2 for c in bar.at(0.5, 0).velocity))])
     assert np.allclose(found[:, 0], run["theta_bar"]) and np.allclose(found[:, 1], run["theta_bar'"])
     assert np.allclose(found[:, 2], np.abs(run["theta_bar'"]))
+
+
+def test_quantities_of_a_planar_body_whose_start_is_given():
+    """``bar.velocity`` prints as the numbers of the start; along a run it is that of the reference point."""
+    bar = da.PlanarBody("bar", 2, 1, position=(1, 2), angle=0.3, velocity=(1, 2), spin=3.0, center=(0.1, 0.2))
+    run = run_of((bar,))
+    assert bar.velocity == (1, 2) and bar.angle == 0.3 and repr(bar.spin) == "3.0"
+    reference = bar.at(0, 0)
+    assert np.array_equal(run.evaluate(bar.position), run.evaluate(reference.position))
+    assert np.array_equal(run.evaluate(bar.velocity), run.evaluate(reference.velocity))
+    assert np.array_equal(run.evaluate(bar.angle), run["theta_bar"])
+    assert np.array_equal(run.evaluate(bar.spin), run["theta_bar'"])
+    assert run.evaluate([bar.position, bar.velocity], t=0.35).shape == (2, 2)
+    assert np.allclose(run.evaluate(bar.angle, t=0.35), 0.3 + 3 * 0.35, atol=1e-9)
+
+
+def test_quantities_of_a_body_in_space_whose_start_is_given():
+    turned = da.quaternion((1, 1, 0), 0.4)
+    top = da.Body("top", 1, (1, 2, 3), position=(1, 2, 3), orientation=turned, velocity=(4, 5, 6), spin=(0.3, 2, 1))
+    run = run_of((top,))
+    expected = np.array([1, 2, 3]) + np.outer(T, [4, 5, 6])
+    assert np.allclose(run.evaluate(top.position), expected, atol=1e-9)
+    assert np.allclose(run.evaluate(top.velocity), [4, 5, 6], atol=1e-9)
+    assert np.array_equal(run.evaluate(top.spin), run.evaluate(top.angular_velocity))
+    assert np.array_equal(run.evaluate(top.orientation), run.q[:, 3:]) and np.allclose(run.q[0, 3:], turned)
+
+
+def test_the_path_of_a_particle():
+    ball = da.Particle("ball", 1, (1.0, 2.0), (3, 4))
+    run = run_of((ball,))
+    assert np.allclose(run.evaluate(ball.position), np.array([1, 2]) + np.outer(T, [3, 4]), atol=1e-12)
+    assert np.allclose(run.evaluate(ball.velocity), [3, 4])
+
+
+def test_poses_as_matrices():
+    top = da.Body("top", 1, (1, 2, 3), position=(1, 2, 3), spin=(0.3, 2, 1))
+    bar = da.PlanarBody("bar", 2, 1, position=(1, 2), spin=3.0)
+    for body, point in ((top, (0.1, 0.2, 0.3)), (bar, (0.1, 0.2))):
+        run = run_of((body,))
+        poses = run.evaluate(body.pose)
+        assert poses.shape == (11, len(point) + 1, len(point) + 1)
+        moved = poses @ np.array([*point, 1.0])
+        assert np.allclose(moved[:, :-1], run.evaluate(body.at(*point).position)) and np.all(moved[:, -1] == 1)
+
+
+def test_given_starts_survive_copies():
+    bar = da.PlanarBody("bar", 2, 1, velocity=(1, 2))
+    run = run_of((bar,))
+    for copied in (pickle.loads(pickle.dumps(bar)), copy.deepcopy(bar), dataclasses.replace(bar, mass=3)):
+        assert copied.velocity == bar.velocity
+        assert np.array_equal(run.evaluate(copied.velocity), run.evaluate(bar.velocity))
+
+
+def test_a_component_of_a_given_start_is_a_number():
+    bar = da.PlanarBody("bar", 2, 1, velocity=(1, 2))
+    with pytest.raises(da.InputError, match=r"evaluate `body.velocity` and take the column"):
+        run_of((bar,)).evaluate(bar.velocity[0])
+
+
+def test_points_of_animations_and_pages_may_be_those_of_bodies(tmp_path):
+    """A body's position is where it moves, not the numbers with which it was made."""
+    bar = da.PlanarBody("bar", 2, 1, velocity=(1, 2), spin=3.0)
+    run = run_of((bar,))
+    film = run.animate(points={"bar": bar.position, "tip": bar.at(1, 0).position, "origin": (0, 0)})
+    assert np.allclose(film.positions["bar"], np.outer(T, [1, 2]))
+    assert np.allclose(film.positions["tip"], run.evaluate(bar.at(1, 0).position))
+    assert np.allclose(film.positions["origin"], 0)
+    scene = scene_of_points(da.Mechanism(bar).system, {"bar": bar.position, "tip": bar.at(1, 0).position}, ())
+    assert scene.points["bar"] == bar.coordinates[:2] and len(scene.points["tip"]) == 2

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from dalembert.analysis.applied_parts import AppliedParts
 from dalembert.analysis.ledger import Entry, Ledger, entries_of
 from dalembert.analysis.quadrature import Leg, nodes_along, whole_run
 from dalembert.array_types import Floats
@@ -68,11 +69,12 @@ def ledger_of(
     *,
     events: Sequence[str] = (),
     impulses: Sequence[tuple[float, Floats]] = (),
+    parts: AppliedParts | None = None,
 ) -> Ledger:
     """Compute the ledger of a run, which may consist of several ``legs``.
 
     ``events`` are the names of further entries, the last ones; ``impulses`` are works (2, e) at times between
-    legs, of the entries and by the split of Udwadia and Kalaba.
+    legs, of the entries and by the split of Udwadia and Kalaba. ``parts`` splits the entry of the applied forces.
     """
     entries = (*_entries(dynamics, method), *(Entry(name, "event", "") for name in events))
     legs = legs or [whole_run(dynamics, method, p, run, len(entries))]
@@ -92,6 +94,8 @@ def ledger_of(
             np.add.at(total, nodes.interval + 1, nodes.weight[:, None] * powers)
         turnover += float(nodes.weight @ np.abs(between.powers).sum(axis=1))
         turnover += float(np.abs(np.diff(between.kinetic, prepend=last)).sum())
+        if parts is not None:
+            parts.add_nodes(leg, nodes)
         for jump in leg.path.jumps:
             place = leg.places[1 : 1 + len(leg.dynamics.constraints)]
             for total in increments:  # impulses of the constraints are ideal, so both splits agree
@@ -102,6 +106,8 @@ def ledger_of(
             here = _ledger_terms(leg.dynamics, method, run.q[in_leg], run.qd[in_leg], run.t[in_leg], leg.p)
             unique = _unique_of_run(here.unique, leg, len(dynamics.constraints))
             at.append(_gathered(here, leg, len(entries))._replace(unique=unique))
+            if parts is not None:
+                parts.add_outputs(leg, run.t[in_leg], run.q[in_leg], run.qd[in_leg])
     forces, powers, split, kinetic, energy, unique = (np.concatenate(parts) for parts in zip(*at, strict=True))
     work, split_work = np.cumsum(increments, axis=1)
     ledger = Ledger(
@@ -123,7 +129,8 @@ def ledger_of(
     )
     projected = method.drift.projections and not legs[0].path.jumps
     further = (_start_notes(dynamics, run, p) if projected else []) or _end_notes(ledger)
-    return replace(ledger, notes=(*ledger.notes, *further))
+    ledger = replace(ledger, notes=(*ledger.notes, *further))
+    return ledger if parts is None else parts.split(ledger)
 
 
 def _unique_of_run(own: Any, leg: Leg, constraints: int) -> Any:

@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,6 +44,9 @@ class Entry(NamedTuple):
     constraint: str
 
 
+ALL_APPLIED = "applied forces"
+"""The entry of all applied forces, where they are not told apart."""
+
 MOST_PRINTED_ENTRIES = 100
 """Entries of a ledger that are printed and drawn one by one; those of larger systems are summed by groups."""
 
@@ -52,7 +55,7 @@ def entries_of(
     constraints: Sequence[str], laws: Sequence[tuple[str, str]], actuators: Sequence[str] = ()
 ) -> list[Entry]:
     """Return the entries of a ledger: applied forces, constraints, laws and inputs of actuators."""
-    entries = [Entry("applied forces", "applied", "")]
+    entries = [Entry(ALL_APPLIED, "applied", "")]
     entries += [Entry(name, "reaction", name) for name in constraints]
     # the law of a joint acts on the whole joint, not on the row `joint: x` that carries it
     labels = [f"{constraint.split(': ')[0]}: {law}" if constraint else law for constraint, law in laws]
@@ -72,6 +75,9 @@ def group_of(entry: Entry) -> tuple[str, str]:
 @dataclass(frozen=True, eq=False)
 class Ledger:
     """Work and energy along a run, at its T times, by e entries: applied forces, each constraint, each nonideal law.
+
+    The forces of a mechanism, and those that were given to a system by name, have an entry each; otherwise all applied
+    forces are one entry. Forces with a potential energy do no other work and have none, but ``potentials``.
 
     t (T,)
     entries                  e of them
@@ -93,11 +99,13 @@ class Ledger:
                              kinetic energy
     rtol, atol               tolerances of the run
     notes                    remarks on the ledger, one sentence each
+    potentials               the potential energies (T,) of named forces, such as springs, by name
 
-    ``ledger["wire"]`` is the work (T,) of an entry; the name of a joint, a drive or a group of constraints gives the
-    sum over its constraints, without its laws, which are entries such as ``"pin: Coulomb"``. ``print(ledger)`` shows a
-    table, in which the many entries of a large system are summed by groups. ``ideal_work``,
-    ``nonideal_work`` and the like are sums of the split over all constraints and all laws: the work of Qᶜᵢ and Qᶜₙᵢ.
+    ``ledger["wire"]`` is the work (T,) of an entry, ``ledger["applied forces"]`` that of all applied forces; the name
+    of a joint, a drive or a group of constraints gives the sum over its constraints, without its laws, which are
+    entries such as ``"pin: Coulomb"``. ``print(ledger)`` shows a table, in which the many entries of a large system are
+    summed by groups. ``ideal_work``, ``nonideal_work`` and the like are sums of the split over all constraints and all
+    laws: the work of Qᶜᵢ and Qᶜₙᵢ.
     """
 
     t: Floats
@@ -115,6 +123,7 @@ class Ledger:
     rtol: float
     atol: float
     notes: tuple[str, ...] = ()
+    potentials: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -159,6 +168,8 @@ class Ledger:
     def __getitem__(self, name: str) -> Floats:
         if name in self.names:
             return self.work[:, self.names.index(name)]
+        if name == ALL_APPLIED:
+            return self._of_kind(self.work, "applied")
         parts = (f"{name}: ", f"{name}[")
         of_joint = [entry.kind == "reaction" and entry.name.startswith(parts) for entry in self.entries]
         if not any(of_joint):
@@ -261,6 +272,8 @@ class Ledger:
             ]
         energies = {"kinetic energy": self.kinetic}
         energies |= {} if self.potential is None else {"potential energy": self.potential}
+        if len(self.potentials) > 1:
+            energies |= {f"potential energy of {name}": energy for name, energy in self.potentials.items()}
         rows += [(name, "change", _shown(e[-1] - e[0], scale), "") for name, e in energies.items()]
         # the audit is never shown as zero: its order of magnitude is the information
         rows.append(("energy change less all work", "audit", f"{self.audit[-1]:.1e}", ""))

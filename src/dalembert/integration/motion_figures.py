@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.integration.motion_data import MotionData
+from dalembert.start_values import StartValue
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -121,7 +122,8 @@ class MotionFigures(MotionData):
         path      ends in ``.gif``, ``.html`` for a page that holds all frames, or ``.mp4``, which needs the program
                   ``ffmpeg``
         points    name to (horizontal, vertical), each the name of a coordinate, a number for a point that stays, or an
-                  array (T,). Left out: coordinates whose names pair up, as (x, y), (x1, y1), or (x, z) without y
+                  array (T,); or to a column of two expressions, such as ``body.at(1, 0).position``. Left out:
+                  coordinates whose names pair up, as (x, y), (x1, y1), or (x, z) without y
         links     pairs of names of points, joined by lines
         fps       frames per second, at most 50; rounded so that each is shown for a multiple of 10 ms, as a GIF needs
         trace     length of the trace of a moving point, in the unit of t; left out: its whole path
@@ -137,8 +139,18 @@ class MotionFigures(MotionData):
         """
         from dalembert.figures.animation import animation_of
 
+        if isinstance(points, Mapping):
+            points = {name: self._evaluated(point) for name, point in points.items()}
         found = animation_of(self, points, links, fps, trace, speed=speed, title=title)
         return found if path is None else found.save(path)
+
+    def _evaluated(self, point: Any) -> Any:
+        """Return a point of an animation; a column of expressions becomes a pair of arrays."""
+        if isinstance(point, tuple | list | str | float | int) and not isinstance(point, StartValue):
+            return point
+        whole: Any = self  # a trajectory, whose figures these are
+        values = self.require_source("an animation of expressions").values(whole, point)
+        return tuple(values.T) if values.ndim == 2 else point
 
     def page(
         self,

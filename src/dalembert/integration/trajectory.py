@@ -151,7 +151,8 @@ class Trajectory(MotionFigures):
         expression    a SymPy expression of coordinates, velocities, accelerations, ``da.t``, parameters,
                       ``da.multiplier`` and ``da.ideal_force``; or a matrix or nested sequence of expressions, whose
                       shape follows the axis of time. A column of k expressions, such as ``body.at(1, 0).position``,
-                      has the shape (T, k)
+                      has the shape (T, k). ``body.position``, ``velocity``, ``spin``, and ``angle`` or
+                      ``orientation``, which hold the start of a body, are the quantities along the run
         t             one time, or increasing ones, within those of the run; by default the times of the run. For one
                       time, the values have no axis of time
         unwrap        whether to add whole turns to an angle between −π and π, as that of a hinge in space, so that it

@@ -67,6 +67,12 @@ def require_live(system: Any, method: Method, control: Controller | None) -> Non
             f"a live page needs a `da.System`, whose expressions it compiles for the browser; got "
             f"{kind_of_object(system)}. {USE_SIMULATE}"
         )
+    contacts_of = [str(one.name) for one in system.constraints if not one.is_permanent]
+    if contacts_of:
+        raise InputError(
+            f"a live page runs constraints that always hold; {quoted(contacts_of)} can open and close, or be switched. "
+            f"{USE_SIMULATE}"
+        )
     if control is not None and (control.period is not None or control.adaptive is not None):
         kind = "a sampled" if control.period is not None else "an adaptive"
         raise InputError(

@@ -18,6 +18,7 @@ from dalembert.model.expressions import as_expression
 from dalembert.model.symbols import t as time
 from dalembert.model.system import System
 from dalembert.names import name_of, quoted
+from dalembert.start_values import StartValue
 
 USUAL_VIEW = (30.0, 20.0)
 """Azimuth and elevation in degrees from which a picture in space is seen at first."""
@@ -110,6 +111,8 @@ def _checked_points(system: System, points: Any) -> dict[str, tuple[Any, ...]]:
 
 def _place(system: System, name: str, place: Any) -> tuple[Any, ...]:
     """Return the position of a point as expressions."""
+    place = place.in_motion if isinstance(place, StartValue) else place
+    place = tuple(place.flat()) if isinstance(place, sp.MatrixBase) else place
     if not isinstance(place, (tuple, list)) or len(place) not in (2, 3):
         raise InputError(f"point `{name}` must be two or three numbers, coordinates or expressions; got {place!r}.")
     named = dict(zip(system.coordinate_names, system.coordinates, strict=True))

@@ -31,6 +31,7 @@ from dalembert.model.symbols import (
     t,
 )
 from dalembert.native.tape import Program, Tape
+from dalembert.start_values import StartValue
 
 Evaluate = Callable[[Floats, Floats, Floats], Floats]
 """A function of states (T, k), times (T,) and parameters (p,) or (T, p) that returns values (T, expressions)."""
@@ -107,7 +108,12 @@ def values_of_part(run: Trajectory, given: Any) -> Floats:
 
 
 def _nested(given: Any) -> tuple[list[Any], tuple[int, ...]]:
-    """Return all expressions of nested sequences and matrices, and their shape; a column counts as a sequence."""
+    """Return all expressions of nested sequences and matrices, and their shape; a column counts as a sequence.
+
+    A quantity of a body, whose start was given, is the quantity during the motion.
+    """
+    if isinstance(given, StartValue):
+        given = given.in_motion
     if isinstance(given, sp.MatrixBase):
         given = given.flat() if given.cols == 1 else given.tolist()
     if isinstance(given, np.ndarray):
@@ -145,8 +151,9 @@ def _refuse_unknown(run: States, symbols: StateSymbols, expressions: list[Any], 
         )
     if not found:
         raise InputError(
-            "`expression` must depend on the motion; got numbers only. The `position` and `velocity` of a body are "
-            "those at the start; those of its points, as `body.at(0, 0).velocity`, are expressions."
+            "`expression` must depend on the motion; got numbers only. A component such as `body.velocity[0]` is the "
+            "number at the start; evaluate `body.velocity` and take the column, or use `body.at(0, 0).velocity`, whose "
+            "components are expressions."
         )
 
 

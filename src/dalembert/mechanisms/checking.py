@@ -10,10 +10,14 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.mechanisms.vectors import constant, number
+from dalembert.start_values import start_value
 
 MOMENT_SLACK = 1e-9
 """Fraction by which a principal moment may exceed the sum of the other two: for a thin plate it equals the sum, and
 tensors are given with some nine digits."""
+
+STARTS = ("position", "angle", "orientation", "velocity", "spin")
+"""Fields of bodies with the start of a quantity that changes during the motion."""
 
 
 def name_problems(name: Any) -> list[str]:
@@ -63,4 +67,4 @@ def set_fields(body: Any, problems: list[str], **values: Any) -> None:
     if problems:
         raise ModelError(problems)
     for name, value in values.items():
-        object.__setattr__(body, name, value)
+        object.__setattr__(body, name, start_value(body, name, value) if name in STARTS else value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import sympy as sp
@@ -26,8 +26,14 @@ class Load(NamedTuple):
     torque: Any
 
 
+@dataclass(frozen=True, repr=False)
 class Applied(ABC):
-    """A force or torque element that acts on bodies."""
+    """A force or torque element that acts on bodies.
+
+    name    of its entry in the ledger of a run; by default its kind and the bodies on which it acts
+    """
+
+    name: Any = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         return representation(self)
@@ -41,6 +47,12 @@ class Applied(ABC):
     def coefficients(self) -> tuple[Coefficient, ...]:
         """The coefficients that must not be negative, because they would add energy."""
         return ()
+
+    @property
+    def label(self) -> str:
+        """Its name, or its kind and the bodies on which it acts."""
+        names = dict.fromkeys(marker.body.name for marker in self.markers if isinstance(marker.body, MovingBody))
+        return self.name or " ".join([type(self).__name__, *(["on", " and ".join(names)] if names else [])])
 
     @abstractmethod
     def loads(self, bodies: Sequence[MovingBody]) -> list[Load]:
@@ -81,6 +93,7 @@ class Force(Applied):
     force    numbers or expressions of time, of the bodies' coordinates and velocities. One that contains reactions of
              joints (``joint.reaction("x")``) becomes a nonideal law of the system: it changes these reactions
     axes     "world", or "body" for components along the body's own axes
+    name     of its entry in the ledger of a run
     """
 
     at: Any
@@ -114,6 +127,7 @@ class Torque(Applied):
     torque     one number or expression in the plane, three in space
     against    the body on which the reaction acts; by default the ground
     axes       "world", or "body" for components along the first body's own axes
+    name       of its entry in the ledger of a run
     """
 
     body: Any
@@ -151,6 +165,7 @@ class Drag(Applied):
     ----------
     at                   ``body.at(...)``, or a body for its reference point
     linear, quadratic    coefficients, not negative
+    name                 of its entry in the ledger of a run
     """
 
     at: Any

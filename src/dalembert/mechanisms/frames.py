@@ -195,6 +195,25 @@ class MovingBody(Frame):
         axes = sp.eye(self.dimension)
         return sp.ImmutableMatrix.hstack(*(self.turn(axes[:, k]) for k in range(self.dimension)))
 
+    @property
+    def pose(self) -> Any:
+        """The homogeneous matrix (d + 1, d + 1) that takes points of the body from body axes to world axes."""
+        place, last = self.in_motion("position"), [0] * self.dimension
+        return sp.ImmutableMatrix.vstack(self.rotation.row_join(place), sp.Matrix([[*last, 1]]))
+
+    def in_motion(self, quantity: str) -> Any:
+        """Return a quantity whose start is a field of the body, such as "velocity", as an expression or a column."""
+        match quantity:
+            case "position":
+                return self.place(sp.zeros(self.dimension, 1))
+            case "velocity":
+                return self.velocity_of(sp.zeros(self.dimension, 1))
+            case "spin":
+                return self.turning
+            case _:  # the angle in the plane, the quaternion in space
+                turned = self.coordinates[self.dimension :]
+                return turned[0] if self.dimension == 2 else sp.ImmutableMatrix(turned)
+
     def __repr__(self) -> str:
         return representation(self)
 

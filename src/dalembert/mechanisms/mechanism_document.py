@@ -182,20 +182,21 @@ JOINTS: dict[str, tuple[Any, Fields]] = {
 }
 
 FORCES: dict[str, tuple[Any, Fields]] = {
-    "Gravity": (Gravity, {"acceleration": _VECTOR}),
-    "Force": (Force, {"at": _AT_POINT, "force": _VECTOR, "axes": TEXT}),
-    "Torque": (Torque, {"body": _AT_POINT, "torque": NESTED, "against": _AT_POINT, "axes": TEXT}),
+    "Gravity": (Gravity, {"acceleration": _VECTOR, "name": TEXT}),
+    "Force": (Force, {"at": _AT_POINT, "force": _VECTOR, "axes": TEXT, "name": TEXT}),
+    "Torque": (Torque, {"body": _AT_POINT, "torque": NESTED, "against": _AT_POINT, "axes": TEXT, "name": TEXT}),
     "Spring": (
         Spring,
         {"first": _AT_POINT, "second": _AT_POINT, **_DAMPED, "length": EXPRESSION}
-        | {"force": _PULL, "potential_energy": _ENERGY},
+        | {"force": _PULL, "potential_energy": _ENERGY, "name": TEXT},
     ),
     "TorsionSpring": (
         TorsionSpring,
-        {"joint": _JOINT, **_DAMPED, "angle": EXPRESSION, "torque": _TWIST, "potential_energy": _TWIST_ENERGY},
+        {"joint": _JOINT, **_DAMPED, "angle": EXPRESSION, "torque": _TWIST, "potential_energy": _TWIST_ENERGY}
+        | {"name": TEXT},
     ),
-    "Rotor": (Rotor, {"joint": _JOINT, "inertia": EXPRESSION, "damping": EXPRESSION}),
-    "Drag": (Drag, {"at": _AT_POINT, "linear": EXPRESSION, "quadratic": EXPRESSION}),
+    "Rotor": (Rotor, {"joint": _JOINT, "inertia": EXPRESSION, "damping": EXPRESSION, "name": TEXT}),
+    "Drag": (Drag, {"at": _AT_POINT, "linear": EXPRESSION, "quadratic": EXPRESSION, "name": TEXT}),
 }
 
 ENERGIES = ("kinetic", "potential")

@@ -14,6 +14,7 @@ from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.mechanism_system import extra_coordinates_of
 from dalembert.mechanisms.motors import motor_problems, motors, on_joints
 from dalembert.mechanisms.transmission import Transmission
+from dalembert.model.force_parts import REST
 from dalembert.model.ordering import quoted
 
 
@@ -26,6 +27,7 @@ def mechanism_problems(mechanism: Any) -> list[str]:
         duplicates = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
         plural = {"body": "bodies", "joint": "joints"}[noun]
         problems += [f"{plural} must differ in name; given twice: {quoted(duplicates)}."] if duplicates else []
+    problems += _force_names(mechanism.forces)
     names = [f"{letter}_{body.name}" for body in mechanism.bodies for letter in body.letters]
     names += [name for extra in extra_coordinates_of(mechanism) for name in extra.names]
     repeated = [name for name, count in Counter(names).items() if count > 1]
@@ -59,6 +61,15 @@ def mechanism_problems(mechanism: Any) -> list[str]:
                 )
     given = on_joints((*motors(mechanism.servos), *mechanism.actuators))
     return problems + motor_problems(given, mechanism.joints)
+
+
+def _force_names(forces: Any) -> list[str]:
+    """Return the problems with the names of forces, which need none."""
+    given = [force.name for force in forces if force.name is not None]
+    invalid = [name for name in given if not isinstance(name, str) or not name or name == REST]
+    problems = [f"the name of a force must be a text, and not `{REST}`; got {name!r}." for name in invalid]
+    duplicates = [name for name in dict.fromkeys(map(str, given)) if given.count(name) > 1]
+    return [*problems, *([f"forces must differ in name; given twice: {quoted(duplicates)}."] if duplicates else [])]
 
 
 def _related(joint: Any) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import sympy as sp
@@ -11,11 +12,12 @@ from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.generalised_forces import shares_of
 from dalembert.mechanisms.grouped_system import can_be_grouped, grouped_statement
 from dalembert.mechanisms.joint import joints_with_parameters
-from dalembert.mechanisms.joint_inertia import added_inertia
+from dalembert.mechanisms.joint_inertia import Rotor, added_inertia
 from dalembert.mechanisms.motors import with_directions
 from dalembert.model import graph
+from dalembert.model.force_parts import REST, ForcePart
 from dalembert.model.laws import Prescribed
-from dalembert.model.symbols import reaction
+from dalembert.model.symbols import functions_of_time, reaction, t
 from dalembert.model.system import LARGEST_EXPANDED, System
 
 
@@ -35,9 +37,12 @@ def system_of(mechanism: Any) -> System:
     own = [q for extra in extras for q in extra.coordinates]
     coordinates = (*(q for body in bodies for q in body.coordinates), *own)
     mass: Any = sp.diag(*(body.mass_matrix for body in bodies), sp.zeros(len(own)))
-    applied, laws = _forces_on_bodies(mechanism)
-    force: Any = sp.Matrix([*applied, *sp.zeros(len(own), 1)])
     kinetic, potential = [body.kinetic for body in bodies], [part.potential(bodies) for part in mechanism.forces]
+    shares, laws = _forces_on_bodies(mechanism)
+    parts = _named_parts(mechanism, shares, potential, len(own))
+    inertia = [component for body in bodies for component in body.inertia_force]
+    applied = [sp.Add(own, *(share[i] for share in shares.values())) for i, own in enumerate(inertia)]
+    force: Any = sp.Matrix([*applied, *sp.zeros(len(own), 1)])
     for extra in extras:
         more_mass, more_force = extra.terms(coordinates)
         mass, force = mass + more_mass, force + more_force
@@ -54,22 +59,41 @@ def system_of(mechanism: Any) -> System:
         lagrangian=sp.Add(*kinetic, added.kinetic) - sp.Add(*potential),
         coefficients=tuple((type(part).__name__, c) for part in mechanism.forces for c in part.coefficients),
         servos=with_directions(mechanism.servos, coordinates),
+        force_parts=parts,
     )
 
 
-def _forces_on_bodies(mechanism: Any) -> tuple[list[Any], list[list[Any]]]:
-    """Return the generalised applied forces on all bodies, and forces that depend on reactions, each by itself.
+def _forces_on_bodies(mechanism: Any) -> tuple[dict[int, list[Any]], list[list[Any]]]:
+    """Return the generalised force on all bodies of each force, by its place, and of those that depend on reactions.
 
     The latter are laws: such a force changes the reactions on which it depends.
     """
-    applied = {body.name: list(body.inertia_force) for body in mechanism.bodies}
+    still = {body.name: [sp.S.Zero] * len(body.letters) for body in mechanism.bodies}
+    shares: dict[int, list[Any]] = {}
     laws: list[list[Any]] = []
-    for force in mechanism.forces:
-        shares = shares_of(mechanism.bodies, force)
-        if any(graph.has_kind(e, reaction) for share in shares.values() for e in share):
-            still = {body.name: [sp.S.Zero] * len(body.coordinates) for body in mechanism.bodies}
-            laws.append([e for share in (still | shares).values() for e in share])
+    for k, force in enumerate(mechanism.forces):
+        whole = [e for share in (still | shares_of(mechanism.bodies, force)).values() for e in share]
+        if any(graph.has_kind(e, reaction) for e in whole):
+            laws.append(whole)
+        else:
+            shares[k] = whole
+    return shares, laws
+
+
+def _named_parts(mechanism: Any, shares: Any, potentials: list[Any], further: int) -> tuple[ForcePart, ...]:
+    """Return the parts of the applied force whose work a ledger lists."""
+    parts: list[ForcePart] = []
+    seen: Counter[str] = Counter()
+    for k, share in shares.items():
+        force, potential = mechanism.forces[k], potentials[k]
+        if isinstance(force, Rotor):
             continue
-        for name, share in shares.items():
-            applied[name] = [a + b for a, b in zip(applied[name], share, strict=True)]
-    return [component for share in applied.values() for component in share], laws
+        seen[force.label] += 1
+        name = force.label if seen[force.label] == 1 else f"{force.label} ({seen[force.label]})"
+        damped = any(coefficient.value != 0 for coefficient in force.coefficients)
+        moving = dict.fromkeys(functions_of_time(potential), sp.S.Zero)
+        does_work = potential == 0 or damped or t in potential.xreplace(moving).free_symbols
+        parts.append(ForcePart(name, sp.ImmutableMatrix([*share, *[0] * further]), potential, does_work))
+    rotors = [force for force in mechanism.forces if isinstance(force, Rotor)]
+    others = any(rotor.damping != 0 for rotor in rotors) or any(any(own.force) for own in mechanism.extra_coordinates)
+    return (*parts, *([ForcePart(REST, None)] if others else []))

@@ -74,6 +74,9 @@ class Cylindrical(SpatialJoint):
 class Universal(SpatialJoint):
     """A universal joint: two points coincide, and an axis of one body stays perpendicular to an axis of the other.
 
+    The two axes are the arms of the cross that joins two shafts. Each arm is perpendicular to its own shaft; in the
+    given poses the arms are perpendicular to one another.
+
     Parameters
     ----------
     axis    a pair of directions: one in the axes of the first body, one in those of the second

@@ -32,6 +32,7 @@ class Spring(Applied):
     force               of a nonlinear spring, in place of ``stiffness``: a function of the extension that returns the
                         pull, ``lambda e: 100 * e + 4000 * e**3``, of numbers and parameters
     potential_energy    its energy, a function of the extension; left out, the force is integrated, from zero
+    name                of its entries in the ledger of a run
     """
 
     first: Any
@@ -103,6 +104,7 @@ class TorsionSpring(Applied):
                         that returns the torque with which it turns back, ``lambda a: 2 * sp.sinh(a)``, of numbers and
                         parameters
     potential_energy    its energy, a function of the same angle; left out, the torque is integrated, from zero
+    name                of its entries in the ledger of a run
     """
 
     joint: Any

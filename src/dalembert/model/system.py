@@ -17,6 +17,7 @@ from dalembert.model.array_statement import is_stated_by_arrays, large_statement
 from dalembert.model.constraint import Constraint, named_constraints
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression
+from dalembert.model.force_parts import ForcePart, is_named, named_parts, sum_of
 from dalembert.model.large_statement import MANY_CONTACTS, LargeStatement
 from dalembert.model.latex import equations
 from dalembert.model.law_placement import PlacedLaw, placed_laws
@@ -53,7 +54,9 @@ class System:
     coordinates      n coordinates made by ``da.coordinates``; also arrays of them, see docs/large.md
     mass_matrix      (n, n) symmetric, M(q, t); for arrays of coordinates a mass, one for each of them, or
                      ``da.MassEntries``
-    applied_force    n components, Q(q, q̇, t), as a sequence or a mapping by coordinate; also ``da.AppliedForce``
+    applied_force    n components, Q(q, q̇, t), as a sequence or a mapping by coordinate; also a mapping from names of
+                     forces to such components, which are added and have entries of their own in the ledger of a run;
+                     also ``da.AppliedForce``
     constraints      ``da.Constraint`` objects; any number, redundant ones included; also ``da.Constraint.over``
     nonideal         a law such as ``da.Quadratic(a0)``, several laws (they are added), or n expressions for C; laws of
                      single constraints belong to the `Constraint`
@@ -63,6 +66,7 @@ class System:
     servos           ``da.Servo`` objects: requirements that actuators meet
     feedback         a controller that drives the actuators; ``da.simulate`` fills it in
     conserved        first integrals that a drift cure conserves; ``da.simulate`` fills it in
+    force_parts      the named parts of the applied force; filled in from names, or by ``da.Mechanism``
 
     Raises
     ------
@@ -95,6 +99,7 @@ class System:
     servos: Any = ()
     feedback: Any = None
     conserved: Any = field(default=None, repr=False)
+    force_parts: tuple[ForcePart, ...] = field(default=(), repr=False, compare=False)
     statement: LargeStatement | None = field(default=None, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -119,6 +124,7 @@ class System:
                 return
         coordinates = checked_coordinates(self.coordinates)
         problems: list[str] = []
+        self._keep_parts(coordinates, problems)
         checked = {
             "coordinates": coordinates,
             "mass_matrix": with_deep_stack(lambda: mass_matrix(self.mass_matrix, problems), "`mass_matrix`"),
@@ -139,6 +145,20 @@ class System:
         problems += with_deep_stack(lambda: problems_of(self), "an expression of the model")
         if problems:
             raise ModelError(problems)
+
+    def _keep_parts(self, coordinates: tuple[Any, ...], problems: list[str]) -> None:
+        """Keep the parts of an applied force that is given by names, and their sum as the applied force."""
+        if not is_named(self.applied_force):
+            return
+        if self.lagrangian is not None:
+            problems.append(
+                "an applied force by names must be without `lagrangian`, from which it is not known which of the "
+                "forces it contains. Use `da.System.from_lagrangian`, whose `applied_force` holds the others."
+            )
+        parts = named_parts(coordinates, self.applied_force, problems)
+        fitting = [part for part in parts if len(part.force) == len(coordinates)]
+        object.__setattr__(self, "force_parts", parts)
+        object.__setattr__(self, "applied_force", sum_of(fitting, len(coordinates)))
 
     def _keep_statement(self) -> None:
         """Keep the arrays that the system is stated by, and leave the fields to be expanded when they are asked for."""
@@ -186,7 +206,8 @@ class System:
         """Return the system whose unconstrained motion is d/dt ∂L/∂q̇ − ∂L/∂q = F.
 
         The mass matrix is the Hessian ∂²L/∂q̇² and may be indefinite. Potentials may depend on velocity, and
-        Lagrangians on time. ``applied_force`` is F, the forces that the Lagrangian does not contain.
+        Lagrangians on time. ``applied_force`` is F, the forces that the Lagrangian does not contain; a mapping from
+        names to forces gives each of them an entry in the ledger of a run.
 
         >>> import dalembert as da
         >>> theta = da.coordinates("theta")
@@ -196,6 +217,10 @@ class System:
         """
         coordinates = checked_coordinates(coordinates)
         problems: list[str] = []
+        parts: tuple[ForcePart, ...] = ()
+        if is_named(applied_force):
+            parts = named_parts(coordinates, applied_force, problems)
+            applied_force = None if problems else sum_of(parts, len(coordinates))
         extra = (
             sp.zeros(len(coordinates), 1)
             if applied_force is None
@@ -207,7 +232,8 @@ class System:
             lambda: from_lagrangian(lagrangian, coordinates), "the Lagrangian"
         )
         try:
-            system = cls(coordinates, mass_matrix, force + extra, constraints, nonideal, lagrangian, servos=servos)
+            further: dict[str, Any] = {"servos": servos, "force_parts": parts}
+            system = cls(coordinates, mass_matrix, force + extra, constraints, nonideal, lagrangian, **further)
         except ModelError as error:
             raise ModelError([*problems, *error.problems]) from None
         if problems:
@@ -218,7 +244,14 @@ class System:
     def from_statement(cls, statement: LargeStatement) -> System:
         """Return the system of a large statement, which is not expanded."""
         system = object.__new__(cls)
-        nothing = {"nonideal": (), "lagrangian": None, "coefficients": (), "servos": (), "feedback": None}
+        nothing = {
+            "nonideal": (),
+            "lagrangian": None,
+            "coefficients": (),
+            "servos": (),
+            "feedback": None,
+            "force_parts": (),
+        }
         for name, value in {**nothing, "conserved": None, "statement": statement}.items():
             object.__setattr__(system, name, value)
         return system

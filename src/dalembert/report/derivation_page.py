@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 from dalembert.figures.html_page import document
@@ -33,6 +34,9 @@ DERIVATION_STYLE = """
 .derivation math { font-family: "dalembert math", math; }
 .derivation .equations { overflow-x: auto; overflow-y: hidden; margin: 0.5rem 0; padding: 0.35rem 0; }
 .derivation .equations > math { display: block math; width: max-content; min-width: 100%; font-size: 1.08em; }
+.derivation .part { margin: 0; padding: 0; }
+.derivation .part > math { width: max-content; min-width: 0; margin: 0 0 0 var(--indent); }
+.derivation .part mtable.aligned > mtr > :first-child { min-width: var(--first-column); }
 .derivation mtd { math-style: normal; }
 .derivation mtable.aligned > mtr > mtd { padding: 0.35em 0.2em; }
 .derivation mtable.aligned > mtr > .name { text-align: left; text-align: -webkit-left; padding-right: 1.6em;
@@ -54,6 +58,16 @@ DERIVATION_STYLE = """
 }
 """
 """Style of a derivation; every rule is confined to ``.derivation``, so that a page may hold several."""
+
+MOST_TOGETHER = 6
+"""Equations of a display that stay together on paper. A longer one is divided, since browsers do not break a table of
+MathML between pages, and half a page would stay empty."""
+
+LARGEST_PART = 4
+"""Most equations of a part of a display that was divided."""
+
+LETTER = 0.55
+"""Average width of a letter in the size of the font."""
 
 PAGE_STYLE = """
 :root { color-scheme: light dark; }
@@ -93,9 +107,22 @@ def _block(block: Any, literal: frozenset[str]) -> str:
     # paper does not scroll: a formula that is wider than a line is set smaller there
     room = room_beside(e.label for e in block)
     wide = max((_width(equation, room) for equation in block), default=0.0) / room
-    style = f' style="--lines-wide: {wide:.3g}"' if wide > 1 else ""
-    # focusable, so that the keyboard can scroll it
-    return f'<div class="equations" tabindex="0"{style}>{display(block, literal)}</div>'
+    style = {"--lines-wide": f"{wide:.3g}"} if wide > 1 else {}
+    if len(block) <= MOST_TOGETHER:
+        return _display(display(block, literal), "equations", style)
+    named = any(e.label for e in block)
+    first = max(len(e.label) if named else widest_line(e.left, room) for e in block)
+    style |= {"--indent": f"{max(0.0, min(0.3, (1 - wide) / 2)):.0%}", "--first-column": f"{first * LETTER:.3g}em"}
+    parts = -(-len(block) // LARGEST_PART)
+    ends = [len(block) * k // parts for k in range(parts + 1)]
+    chunks = [block[a:b] for a, b in pairwise(ends)]
+    return "\n".join(_display(display(chunk, literal, room, named), "equations part", style) for chunk in chunks)
+
+
+def _display(formulas: str, kind: str, style: Mapping[str, str]) -> str:
+    """Return a display, which can be focused so that the keyboard scrolls it."""
+    written = f' style="{"; ".join(f"{name}: {value}" for name, value in style.items())}"' if style else ""
+    return f'<div class="{kind}" tabindex="0"{written}>{formulas}</div>'
 
 
 def _width(equation: Equation, room: float) -> float:

@@ -18,12 +18,14 @@ from dalembert.report.outcomes import Row
 
 EQUATION = """<math display="block"><mrow><mi>M</mi><mover><mi>q</mi><mo style="font-size: 120%">¨</mo></mover>
 <mo>=</mo><mi>Q</mi><mo>+</mo>
-<msup><mi>M</mi><mrow><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup><msup><mi>B</mi><mo>+</mo></msup>
+<msup><mi>M</mi><mrow><mn>1</mn><mo lspace="0" rspace="0">/</mo><mn>2</mn></mrow></msup>
+<msup><mi>B</mi><mo>+</mo></msup>
 <mo>(</mo><mi>b</mi><mo>−</mo><mi>A</mi><msup><mi>M</mi><mrow><mo>−</mo><mn>1</mn></mrow></msup><mi>Q</mi><mo>)</mo>
 <mo>+</mo>
-<msup><mi>M</mi><mrow><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup>
+<msup><mi>M</mi><mrow><mn>1</mn><mo lspace="0" rspace="0">/</mo><mn>2</mn></mrow></msup>
 <mo>(</mo><mi>I</mi><mo>−</mo><msup><mi>B</mi><mo>+</mo></msup><mi>B</mi><mo>)</mo>
-<msup><mi>M</mi><mrow><mo>−</mo><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup><mi>C</mi></mrow></math>"""
+<msup><mi>M</mi><mrow><mo>−</mo><mn>1</mn><mo lspace="0" rspace="0">/</mo><mn>2</mn></mrow></msup>
+<mi>C</mi></mrow></math>"""
 
 GALLERY_STYLE = """
 main { max-width: 62rem; margin: 0 auto; line-height: 1.5; font-family: Charter, "Bitstream Charter", "Sitka Text",
@@ -70,7 +72,8 @@ main [hidden] { display: none; }
   main { max-width: none; font-size: 10pt; orphans: 3; widows: 3; }
   main h1, main h2, main h3 { break-after: avoid; }
   main .figures { grid-template-columns: 1fr 1fr; }
-  main figure img { max-height: 72mm; }
+  main figure img { max-height: 50mm; }
+  main figure:has(img[src$=".gif"]) { display: none; }
   main figure, main tr, main .card { break-inside: avoid; }
   main .scroll { overflow: visible; }
 }

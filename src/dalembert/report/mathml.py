@@ -37,9 +37,15 @@ def inline(expression: Any, literal: frozenset[str]) -> str:
     return f"<math>{mathml(expression, literal)}</math>"
 
 
-def display(equations: Sequence[Equation], literal: frozenset[str]) -> str:
-    """Return equations in rows, aligned at their equals signs, or after their labels if there are any."""
-    named, room = any(e.label for e in equations), room_beside(e.label for e in equations)
+def display(
+    equations: Sequence[Equation], literal: frozenset[str], room: float | None = None, named: bool | None = None
+) -> str:
+    """Return equations in rows, aligned at their equals signs, or after their labels if there are any.
+
+    ``room`` for a line and whether equations are ``named`` are given for a part of a longer display.
+    """
+    named = any(e.label for e in equations) if named is None else named
+    room = room_beside(e.label for e in equations) if room is None else room
     rows = "".join(_row(equation, literal, room, named=named) for equation in equations)
     return f'<math display="block"><mtable class="aligned">{rows}</mtable></math>'
 

@@ -23,6 +23,7 @@ class Player {
   stop() {
     this.playing = false;
     this.button.textContent = "Play";
+    this.show();
   }
 
   // Moves on by the time since the last frame; after the end it begins again.

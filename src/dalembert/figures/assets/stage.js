@@ -6,8 +6,15 @@ const TURN = 1 / 150;  // radians for each pixel of a drag
 const FAR = 6;  // how many times larger than its points a motion must be for the picture to follow them
 const KEY_TURN = 12;  // pixels of a drag that an arrow key stands for
 
+// Colours by name, until the reader changes between light and dark: to ask for them makes the browser compute styles.
+const knownColours = new Map();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => knownColours.clear());
+
 function styleColour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  if (!knownColours.has(name)) {
+    knownColours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  }
+  return knownColours.get(name);
 }
 
 function inner(a, b) { return a.reduce((sum, x, i) => sum + x * b[i], 0); }
@@ -25,6 +32,8 @@ class Stage {
   // is turned.
   constructor(canvas, scene, changed) {
     Object.assign(this, {canvas, scene, changed, pen: canvas.getContext("2d"), view: scene.view});
+    this.measured = false;  // whether width and height are known: to ask for them makes the browser lay out the page
+    new ResizeObserver(() => { this.measured = false; changed(); }).observe(canvas);
     this.follows = null;  // whether the picture follows the points, if the reader has chosen
     if (scene.dimension === 3) this.listen();
   }
@@ -112,7 +121,8 @@ class Stage {
   // Makes the canvas as sharp as the screen, and empty.
   clear() {
     const ratio = globalThis.devicePixelRatio || 1, {canvas} = this;
-    [this.width, this.height] = [canvas.clientWidth, canvas.clientHeight];
+    if (!this.measured) [this.width, this.height] = [canvas.clientWidth, canvas.clientHeight];
+    this.measured = true;
     const [width, height] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, {width, height});
     this.pen.setTransform(ratio, 0, 0, ratio, 0, 0);

@@ -4,6 +4,7 @@
 class LedgerTable {
   // `rows`: {label, kind}; kinds are the numbers of powers, "kinetic", "potential" and "audit".
   constructor(rows) {
+    this.changed = -Infinity;  // when numbers were last shown
     this.rows = rows.map(row => ({...row, bar: make("i"), number: make("td", {className: "number"})}));
     for (const {label, bar, number} of this.rows) {
       const heading = make("th", {textContent: label, scope: "row"});
@@ -21,6 +22,7 @@ class LedgerTable {
 
   // `values`: one number for each row. The audit has no bar: it is rounding, and would be invisible.
   show(values) {
+    this.changed = performance.now();
     const largest = Math.max(...values.map(Math.abs), 1e-300);
     this.rows.forEach(({kind, bar, number}, k) => {
       const part = kind === "audit" ? 0 : values[k] / largest * 50;

@@ -5,6 +5,7 @@ const PLOT_SAMPLES = 600;
 const RESOLVED = 5;  // steps for each sample up to which samples show the path of a point
 const FARTHEST = 0.5;  // seconds of playing between two positions that are joined by a line
 const FRAME_BUDGET = 7;  // milliseconds of computing in one frame
+const LEDGER_PERIOD = 100;  // milliseconds between two changes of the ledger while the motion plays
 const LONGEST_PLAY = 20, SHORTEST_PLAY = 4;  // seconds in which a motion is played at first
 const SPEEDS = Array.from({length: 17}, (_, k) => 2 ** (k - 10));
 
@@ -153,7 +154,7 @@ class LivePage {
       this.visited.push({t, points});
     }
     for (const plot of this.plots) plot.mark(t);
-    this.showLedger(t, now);
+    if (!this.player.playing || performance.now() - this.ledger.changed > LEDGER_PERIOD) this.showLedger(t, now);
     const digits = Math.max(0, 2 - Math.floor(Math.log10(motion.t1 - motion.t0)));
     return `t = ${t.toFixed(digits)}`.replace("-", "−");
   }

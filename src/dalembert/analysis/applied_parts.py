@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The entry of the applied forces of a ledger, split by the named parts of the applied force."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.ledger import Entry, Ledger
+from dalembert.analysis.quadrature import Leg, Nodes
+from dalembert.array_types import Floats
+from dalembert.model.expression_values import expression_values
+from dalembert.model.force_parts import ForcePart
+from dalembert.model.system import System
+
+
+class AppliedParts:
+    """Work, power and potential energy of the parts of the applied force, collected along a run of T times.
+
+    ``add_nodes`` takes the nodes of each leg of a run, ``add_outputs`` its outputs; ``split`` then returns the ledger
+    with an entry for each part.
+    """
+
+    def __init__(self, system: System, times: int) -> None:
+        parts: Sequence[ForcePart] = system.force_parts
+        self.working = [part for part in parts if part.force is not None and part.does_work]
+        self.rest = [part.name for part in parts if part.force is None]
+        stored = [part for part in parts if part.potential != 0]
+        self.stored = [part.name for part in stored]
+        self._powers = expression_values(system, tuple(part.power(system.velocities) for part in self.working))
+        self._forces = expression_values(system, tuple(e for part in self.working for e in part.force))
+        self._energies = expression_values(system, tuple(part.potential for part in stored))
+        self._increments = np.zeros((times, len(self.working)))
+        self._outputs: list[tuple[Floats, Floats, Floats]] = []
+        self._n = len(system.coordinates)
+
+    def add_nodes(self, leg: Leg, nodes: Nodes) -> None:
+        """Add the work between the outputs."""
+        powers = self._powers(nodes.t, np.concatenate([nodes.q, nodes.qd], axis=1), _values(leg))
+        np.add.at(self._increments, nodes.interval + 1, nodes.weight[:, None] * powers)
+
+    def add_outputs(self, leg: Leg, t: Floats, q: Floats, qd: Floats) -> None:
+        """Add forces, powers and energies at outputs."""
+        y, p = np.concatenate([q, qd], axis=1), _values(leg)
+        forces = self._forces(t, y, p).reshape(len(t), -1, self._n)
+        self._outputs.append((forces, self._powers(t, y, p), self._energies(t, y, p)))
+
+    def split(self, ledger: Ledger) -> Ledger:
+        """Return a ledger with the entries of the parts in the place of that of all applied forces."""
+        forces, powers, energies = (np.concatenate(parts) for parts in zip(*self._outputs, strict=True))
+        work = np.cumsum(self._increments, axis=0)
+        own = {"force": forces, "power": powers, "work": work, "split_power": powers, "split_work": work}
+        found = {name: self._with_parts(getattr(ledger, name), parts) for name, parts in own.items()}
+        names = [*(part.name for part in self.working), *self.rest]
+        entries = (*(Entry(name, "applied", "") for name in names), *ledger.entries[1:])
+        potentials = dict(zip(self.stored, energies.T, strict=True)) if ledger.potential is not None else {}
+        return replace(ledger, entries=entries, potentials=potentials, **found)
+
+    def _with_parts(self, values: Any, parts: Any) -> Any:
+        """Return values (T, e, …) of entries with those of the parts in the place of the first one."""
+        rest = values[:, :1] - parts.sum(axis=1, keepdims=True)
+        return np.concatenate([parts, *([rest] if self.rest else []), values[:, 1:]], axis=1)
+
+
+def _values(leg: Leg) -> dict[str, float]:
+    """Return the parameters of a leg by name."""
+    return dict(zip(leg.dynamics.parameters, map(float, leg.p), strict=True))
