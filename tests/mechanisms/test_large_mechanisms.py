@@ -93,6 +93,17 @@ def test_a_chain_in_space_is_that_of_the_plane(chain):
     assert np.abs(runs[0].violation).max() < 1e-12
 
 
+def test_motions_of_the_joints_of_a_large_mechanism(chain):
+    last = chain.bodies[-1]
+    free = da.Body("free", 2, (1, 1, 1), position=(80, 0, 0), spin=(0, 0, 1))
+    hinge = da.Revolute("hinge", last.at(0.5, 0, 0), free.at(-0.5, 0, 0), axis=(0, 0, 1))
+    mechanism = da.Mechanism((*chain.bodies, free), (*chain.joints, hinge), chain.forces)
+    assert mechanism.system.is_large
+    found = mechanism.joint_motion(*mechanism.state({"hinge": 0.4}, {"hinge": 2.0}))
+    assert found.position["hinge"] == pytest.approx(0.4, abs=1e-12)
+    assert found.velocity["hinge"] == pytest.approx(2.0, abs=1e-12)
+
+
 def test_a_large_mechanism_is_assembled_and_reports_changes(chain):
     off = da.Body("b69", 1, (0.01, 0.1, 0.1), position=(69.5, 0.01, 0))
     bodies = (*chain.bodies[:-1], off)
