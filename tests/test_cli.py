@@ -182,6 +182,9 @@ def test_model_files_run_like_cases(tmp_path: Path) -> None:
     printed = invoke("run", str(file), "--animate", str(film))
     assert "the rod keeps its length" in printed and "yes" in printed
     assert film.stat().st_size > 1_000
+    other = tmp_path / "other.html"
+    assert f"wrote {other}" in invoke("animate", str(file), "-o", str(other), "--times", "0,0.1")
+    assert "<html" in other.read_text(encoding="utf-8")
     changed = invoke("run", str(file), "--set", "l=2*1", "--q0", "x=2*cos(0.1),y=2*sin(0.1)", "--qd0", "0,0")
     assert "pass" not in changed
     assert "well posed" in invoke("check", str(file))
@@ -192,7 +195,8 @@ def test_model_files_run_like_cases(tmp_path: Path) -> None:
     assert "Pass `--force` to overwrite it" in str(refused.exception)
     assert "wrote" in invoke("new", str(file), "--force", "--from", "belt")
     assert da.load(file).title == da.gallery.case("belt").title
-    assert "The controller of the case is not part" in invoke("new", str(file), "--force", "--from", "cart-pole")
+    invoke("new", str(file), "--force", "--from", "cart-pole")
+    assert "control = { period = 0.001 }" in file.read_text(encoding="utf-8")
 
 
 @pytest.fixture

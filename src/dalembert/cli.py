@@ -199,7 +199,7 @@ def new(
 
     Example: dalembert new pendulum.toml
 
-    The checks, pictures and controllers of a case are not written.
+    The checks and pictures of a case, which are Python functions, are not written.
     """
     require_target(path, "path", (".toml",))
     if path.exists() and not force:
@@ -211,10 +211,7 @@ def new(
     else:
         from dalembert.gallery.file_case import model_of
 
-        case = gallery.case(source)
-        model_of(case).save(path)
-        if case.control is not None:
-            print_text("The controller of the case is not part of the file.")
+        model_of(gallery.case(source)).save(path)
     print_text(f"wrote {path}")
 
 
@@ -288,6 +285,22 @@ def _run(name: str, given: RunArguments) -> None:
             print_text(f"wrote {path}")
     if case.checks and not given.changed:
         _report_checks(console, case, found)
+
+
+@app.command()
+def animate(
+    name: Name,
+    output: Annotated[Path, typer.Option("-o", "--output", help="A file: gif, html or mp4.", show_default=False)],
+    settings: Settings = None,
+    q0: Coordinates = None,
+    qd0: Velocities = None,
+    times: Times = None,
+) -> None:
+    """Simulate a case and write an animation of its motion.
+
+    Example: dalembert animate bead -o bead.html --times 0:1:101
+    """
+    run(name, settings, q0, qd0, times, animate=output)
 
 
 @app.command()

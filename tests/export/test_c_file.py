@@ -31,6 +31,16 @@ def exported(case, folder: Path):
     return CLibrary(file), model_of(case.system, "model", inputs=(), **case.export_arguments)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_other_cases_are_refused_and_listed_on_the_page(name: str, tmp_path: Path) -> None:
+    case = da.gallery.case(name)
+    with pytest.raises(da.DalembertError, match=r"must"):
+        da.export_c(case.system, tmp_path / "model.c", **case.export_arguments)
+    page = Path(__file__).parents[2] / "docs" / "exchange.md"
+    assert f"`{name}`" in page.read_text(encoding="utf-8").split("## Limits")[1]
+
+
 def parts_of(out, groups):
     """The outputs by kind."""
     ends = np.cumsum([len(group.names) for group in groups])

@@ -51,6 +51,11 @@ def test_systems(suffix: str, tmp_path: Path) -> None:
     numbers = {"q0": bead.q0, "qd0": bead.qd0, "parameters": bead.parameters}
     with pytest.raises(da.InputError, match=r"contacts that can stick, .* got dry friction at `wire`\. Smooth it"):
         export(bead.system, path, **numbers)
+    ball = da.gallery.case("bouncing-ball").system
+    with pytest.raises(da.InputError, match=r"must not have contacts that open and close, .* got `floor`\. Replace"):
+        export(ball, path, q0=(1,), qd0=(0,))
+    with pytest.raises(da.InputError, match=r"`walker` must have no events to be exported, .* got `heel strike`"):
+        export(ball, path, **da.gallery.case("walker").export_arguments)
     x = da.coordinates("x")
     bessel = da.System((x,), [[1]], (sp.besselj(0, x),))
     with pytest.raises(da.DalembertError, match=r"`besselj`"):

@@ -240,6 +240,30 @@ def test_actuators_as_inputs_follow_a_signal(tmp_path: Path) -> None:
         assert np.abs(found[name] - run.q[:, k]).max() < 1e-3 * np.abs(run.q).max()
 
 
+def test_a_drive_and_a_force_are_inputs_and_reactions_are_outputs(tmp_path: Path) -> None:
+    """A trolley with a pendulum: its acceleration is an input, as the drive of the page on exchange."""
+    s, theta = da.coordinates("s theta")
+    a, F = da.parameters("a F")
+    mass = [[3, sp.cos(theta)], [sp.cos(theta), 1]]
+    force = (F + sp.sin(theta) * theta.diff(da.t) ** 2, -9.81 * sp.sin(theta))
+    system = da.System((s, theta), mass, force, da.Constraint(s.diff(da.t, 2) - a, name="drive"))
+    given = {"q0": (0, 0.3), "qd0": (0, 0), "parameters": {"a": 0, "F": 0}}
+    unit = da.export_fmu(system, tmp_path / "trolley.fmu", "both", inputs=["a", "F"], **given)
+    assert validate_fmu(str(unit)) == []
+    signal = np.array([(0.0, 2.0, 5.0), (1.0, 2.0, 5.0)], dtype=[("time", float), ("a", float), ("F", float)])
+    times = np.linspace(0, 1, 11)
+    run = da.simulate(system, times=times, **(given | {"parameters": {"a": 2, "F": 5}}))
+    for kind in ("CoSimulation", "ModelExchange"):
+        found = fmpy.simulate_fmu(
+            str(unit), fmi_type=kind, stop_time=1.0, output_interval=0.1, input=signal, relative_tolerance=1e-10
+        )
+        np.testing.assert_allclose(found["s"], found["time"] ** 2, rtol=0, atol=1e-8)
+        assert found["theta"][-1] == pytest.approx(run["theta"][-1], abs=1e-7)
+        angle, rate, more = (found[name][-1] for name in ("theta", "theta'", "theta''"))
+        reaction = 3 * 2 + np.cos(angle) * more - np.sin(angle) * rate**2 - 5
+        assert found["reaction(drive)"][-1] == pytest.approx(reaction, abs=1e-9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["andrews", "five-bar", "four-bar", "rattleback", "crane", "swarm-control", "heavy-top"]

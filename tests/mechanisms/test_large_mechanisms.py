@@ -45,6 +45,24 @@ def test_groups_have_the_numbers_of_all_parts():
     assert total == pytest.approx(expected, rel=1e-13)
 
 
+def test_parts_of_few_copies_share_programs_in_spite_of_their_zeros():
+    """Two bodies with equal numbers and zeros at different places, and two hinges about different axes."""
+    one = da.Body("one", 2, (1, 1, 1.5), center=(0.1, 0.1, 0))
+    two = da.Body("two", 2, ((2, 0.1, 0), (0.1, 2, 0), (0, 0, 3)), position=(1, 0, 0))
+    low = da.Revolute("low", one.at(0.5, 0, 0.5), two.at(-0.5, 0, 0), axis=(0, 1, 0))
+    three = da.Body("three", 1, (1, 1, 1), position=(2, 0, 0))
+    high = da.Revolute("high", two.at(0.5, 0, 0), three.at(-0.5, 0.1, 0), axis=((1, 2, 0), (0, 0, 1)))
+    mechanism = da.Mechanism((one, two, three), (low, high), da.Gravity((0, 0, -9.81)))
+    groups, system = grouped_statement(mechanism), mechanism.system
+    assert len(groups.masses) == 1 and len(groups.constraints) == 6
+    assert groups.constraint_names == system.constraint_names
+    rng = np.random.default_rng(2)
+    q, qd = rng.normal(size=21), rng.normal(size=21)
+    found, wanted = large_motion(groups, q, qd, 0.0, {}, None, throw=True), da.motion(system, q, qd)
+    for name in ("acceleration", "multipliers", "constraint_rhs"):
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-11, atol=1e-11, err_msg=name)
+
+
 def planar_chain(count):
     bodies, joints, last = [], [], da.ground.at(0, 0)
     for i in range(count):
@@ -73,6 +91,17 @@ def test_a_chain_in_space_is_that_of_the_plane(chain):
     np.testing.assert_allclose(runs[0]["j3: z"], runs[1]["j3: y"], rtol=0, atol=1e-5)
     np.testing.assert_allclose(runs[0].energy, runs[0].energy[0], rtol=0, atol=1e-5)
     assert np.abs(runs[0].violation).max() < 1e-12
+
+
+def test_motions_of_the_joints_of_a_large_mechanism(chain):
+    last = chain.bodies[-1]
+    free = da.Body("free", 2, (1, 1, 1), position=(80, 0, 0), spin=(0, 0, 1))
+    hinge = da.Revolute("hinge", last.at(0.5, 0, 0), free.at(-0.5, 0, 0), axis=(0, 0, 1))
+    mechanism = da.Mechanism((*chain.bodies, free), (*chain.joints, hinge), chain.forces)
+    assert mechanism.system.is_large
+    found = mechanism.joint_motion(*mechanism.state({"hinge": 0.4}, {"hinge": 2.0}))
+    assert found.position["hinge"] == pytest.approx(0.4, abs=1e-12)
+    assert found.velocity["hinge"] == pytest.approx(2.0, abs=1e-12)
 
 
 def test_a_large_mechanism_is_assembled_and_reports_changes(chain):

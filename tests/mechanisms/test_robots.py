@@ -94,6 +94,14 @@ def test_notes_tell_what_was_assumed_and_what_was_not_read():
     assert "upper_arm" in "\n".join(arm.notes) and "<position>" in "\n".join(arm.notes)
 
 
+def test_transmissions_of_other_parts_of_a_robot_are_left_out(tmp_path):
+    other = '<transmission name="t"><joint name="jj"/></transmission><transmission name="s"><joint name="j"/>'
+    text = TWO_LINKS.replace("</robot>", f"{other}</transmission></robot>")
+    robot = da.Mechanism.from_urdf(write(tmp_path, "r.urdf", text))
+    assert '<transmission name="t"> is left out: the robot has no joint `jj`. Did you mean `j`?' in robot.notes
+    assert [actuator.name for actuator in robot.actuators] == ["motor of j"]
+
+
 def test_a_floating_base_moves_freely(tmp_path):
     text = TWO_LINKS.replace('type="revolute"', 'type="fixed"')
     robot = da.Mechanism.from_urdf(write(tmp_path, "r.urdf", text), floating=True, gravity=(0, 0, -2))

@@ -49,7 +49,7 @@ def model_of(
     if control is not None:
         _require_continuous(control, q0, qd0)
         system, q0, qd0, parameters = controlled(system, control, q0, qd0, parameters)
-    _refuse_sticking(system)
+    _refuse_contacts(system)
     dynamics, cure = build(system), _drift(drift)
     _require_c_functions(dynamics)
     start = _start(system, q0, qd0, t0, parameters)
@@ -100,7 +100,15 @@ def _exportable(system: Any) -> System:
     return system
 
 
-def _refuse_sticking(system: System) -> None:
+def _refuse_contacts(system: System) -> None:
+    """Raise an error for contacts that open and close, or stick and slide."""
+    opening = [str(constraint.name) for constraint in system.constraints if not constraint.is_permanent]
+    if opening:
+        raise InputError(
+            f"`system` must not have contacts that open and close, or constraints that events switch, since an "
+            f"exported step does not locate them; got {quoted(opening)}. Replace a contact by a stiff "
+            f"spring and a damper."
+        )
     names = dict.fromkeys(contact.name for contact in contacts(system))
     if names:
         raise InputError(

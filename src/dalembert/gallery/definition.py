@@ -180,7 +180,13 @@ class Case:
 
     @property
     def export_arguments(self) -> dict[str, Any]:
-        """Its numbers as arguments of ``da.export_c`` and the other exports."""
+        """Its numbers as arguments of ``da.export_c`` and the other exports; an error is raised for one with events."""
+        if self.settings.get("events"):
+            names = ", ".join(f"`{event.name}`" for event in self.settings["events"])
+            raise InputError(
+                f"`{self.name}` must have no events to be exported, since exported functions do not locate them; got "
+                f"{names}. Without them it is exported in Python: `da.export_c(model.system, path)`."
+            )
         return {
             "q0": self.q0,
             "qd0": self.qd0,

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import InputError
 from dalembert.files.model import ModelFile
 from dalembert.files.model_check import ModelCheck
 from dalembert.gallery.definition import Case, Check, Measure
@@ -73,8 +72,6 @@ def _check(check: ModelCheck, system: System) -> Check:
 
 def model_of(case: Case) -> ModelFile:
     """Return a case as a model, without its checks and pictures, which are functions of trajectories."""
-    if "events" in case.settings:
-        raise InputError(f"a model file cannot hold events; those of `{case.name}` are stated in Python.")
     settings = {"rtol": case.rtol, "atol": case.atol, "drift": case.drift, "formulation": case.formulation}
     return ModelFile(
         system=case.system,

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The system of a large mechanism, stated by groups of similar bodies, joints and forces.
 
-The equations of one body of each kind are derived, with symbols for its numbers; so are those of joints in which points
-coincide. Other joints and forces are derived one by one, and collected in groups.
+The equations of one body of each kind are derived, with symbols for its numbers; so are those of ball joints and
+hinges. Other joints and forces are derived one by one, and collected in groups. Zeros drop out of the equations and so
+belong to the kind, unless there are few copies of each kind, as in a robot: one program for all compiles much faster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
@@ -17,24 +18,33 @@ import sympy as sp
 from dalembert.mechanisms.forces import Gravity
 from dalembert.mechanisms.frames import Ground, Marker
 from dalembert.mechanisms.generalised_forces import shares_of
-from dalembert.mechanisms.joint import Joint
+from dalembert.mechanisms.joint import Joint, Rows
 from dalembert.mechanisms.joint_inertia import Rotor
-from dalembert.mechanisms.joints import Revolute
+from dalembert.mechanisms.joints import Revolute, together
 from dalembert.mechanisms.particle import Particle
 from dalembert.mechanisms.planar_body import PlanarBody
 from dalembert.mechanisms.spatial_body import Body
 from dalembert.mechanisms.spatial_joints import Spherical
+from dalembert.mechanisms.vectors import across, dot
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.large_statement import LargeStatement
 from dalembert.model.law_groups import PlacedLaws
-from dalembert.model.similar_terms import along, checked_coefficients, constraint_groups, lagrangian_terms
+from dalembert.model.similar_terms import (
+    along,
+    checked_coefficients,
+    constraint_groups,
+    lagrangian_terms,
+)
 from dalembert.model.symbol_arrays import Substitutions
 from dalembert.model.symbols import ConstraintSymbol
 from dalembert.model.term_groups import AppliedForce, ConstraintGroup, LagrangianTerm, MassEntries
 
 INERTIA = ("mass", "inertia", "center")
 """The fields of a body on which its equations depend."""
+
+COPIES_WITH_ZEROS = 10
+"""Fewest copies of each kind, on average, for which parts with zeros at different places have programs of their own."""
 
 
 @dataclass
@@ -56,14 +66,32 @@ def _number(i: int) -> Any:
     return sp.Symbol(f"number.{i}")
 
 
-def _abstract(value: Any, numbers: list[float]) -> Any:
-    """Return a number, vector or matrix with symbols for its numbers, which are appended; zeros stay zeros."""
+def _abstract(value: Any, numbers: list[float], zeros: bool) -> Any:
+    """Return a number, vector or matrix with symbols for its numbers, which are appended; ``zeros`` stay zeros."""
     if isinstance(value, sp.MatrixBase):
-        return value.applyfunc(lambda entry: _abstract(entry, numbers))
-    if value == 0 or not value.is_number:
+        # one by one: `applyfunc` would be called once for entries that are equal. A tensor of inertia is symmetric
+        own = {
+            (i, j): _abstract(value[i, j], numbers, zeros)
+            for i in range(value.rows)
+            for j in range(i if value.is_square else 0, value.cols)
+        }
+        return sp.ImmutableMatrix(*value.shape, lambda i, j: own[(i, j) if (i, j) in own else (j, i)])
+    if (zeros and value == 0) or not value.is_number:
         return value
     numbers.append(float(value))
     return _number(len(numbers) - 1)
+
+
+def _by_kind(parts: Iterable[Any], add: Callable[[dict[Any, _Copies], int, Any, bool], None]) -> list[_Copies]:
+    """Return parts, given with their numbers, by kinds; ``add`` adds one to the kinds, with its zeros kept or not."""
+    parts, kinds = list(parts), dict[Any, _Copies]()
+    for zeros in (True, False):
+        kinds = dict[Any, _Copies]()
+        for number, part in parts:
+            add(kinds, number, part, zeros)
+        if len(parts) >= COPIES_WITH_ZEROS * len(kinds):
+            break
+    return list(kinds.values())
 
 
 def coordinate_names(body: Any) -> tuple[str, ...]:
@@ -119,25 +147,27 @@ class _BodyGroups:
 
 def _of_bodies(bodies: Sequence[Any], gravity: Sequence[Gravity]) -> _BodyGroups:
     """Return masses, forces by inertia and gravity, energies and constraints of all bodies, by kinds."""
-    kinds: dict[Any, _Copies] = {}
-    for i, body in enumerate(bodies):
-        numbers: list[float] = []
-        own = {f.name: _abstract(getattr(body, f.name), numbers) for f in fields(body) if f.name in INERTIA}
-        key = (
-            type(body),
-            body.dimension,
-            *(sp.ImmutableMatrix(x) if isinstance(x, sp.MatrixBase) else x for x in own.values()),
-        )
-        if key not in kinds:
-            kinds[key] = _Copies(replace(body, name="body", **own))
-        kind = kinds[key]
-        kind.members.append(i)
-        kind.names.append(coordinate_names(body))
-        kind.numbers.append(numbers)
     found = _BodyGroups()
-    for kind in kinds.values():
+    for kind in _by_kind(enumerate(bodies), _add_body):
         _add_kind(found, kind, bodies, gravity)
     return found
+
+
+def _add_body(kinds: dict[Any, _Copies], number: int, body: Any, zeros: bool) -> None:
+    """Add a body to those of its kind."""
+    numbers: list[float] = []
+    own = {f.name: _abstract(getattr(body, f.name), numbers, zeros) for f in fields(body) if f.name in INERTIA}
+    key = (
+        type(body),
+        body.dimension,
+        *(sp.ImmutableMatrix(x) if isinstance(x, sp.MatrixBase) else x for x in own.values()),
+    )
+    if key not in kinds:
+        kinds[key] = _Copies(replace(body, name="body", **own))
+    kind = kinds[key]
+    kind.members.append(number)
+    kind.names.append(coordinate_names(body))
+    kind.numbers.append(numbers)
 
 
 def _add_kind(found: _BodyGroups, kind: _Copies, bodies: Sequence[Any], gravity: Sequence[Gravity]) -> None:
@@ -178,19 +208,20 @@ def _of_joints(
     first = sum(len(group) for group, _ in groups)
     ranks = np.cumsum([0, *(len(body.constraint_names) for body in mechanism.bodies)])
     groups = [(group, ranks[members]) for group, members in groups]
-    kinds: dict[Any, _Copies] = {}
     single: list[tuple[int, Constraint]] = []
+    templates: list[tuple[int, Any]] = []
     starts: list[int] = []
     for i, joint in enumerate(mechanism.joints):
         starts.append(first)
-        if not _is_pin(joint):
+        count = _rows_of_template(joint)
+        if count:
+            templates.append((i, joint))
+        else:
             single += [(first + k, constraint) for k, constraint in enumerate(joint.constraints)]
-            first = first + len(joint.constraints)
-            continue
-        _add_pin(kinds, i, joint)
-        first += joint.dimension
-    for kind in kinds.values():
-        groups += _pin_groups(kind, mechanism.joints, np.array(starts))
+            count = len(joint.constraints)
+        first += count
+    for kind in _by_kind(templates, _add_joint):
+        groups += _joint_groups(kind, mechanism.joints, np.array(starts))
     numbers = np.array([number for number, _ in single], np.int64)
     for group, members in constraint_groups([constraint for _, constraint in single]):
         groups.append((group, numbers[members]))
@@ -198,37 +229,56 @@ def _of_joints(
     return tuple(group for group, _ in groups), order
 
 
-def _is_pin(joint: Any) -> bool:
-    """Return whether a joint consists of two points that coincide."""
-    return type(joint) is Spherical or (type(joint) is Revolute and joint.dimension == 2)
+def _rows_of_template(joint: Any) -> int:
+    """Return the number of equations of a joint that is derived once for all of its kind; zero for another one."""
+    if type(joint) is Revolute:
+        return 2 if joint.dimension == 2 else 5
+    return 3 if type(joint) is Spherical else 0
 
 
-def _add_pin(kinds: dict[Any, _Copies], number: int, joint: Any) -> None:
-    """Add a joint of two points that coincide to those of its kind."""
+class _JointTemplate(NamedTuple):
+    """Points that coincide; for a hinge also an axis of the second body, and two directions of the first across it."""
+
+    first: Marker
+    second: Marker
+    axis: Any = None
+    sides: tuple[Any, ...] = ()
+
+    def rows(self) -> Rows:
+        axis = None if self.axis is None else self.second.body.turn(self.axis)
+        hinge = [(f"axis {k}", dot(self.first.body.turn(side), axis)) for k, side in enumerate(self.sides, start=1)]
+        return [*together(self), *hinge]
+
+
+def _add_joint(kinds: dict[Any, _Copies], number: int, joint: Any, zeros: bool) -> None:
+    """Add a ball joint or a hinge to those of its kind."""
     values: list[float] = []
-    points = [_abstract(marker.point, values) for marker in joint.markers]
     bodies = [marker.body for marker in joint.markers]
-    key = tuple((type(body), sp.ImmutableMatrix(point)) for body, point in zip(bodies, points, strict=True))
+    hinge = type(joint) is Revolute and joint.dimension == 3
+    directions = (joint.axis[1], *across(joint.axis[0])) if hinge else ()
+    vectors = [_abstract(v, values, zeros) for v in (*(marker.point for marker in joint.markers), *directions)]
+    key = (*map(type, bodies), *map(sp.ImmutableMatrix, vectors))
     if key not in kinds:
         templates = [
             body if isinstance(body, Ground) else replace(body, name=name)
             for name, body in zip(("first", "second"), bodies, strict=True)
         ]
-        ends = [Marker(body, point) for body, point in zip(templates, points, strict=True)]
-        kinds[key] = _Copies(type(joint)("joint", *ends))
+        ends = [Marker(body, point) for body, point in zip(templates, vectors[:2], strict=True)]
+        kinds[key] = _Copies(_JointTemplate(ends[0], ends[1], vectors[2] if hinge else None, tuple(vectors[3:])))
     kind = kinds[key]
     kind.members.append(number)
     kind.names.append(tuple(n for body in bodies if not isinstance(body, Ground) for n in coordinate_names(body)))
     kind.numbers.append(values)
 
 
-def _pin_groups(kind: _Copies, joints: Sequence[Any], starts: Any) -> list[tuple[ConstraintGroup, Any]]:
+def _joint_groups(kind: _Copies, joints: Sequence[Any], starts: Any) -> list[tuple[ConstraintGroup, Any]]:
     """Return the equations of joints of one kind, each with the numbers of its constraints."""
-    joint = kind.template
-    q = [x for marker in joint.markers if not isinstance(marker.body, Ground) for x in marker.body.coordinates]
+    template = kind.template
+    ends = (template.first, template.second)
+    q = [x for marker in ends if not isinstance(marker.body, Ground) for x in marker.body.coordinates]
     copies = kind.substitutions(q)
     found: list[tuple[ConstraintGroup, Any]] = []
-    for k, (about, expression) in enumerate(joint.rows()):
+    for k, (about, expression) in enumerate(template.rows()):
         names = tuple(joints[i].row_name(about) for i in kind.members)
         group = ConstraintGroup(Constraint(expression, name=names[0]), copies, names)
         found.append((group, starts[kind.members] + k))

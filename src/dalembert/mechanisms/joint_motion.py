@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.mechanisms.frames import Ground
+from dalembert.mechanisms.grouped_system import coordinate_names
 from dalembert.mechanisms.joint_tree import JointGeometry, PlacedBody, joint_tree, quaternion_product
 from dalembert.mechanisms.joints import Prismatic, Revolute
 from dalembert.mechanisms.vectors import across, conjugate, half_turning
@@ -50,7 +51,7 @@ class BodyMotion(NamedTuple):
 
 def joint_motion(mechanism: Any, q: Any, qd: Any, acceleration: Any, parameters: Any) -> JointMotion:
     """Return the motions of all joints at one state (n,) or at several (T, n)."""
-    n = len(mechanism.system.coordinates)
+    n = len(mechanism.system.coordinate_names)
     arrays = [_array(given, name, n) for given, name in ((q, "q"), (qd, "qd"), (acceleration, "acceleration"))]
     given = [array for array in arrays if array is not None]
     if arrays[0] is None or len({array.shape for array in given}) > 1:
@@ -83,8 +84,8 @@ def _shaped(values: Floats, shape: tuple[int, ...]) -> Any:
 
 
 def _columns(mechanism: Any) -> dict[str, list[int]]:
-    index = {q: k for k, q in enumerate(mechanism.system.coordinates)}
-    return {body.name: [index[q] for q in body.coordinates] for body in mechanism.bodies}
+    index = {name: k for k, name in enumerate(mechanism.system.coordinate_names)}
+    return {body.name: [index[name] for name in coordinate_names(body)] for body in mechanism.bodies}
 
 
 def _body_motion(body: Any, places: dict[str, list[int]], full: list[Floats]) -> BodyMotion:

@@ -11,7 +11,7 @@ import sympy as sp
 
 from dalembert.mechanisms.checking import name_problems, set_fields
 from dalembert.mechanisms.spatial_motion import SpatialBody
-from dalembert.mechanisms.vectors import number, numbers
+from dalembert.mechanisms.vectors import UNIT, number, numbers
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +55,7 @@ class MasslessBody(SpatialBody):
             inertia=sp.ImmutableMatrix.zeros(3, 3),
             center=sp.ImmutableMatrix.zeros(3, 1),
             position=numbers(self.position, "position" + where, (3,)),
-            orientation=tuple(turned / (size or 1)),
+            orientation=tuple(turned if abs(size - 1) < UNIT else turned / (size or 1)),
             velocity=numbers(self.velocity, "velocity" + where, (3,)),
             spin=numbers(self.spin, "spin" + where, (3,)),
             scale=scale,

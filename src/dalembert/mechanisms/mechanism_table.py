@@ -23,7 +23,7 @@ def table_of(mechanism: Any) -> str:
     rows += [("", "note", note) for note in mechanism.notes]
     plane = "the plane" if mechanism.dimension == 2 else "space"
     system = mechanism.system
-    counts = f"{len(system.coordinates)} coordinates, {len(system.constraints)} constraints"
+    counts = f"{len(system.coordinate_names)} coordinates, {len(system.constraint_names)} constraints"
     heading = paragraph(f"Mechanism in {plane}: {counts}", strong=True)
     return block(heading, table(("name", "kind", ""), rows, words=3))
 

@@ -12,7 +12,7 @@ import sympy as sp
 from dalembert.mechanisms.checking import name_problems, positive, set_fields, tensor
 from dalembert.mechanisms.rotations import Rotation
 from dalembert.mechanisms.spatial_motion import SpatialBody
-from dalembert.mechanisms.vectors import constant, number, numbers, vector
+from dalembert.mechanisms.vectors import UNIT, constant, number, numbers, vector
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,7 +60,7 @@ class Body(SpatialBody):
             mass=number(self.mass, "mass" + where),
             inertia=inertia,
             position=numbers(self.position, "position" + where, (3,)),
-            orientation=tuple(turned / (size or 1)),
+            orientation=tuple(turned if abs(size - 1) < UNIT else turned / (size or 1)),
             velocity=numbers(self.velocity, "velocity" + where, (3,)),
             spin=numbers(self.spin, "spin" + where, (3,)),
             center=constant(vector(self.center, "center" + where, (3,)), "center" + where),

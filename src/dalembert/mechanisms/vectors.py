@@ -137,12 +137,18 @@ def product(e: Sequence[Any], f: Sequence[Any]) -> tuple[Any, ...]:
     return (a * b - dot(v, w), *(a * y + b * x + z for x, y, z in zip(v, w, cross(v, w), strict=True)))
 
 
+UNIT = 1e-15
+"""Difference from one up to which a length is one: a direction that was normalised stays as it is, to the last bit."""
+
+
 def unit(given: Any, argument: str) -> Any:
     """Return a unit vector in space."""
     direction = vector(given, argument, (3,))
     length = sp.sqrt(dot(direction, direction))
     if length == 0:
         raise ModelError([f"`{argument}` must not be zero; got a vector of length zero."])
+    if length.is_Float and abs(length - 1) < UNIT:
+        return direction
     return direction / number(length, argument)
 
 

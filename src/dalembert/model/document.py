@@ -125,7 +125,12 @@ class DocumentEntry:
             raise self.error(error.problem, error.offset) from None
         except (ModelError, InputError) as error:
             problems = error.problems if isinstance(error, ModelError) else (str(error),)
-            raise self.error(" ".join(problems)) from None
+            raise self.error(sentences(problems)) from None
+
+
+def sentences(problems: Sequence[str]) -> str:
+    """Return problems one after the other; the first follows the place in the file, the others begin sentences."""
+    return " ".join(problem if k == 0 else problem[:1].upper() + problem[1:] for k, problem in enumerate(problems))
 
 
 @dataclass

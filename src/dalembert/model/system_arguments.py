@@ -28,7 +28,10 @@ def checked_coordinates(given: Any) -> tuple[Any, ...]:
 def from_lagrangian(given: Any, coordinates: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     """Return the evaluated Lagrangian, and the mass matrix and the force that follow from it."""
     lagrangian = graph.evaluated(as_expression(given, "the Lagrangian"))
-    return lagrangian, *euler_lagrange(lagrangian, StateSymbols(coordinates))
+    mass, force = euler_lagrange(lagrangian, StateSymbols(coordinates))
+    # symbols with assumptions are those of the user again, as in the Lagrangian
+    assumed = {sp.Symbol(own.name): own for own in graph.free_symbols(lagrangian) if own != sp.Symbol(own.name)}
+    return lagrangian, graph.replace(mass, assumed), graph.replace(force, assumed)
 
 
 def given_constraints(given: Any) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from dalembert.model.document import (
     Scope,
     read_expression,
     read_nested,
+    sentences,
     write_expression,
 )
 from dalembert.model.expression_grammar import CONSTANTS
@@ -160,7 +161,7 @@ def located(document: DocumentEntry) -> Generator[None]:
     try:
         yield
     except ModelError as error:
-        problem = " ".join(error.problems)
+        problem = sentences(error.problems)
         raise DocumentError(problem, (*document.path, *_path_to(problem, document.value))) from None
 
 

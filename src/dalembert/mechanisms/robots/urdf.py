@@ -251,10 +251,12 @@ def _read_motors(root: XmlElement, tree: RobotTree, elements: dict[str, XmlEleme
     named: list[str] = []
     for transmission in root.all("transmission"):
         for joint in transmission.all("joint"):
-            if joint.text("name") not in elements:
-                hint = nearest_hint(joint.text("name"), moving)
-                raise joint.error(f"{transmission.label} must be of a joint of the robot. {hint}")
-            named.append(joint.text("name"))
+            name = joint.text("name")
+            if name in elements:
+                named.append(name)
+            else:  # files of parts of a robot keep the transmissions of all of it
+                hint = nearest_hint(name, moving)
+                tree.notes.append(f"{transmission.label} is left out: the robot has no joint `{name[:60]}`. {hint}")
     efforts = {name: _effort(joint) for name, joint in elements.items()}
     chosen = named or [name for name in moving if efforts.get(name)]
     for name in chosen:
