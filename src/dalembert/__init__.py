@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from dalembert.fitting.result import compare as compare
     from dalembert.integration.drift import Baumgarte as Baumgarte
     from dalembert.integration.drift import Projection as Projection
+    from dalembert.integration.method import Implicit as Implicit
     from dalembert.integration.trajectory import Trajectory as Trajectory
     from dalembert.linearization import Linearization as Linearization
     from dalembert.linearization import linearize as linearize
@@ -195,6 +196,7 @@ _LAZY = {
     "flow": "differentiable",
     "Baumgarte": "integration.drift",
     "Projection": "integration.drift",
+    "Implicit": "integration.method",
     "Trajectory": "integration.trajectory",
     "Linearization": "linearization",
     "linearize": "linearization",

@@ -29,6 +29,7 @@ from dalembert.lowering.large_system import compiled
 from dalembert.model.input_values import scalar_value, state_values, time_values
 from dalembert.model.large_statement import LargeStatement
 from dalembert.native.sparse_system import LargeDynamics
+from dalembert.native.tableau import Tableau
 from dalembert.simulated_run import times_within
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def is_default(formulation: Any) -> bool:
 def supports(method: Method, control: Any) -> bool:
     """Return whether large systems can be simulated by a method."""
     drift = method.drift
-    explicit = method.tableau is not None and drift.in_machine_code and not drift.integrals and control is None
+    explicit = isinstance(method.tableau, Tableau) and drift.in_machine_code and not drift.integrals and control is None
     return explicit and is_default(method.formulation)
 
 

@@ -18,9 +18,9 @@ from dalembert.integration.method import Method, split_state
 from dalembert.integration.sparse_motion import acceleration
 from dalembert.native.initial_step import LEAST_DERIVATIVE, LEAST_SIZE, SHORT
 from dalembert.native.sparse_system import LargeDynamics
-from dalembert.native.step_control import ABRUPT, settings_of
-from dalembert.native.stepper import CAUTION, LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
-from dalembert.native.tableau import Factors
+from dalembert.native.step_control import ABRUPT, CAUTION, settings_of
+from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
+from dalembert.native.tableau import Factors, Tableau
 
 
 class SparseStep(NamedTuple):
@@ -49,7 +49,7 @@ class SparseSteps:
 
     def __init__(self, dynamics: LargeDynamics, method: Method, numbers: Floats):
         tableau = method.tableau
-        assert tableau is not None
+        assert isinstance(tableau, Tableau)
         self.dynamics, self.method, self.numbers, self.tableau = dynamics, method, numbers, tableau
         self.code, self.gains = dynamics.code, method.drift.gains()
         self.rows: NDArray[np.bool_] = np.ones(self.code.m, bool)

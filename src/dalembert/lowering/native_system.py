@@ -25,6 +25,7 @@ from dalembert.lowering.servo_equations import state_equations
 from dalembert.lowering.source import Source
 from dalembert.lowering.start_program import StartProgram
 from dalembert.lowering.switching_functions import switching_functions
+from dalembert.native.collocation import Collocation
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
 from dalembert.native.member_writer import MemberPrograms
@@ -130,10 +131,11 @@ class NativeSystem:
         iterations: int | None,
         rates: Sequence[tuple[float, float]] | None,
         refined: bool = False,
-        tableau: Tableau = DORMAND_PRINCE,
+        tableau: Tableau | Collocation = DORMAND_PRINCE,
     ) -> NativeEngine:
         programs = Programs(self.source, rows, rates, refined=refined)
-        return NativeEngine(programs.n, *programs.hot(iterations), outputs=programs.outputs(), tableau=tableau)
+        tangent = programs.tangent() if isinstance(tableau, Collocation) else None
+        return NativeEngine(programs.n, *programs.hot(iterations), programs.outputs(), tableau, tangent)
 
     def _motions(
         self,

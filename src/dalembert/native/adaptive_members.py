@@ -11,9 +11,8 @@ from dalembert.native.assembly import load, store
 from dalembert.native.lane_step import StepStart
 from dalembert.native.lanes import joined, lane, lanes_of, same, spread
 from dalembert.native.member_writer import MemberWriter
-from dalembert.native.step_control import ATOL, INACCURATE, LEAST_STEP, MOST_STEP, root_of_order
+from dalembert.native.step_control import ATOL, CAUTION, INACCURATE, LEAST_STEP, MOST_STEP, root_of_order
 from dalembert.native.stepper import (
-    CAUTION,
     FINISHED,
     HAND_OVER,
     LAST_STEP_SLACK,
