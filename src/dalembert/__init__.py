@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from dalembert.hybrid.moreau_jean import MoreauJean as MoreauJean
     from dalembert.integration.drift import Baumgarte as Baumgarte
     from dalembert.integration.drift import Projection as Projection
+    from dalembert.integration.method import Implicit as Implicit
     from dalembert.integration.trajectory import Trajectory as Trajectory
     from dalembert.linearization import Linearization as Linearization
     from dalembert.linearization import linearize as linearize
@@ -197,6 +198,7 @@ _LAZY = {
     "MoreauJean": "hybrid.moreau_jean",
     "Baumgarte": "integration.drift",
     "Projection": "integration.drift",
+    "Implicit": "integration.method",
     "Trajectory": "integration.trajectory",
     "Linearization": "linearization",
     "linearize": "linearization",

@@ -97,6 +97,11 @@ def flow(
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps)
     if method.drift.integrals:
         raise InputError("`drift` must not `conserve` first integrals in `da.flow`, which JAX compiles; leave it out.")
+    if method.is_implicit:
+        raise InputError(
+            "`solver` of `da.flow` must be one of diffrax, which JAX can differentiate; got `da.Implicit()`. Pass "
+            "`diffrax.Kvaerno5()` instead."
+        )
     dynamics = suited_to(build(system), method.formulation)
     require_fit(method.formulation, len(dynamics.coordinates), len(dynamics.constraints))
     moments = time_values(times, "times", increasing=True)

@@ -55,8 +55,8 @@ def is_default(formulation: Any) -> bool:
 def supports(method: Method, control: Any) -> bool:
     """Return whether large systems can be simulated by a method."""
     drift = method.drift
-    explicit = method.tableau is not None and drift.in_machine_code and not drift.integrals and control is None
-    return explicit and is_default(method.formulation)
+    compiled_method = method.tableau is not None and drift.in_machine_code and not drift.integrals and control is None
+    return compiled_method and is_default(method.formulation)
 
 
 def _require_default(formulation: Any) -> None:
@@ -105,8 +105,9 @@ def large_simulation(
     _require_default(method.formulation)
     if not supports(method, control):
         raise InputError(
-            "a large system must be simulated by an explicit Runge–Kutta method, with `da.Projection()` without "
-            "`conserve`, `da.Baumgarte` or None for `drift`, and without `control`. Leave the other arguments out."
+            "a large system must be simulated by an explicit Runge–Kutta method or `da.Implicit()`, with "
+            "`da.Projection()` without `conserve`, `da.Baumgarte` or None for `drift`, and without `control`. Leave "
+            "the other arguments out."
         )
     dynamics, q, qd, numbers = _prepared(statement, q0, qd0, parameters, ("q0", "qd0"))
     times = time_values(times, "times", increasing=True)

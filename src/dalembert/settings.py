@@ -13,7 +13,7 @@ from dalembert.equation.factored import checked_formulation
 from dalembert.errors import InputError
 from dalembert.extras import require
 from dalembert.integration.drift import Drift, NoCure
-from dalembert.integration.method import Method
+from dalembert.integration.method import Implicit, Method
 from dalembert.lowering.build import build
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.function_system import FunctionSystem
@@ -94,6 +94,8 @@ def _solver(solver: Any, step: float | None) -> Any:
     """Return a diffrax solver or a tableau that supports the kind of steps, or None for the default solver."""
     if solver is None:
         return None
+    if isinstance(solver, Implicit):
+        return solver
     if isinstance(solver, Tableau):
         if step is None and not solver.is_adaptive:
             raise InputError(f"`solver` must estimate its error; {solver.name} does not. Pass a fixed `step`.")
@@ -106,7 +108,7 @@ def _solver(solver: Any, step: float | None) -> Any:
     if solver.term_structure is not diffrax.AbstractTerm:
         raise InputError(
             f"`solver` must be one for ordinary differential equations; {type(solver).__name__} is for equations in "
-            f"several parts. Take one such as `diffrax.Dopri8()`, or `diffrax.Kvaerno5()` for stiff systems."
+            f"several parts. Take one such as `diffrax.Dopri8()`, or `da.Implicit()` for stiff systems."
         )
     if step is None and not isinstance(solver, diffrax.AbstractAdaptiveSolver):
         raise InputError(

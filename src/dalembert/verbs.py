@@ -154,8 +154,8 @@ def simulate(
     rtol, atol         tolerances of the error per step. ``atol`` left out follows the scales of the start: 1e-11 for
                        coordinates and velocities of the order of one, in proportion for smaller and larger ones
     drift              ``da.Projection()``, also with ``conserve``, ``da.Baumgarte(alpha, beta)`` or None
-    solver             a diffrax solver for ordinary differential equations, explicit, or implicit for stiff systems, or
-                       the tableau of an explicit Runge–Kutta method for the compiled integrator; when left out, the
+    solver             ``da.Implicit()`` for stiff systems, a diffrax solver for ordinary differential equations, or the
+                       tableau of an explicit Runge–Kutta method for the compiled integrator; when left out, the
                        Dormand–Prince method of order 8, natively compiled if the system allows.
                        ``da.MoreauJean(step)`` takes fixed steps through the impacts of many contacts
     formulation        ``da.Factored()`` when left out

@@ -127,9 +127,7 @@ def _along(steps: SparseSteps, step: SparseStep, end: float, rows: NDArray[np.bo
     """Return the work (2, e) from the start of a step, whose slopes are those of the last one, to its end."""
     h, slopes, total = end - step.before, steps.slopes.copy(), 0.0
     steps.rows = rows
-    for stage, weight in steps.tableau.result.items():
-        y = step.start + h * steps.blend(steps.tableau.stages[stage])
-        t = step.before + steps.tableau.nodes[stage] * h
+    for y, t, weight in steps.quadrature(step.start, step.before, h):
         steps.factor_at(y, t)
         total = total + h * weight * _powers(steps, y, t).values
     steps.slopes[:] = slopes

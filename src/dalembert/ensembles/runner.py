@@ -37,6 +37,7 @@ from dalembert.native.gpu import GpuMotionBatch
 from dalembert.native.member_writer import EXACT_START
 from dalembert.native.step_control import settings_of
 from dalembert.native.stepper import FINISHED
+from dalembert.native.tableau import Tableau
 from dalembert.stick_slip.simulation import StickSlipSimulation
 from dalembert.stick_slip.transitions import contacts_at_rest
 
@@ -308,7 +309,7 @@ class EnsembleRunner:
             kind = GpuMotionBatch if self.on_gpu else MotionBatch
             refined = is_refined(self.dynamics, rows, y, float(self.times[0]), p)
             tableau = self.method.tableau
-            assert tableau is not None  # an ensemble takes no diffrax solver
+            assert isinstance(tableau, Tableau)  # an ensemble takes no diffrax solver
             made = native_of(self.dynamics).motions(rows, *cure, kind, tableau, refined)
             self._integrator, self._rows = made if self.on_gpu else _multithreaded(made, self.threads), rows
         return self._integrator

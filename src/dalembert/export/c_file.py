@@ -19,8 +19,8 @@ from dalembert.native.c_source import Input, c_function, condition_of
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.program_text import decimal
 from dalembert.native.runge_kutta import RUNGE_KUTTA
-from dalembert.native.step_control import ABRUPT, FIXED_ABRUPT, FIXED_ROUNDING, SHORTEST_SPAN
-from dalembert.native.stepper import CAUTION, LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
+from dalembert.native.step_control import ABRUPT, CAUTION, FIXED_ABRUPT, FIXED_ROUNDING, SHORTEST_SPAN
+from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
 from dalembert.native.tableau import Factors, Tableau
 from dalembert.native.tape import Program
 

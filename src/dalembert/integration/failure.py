@@ -37,7 +37,7 @@ def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> st
     )
 
 
-IMPLICIT = "pass an implicit solver, `solver=diffrax.Kvaerno5()`"
+IMPLICIT = "pass an implicit solver, `solver=da.Implicit()`"
 """Advice for a single run; ensembles have no such argument."""
 
 
@@ -80,7 +80,8 @@ def _step_size(method: Method, path: Path, answer: ConstrainedMotion, dynamics: 
             f"the constraints come close to losing their independence (rank {path.ranks[0]} of "
             f"{len(dynamics.constraints)})"
         )
-    causes.append(f"the system is stiff: {IMPLICIT}")
+    if not method.is_implicit:
+        causes.append(f"the system is stiff: {IMPLICIT}")
     listed = "; ".join(f"({letter}) {cause}" for letter, cause in zip("abcd", causes, strict=False))
     return (
         f"no step, however small, kept the error within rtol = {method.rtol:g} and atol = {method.least_atol:g}. "

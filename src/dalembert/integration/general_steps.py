@@ -28,6 +28,7 @@ from dalembert.integration.method import (
 )
 from dalembert.integration.time_segments import TimeSegment
 from dalembert.lazy_jax import refuse_forked_process
+from dalembert.native.collocation import Collocation
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.tolerances import ROUNDING
 
@@ -53,6 +54,8 @@ LEAST_GENERAL_STEP = ROUNDING
 def solver_of(method: Method) -> diffrax.AbstractSolver[Any]:
     """Return the requested solver, by default the method of the compiled integrator for adaptive or fixed steps."""
     tableau = method.tableau
+    if isinstance(tableau, Collocation):  # where the compiled integrator hands over: diffrax has no Collocation methods
+        return _with_tolerances(diffrax.Kvaerno5(), method)
     if tableau is None:
         return _with_tolerances(method.solver, method)
     return diffrax.Dopri8() if tableau is DORMAND_PRINCE else solver_by(tableau)

@@ -11,17 +11,43 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
+from dalembert.native.collocation import Collocation
 from dalembert.native.dormand_prince import DORMAND_PRINCE
+from dalembert.native.radau import RADAU
 from dalembert.native.runge_kutta import RUNGE_KUTTA
 from dalembert.native.tableau import Tableau
+
+
+@dataclass(frozen=True)
+class Implicit:
+    """An implicit integrator for stiff systems: ``solver=da.Implicit()`` of ``da.simulate``.
+
+    A system is stiff if explicit methods need steps much shorter than the motion itself changes, because of stiff
+    springs, strong damping or fast relaxation. Each step evaluates the derivatives of the accelerations, constraint
+    forces included, and solves its equations by Newton's method, so that it costs tens of accelerations; its length
+    follows from the accuracy alone. Drift cures, tolerances, outputs and reports are those of the explicit integrator.
+
+    ``method`` are the coefficients; by default those of Radau IIA of order 5, L-stable and stiffly accurate.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> stiff = da.System((x,), [[1]], (-1e6 * (x - da.t) - 1e6 * x.diff(da.t),))
+    >>> run = da.simulate(stiff, (0,), (0,), [0, 10], solver=da.Implicit())
+    >>> run.statistics["steps"] < 100
+    True
+    """
+
+    method: Collocation = RADAU
 
 
 @dataclass(frozen=True)
 class Method:
     """The integration method: formulation, drift cure, solver, tolerances and step sizes.
 
-    solver      a diffrax solver, a ``Tableau`` for the compiled integrator, or None for the Dormand–Prince method of
-                order 8, with a fixed ``step`` for the classical Runge–Kutta method of order 4
+    solver      a diffrax solver, ``Implicit`` or a ``Tableau`` for the compiled integrator, or None for the
+                Dormand–Prince method of order 8, with a fixed ``step`` for the classical Runge–Kutta method of order 4
     atol        absolute tolerance of all components of the state, or one for each; None until the start is known: see
                 ``default_tolerances.with_tolerances``
     step        a fixed step size, or None for an adaptive one
@@ -53,13 +79,19 @@ class Method:
         return type(self.solver).__name__ if self.tableau is None else self.tableau.name
 
     @property
-    def tableau(self) -> Tableau | None:
+    def tableau(self) -> Tableau | Collocation | None:
         """The Runge–Kutta method of the compiled integrator; None if a diffrax solver is requested."""
         if self.solver is None:
             return DORMAND_PRINCE if self.step is None else RUNGE_KUTTA
-        if not isinstance(self.solver, Tableau):
+        given = self.solver.method if isinstance(self.solver, Implicit) else self.solver
+        if not isinstance(given, (Tableau, Collocation)):
             return None
-        return self.solver if self.step is None else self.solver.fixed
+        return given if self.step is None else given.fixed
+
+    @property
+    def is_implicit(self) -> bool:
+        """Whether the steps are those of ``Implicit``."""
+        return isinstance(self.solver, Implicit)
 
 
 class Tolerances(NamedTuple):

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Dynamics, damping_rates
+from dalembert.errors import InputError
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import StepBatch
 from dalembert.levels import level_numbers
 from dalembert.linear_algebra import independent_rows, independent_rows_of_many
+from dalembert.native.collocation import Collocation
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.elimination import needs_refinement
 from dalembert.native.protocol import NativeDynamics, Rates
@@ -40,7 +42,7 @@ class NativeSteps:
     atol: Any
     max_step: float = np.inf
     fixed: float | None = None  # the length of all steps, or None for adaptive ones
-    tableau: Tableau = DORMAND_PRINCE
+    tableau: Tableau | Collocation = DORMAND_PRINCE
     engine: Any = None
     rows: tuple[int, ...] = ()
     step: float = 0.0  # the step to try next; zero if it must be estimated
@@ -101,7 +103,7 @@ class NativeSteps:
 
     def settings(self, t: float, end: float, size: int) -> Floats:
         """Return tolerances and bounds of the step in the layout of the compiled code."""
-        return settings_of(t, end, self.rtol, self.atol, self.max_step, size)
+        return settings_of(t, end, *self.tableau.step_tolerances(self.rtol, self.atol), self.max_step, size)
 
     def is_well_conditioned(self, y: Floats, t: float) -> bool:
         """Return whether the compiled acceleration at a state is well conditioned."""
@@ -259,6 +261,22 @@ def native_steps(dynamics: Dynamics, method: Any, p: Any) -> NativeSteps | None:
     """Return the compiled integrator for a method, or None if another solver is requested or it is not supported."""
     tableau = method.tableau
     if tableau is None or not in_machine_code(dynamics, method):
+        _refuse_implicit(dynamics, method)
         return None
     numbers = vector_of(p)
     return NativeSteps(dynamics, method.drift, numbers, method.rtol, method.atol, method.max_step, method.step, tableau)
+
+
+def _refuse_implicit(dynamics: Dynamics, method: Any) -> None:
+    """Raise an error if a method is ``da.Implicit``, because the compiled integrator does not support the rest."""
+    if not method.is_implicit:
+        return
+    if not method.formulation.uses_engine:
+        what = f"the formulation {type(method.formulation).__name__}. Leave `formulation` out"
+    elif not method.drift.in_machine_code:
+        what = f"the drift cure {type(method.drift).__name__}. Take `da.Projection`, `da.Baumgarte` or None"
+    else:
+        what = "a system with a function that cannot be compiled. State it by expressions"
+    raise InputError(
+        f"`da.Implicit()` must be used with the compiled integrator; got {what}, or pass `solver=diffrax.Kvaerno5()`."
+    )

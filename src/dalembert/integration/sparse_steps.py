@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Steps of a large system: an explicit Runge–Kutta method, with a projection after each step.
+"""Steps of a large system: a Runge–Kutta method, explicit or implicit, with a projection after each step.
 
 Step control and its constants are those of the compiled integrator in ``native/stepper.py``. Here the vectors are
 long, so that NumPy is as fast as machine code; the terms and the elimination are machine code.
@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.integration.method import Method, split_state
+from dalembert.integration.sparse_implicit import SparseImplicit
 from dalembert.integration.sparse_motion import acceleration
 from dalembert.integration.time_segments import TimeSegment, events_of, segments
+from dalembert.native.collocation import Collocation
 from dalembert.native.initial_step import LEAST_DERIVATIVE, LEAST_SIZE, SHORT
 from dalembert.native.sparse_system import LargeDynamics
-from dalembert.native.step_control import ABRUPT, settings_of
-from dalembert.native.stepper import CAUTION, LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
-from dalembert.native.tableau import Factors
+from dalembert.native.step_control import ABRUPT, CAUTION, settings_of
+from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
+from dalembert.native.tableau import Factors, Tableau
 
 
 class SparseStep(NamedTuple):
@@ -57,6 +59,8 @@ class SparseSteps:
         self.only_positions = bool((dynamics.levels == 0).all())
         self.slopes = np.zeros((len(tableau.nodes), 2 * self.code.n))
         self.rejected = self._taken = 0
+        self.rtol, self._atol = tableau.step_tolerances(method.rtol, method.atol)
+        self._implicit = SparseImplicit(self, tableau) if isinstance(tableau, Collocation) else None
         self._is_factored = False
 
     def _evaluate(self, y: Floats, t: float) -> None:
@@ -127,10 +131,29 @@ class SparseSteps:
 
     def stepped(self, y: Floats, t: float, h: float) -> Floats:
         """Return the state after one step from y, of which the first slope is known, before its projection."""
+        if self._implicit is not None:
+            return self._implicit.stepped(y, t, h)
+        tableau = self._explicit
         for s in range(1, len(self.slopes)):
-            stage = y + h * self.blend(self.tableau.stages[s])
-            self.slopes[s] = self.slope(stage, t + self.tableau.nodes[s] * h)
-        return y + h * self.blend(self.tableau.result)
+            self.slopes[s] = self.slope(y + h * self.blend(tableau.stages[s]), t + tableau.nodes[s] * h)
+        return y + h * self.blend(tableau.result)
+
+    @property
+    def _explicit(self) -> Tableau:
+        assert isinstance(self.tableau, Tableau)
+        return self.tableau
+
+    def quadrature(self, y: Floats, t: float, h: float) -> list[tuple[Floats, float, float]]:
+        """Return states, times and weights of the stages of the last step, which was one from y of length h."""
+        if self._implicit is not None:
+            stages, method = self._implicit.z.copy(), self._implicit.method
+            weights = zip(stages, method.fractions, method.matrix[-1], strict=True)
+            return [(y + z, t + c * h, weight) for z, c, weight in weights]
+        tableau = self._explicit
+        return [
+            (y + h * self.blend(tableau.stages[s]), t + tableau.nodes[s] * h, weight)
+            for s, weight in tableau.result.items()
+        ]
 
     def blend(self, factors: Factors) -> Floats:
         """Return a linear combination of the slopes of all stages."""
@@ -162,7 +185,7 @@ class SparseSteps:
         """Take the steps of one segment, within which functions of time neither jump nor begin suddenly."""
         method, (t, end, most) = self.method, segment
         longest = min(method.max_step, most)
-        settings = settings_of(t, end, method.rtol, method.atol, longest, len(y))
+        settings = settings_of(t, end, self.rtol, self._atol, longest, len(y))
         self.choose_rows(y, t)
         self.slopes[0] = self.slope(y, t)
         h = method.step if method.step is not None else self._first_step(y, t, end, settings[1])
@@ -196,29 +219,34 @@ class SparseSteps:
             t, y = reached, state
             self.slopes[0] = self.slope(y, t)
 
-    def _allowed(self, size: Floats) -> Floats:
-        return self.method.atol + self.method.rtol * size
+    def allowed(self, size: Floats) -> Floats:
+        """Return the tolerances of components of given sizes."""
+        return self._atol + self.rtol * size
 
     def _moved(self, before: Floats, after: Floats) -> float:
         """Return the largest distance of a projection in tolerances; steps of fixed length are not judged by it."""
         if self.method.step is not None:
             return 0.0
         return float(
-            (np.abs(after - before) / self._allowed(np.maximum(np.abs(before), np.abs(after)))).max(initial=0.0)
+            (np.abs(after - before) / self.allowed(np.maximum(np.abs(before), np.abs(after)))).max(initial=0.0)
         )
 
     def _error(self, y: Floats, y1: Floats, h: float) -> float:
         """Return the error of a step relative to the tolerance, as ``step_control.write_error`` does."""
-        allowed = self._allowed(np.maximum(np.abs(y), np.abs(y1)))
+        if not np.isfinite(y1).all():
+            return np.nan
+        allowed = self.allowed(np.maximum(np.abs(y), np.abs(y1)))
         sums = [float(np.sum((self.blend(factors) / allowed) ** 2)) for factors in self.tableau.errors]
         if len(sums) == 1:
-            return abs(h) * float(np.sqrt(sums[0] / len(y)))
+            found = abs(h) * float(np.sqrt(sums[0] / len(y)))
+            # slow convergence of the stages limits the next step as well
+            return found if self._implicit is None or found > self._implicit.slowness else self._implicit.slowness
         fifth, third = sums
         return 0.0 if fifth == 0 else abs(h) * fifth / float(np.sqrt((fifth + 0.01 * third) * len(y)))
 
     def _first_step(self, y: Floats, t: float, end: float, shortest: float) -> float:
         """Return the first step to try, as ``native/initial_step.py`` does."""
-        allowed, left, least = self._allowed(np.abs(y)), end - t, 2 * shortest
+        allowed, left, least = self.allowed(np.abs(y)), end - t, 2 * shortest
         size, speed = (_rms(x / allowed) for x in (y, self.slopes[0]))
         if not np.isfinite(speed):
             return min(max(SHORT, least), left)

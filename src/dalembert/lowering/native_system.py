@@ -26,6 +26,7 @@ from dalembert.lowering.servo_equations import state_equations
 from dalembert.lowering.source import Source
 from dalembert.lowering.start_program import StartProgram
 from dalembert.lowering.switching_functions import switching_functions
+from dalembert.native.collocation import Collocation
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
 from dalembert.native.guarded_batch import GuardedBatch
@@ -134,10 +135,11 @@ class NativeSystem:
         iterations: int | None,
         rates: Sequence[tuple[float, float]] | None,
         refined: bool = False,
-        tableau: Tableau = DORMAND_PRINCE,
+        tableau: Tableau | Collocation = DORMAND_PRINCE,
     ) -> NativeEngine:
         programs = Programs(self.source, rows, rates, refined=refined)
-        return NativeEngine(programs.n, *programs.hot(iterations), outputs=programs.outputs(), tableau=tableau)
+        tangent = programs.tangent() if isinstance(tableau, Collocation) else None
+        return NativeEngine(programs.n, *programs.hot(iterations), programs.outputs(), tableau, tangent)
 
     def _motions(
         self,

@@ -176,6 +176,15 @@ class Programs:
         recorded = RecordedTerms(self)
         return Program(recorded.tape, [*recorded.motion().acceleration, recorded.well_conditioned()])
 
+    def tangent(self) -> Program:
+        """Record a directional derivative of q̈; the direction follows the state in y."""
+        from dalembert.native.derivatives import along  # imported here: scipy.special is slow to import
+
+        recorded, size = RecordedTerms(self), 2 * self.n
+        acceleration, tape = recorded.motion().acceleration, recorded.tape
+        directions: dict[Any, Any] = {("y", i): tape.input("y", size + i) for i in range(size)}
+        return Program(tape, along(tape, acceleration, directions))
+
     def sliding(self) -> Program | None:
         """Record the sliding velocity of each contact that can stick, and its time derivative; None without any."""
         if not self.source.sliding:

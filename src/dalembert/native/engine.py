@@ -13,10 +13,12 @@ from llvmlite import ir
 from dalembert.array_types import Floats
 from dalembert.native.addresses import address_of
 from dalembert.native.assembly import MachineCode, write_program
+from dalembert.native.collocation import Collocation
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.fixed_stepper import write_fixed_stepper
 from dalembert.native.initial_step import write_step_batch
 from dalembert.native.integrator_parts import Parts, write_parts
+from dalembert.native.step_functions import write_step_functions
 from dalembert.native.stepper import write_sample, write_stepper
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import OutputLengths, Program
@@ -40,13 +42,15 @@ def write_integrator(
     n: int,
     hot: tuple[Program, Program | None, Program | None],
     outputs: Program,
-    tableau: Tableau,
+    tableau: Tableau | Collocation,
     *,
+    tangent: Program | None = None,
     hot_outputs: bool = False,
 ) -> Parts:
     """Add an integrator to a module: its parts, the loop over steps, and the outputs at times between steps."""
     parts = write_parts(module, n, tableau, *hot)
-    stepper = (write_stepper if tableau.is_adaptive else write_fixed_stepper)(module, parts)
+    step = write_step_functions(module, parts, tangent)
+    stepper = (write_stepper if tableau.is_adaptive else write_fixed_stepper)(module, parts, step)
     written = write_program(module, "outputs", outputs, hot=hot_outputs)
     write_sample(module, parts, stepper.reached, written, len(outputs.outputs))
     if tableau.is_adaptive:
@@ -57,7 +61,8 @@ def write_integrator(
 class NativeEngine:
     """An integrator made from straight-line programs: see ``Parts``; ``outputs`` is a program and its layout.
 
-    The steps are those of a Runge–Kutta method: adaptive if it has an error estimate, fixed otherwise.
+    The steps are those of a Runge–Kutta method: adaptive if it has an error estimate, fixed otherwise. A linearly
+    implicit one needs ``tangent``: see ``collocation_step.write_linearise``.
     """
 
     def __init__(
@@ -67,12 +72,13 @@ class NativeEngine:
         project: Program | None,
         agree: Program | None,
         outputs: tuple[Program, OutputLengths],
-        tableau: Tableau = DORMAND_PRINCE,
+        tableau: Tableau | Collocation = DORMAND_PRINCE,
+        tangent: Program | None = None,
     ):
         module = ir.Module()
         program, self.output_lengths = outputs
         adaptive = tableau.is_adaptive
-        parts = write_integrator(module, n, (accelerate, project, agree), program, tableau)
+        parts = write_integrator(module, n, (accelerate, project, agree), program, tableau, tangent=tangent)
         self.n, self.size, self.workspace = n, parts.size, parts.workspace
         # the functions below are addresses within this code, which must be kept as long as they are
         self._code = MachineCode(module)

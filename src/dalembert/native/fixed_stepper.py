@@ -9,7 +9,8 @@ from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
 from dalembert.native.integrator_parts import Parts, arrive, evaluate, validity
-from dalembert.native.step_control import FIXED_ABRUPT, FIXED_ROUNDING, blend
+from dalembert.native.step_control import FIXED_ABRUPT, FIXED_ROUNDING
+from dalembert.native.step_functions import StepFunctions
 from dalembert.native.stepper import (
     FINISHED,
     HAND_OVER,
@@ -20,29 +21,35 @@ from dalembert.native.stepper import (
     ending,
     keep_step,
 )
+from dalembert.native.tableau import Tableau
 from dalembert.native.writer import LONG, Writer
 
 
-def write_fixed_stepper(module: ir.Module, parts: Parts) -> Stepper:
+def write_fixed_stepper(module: ir.Module, parts: Parts, functions: StepFunctions) -> Stepper:
     """Add ``integrate`` and ``reached`` to a module, with the same arguments as for adaptive steps."""
-    step = write_fixed_step(module, parts)
+    step = write_fixed_step(module, parts, functions)
     return Stepper(_write_integrate(module, parts, step), _write_reached(module, parts, step))
 
 
-def write_fixed_step(module: ir.Module, parts: Parts) -> ir.Function:
-    """Write fixed_step(y, t, h, p, work), which replaces y by the projected state after one step.
+def write_fixed_step(module: ir.Module, parts: Parts, functions: StepFunctions) -> ir.Function:
+    """Write fixed_step(y, t, h, p, settings, work), which replaces y by the projected state after one step.
 
     It returns one if all stages are well conditioned and the projection is small, else zero.
     """
-    w = Writer(module, "fixed_step", (POINTER, DOUBLE, DOUBLE, POINTER, POINTER), DOUBLE)
-    y, t, h, p, work = w.function.args
+    w = Writer(module, "fixed_step", (POINTER, DOUBLE, DOUBLE, *[POINTER] * 3), DOUBLE)
+    y, t, h, p, settings, work = w.function.args
     slopes, stage, y1 = (element(w.b, work, k * parts.stride) for k in (0, parts.stages, parts.stages + 1))
     valid = number(1.0)
     if parts.agree is not None:
         w.b.call(parts.agree, [y, t, p, stage])
         valid = load(w.b, stage, 0)
-    advance = _accumulate if parts.tableau.is_chain else _combine
-    valid = advance(w, parts, valid, (y, t, h, p), (slopes, stage, y1))
+    if isinstance(parts.tableau, Tableau) and parts.tableau.is_chain:
+        valid = _accumulate(w, parts, parts.tableau, valid, (y, t, h, p), (slopes, stage, y1))
+    else:
+        functions.begin(w, parts, y, t, p, slopes)
+        w.b.call(functions.step, [y, t, h, p, slopes, stage, y1, settings])
+        for s in range(parts.stages):
+            valid = w.intrinsic("minnum", valid, load(w.b, slopes, s * parts.stride + parts.size))
     later = w.b.fadd(t, h)
     if parts.project is None:
         arrive(w, parts, y, y1, later, p)
@@ -68,35 +75,18 @@ def write_fixed_step(module: ir.Module, parts: Parts) -> ir.Function:
     return w.function
 
 
-def _accumulate(w: Writer, parts: Parts, valid: Any, inputs: Any, memory: Any) -> Any:
+def _accumulate(w: Writer, parts: Parts, tableau: Tableau, valid: Any, inputs: Any, memory: Any) -> Any:
     """Compute y1 by a method whose stages depend only on the previous one, and return the validity.
 
     Only one slope is kept, which a GPU can hold in registers.
     """
     (y, t, h, p), (slope, stage, y1) = inputs, memory
-    for s, node in enumerate(parts.tableau.nodes):
+    for s, node in enumerate(tableau.nodes):
         if s:
-            _move(w, parts, y, w.b.fmul(number(parts.tableau.stages[s][s - 1]), h), slope, stage)
+            _move(w, parts, y, w.b.fmul(number(tableau.stages[s][s - 1]), h), slope, stage)
         evaluate(w, parts, stage if s else y, w.b.fadd(t, w.b.fmul(number(node), h)), p, slope)
         valid = w.intrinsic("minnum", valid, load(w.b, slope, parts.size))
-        _move(w, parts, y1 if s else y, w.b.fmul(number(parts.tableau.result.get(s, 0.0)), h), slope, y1)
-    return valid
-
-
-def _combine(w: Writer, parts: Parts, valid: Any, inputs: Any, memory: Any) -> Any:
-    """Compute y1 by any explicit method, keeping all slopes, and return the validity."""
-    (y, t, h, p), (slopes, stage, y1) = inputs, memory
-
-    def combination(factors: Any, to: Any) -> None:
-        for i in w.each(parts.size):
-            store(w.b, w.b.fadd(load(w.b, y, i), w.b.fmul(h, blend(w, parts, slopes, i, factors))), to, i)
-
-    for s, node in enumerate(parts.tableau.nodes):
-        slope = element(w.b, slopes, s * parts.stride)
-        combination(parts.tableau.stages[s], stage)
-        evaluate(w, parts, stage, w.b.fadd(t, w.b.fmul(number(node), h)), p, slope)
-        valid = w.intrinsic("minnum", valid, load(w.b, slope, parts.size))
-    combination(parts.tableau.result, y1)
+        _move(w, parts, y1 if s else y, w.b.fmul(number(tableau.result.get(s, 0.0)), h), slope, y1)
     return valid
 
 
@@ -110,7 +100,7 @@ def _move(w: Writer, parts: Parts, y: Any, h: Any, slope: Any, to: Any) -> None:
 def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Function:
     """Write integrate(…) as for adaptive steps; h[0] is the length of all steps, of which the last may be shorter."""
     w = Writer(module, "integrate", INTEGRATE, LONG)
-    y, t, end, h, p, _, room, times, states, _, work = w.function.args
+    y, t, end, h, p, settings, room, times, states, _, work = w.function.args
     taken = w.variable(LONG, ir.Constant(LONG, 0))
     wanted = load(w.b, h, 0)
     before = element(w.b, work, (parts.stages + 2) * parts.stride)
@@ -121,7 +111,7 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> ir.F
         # the state before the step is kept: a refused step must leave y unchanged for the general integrator
         for i in w.each(parts.size):
             store(w.b, load(w.b, y, i), before, i)
-        valid = w.b.call(step, [y, now, w.b.select(last, left, wanted), p, work])
+        valid = w.b.call(step, [y, now, w.b.select(last, left, wanted), p, settings, work])
         # unordered: a validity of NaN counts as zero
         with w.b.if_then(w.b.fcmp_unordered("<", valid, number(0.5)), likely=False):
             for i in w.each(parts.size):
@@ -145,11 +135,11 @@ def _write_reached(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Fun
     accurate as steps.
     """
     w = Writer(module, "reached", (POINTER, DOUBLE, DOUBLE, *[POINTER] * 4), DOUBLE)
-    start, now, time, p, _, state, work = w.function.args
+    start, now, time, p, settings, state, work = w.function.args
     for i in w.each(parts.size):
         store(w.b, load(w.b, start, i), state, i)
     well_conditioned = w.variable(DOUBLE, number(1.0))
     with w.b.if_then(w.b.fcmp_ordered(">", time, now)):
-        w.b.store(w.b.call(step, [state, now, w.b.fsub(time, now), p, work]), well_conditioned)
+        w.b.store(w.b.call(step, [state, now, w.b.fsub(time, now), p, settings, work]), well_conditioned)
     w.b.ret(w.b.fmul(validity(w, parts, state, time, p, work), w.get(well_conditioned)))
     return w.function

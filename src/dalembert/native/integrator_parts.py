@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from llvmlite import ir
 
 from dalembert.native.assembly import element, load, store, write_program
+from dalembert.native.collocation import Collocation
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import Program
-from dalembert.native.writer import LONG, Writer
+from dalembert.native.writer import LONG, Writer, whole
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The functions of a compiled integrator and its Runge–Kutta method.
+    """The functions of a compiled integrator and its Runge–Kutta method, explicit or implicit.
 
     accelerate    the acceleration, and whether it is well conditioned
     project       the projection onto the constraints, or None
@@ -24,10 +26,16 @@ class Parts:
     """
 
     n: int
-    tableau: Tableau
+    tableau: Tableau | Collocation
     accelerate: ir.Function
     project: ir.Function | None
     agree: ir.Function | None
+
+    @property
+    def explicit(self) -> Tableau:
+        """The method, which must be explicit."""
+        assert isinstance(self.tableau, Tableau)
+        return self.tableau
 
     @property
     def size(self) -> int:
@@ -44,12 +52,60 @@ class Parts:
 
     @property
     def workspace(self) -> int:
-        """Doubles of working memory: the stages, the state of a stage, the new state, and one more state or flag."""
-        return (self.stages + 3) * self.stride
+        """Doubles of working memory: the stages, the state of a stage, the new state, and one more state or flag.
+
+        An implicit method needs ``Memory`` as well.
+        """
+        own = (self.stages + 3) * self.stride
+        return own + Memory.size_for(self.n) if isinstance(self.tableau, Collocation) else own
+
+
+class Memory:
+    """Working memory of an implicit step, after that of an explicit one.
+
+    slopes                       the derivatives of the n accelerations by the 2n components of the state, by columns
+    matrix, pivots               the matrix for the real eigenvalue of the method, or its factors
+    pair_matrix, pair_pivots     the same for the complex eigenvalue, as real numbers
+    stages                       z of all stages, and w
+    right                        right sides of the equations for w, and their solutions
+    solution                     velocities of such a solution
+    directed                     a state and a direction
+    slowness                     the error that stands for the rate of convergence of the stages
+    """
+
+    def __init__(self, w: Writer, parts: Parts, k: Any):
+        self.w, self.n = w, parts.n
+        sizes, start = self._sizes(parts.n), (parts.stages + 3) * parts.stride
+        places = accumulate(sizes.values(), initial=start)
+        found = {name: element(w.b, k, place) for name, place in zip(sizes, places, strict=False)}
+        self.slopes, self.matrix, self.pivots = found["slopes"], found["matrix"], found["pivots"]
+        self.pair_matrix, self.pair_pivots = found["pair_matrix"], found["pair_pivots"]
+        self.stages, self.right = found["stages"], found["right"]
+        self.solution, self.directed, self.slowness = found["solution"], found["directed"], found["slowness"]
+
+    @staticmethod
+    def _sizes(n: int) -> dict[str, int]:
+        matrices = {"slopes": 2 * n * n, "matrix": n * n, "pivots": n, "pair_matrix": 4 * n * n, "pair_pivots": 2 * n}
+        vectors = {"stages": 12 * n, "right": 6 * n, "solution": 2 * n, "directed": 4 * n, "slowness": 1}
+        return matrices | vectors
+
+    @staticmethod
+    def size_for(n: int) -> int:
+        """Return the number of doubles."""
+        return sum(Memory._sizes(n).values())
+
+    def slope(self, i: Any, j: Any) -> Any:
+        """Return the derivative of acceleration i by component j."""
+        return load(self.w.b, self.slopes, self.w.b.add(self.w.b.mul(j, whole(self.n)), i))
 
 
 def write_parts(
-    module: ir.Module, n: int, tableau: Tableau, accelerate: Program, project: Program | None, agree: Program | None
+    module: ir.Module,
+    n: int,
+    tableau: Tableau | Collocation,
+    accelerate: Program,
+    project: Program | None,
+    agree: Program | None,
 ) -> Parts:
     """Add the programs to a module as functions."""
 

@@ -52,7 +52,7 @@ class LaneStep:
 
     def write(self, start: StepStart) -> tuple[Any, Any]:
         """Compute the new state without projection; return the validity of the first stage and of all stages."""
-        w, tableau, memory = self.w, self.parts.tableau, self.memory
+        w, tableau, memory = self.w, self.parts.explicit, self.memory
         flags: list[Any] = []
         for s, node in enumerate(tableau.nodes):
             at = start.y
@@ -69,8 +69,8 @@ class LaneStep:
     def _combine(self, start: StepStart, factors: Factors, node: float, to: Any) -> None:
         """Store the state that follows from a combination of stages at a node."""
         w, n, (y, _, h, _) = self.w, self.n, start
-        of_positions = self.parts.tableau.through_stages(factors)
-        if not self.parts.tableau.is_adaptive:
+        of_positions = self.parts.explicit.through_stages(factors)
+        if not self.parts.explicit.is_adaptive:
             self._combine_fixed(start, factors, of_positions, node, to)
             return
         for i in w.each(n):
@@ -114,7 +114,7 @@ class LaneStep:
 
     def error(self, start: StepStart, settings: Any) -> Any:
         """Return the error of the step relative to the tolerance, as ``step_control.write_error`` does."""
-        w, n, errors = self.w, self.n, self.parts.tableau.errors
+        w, n, errors = self.w, self.n, self.parts.explicit.errors
         sums = [w.variable(w.real, w.number(0.0)) for _ in errors]
         for i in w.each(n):
             later = w.b.add(i, ir.Constant(LONG, n))
@@ -122,7 +122,7 @@ class LaneStep:
                 quotient(w.b, w.number(1.0), self._allowed(start.y, self.memory.y1, j, settings)) for j in (i, later)
             ]
             for total, factors in zip(sums, errors, strict=True):
-                of_position = w.b.fmul(start.h, self._blend(i, self.parts.tableau.through_stages(factors)))
+                of_position = w.b.fmul(start.h, self._blend(i, self.parts.explicit.through_stages(factors)))
                 for part, share in zip((of_position, self._blend(i, factors)), shares, strict=True):
                     own = w.b.fmul(part, share)
                     w.b.store(self._sum(w.get(total), own, own), total)

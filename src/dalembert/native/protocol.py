@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.equation.formulation import Law
+from dalembert.native.collocation import Collocation
 from dalembert.native.engine import NativeEngine
 from dalembert.native.tableau import Tableau
 from dalembert.piecewise_polynomial import PiecewisePolynomial
@@ -182,7 +183,7 @@ class NativeDynamics(Protocol):
         ...
 
     @property
-    def engine(self) -> Callable[[Rows, int | None, Rates, bool, Tableau], NativeEngine]:
+    def engine(self) -> Callable[[Rows, int | None, Rates, bool, Tableau | Collocation], NativeEngine]:
         """A function (rows, iterations of the projection, rates, whether to refine, method) -> integrator."""
         ...
 

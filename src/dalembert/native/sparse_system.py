@@ -81,6 +81,9 @@ class SparseSystem:
         self.laws = NonidealTerms((law_count, self.n), laws) if laws else None
         self.knows_energy = energies is not None
         self._energy_terms = kinetic, energies or ()
+        self.constraint_numbers = tuple(numbers)
+        ideal = [law.term for law in laws if law.depends == "state"]
+        self.differentiable_terms: tuple[CopiedTerm, ...] = (*constraints, *forces, *ideal)
         self._inputs: tuple[Any, ...] = ()
         self.evaluations = 0
 

@@ -10,10 +10,14 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from dalembert.native.assembly import DOUBLE, POINTER, library_function, load, number
+from dalembert.native.collocation import Collocation
 from dalembert.native.elementary import per_lane
-from dalembert.native.integrator_parts import Parts
+from dalembert.native.integrator_parts import Memory, Parts
 from dalembert.native.tableau import Factors
 from dalembert.native.writer import LONG, Writer
+
+CAUTION = 0.9
+"""The safety factor of the predicted step."""
 
 ABRUPT = 1e3
 """A step is rejected if its projection moves the state by more than this multiple of the tolerance. Truncation errors
@@ -80,7 +84,12 @@ def write_error(module: ir.Module, parts: Parts) -> ir.Function:
             w.b.store(w.b.fadd(w.get(total), w.b.fmul(share, share)), total)
     if len(sums) == 1:
         mean = w.intrinsic("sqrt", w.b.fdiv(w.get(sums[0]), number(parts.size)))
-        w.b.ret(w.b.fmul(w.intrinsic("fabs", h), mean))
+        found = w.b.fmul(w.intrinsic("fabs", h), mean)
+        if isinstance(parts.tableau, Collocation):  # slow convergence of the stages limits the next step as well
+            slowness = load(w.b, Memory(w, parts, k).slowness, 0)
+            # not "maxnum", which would drop a NaN
+            found = w.b.select(w.b.fcmp_ordered("<", found, slowness), slowness, found)
+        w.b.ret(found)
         return w.function
     # combined, the two estimates behave like h⁸, the order of the method
     fifth, third = map(w.get, sums)

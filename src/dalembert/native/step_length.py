@@ -7,8 +7,8 @@ from typing import Any
 
 from dalembert.native.assembly import load
 from dalembert.native.integrator_parts import Parts
-from dalembert.native.step_control import LEAST_STEP, MOST_STEP, root_of_order
-from dalembert.native.stepper import CAUTION, LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
+from dalembert.native.step_control import CAUTION, LEAST_STEP, MOST_STEP, root_of_order
+from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
 from dalembert.native.writer import Writer
 
 

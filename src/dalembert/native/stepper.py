@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The compiled adaptive integrator: an explicit Runge–Kutta method with a projection after each step.
+"""The compiled adaptive integrator: a Runge–Kutta method with a projection after each step.
 
 It is generated through LLVM rather than written in Python because a step of a small system takes a microsecond: an
 interpreter, or the overhead of a general integrator, costs ten times as much as the arithmetic.
@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.integrator_parts import Parts, arrive, evaluate, validity
+from dalembert.native.integrator_parts import Parts, arrive, validity
 from dalembert.native.step_control import (
     ABRUPT,
+    CAUTION,
     INACCURATE,
     LEAST_STEP,
     MOST_STEP,
     UNRELIABLE,
-    blend,
     root_of_order,
     write_error,
     write_moved,
 )
-from dalembert.native.tableau import Factors
+from dalembert.native.step_functions import StepFunctions
 from dalembert.native.writer import LONG, Writer
 
 MORE, FINISHED, HAND_OVER = range(3)
@@ -34,8 +34,8 @@ compiled integrator hands over to the general one."""
 INTEGRATE = (POINTER, POINTER, DOUBLE, POINTER, POINTER, POINTER, LONG, *[POINTER] * 4)
 """Arguments of ``integrate``: y, t, end, h, p, settings, room, times, states, rejected, work."""
 
-LEAST_RATIO, MOST_RATIO, CAUTION = 0.2, 5.0, 0.9
-"""Bounds of the ratio of two successive steps, and the safety factor of the predicted step."""
+LEAST_RATIO, MOST_RATIO = 0.2, 5.0
+"""Bounds of the ratio of two successive steps."""
 
 MOST_RATIO_AT_REST = 2.0
 """Upper bound of that ratio if the error estimate is exactly zero, which carries no information on the next step."""
@@ -51,33 +51,13 @@ class Stepper(NamedTuple):
     reached: ir.Function
 
 
-def write_stepper(module: ir.Module, parts: Parts) -> Stepper:
+def write_stepper(module: ir.Module, parts: Parts, step: StepFunctions) -> Stepper:
     """Add ``integrate`` and ``reached`` to a module."""
-    step, error, moved = _write_step(module, parts), write_error(module, parts), write_moved(module, parts)
+    error, moved = write_error(module, parts), write_moved(module, parts)
     return Stepper(
         _IntegrateWriter(module, parts, step, error, moved).write(),
         _write_reached(module, parts, step, error, moved),
     )
-
-
-def _write_step(module: ir.Module, parts: Parts) -> ir.Function:
-    """Write step(y, t, h, p, k, stage, y1): y1 is the state after one step from y; k already holds the first stage."""
-    w = Writer(module, "step", (POINTER, DOUBLE, DOUBLE, POINTER, POINTER, POINTER, POINTER))
-    y, t, h, p, k, stage, y1 = w.function.args
-
-    def combine(factors: Factors, to: Any) -> None:
-        for i in w.each(parts.size):
-            moved = w.b.fmul(h, blend(w, parts, k, i, factors), flags=("contract",))
-            store(w.b, w.b.fadd(load(w.b, y, i), moved, flags=("contract",)), to, i)
-
-    tableau = parts.tableau
-    for s in range(1, parts.stages):
-        combine(tableau.stages[s], stage)
-        time = w.b.fadd(t, w.b.fmul(number(tableau.nodes[s]), h))
-        evaluate(w, parts, stage, time, p, element(w.b, k, s * parts.stride))
-    combine(tableau.result, y1)
-    w.b.ret_void()
-    return w.function
 
 
 class _Attempt(NamedTuple):
@@ -101,7 +81,7 @@ class _IntegrateWriter:
     """
 
     def __init__(
-        self, module: ir.Module, parts: Parts, step: ir.Function, error_of: ir.Function, moved: ir.Function | None
+        self, module: ir.Module, parts: Parts, step: StepFunctions, error_of: ir.Function, moved: ir.Function | None
     ):
         self.parts, self.step, self.error_of, self.moved = parts, step, error_of, moved
         self.w = w = Writer(module, "integrate", INTEGRATE, LONG)
@@ -136,7 +116,7 @@ class _IntegrateWriter:
     def _evaluate_first_stage(self) -> None:
         """Evaluate the first stage, and hand over if it is not well conditioned or the rows left out disagree."""
         w, parts = self.w, self.parts
-        evaluate(w, parts, self.y, load(w.b, self.t, 0), self.p, self.k)
+        self.step.begin(w, parts, self.y, load(w.b, self.t, 0), self.p, self.k)
         self._hand_over_unless(load(w.b, self.k, parts.size))
         if parts.agree is not None:
             w.b.call(parts.agree, [self.y, load(w.b, self.t, 0), self.p, self.flag])
@@ -153,7 +133,7 @@ class _IntegrateWriter:
         # the planned step is tested, since the last one may be as short as the time that is left
         with w.b.if_then(w.b.fcmp_unordered("<", planned, load(w.b, settings, LEAST_STEP)), likely=False):
             self._return(HAND_OVER)
-        w.b.call(self.step, [self.y, now, size, p, self.k, self.stage, self.y1])
+        w.b.call(self.step.step, [self.y, now, size, p, self.k, self.stage, self.y1, settings])
         error = w.b.call(self.error_of, [self.y, self.y1, size, self.k, settings])
         root = root_of_order(w, self.parts, error)
         ratio = w.b.fdiv(number(CAUTION), root)  # NaN if a stage left the domain of the equations
@@ -215,7 +195,7 @@ def keep_step(w: Writer, parts: Parts, y: Any, t: Any, times: Any, states: Any, 
 
 
 def _write_reached(
-    module: ir.Module, parts: Parts, step: ir.Function, error_of: ir.Function, moved: ir.Function | None
+    module: ir.Module, parts: Parts, step: StepFunctions, error_of: ir.Function, moved: ir.Function | None
 ) -> ir.Function:
     """Write reached(y0, t0, time, p, settings, y, work): y is the state at a time, by one full step from (t0, y0).
 
@@ -229,8 +209,8 @@ def _write_reached(
     with w.b.if_else(w.b.fcmp_ordered(">", time, now)) as (later, at_once):
         with later:
             length = w.b.fsub(time, now)
-            evaluate(w, parts, start, now, p, k)
-            w.b.call(step, [start, now, length, p, k, stage, y1])
+            step.begin(w, parts, start, now, p, k)
+            w.b.call(step.step, [start, now, length, p, k, stage, y1, settings])
             fine = w.b.fcmp_ordered("<=", w.b.call(error_of, [start, y1, length, k, settings]), number(INACCURATE))
             arrive(w, parts, state, y1, time, p)
             if moved is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 Factors = dict[int, float]
 """The coefficients of a linear combination of stages, by the number of the stage."""
@@ -40,6 +41,10 @@ class Tableau:
         """The same method for fixed steps."""
         # always the same object: compiled programs are kept by their tableau
         return replace(self, errors=()) if self.errors else self
+
+    def step_tolerances(self, rtol: float, atol: Any) -> tuple[float, Any]:
+        """Return the tolerances of the error estimate for those that are asked of the motion: the same."""
+        return rtol, atol
 
     def through_stages(self, factors: Factors) -> Factors:
         """Return the coefficients of stages in a linear combination of the velocities of stages.

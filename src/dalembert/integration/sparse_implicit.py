@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Implicit steps of a large system: Newton's method for the stages of a method of collocation, with sparse equations.
+
+The derivatives of q̈ are those of M q̈ − Aᵀλ = Q, A q̈ = b, so that an equation of a stage with g = h/μ becomes
+
+    (M − g Kv − g² Kq) dv − Aᵀν = g (M s + g Kq r),    (A − g Bv − g² Bq) dv = g (A s + g Bq r),    dq = g (r + dv)
+
+with Kq = ∂(Q + Aᵀλ)/∂q and Bq = ∂(b − A q̈)/∂q, Kv and Bv by the velocities. Derivatives of M and of laws that
+depend on reactions are left out: they slow the iteration down where they matter, and do not change its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.array_types import Floats
+from dalembert.integration.method import split_state
+from dalembert.integration.sparse_motion import solution
+from dalembert.levels import LEVELS
+from dalembert.native.collocation import STAGES, Collocation
+from dalembert.native.collocation_step import (
+    MOST_ITERATIONS,
+    MOST_SLOWNESS,
+    NEWTON_ROUNDING,
+    NEWTON_SHARE,
+    WANTED_RATE,
+)
+from dalembert.native.step_control import CAUTION
+from dalembert.native.term_derivatives import TermDerivatives
+from dalembert.stabilisation import damping
+
+if TYPE_CHECKING:
+    from dalembert.integration.sparse_steps import SparseSteps
+
+Solve = Callable[[Any], Any]
+
+
+class SparseImplicit:
+    """Takes the steps of ``SparseSteps`` by a method of collocation; ``z`` (3, 2n) are the stages of the last one."""
+
+    def __init__(self, steps: SparseSteps, method: Collocation):
+        self.steps, self.method, self.code = steps, method, steps.code
+        self.derivatives = TermDerivatives(self.code.differentiable_terms)
+        self.z = np.zeros((STAGES, 2 * self.code.n))
+        self.slowness = 0.0
+        self._start: tuple[Any, float] = (None, 0.0)
+        self._matrices: tuple[Any, ...] = ()
+
+    def stepped(self, y: Floats, t: float, h: float) -> Floats:
+        """Return the state after one step from y, not finite if the iteration fails; the last slope is error / h."""
+        if self._start[0] is not y or self._start[1] != t:
+            self._linearise(y, t)
+            self._start = y, t
+        real, pair = self.method.eigenvalues
+        values = np.array([real, pair.conjugate()])
+        solve = self._solver(h / real), self._solver(h / pair.conjugate())
+        converged = solve[0] is not None and solve[1] is not None and self._iterate(y, t, h, values, solve)
+        if not converged:
+            return np.full_like(y, np.nan)
+        self._estimate(y, t, h, solve[0])
+        return y + self.z[-1]
+
+    def _iterate(self, y: Floats, t: float, h: float, values: Any, solve: Any) -> bool:
+        """Solve the equations of the stages; return whether the iteration converged."""
+        forward, backward = self.method.transformation
+        steps, slopes = self.steps, self.steps.slopes
+        w, before = np.zeros_like(self.z), 0.0
+        self.z[:], self.slowness = 0.0, 0.0
+        rtol, allowed = steps.rtol, steps.allowed(np.abs(y))
+        rounding = NEWTON_ROUNDING / rtol
+        for count in range(MOST_ITERATIONS):
+            for s in range(STAGES):
+                slopes[s + 1] = steps.slope(y + self.z[s], t + self.method.fractions[s] * h)
+            f = backward @ slopes[1 : STAGES + 1]
+            pair = (f[1] + 1j * f[2]) - values[1] / h * (w[1] + 1j * w[2])
+            found = solve[1](pair)
+            change = np.stack([solve[0](f[0] - values[0].real / h * w[0]), found.real, found.imag])
+            w += change
+            self.z[:] = forward @ w
+            size = float(np.sqrt(np.mean((change / allowed) ** 2)))
+            if not np.isfinite(size):
+                return False
+            rate = size / before if count and before > 0 else 0.0
+            if count == 1:
+                self.slowness = min((rate * CAUTION / WANTED_RATE) ** self.method.order, MOST_SLOWNESS)
+            near = count and rate < 1 and rate / (1 - rate) * size < max(NEWTON_SHARE, rounding)
+            if near or size <= rounding:
+                return True
+            if count and rate >= 1:
+                return False
+            before = size
+        return False
+
+    def _estimate(self, y: Floats, t: float, h: float, solve: Solve) -> None:
+        """Store the error estimate as in ``collocation_step``."""
+        slopes, change = self.steps.slopes, self.method.error_weights @ self.z / h
+        first = solve(slopes[0] + change)
+        slopes[-1] = solve(self.steps.slope(y + first, t) + change) / h
+
+    def _linearise(self, y: Floats, t: float) -> None:
+        """Compute the derivatives of forces and constraints at the start of a step."""
+        from scipy.sparse import coo_array
+
+        steps, code, n = self.steps, self.code, self.code.n
+        q, qd = (np.array(x) for x in split_state(y))
+        steps.factor_at(y, t)
+        found = solution(steps.dynamics, steps.gains)
+        entries: dict[str, list[Any]] = {name: [] for name in ("Kq", "Kv", "Bq", "Bv")}
+
+        def add(name: str, rows: Any, columns: Any, values: Any) -> None:
+            entries[name].append([x.ravel() for x in np.broadcast_arrays(rows, columns, values)])
+
+        gains = [(0.0, 0.0) if steps.gains is None else damping(level, steps.gains) for level in LEVELS]
+        factors = np.array(gains, float)[steps.dynamics.levels]
+        values = self.derivatives.at(q, qd, t, steps.numbers)
+        constraints, forces = values[: len(code.constraint_numbers)], values[len(code.constraint_numbers) :]
+        for term, own, slopes in zip(code.differentiable_terms, code.constraint_numbers, constraints, strict=False):
+            k, columns = term.coordinates.shape[1], term.coordinates
+            rows, accelerations = slopes[:, :k], found.acceleration[columns]
+            right = slopes[:, k] - factors[own, :1] * slopes[:, k + 2] - factors[own, 1:] * slopes[:, k + 1]
+            right = right - np.einsum("ckj,ck->cj", rows, accelerations)
+            force = found.multipliers[own][:, None, None] * rows
+            for half, name in enumerate("qv"):
+                part = slice(half * k, half * k + k)
+                add(f"B{name}", own[:, None], columns, right[:, part])
+                add(f"K{name}", columns[:, :, None], columns[:, None], force[:, :, part])
+        for term, slopes in zip(code.differentiable_terms[len(constraints) :], forces, strict=True):
+            k, columns = term.coordinates.shape[1], term.coordinates
+            assert term.targets is not None
+            acting = slopes[:, : term.targets.shape[1]]
+            for half, name in enumerate("qv"):
+                part = acting[:, :, half * k : half * k + k]
+                add(f"K{name}", term.targets[:, :, None], columns[:, None], part)
+
+        def matrix(name: str) -> Any:
+            empty = [np.zeros(0)] * 3
+            rows, columns, own = (np.concatenate(x) for x in zip(empty, *entries[name], strict=True))
+            shape = (n if name[0] == "K" else code.m, n)
+            return coo_array((own, (rows.astype(int), columns.astype(int))), shape=shape).tocsr()
+
+        used = np.flatnonzero(steps.rows)
+        A = code.A.copy()[used]
+        parts = [matrix(name) if name[0] == "K" else matrix(name)[used] for name in ("Kq", "Kv", "Bq", "Bv")]
+        self._matrices = (code.mass.matrix(), A, *parts)
+
+    def _solver(self, g: Any) -> Solve | None:
+        """Return a function of right sides (2n,) for one eigenvalue; None if its equations are singular."""
+        from scipy.sparse import block_array
+        from scipy.sparse.linalg import splu
+
+        M, A, Kq, Kv, Bq, Bv = self._matrices
+        n, rows = self.code.n, A.shape[0]
+        whole = M - g * Kv - g**2 * Kq
+        if rows:
+            whole = block_array([[whole, -A.T], [A - g * Bv - g**2 * Bq, None]])
+        try:
+            factors = splu(whole.tocsc(), permc_spec="MMD_AT_PLUS_A")
+        except RuntimeError:  # exactly singular
+            return None
+
+        def solve(right: Any) -> Any:
+            r, s = right[:n], right[n:]
+            force = g * (M @ s + g * (Kq @ r))
+            both = np.concatenate([force, g * (A @ s + g * (Bq @ r))])
+            dv = factors.solve(both)[:n]
+            return np.concatenate([g * (r + dv), dv])
+
+        return solve

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One compiled step of a method of collocation: Newton's method for its stages, and its error estimate.
+
+With J = (0 I; Jq Jv) and an eigenvalue μ/h of the transformed equations, positions are eliminated by hand:
+(μ/h − J)(dq, dv) = (r, s) becomes, for g = h/μ,
+
+    (I − g Jv − g² Jq) dv = g (s + g Jq r),    dq = g (r + dv).
+
+The complex equations are solved as real ones of twice the size, for their real and imaginary parts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
+from dalembert.native.collocation import STAGES, Collocation
+from dalembert.native.dense_solver import write_factor, write_solve
+from dalembert.native.integrator_parts import Memory, Parts, evaluate
+from dalembert.native.step_control import CAUTION, RTOL, allowed
+from dalembert.native.writer import LONG, Writer, whole
+
+MOST_ITERATIONS = 10
+"""Most Newton iterations of a step; one that needs more is rejected."""
+
+WANTED_RATE, MOST_SLOWNESS = 0.5, 0.9
+"""The rate of convergence at which the next step is planned, and the largest error that stands for a slower one."""
+
+NEWTON_SHARE, NEWTON_ROUNDING = 1e-4, 10 * float(np.finfo(float).eps)
+"""The iteration ends at an error of this share of a tolerance, or at the rounding of the state. RADAU5 of Hairer and
+Wanner allows up to 0.03; for stiff springs the errors that this leaves add up to a hundred tolerances."""
+
+Pair = tuple[Any, Any]
+"""Real and imaginary part."""
+
+
+def write_collocation_step(module: ir.Module, parts: Parts) -> ir.Function:
+    """Write step(y, t, h, p, k, stage, y1, settings): y1 is the state after one step, whose derivatives are in k."""
+    return _StepWriter(module, parts).write()
+
+
+class _StepWriter:
+    """Writes the function ``step``."""
+
+    def __init__(self, module: ir.Module, parts: Parts):
+        assert isinstance(parts.tableau, Collocation)
+        n = parts.n
+        self.parts, self.method = parts, parts.tableau
+        self.functions = {size: (write_factor(module, size), write_solve(module, size)) for size in {n, 2 * n}}
+        self.w = w = Writer(module, "step", (POINTER, DOUBLE, DOUBLE, *[POINTER] * 5))
+        self.y, self.t, self.h, self.p, self.k, self.stage, self.y1, self.settings = w.function.args
+        self.memory = Memory(w, parts, self.k)
+        real, pair = self.method.eigenvalues
+        # w₂ + i w₃ belongs to the conjugate eigenvalue
+        self.values = (complex(real), pair.conjugate())
+        self.g: list[Pair] = [self._scaled(1 / value) for value in self.values]
+
+    def _scaled(self, value: complex) -> Pair:
+        b = self.w.b
+        return b.fmul(self.h, number(value.real)), b.fmul(self.h, number(value.imag))
+
+    def write(self) -> ir.Function:
+        """Write the factorisations, the iteration, the result and the error."""
+        w, memory, size = self.w, self.memory, self.parts.size
+        self._factor()
+        for i in w.each(2 * STAGES * size):
+            store(w.b, number(0.0), memory.stages, i)
+        converged = self._iterate()
+        last = (STAGES - 1) * size
+        for i in w.each(size):
+            store(w.b, w.b.fadd(load(w.b, self.y, i), load(w.b, memory.stages, w.b.add(i, whole(last)))), self.y1, i)
+        self._estimate()
+        validity = self._slot(STAGES + 1)
+        store(w.b, w.b.fmul(load(w.b, validity, size), converged), validity, size)
+        w.b.ret_void()
+        return w.function
+
+    def _slot(self, s: int) -> Any:
+        return element(self.w.b, self.k, s * self.parts.stride)
+
+    def _factor(self) -> None:
+        """Factor I − g Jv − g² Jq for the real and for the complex eigenvalue."""
+        w, n, b = self.w, self.parts.n, self.w.b
+        for i in w.each(n):
+            for j in w.each(n):
+                jq, jv = self.memory.slope(i, j), self.memory.slope(i, b.add(j, whole(n)))
+                unit = b.select(b.icmp_signed("==", i, j), number(1.0), number(0.0))
+                for complex_too, (re, im) in enumerate(self.g):
+                    square = b.fsub(b.fmul(re, re), b.fmul(im, im))
+                    real = b.fsub(unit, b.fadd(b.fmul(re, jv), b.fmul(square, jq)))
+                    if not complex_too:
+                        store(w.b, real, self.memory.matrix, b.add(b.mul(i, whole(n)), j))
+                        continue
+                    product = b.fmul(number(2.0), b.fmul(re, im))
+                    imaginary = b.fneg(b.fadd(b.fmul(im, jv), b.fmul(product, jq)))
+                    place = b.add(b.mul(i, whole(2 * n)), j)
+                    for offset, value in (
+                        (0, real),
+                        (n, b.fneg(imaginary)),
+                        (2 * n * n, imaginary),
+                        (2 * n * n + n, real),
+                    ):
+                        store(w.b, value, self.memory.pair_matrix, b.add(place, whole(offset)))
+        b.call(self.functions[n][0], [self.memory.matrix, self.memory.pivots])
+        b.call(self.functions[2 * n][0], [self.memory.pair_matrix, self.memory.pair_pivots])
+
+    def _iterate(self) -> Any:
+        """Solve the equations of the stages; return one if the iteration converged, else zero."""
+        w, b = self.w, self.w.b
+        rtol = load(b, self.settings, RTOL)
+        rounding = b.fdiv(number(NEWTON_ROUNDING), rtol)
+        enough = w.intrinsic("maxnum", number(NEWTON_SHARE), rounding)
+        store(b, number(0.0), self.memory.slowness, 0)
+        state = w.variable(DOUBLE, number(0.5))  # one after convergence, zero after failure
+        before, count = w.variable(DOUBLE, number(0.0)), w.variable(LONG, whole(0))
+        with w.during(lambda: b.fcmp_ordered("==", w.get(state), number(0.5))):
+            change = self._newton_step()
+            rate = b.fdiv(change, w.get(before))  # infinite at first
+            is_first = b.icmp_signed("==", w.get(count, LONG), whole(0))
+            with b.if_then(b.icmp_signed("==", w.get(count, LONG), whole(1))):
+                self._limit_next_step(rate)
+            left = b.fmul(b.fdiv(rate, b.fsub(number(1.0), rate)), change)
+            converges = b.fcmp_ordered("<", rate, number(1.0))
+            is_near = b.and_(converges, b.fcmp_ordered("<", left, enough))
+            # a change of rounding size ends the iteration, whatever its rate
+            is_done = b.or_(is_near, b.fcmp_ordered("<=", change, rounding))
+            goes_on = b.and_(b.or_(is_first, converges), b.fcmp_ordered("<", change, number(float("inf"))))
+            w.b.store(b.add(w.get(count, LONG), whole(1)), count)
+            goes_on = b.and_(goes_on, b.icmp_signed("<", w.get(count, LONG), whole(MOST_ITERATIONS)))
+            otherwise = b.select(goes_on, number(0.5), number(0.0))
+            b.store(b.select(is_done, number(1.0), otherwise), state)
+            b.store(change, before)
+        return w.get(state)
+
+    def _limit_next_step(self, rate: Any) -> None:
+        """Store the error for which the next step is so long that its rate of convergence is ``WANTED_RATE``.
+
+        That rate is in proportion to the step. The error is below one: this step need not be repeated.
+        """
+        b, w = self.w.b, self.w
+        squared = b.fmul(rate, rate)
+        error = b.fmul(number((CAUTION / WANTED_RATE) ** self.method.order), b.fmul(squared, squared))
+        store(b, w.intrinsic("minnum", error, number(MOST_SLOWNESS)), self.memory.slowness, 0)
+
+    def _newton_step(self) -> Any:
+        """Improve the stages once; return the root mean square of the change of w in tolerances."""
+        w, b, size, memory = self.w, self.w.b, self.parts.size, self.memory
+        for s in range(STAGES):
+            for i in w.each(size):
+                moved = b.fadd(load(b, self.y, i), load(b, memory.stages, b.add(i, whole(s * size))))
+                store(b, moved, self.stage, i)
+            time = b.fadd(self.t, b.fmul(number(self.method.fractions[s]), self.h))
+            evaluate(w, self.parts, self.stage, time, self.p, self._slot(s + 1))
+        for i in w.each(size):
+            self._right_sides(i)
+        self._solve(0, 0)
+        self._solve(1, size)
+        total, forward = w.variable(DOUBLE, number(0.0)), self.method.transformation[0]
+        for i in w.each(size):
+            tolerance = allowed(w, self.settings, i, w.intrinsic("fabs", load(b, self.y, i)))
+            new: list[Any] = []
+            for s in range(STAGES):
+                change = load(b, memory.right, b.add(i, whole(s * size)))
+                place = b.add(i, whole((STAGES + s) * size))
+                new.append(b.fadd(load(b, memory.stages, place), change))
+                store(b, new[-1], memory.stages, place)
+                ratio = b.fdiv(change, tolerance)
+                b.store(b.fadd(w.get(total), b.fmul(ratio, ratio)), total)
+            for s in range(STAGES):
+                store(b, self._sum(forward[s], new), memory.stages, b.add(i, whole(s * size)))
+        return w.intrinsic("sqrt", b.fdiv(w.get(total), number(STAGES * size)))
+
+    def _sum(self, factors: Any, values: Any) -> Any:
+        total: Any = number(0.0)
+        for factor, value in zip(factors, values, strict=True):
+            product = self.w.b.fmul(number(float(factor)), value, flags=("contract",))
+            total = self.w.b.fadd(total, product, flags=("contract",))
+        return total
+
+    def _right_sides(self, i: Any) -> None:
+        """Store component i of T⁻¹ f − Λ w / h."""
+        b, size, memory = self.w.b, self.parts.size, self.memory
+        slopes = [load(b, self._slot(s + 1), i) for s in range(STAGES)]
+        own = [load(b, memory.stages, b.add(i, whole((STAGES + s) * size))) for s in range(STAGES)]
+        gamma, pair = (value for value in self.values)
+        rates = [
+            self._sum((gamma.real, 0.0, 0.0), own),
+            self._sum((0.0, pair.real, -pair.imag), own),
+            self._sum((0.0, pair.imag, pair.real), own),
+        ]
+        backward = self.method.transformation[1]
+        for s in range(STAGES):
+            value = b.fsub(self._sum(backward[s], slopes), b.fdiv(rates[s], self.h))
+            store(b, value, memory.right, b.add(i, whole(s * size)))
+
+    def _solve(self, which: int, start: int) -> None:
+        """Replace the right sides from ``start`` on by the solution for the real or the complex eigenvalue."""
+        w, b, n, memory = self.w, self.w.b, self.parts.n, self.memory
+        size, count, (re, im) = self.parts.size, which + 1, self.g[which]
+        places = [start + part * size for part in range(count)]
+
+        def times_g(values: list[Any]) -> list[Any]:
+            if count == 1:
+                return [b.fmul(re, values[0])]
+            first, second = values
+            real = b.fsub(b.fmul(re, first), b.fmul(im, second))
+            return [real, b.fadd(b.fmul(re, second), b.fmul(im, first))]
+
+        for i in w.each(n):
+            totals = [w.variable(DOUBLE, number(0.0)) for _ in places]
+            for j in w.each(n):
+                slope = memory.slope(i, j)
+                for total, place in zip(totals, places, strict=True):
+                    product = b.fmul(slope, load(b, memory.right, b.add(j, whole(place))), flags=("contract",))
+                    b.store(b.fadd(w.get(total), product, flags=("contract",)), total)
+            forces = [load(b, memory.right, b.add(i, whole(place + n))) for place in places]
+            pulled = [b.fadd(f, x) for f, x in zip(forces, times_g([w.get(total) for total in totals]), strict=True)]
+            for part, value in enumerate(times_g(pulled)):
+                store(b, value, memory.solution, b.add(i, whole(part * n)))
+        matrix = (memory.matrix, memory.pivots) if count == 1 else (memory.pair_matrix, memory.pair_pivots)
+        b.call(self.functions[count * n][1], [*matrix, memory.solution])
+        for i in w.each(n):
+            rates = [load(b, memory.solution, b.add(i, whole(part * n))) for part in range(count)]
+            rights = [load(b, memory.right, b.add(i, whole(place))) for place in places]
+            positions = times_g([b.fadd(r, v) for r, v in zip(rights, rates, strict=True)])
+            for place, position, rate in zip(places, positions, rates, strict=True):
+                store(b, position, memory.right, b.add(i, whole(place)))
+                store(b, rate, memory.right, b.add(i, whole(place + n)))
+
+    def _estimate(self) -> None:
+        """Store the error estimate, divided by h.
+
+        It is computed twice, the second time with the slope at the state that the first one leads to, which removes
+        the parts of it that the method itself damps.
+        """
+        w, b, size, memory, last = self.w, self.w.b, self.parts.size, self.memory, self._slot(STAGES + 1)
+        slope = self.k
+        for again in (False, True):
+            for i in w.each(size):
+                stages = [load(b, memory.stages, b.add(i, whole(s * size))) for s in range(STAGES)]
+                change = b.fdiv(self._sum(self.method.error_weights, stages), self.h)
+                store(b, b.fadd(load(b, slope, i), change), memory.right, i)
+            self._solve(0, 0)
+            if not again:
+                for i in w.each(size):
+                    store(b, b.fadd(load(b, self.y, i), load(b, memory.right, i)), self.stage, i)
+                evaluate(w, self.parts, self.stage, self.t, self.p, last)
+                slope = last
+        for i in w.each(size):
+            store(b, b.fdiv(load(b, memory.right, i), self.h), last, i)
+
+
+def write_linearise(module: ir.Module, parts: Parts, tangent: ir.Function) -> ir.Function:
+    """Write linearise(y, t, p, k): the derivatives of the acceleration by the state, for a step from there.
+
+    The program ``tangent`` returns one directional derivative; its state is followed by a direction.
+    """
+    w = Writer(module, "linearise", (POINTER, DOUBLE, POINTER, POINTER))
+    y, t, p, k = w.function.args
+    memory, size = Memory(w, parts, k), parts.size
+    for i in w.each(size):
+        store(w.b, load(w.b, y, i), memory.directed, i)
+        store(w.b, number(0.0), memory.directed, w.b.add(i, whole(size)))
+    for i in w.each(size):
+        place = w.b.add(i, whole(size))
+        store(w.b, number(1.0), memory.directed, place)
+        w.b.call(tangent, [memory.directed, t, p, element(w.b, memory.slopes, w.b.mul(i, whole(parts.n)))])
+        store(w.b, number(0.0), memory.directed, place)
+    w.b.ret_void()
+    return w.function
