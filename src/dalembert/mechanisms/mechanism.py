@@ -22,7 +22,8 @@ from dalembert.mechanisms.frames import MovingBody
 from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.mechanism_problems import mechanism_problems
 from dalembert.mechanisms.mechanism_system import system_of
-from dalembert.mechanisms.reactions import Reactions, reactions_of
+from dalembert.mechanisms.reaction_forces import reactions_of
+from dalembert.mechanisms.reactions import Reactions
 from dalembert.mechanisms.transmission import Transmission
 from dalembert.mechanisms.vectors import numbers
 from dalembert.model.constraint import Constraint
