@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from dalembert.linearization import Linearization as Linearization
     from dalembert.linearization import linearize as linearize
     from dalembert.live_page import page as page
-    from dalembert.mechanisms.assembly import Assembly as Assembly
     from dalembert.mechanisms.contact_joints import PlaneContact as PlaneContact
     from dalembert.mechanisms.contact_joints import RoundContact as RoundContact
     from dalembert.mechanisms.couplings import Drive as Drive
@@ -92,6 +91,7 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.joints import Weld as Weld
     from dalembert.mechanisms.massless_body import MasslessBody as MasslessBody
     from dalembert.mechanisms.mechanism import Mechanism as Mechanism
+    from dalembert.mechanisms.mechanism_assembly import Assembly as Assembly
     from dalembert.mechanisms.particle import Particle as Particle
     from dalembert.mechanisms.planar_body import PlanarBody as PlanarBody
     from dalembert.mechanisms.profiles import Cam as Cam
@@ -190,7 +190,7 @@ _MODULES = {
     "integration.trajectory": "Trajectory",
     "linearization": "Linearization linearize",
     "live_page": "page",
-    "mechanisms.assembly": "Assembly",
+    "mechanisms.mechanism_assembly": "Assembly",
     "mechanisms.contact_joints": "PlaneContact RoundContact",
     "mechanisms.couplings": "Drive Gear PointOnCurve PointOnSurface",
     "mechanisms.extra_coordinates": "ExtraCoordinates",

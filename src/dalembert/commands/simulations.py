@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 import dalembert
-from dalembert.arguments import RunArguments, assignment, state_of, times_of
+from dalembert.command_arguments import RunArguments, assignment, state_of, times_of
 from dalembert.command_starts import projected_start, start_text
 from dalembert.commands.options import Coordinates, Name, Settings, Times, Velocities
 from dalembert.commands.user_errors import messages

@@ -19,7 +19,7 @@ from dalembert.errors import SimulationError, StateError
 from dalembert.integration.bifurcations import crossings
 from dalembert.integration.default_tolerances import with_tolerances
 from dalembert.integration.failure import why
-from dalembert.integration.first_integrals import refuse_changing
+from dalembert.integration.integral_checks import refuse_changing
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
 from dalembert.integration.path import Path

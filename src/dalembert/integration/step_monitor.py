@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Dynamics, damping_rates
-from dalembert.integration.first_integrals import refuse_changing
+from dalembert.integration.integral_checks import refuse_changing
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import native_of, rows_for
 from dalembert.linear_algebra import unit_rows
