@@ -320,7 +320,7 @@ def test_watch_runs_again_after_each_change(tmp_path: Path, monkeypatch: pytest.
         path.write_text(good.replace("0:10:201", "0:1:3"))
         yield
 
-    monkeypatch.setattr("dalembert.cli.changes", edits)
+    monkeypatch.setattr("dalembert.commands.simulations.changes", edits)
     result = RUNNER.invoke(app, ["run", str(file), "--watch"], env={"COLUMNS": "200"})
     assert result.exit_code == 0
     assert "At t = 10 s (" in result.output and "At t = 1 s (" in result.output

@@ -1,7 +1,7 @@
 """Names in the source: a constant or a class of one name has one meaning, and small numbers have names."""
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 
@@ -45,6 +45,11 @@ def defined(kind):
 
 def test_a_constant_is_defined_once():
     assert defined("constant") == {}
+
+
+def test_no_two_files_have_one_name():
+    names = Counter(path.name for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_a_class_is_defined_once():

@@ -6,7 +6,6 @@ All computations use float64: importing dalembert switches JAX to 64 bits.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
@@ -29,33 +28,6 @@ from dalembert.errors import PainleveError as PainleveError
 from dalembert.errors import SimulationError as SimulationError
 from dalembert.errors import StateError as StateError
 from dalembert.extras import with_extra
-from dalembert.model.constraint import Constraint as Constraint
-from dalembert.model.constraint import pfaffian as pfaffian
-from dalembert.model.event import Change as Change
-from dalembert.model.event import Event as Event
-from dalembert.model.friction import Coulomb as Coulomb
-from dalembert.model.friction import Stribeck as Stribeck
-from dalembert.model.function_system import FunctionConstraint as FunctionConstraint
-from dalembert.model.function_system import FunctionSystem as FunctionSystem
-from dalembert.model.laws import Prescribed as Prescribed
-from dalembert.model.laws import Proportional as Proportional
-from dalembert.model.laws import Quadratic as Quadratic
-from dalembert.model.laws import SlidingForce as SlidingForce
-from dalembert.model.laws import Viscous as Viscous
-from dalembert.model.servo import Actuator as Actuator
-from dalembert.model.servo import Servo as Servo
-from dalembert.model.signal import signal as signal
-from dalembert.model.symbols import coordinates as coordinates
-from dalembert.model.symbols import ideal_force as ideal_force
-from dalembert.model.symbols import multiplier as multiplier
-from dalembert.model.symbols import parameters as parameters
-from dalembert.model.symbols import reaction as reaction
-from dalembert.model.symbols import t as t
-from dalembert.model.system import System as System
-from dalembert.model.term_groups import AppliedForce as AppliedForce
-from dalembert.model.term_groups import MassEntries as MassEntries
-from dalembert.model.uncertainty import AdaptiveBound as AdaptiveBound
-from dalembert.model.uncertainty import BoundedUncertainty as BoundedUncertainty
 
 if TYPE_CHECKING:
     from dalembert import gallery as gallery
@@ -100,7 +72,6 @@ if TYPE_CHECKING:
     from dalembert.linearization import Linearization as Linearization
     from dalembert.linearization import linearize as linearize
     from dalembert.live_page import page as page
-    from dalembert.mechanisms.assembly import Assembly as Assembly
     from dalembert.mechanisms.contact_joints import PlaneContact as PlaneContact
     from dalembert.mechanisms.contact_joints import RoundContact as RoundContact
     from dalembert.mechanisms.couplings import Drive as Drive
@@ -122,6 +93,7 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.joints import Weld as Weld
     from dalembert.mechanisms.massless_body import MasslessBody as MasslessBody
     from dalembert.mechanisms.mechanism import Mechanism as Mechanism
+    from dalembert.mechanisms.mechanism_assembly import Assembly as Assembly
     from dalembert.mechanisms.particle import Particle as Particle
     from dalembert.mechanisms.planar_body import PlanarBody as PlanarBody
     from dalembert.mechanisms.profiles import Cam as Cam
@@ -146,6 +118,33 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.springs import TorsionSpring as TorsionSpring
     from dalembert.mechanisms.transmission import Transmission as Transmission
     from dalembert.mechanisms.vectors import quaternion as quaternion
+    from dalembert.model.constraint import Constraint as Constraint
+    from dalembert.model.constraint import pfaffian as pfaffian
+    from dalembert.model.event import Change as Change
+    from dalembert.model.event import Event as Event
+    from dalembert.model.friction import Coulomb as Coulomb
+    from dalembert.model.friction import Stribeck as Stribeck
+    from dalembert.model.function_system import FunctionConstraint as FunctionConstraint
+    from dalembert.model.function_system import FunctionSystem as FunctionSystem
+    from dalembert.model.laws import Prescribed as Prescribed
+    from dalembert.model.laws import Proportional as Proportional
+    from dalembert.model.laws import Quadratic as Quadratic
+    from dalembert.model.laws import SlidingForce as SlidingForce
+    from dalembert.model.laws import Viscous as Viscous
+    from dalembert.model.servo import Actuator as Actuator
+    from dalembert.model.servo import Servo as Servo
+    from dalembert.model.signal import signal as signal
+    from dalembert.model.symbols import coordinates as coordinates
+    from dalembert.model.symbols import ideal_force as ideal_force
+    from dalembert.model.symbols import multiplier as multiplier
+    from dalembert.model.symbols import parameters as parameters
+    from dalembert.model.symbols import reaction as reaction
+    from dalembert.model.symbols import t as t
+    from dalembert.model.system import System as System
+    from dalembert.model.term_groups import AppliedForce as AppliedForce
+    from dalembert.model.term_groups import MassEntries as MassEntries
+    from dalembert.model.uncertainty import AdaptiveBound as AdaptiveBound
+    from dalembert.model.uncertainty import BoundedUncertainty as BoundedUncertainty
     from dalembert.periodic import PeriodicMotion as PeriodicMotion
     from dalembert.periodic import periodic_motion as periodic_motion
     from dalembert.periodic import transition_matrix as transition_matrix
@@ -162,113 +161,90 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # What needs JAX or diffrax is imported when first used: `import dalembert` then costs little more than SymPy.
-_LAZY = {
-    "check": "analysis.check",
-    "Classification": "analysis.classification",
-    "classify": "analysis.classification",
-    "reduce": "analysis.reduction",
-    "Verdict": "analysis.verdict",
-    "Controller": "control.controller",
-    "controller": "control.controller",
-    "grid": "ensembles.designs",
-    "latin": "ensembles.designs",
-    "scatter": "ensembles.designs",
-    "sobol": "ensembles.designs",
-    "simulate_ensemble": "ensembles.ensemble",
-    "ConstrainedMotion": "equation.answer",
-    "constrained_motion": "equation.constrained_motion",
-    "Dynamics": "equation.dynamics",
-    "ExtendedDAlembert": "equation.extended_dalembert",
-    "Factored": "equation.factored",
-    "Multipliers": "equation.multipliers",
-    "PseudoInverse": "equation.pseudo_inverse",
-    "SingularMass": "equation.singular_mass",
-    "StackedLeastSquares": "equation.stacked_least_squares",
-    "export_c": "export.c_file",
-    "export_fmu": "export.fmu",
-    "export_python": "export.python_file",
-    "load": "files.load",
-    "ModelFile": "files.model",
-    "fit": "fitting.fit",
-    "Observation": "fitting.observation",
-    "Comparison": "fitting.result",
-    "Fit": "fitting.result",
-    "compare": "fitting.result",
-    "flow": "differentiable",
-    "MoreauJean": "hybrid.moreau_jean",
-    "Baumgarte": "integration.drift",
-    "Projection": "integration.drift",
-    "Implicit": "integration.method",
-    "Trajectory": "integration.trajectory",
-    "Linearization": "linearization",
-    "linearize": "linearization",
-    "page": "live_page",
-    "Assembly": "mechanisms.assembly",
-    "PlaneContact": "mechanisms.contact_joints",
-    "RoundContact": "mechanisms.contact_joints",
-    "Drive": "mechanisms.couplings",
-    "Gear": "mechanisms.couplings",
-    "PointOnCurve": "mechanisms.couplings",
-    "PointOnSurface": "mechanisms.couplings",
-    "ExtraCoordinates": "mechanisms.extra_coordinates",
-    "Drag": "mechanisms.forces",
-    "Force": "mechanisms.forces",
-    "Gravity": "mechanisms.forces",
-    "Torque": "mechanisms.forces",
-    "ground": "mechanisms.frames",
-    "Prismatic": "mechanisms.joints",
-    "Revolute": "mechanisms.joints",
-    "Rod": "mechanisms.joints",
-    "MasslessBody": "mechanisms.massless_body",
-    "Rotor": "mechanisms.joint_inertia",
-    "Transmission": "mechanisms.transmission",
-    "JointMotion": "mechanisms.joint_motion",
-    "Rope": "mechanisms.joints",
-    "Weld": "mechanisms.joints",
-    "Mechanism": "mechanisms.mechanism",
-    "Particle": "mechanisms.particle",
-    "PlanarBody": "mechanisms.planar_body",
-    "Cam": "mechanisms.profiles",
-    "RollingOnProfile": "mechanisms.profiles",
-    "Reactions": "mechanisms.reactions",
-    "KnifeEdge": "mechanisms.rolling",
-    "RollingBall": "mechanisms.rolling",
-    "RollingDisc": "mechanisms.rolling",
-    "RollingEllipsoid": "mechanisms.rolling",
-    "RollingOnLine": "mechanisms.rolling",
-    "RollingOnCircle": "mechanisms.rolling_on_round",
-    "RollingOnCylinder": "mechanisms.rolling_on_round",
-    "RollingOnSphere": "mechanisms.rolling_on_round",
-    "Rotation": "mechanisms.rotations",
-    "Body": "mechanisms.spatial_body",
-    "Cylindrical": "mechanisms.spatial_joints",
-    "Planar": "mechanisms.spatial_joints",
-    "Screw": "mechanisms.spatial_joints",
-    "Spherical": "mechanisms.spatial_joints",
-    "Universal": "mechanisms.spatial_joints",
-    "Spring": "mechanisms.springs",
-    "TorsionSpring": "mechanisms.springs",
-    "quaternion": "mechanisms.vectors",
-    "Derivation": "report.derivation",
-    "derive": "report.derivation",
-    "PeriodicMotion": "periodic",
-    "periodic_motion": "periodic",
-    "transition_matrix": "periodic",
-    "reproduce": "reproduction",
-    "plot_geometry": "figures.geometry",
-    "Vakonomic": "variational",
-    "vakonomic": "variational",
-    "build": "verbs",
-    "consistent_state": "verbs",
-    "motion": "verbs",
-    "simulate": "verbs",
+_MODULES = {
+    "analysis.check": "check",
+    "analysis.classification": "Classification classify",
+    "analysis.reduction": "reduce",
+    "analysis.verdict": "Verdict",
+    "control.controller": "Controller controller",
+    "differentiable": "flow",
+    "ensembles.designs": "grid latin scatter sobol",
+    "ensembles.ensemble": "simulate_ensemble",
+    "equation.answer": "ConstrainedMotion",
+    "equation.constrained_motion": "constrained_motion",
+    "equation.dynamics": "Dynamics",
+    "equation.extended_dalembert": "ExtendedDAlembert",
+    "equation.factored": "Factored",
+    "equation.multipliers": "Multipliers",
+    "equation.pseudo_inverse": "PseudoInverse",
+    "equation.singular_mass": "SingularMass",
+    "equation.stacked_least_squares": "StackedLeastSquares",
+    "export.c_file": "export_c",
+    "export.fmu": "export_fmu",
+    "export.python_file": "export_python",
+    "figures.geometry": "plot_geometry",
+    "files.load": "load",
+    "files.model": "ModelFile",
+    "fitting.fit": "fit",
+    "fitting.observation": "Observation",
+    "fitting.result": "Comparison Fit compare",
+    "hybrid.moreau_jean": "MoreauJean",
+    "integration.drift": "Baumgarte Projection",
+    "integration.method": "Implicit",
+    "integration.trajectory": "Trajectory",
+    "linearization": "Linearization linearize",
+    "live_page": "page",
+    "mechanisms.mechanism_assembly": "Assembly",
+    "mechanisms.contact_joints": "PlaneContact RoundContact",
+    "mechanisms.couplings": "Drive Gear PointOnCurve PointOnSurface",
+    "mechanisms.extra_coordinates": "ExtraCoordinates",
+    "mechanisms.forces": "Drag Force Gravity Torque",
+    "mechanisms.frames": "ground",
+    "mechanisms.joint_inertia": "Rotor",
+    "mechanisms.joint_motion": "JointMotion",
+    "mechanisms.joints": "Prismatic Revolute Rod Rope Weld",
+    "mechanisms.massless_body": "MasslessBody",
+    "mechanisms.mechanism": "Mechanism",
+    "mechanisms.particle": "Particle",
+    "mechanisms.planar_body": "PlanarBody",
+    "mechanisms.profiles": "Cam RollingOnProfile",
+    "mechanisms.reactions": "Reactions",
+    "mechanisms.rolling": "KnifeEdge RollingBall RollingDisc RollingEllipsoid RollingOnLine",
+    "mechanisms.rolling_on_round": "RollingOnCircle RollingOnCylinder RollingOnSphere",
+    "mechanisms.rotations": "Rotation",
+    "mechanisms.spatial_body": "Body",
+    "mechanisms.spatial_joints": "Cylindrical Planar Screw Spherical Universal",
+    "mechanisms.springs": "Spring TorsionSpring",
+    "mechanisms.transmission": "Transmission",
+    "mechanisms.vectors": "quaternion",
+    "model.constraint": "Constraint pfaffian",
+    "model.event": "Change Event",
+    "model.friction": "Coulomb Stribeck",
+    "model.function_system": "FunctionConstraint FunctionSystem",
+    "model.laws": "Prescribed Proportional Quadratic SlidingForce Viscous",
+    "model.servo": "Actuator Servo",
+    "model.signal": "signal",
+    "model.symbols": "coordinates ideal_force multiplier parameters reaction t",
+    "model.system": "System",
+    "model.term_groups": "AppliedForce MassEntries",
+    "model.uncertainty": "AdaptiveBound BoundedUncertainty",
+    "periodic": "PeriodicMotion periodic_motion transition_matrix",
+    "report.derivation": "Derivation derive",
+    "reproduction": "reproduce",
+    "variational": "Vakonomic vakonomic",
+    "verbs": "build consistent_state motion simulate",
 }
+"""Public names by the module that defines them; it is imported when one of them is first used."""
+
+_LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
     if name == "gallery":
         return importlib.import_module("dalembert.gallery")
     if name not in _LAZY:
+        import difflib
+
         nearest = [] if name.startswith("_") else difflib.get_close_matches(name, __dir__(), n=1)
         hint = f". Did you mean `{nearest[0]}`?" if nearest else ""
         raise AttributeError(f"module `dalembert` has no attribute `{name}`{hint}")
@@ -282,5 +258,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    hidden = {"annotations", "difflib", "importlib", "os", "sys", "Any", "TYPE_CHECKING", "with_extra"}
+    hidden = {"annotations", "importlib", "os", "sys", "Any", "TYPE_CHECKING", "with_extra"}
     return sorted({name for name in globals() if not name.startswith("_")} - hidden | {*_LAZY, "gallery"})

@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
 def namespace_of(*arrays: Any) -> Any:
     """Return ``numpy`` if all arrays are NumPy arrays or Python numbers, else ``jax.numpy``."""
-    return np if all(isinstance(array, (np.ndarray, np.generic, float, int)) for array in arrays) else jnp
+    for array in arrays:  # a loop, in half the time of ``all``: a motion at one state asks some fifty times
+        if type(array) is not np.ndarray and not isinstance(array, NUMPY_TYPES):
+            return jnp
+    return np
+
+
+NUMPY_TYPES = (np.ndarray, np.generic, float, int)
+"""Types of the values that NumPy computes with."""
 
 
 def is_traced(array: Any) -> bool:
@@ -59,11 +66,6 @@ def upper_solve(lower: Array, right: Array) -> Array:
     if _plain(lower, right):
         return solve_matrix(lower.T, right)
     return jsl.solve_triangular(lower, right, lower=True, trans=1)
-
-
-def cholesky_solve(lower: Array, right: Array) -> Array:
-    """Return (L Lᵀ)⁻¹ times a vector."""
-    return upper_solve(lower, lower_solve(lower, right))
 
 
 def lu_factor(matrix: Array) -> tuple[Array, ...]:

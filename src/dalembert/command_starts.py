@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dalembert.arguments import RunArguments
+from dalembert.command_arguments import RunArguments
 from dalembert.integration.start_states import NAMES_CONFLICTS, OR_ALLOW_IT, START_NEARBY
 from dalembert.verbs import consistent_state
 

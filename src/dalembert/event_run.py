@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError, ModelError, SimulationError
-from dalembert.hybrid.simulation import HybridSimulation
+from dalembert.hybrid.hybrid_simulation import HybridSimulation
 from dalembert.integration.default_tolerances import USUAL_ATOL, usual_atol, with_tolerances
 from dalembert.integration.method import Method
 from dalembert.integration.time_segments import settled_times

@@ -30,11 +30,14 @@ if TYPE_CHECKING:
 class Basis(NamedTuple):
     """An orthonormal basis of the space that some rows span.
 
+    scale (m,), unit (m, n)    lengths of the rows, one for zero rows, and the rows divided by them
     vectors (k, n)    orthonormal rows; zero rows beyond the rank
     keep (m,)         mask of the rows that were selected as independent
     smallest, largest_left    relative size of the smallest selected row and of the largest row left
     """
 
+    scale: Array
+    unit: Array
     vectors: Array
     keep: Array
     smallest: Array
@@ -49,8 +52,11 @@ def orthonormal_basis(rows: Array, priority: Any = None, tolerance: float = RANK
     m, n = rows.shape
     xp = namespace_of(rows)
     length = row_norms(rows)
-    unit = rows / xp.where(length > 0, length, 1.0)[:, None]
+    scale = xp.where(length > 0, length, 1.0)
+    unit = rows / scale[:, None]
     classes = xp.zeros(m) if priority is None else xp.asarray(priority, float)
+    if xp is np:
+        return Basis(scale, unit, *_basis_by_numpy(unit, classes, tolerance))
     k = min(m, n)
     every_row, every_step = xp.arange(m), xp.arange(k)[:, None]
 
@@ -74,7 +80,27 @@ def orthonormal_basis(rows: Array, priority: Any = None, tolerance: float = RANK
     state = (unit, xp.zeros((k, n)), xp.zeros(m, bool), xp.asarray(xp.inf))
     left, vectors, keep, smallest = repeat(k, take, state) if k else state
     left_over = xp.max(xp.where(keep, 0.0, row_norms(left)), initial=0.0)
-    return Basis(vectors, keep, smallest, left_over)
+    return Basis(scale, unit, vectors, keep, smallest, left_over)
+
+
+def _basis_by_numpy(unit: Any, classes: Floats, tolerance: float) -> Any:
+    """Return the other fields of ``orthonormal_basis`` of unit rows; unlike a traced loop it ends at the rank."""
+    (m, n), left, sizes = unit.shape, unit, row_norms(unit)
+    vectors, keep, smallest = np.zeros((min(m, n), n)), np.zeros(m, bool), np.inf
+    for step in range(len(vectors)):
+        pivot = int(np.where(sizes > tolerance, sizes - 2.0 * classes, -np.inf).argmax())
+        if not sizes[pivot] > tolerance:
+            break
+        smallest = min(smallest, sizes[pivot])
+        row = left[pivot] / sizes[pivot]
+        row -= (vectors[:step] @ row) @ vectors[:step]
+        row /= np.sqrt(row @ row)
+        vectors[step], keep[pivot] = row, True
+        if step + 1 == m:  # all rows are independent
+            return vectors, keep, smallest, 0.0
+        left = left - (left @ row)[:, None] * row
+        sizes = np.where(keep, 0.0, row_norms(left))
+    return vectors, keep, smallest, sizes.max(initial=0.0)
 
 
 def row_norms(rows: Array) -> Array:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.table import Table
 
-from dalembert.arguments import sequence_of
+from dalembert.command_arguments import sequence_of
 from dalembert.ensembles.designs import grid, latin, scatter, sobol
 from dalembert.ensembles.ensemble import simulate_ensemble
 from dalembert.errors import ExpressionError, InputError

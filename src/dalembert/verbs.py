@@ -92,9 +92,9 @@ def motion(
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
-    require_in_range(system, scalar_value(t, "t"), "t")
+    require_in_range(system, time := scalar_value(t, "t"), "t")
     require_state_in_range(system, q, qd, t, p)
-    at = settled_times(dynamics, p, scalar_value(t, "t"))
+    at = settled_times(dynamics, p, time)
     if throw:
         refuse_unmet(dynamics, q, qd, at, p)
     answer = _at_rest(system, dynamics, formulation, q, qd, float(at), p)

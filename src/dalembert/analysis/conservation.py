@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
-from dalembert.integration.first_integrals import initial_values, refuse_changing
+from dalembert.integration.integral_checks import initial_values, refuse_changing
 from dalembert.integration.method import Method
 from dalembert.integration.run import corrected_start
 from dalembert.integration.start_states import require_start

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from dalembert.lowering.batch_program import BatchProgram
 from dalembert.lowering.build import symbolic_source
-from dalembert.lowering.feedback import ESTIMATED_BOUND
+from dalembert.lowering.input_sources import ESTIMATED_BOUND
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.source import Source
 from dalembert.model.system import System

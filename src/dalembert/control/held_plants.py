@@ -18,7 +18,7 @@ from dalembert.integration.native_steps import native_of, native_steps
 from dalembert.integration.path import Path
 from dalembert.integration.path_outputs import outputs_along
 from dalembert.integration.progress import Progress
-from dalembert.integration.run import statistics
+from dalembert.integration.run_notes import statistics
 from dalembert.integration.trajectory import Trajectory
 from dalembert.stick_slip.simulation import StickSlipSimulation
 
@@ -82,7 +82,7 @@ class SmoothPlant:
         }
         paths = [path for path, _ in self.legs]
         slowest = next((path for path in paths if path.native is None), paths[0])
-        total = statistics(self.dynamics, self.method, slowest) | {
+        total = statistics(self.method, slowest) | {
             "steps": sum(path.steps for path in paths),
             "rejected": sum(path.rejected for path in paths),
         }

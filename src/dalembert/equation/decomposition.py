@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dalembert.arrays import lu_factor, lu_solve, namespace_of
+import numpy as np
+
+from dalembert.arrays import is_traced, lu_factor, lu_solve, namespace_of
 from dalembert.linear_algebra import orthonormal_basis, row_norms
 from dalembert.tolerances import RANK_TOLERANCE
 
@@ -23,12 +25,14 @@ class Decomposition(NamedTuple):
     """The decomposition B̂ = Uᵀ S E.
 
     scale (m,)        lengths of the given rows
+    unit (m, n)       B̂
     rows, range       bases E (k, n) and U (k, m)
     core              S (k, k), with ones on the diagonal beyond the rank, factored
     rank, gap         number of independent rows; size of the last one kept over that of the largest one dropped
     """
 
     scale: Array
+    unit: Array
     rows: Array
     range: Array
     core: tuple[Array, ...]
@@ -54,6 +58,8 @@ class Decomposition(NamedTuple):
     def multipliers(self, y: Array) -> Array:
         """Return the shortest λ with Bᵀλ = y, for y in the row space."""
         lam = (self.range.T @ lu_solve(self.core, self.rows @ y, transposed=True)) / self.scale
+        if not is_traced(self.rank) and self.rank == len(lam):
+            return lam
         # the shortest solution for scaled rows is not the shortest λ: remove the part that exerts no force
         null = orthonormal_basis(self._left_null_space() / self.scale).vectors
         return namespace_of(lam).where(self.rank < len(lam), lam - null.T @ (null @ lam), lam)
@@ -73,18 +79,20 @@ class Decomposition(NamedTuple):
 def decompose(B: Array) -> Decomposition:
     """Decompose constraint rows (m, n) of any rank."""
     xp = namespace_of(B)
-    length = row_norms(B)
-    scale = xp.where(length > 0, length, 1.0)
-    unit = B / scale[:, None]
-    basis = orthonormal_basis(unit)
+    basis = orthonormal_basis(B)
+    scale, unit = basis.scale, basis.unit
+    rank = basis.keep.sum()
+    if xp is np and rank == len(B):  # all vectors are in the range of independent rows
+        return Decomposition(
+            scale, unit, basis.vectors, xp.eye(len(B)), (unit @ basis.vectors.T,), rank, xp.asarray(xp.inf)
+        )
     # coefficients of the unit rows in the basis: their row space is the range of B̂
     image = basis.vectors @ unit.T
     columns = orthonormal_basis(image).vectors
     core = columns @ image.T
     # ones on the diagonal beyond the rank keep the core regular at a fixed shape, which tracing needs
-    rank = xp.sum(basis.keep)
     beyond = xp.diag(xp.where(xp.arange(len(core)) < rank, 0.0, 1.0))
     gap = xp.where(
         basis.largest_left > 0, basis.smallest / xp.where(basis.largest_left > 0, basis.largest_left, 1.0), xp.inf
     )
-    return Decomposition(scale, basis.vectors, columns, lu_factor(core + beyond), rank, gap)
+    return Decomposition(scale, unit, basis.vectors, columns, lu_factor(core + beyond), rank, gap)

@@ -9,7 +9,7 @@ of ``parameters``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -176,8 +176,7 @@ class Dynamics:
             # off the constraints the terms of redundant rows may differ: those of the rows in use are integrated
             rows = self.engine.select_rows(q, qd, t, p).rows
             b = terms.A @ self.engine.acceleration(q, qd, t, p, rows, gains)
-        answer = answer_of(formulation, terms.M, terms.Q, terms.A, b, self.law_at(q, qd, t, p))
-        return replace(answer, laws=self.laws)
+        return answer_of(formulation, terms.M, terms.Q, terms.A, b, self.law_at(q, qd, t, p), self.laws)
 
     def acceleration(
         self, q: Array, qd: Array, t: Any, p: Any, rows: Any, gains: Gains | None, formulation: Formulation

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.arrays import cholesky_solve, lower_solve, upper_solve
+from dalembert.arrays import lower_solve, upper_solve
 from dalembert.equation.formulation import Formulation, Geometry, Part
 from dalembert.errors import InputError
 
@@ -28,17 +28,17 @@ class Factored(Formulation):
     uses_engine = True
 
     def factor(self, M: Array, A: Array, geometry: Geometry) -> Any:
-        return geometry.half, A, geometry.rows
+        return geometry.half, geometry.rows
 
     def ideal(self, factored: Any, Q: Array, b: Array) -> Part:
-        half, A, rows = factored
-        a = cholesky_solve(half, Q)
+        half, rows = factored
+        c = lower_solve(half, Q)  # Lᵀa, with the free acceleration a
         # least change of the free acceleration in the mass metric: Gauss's principle
-        y = rows.solve(b - A @ a)
-        return Part(a + upper_solve(half, y), half @ y)
+        y = rows.solve(b - rows.unit @ c)
+        return Part(upper_solve(half, c + y), half @ y)
 
     def nonideal(self, factored: Any, C: Array) -> Part:
-        half, _, rows = factored
+        half, rows = factored
         c = lower_solve(half, C)
         scaled = c - rows.project(c)
         return Part(upper_solve(half, scaled), half @ scaled)

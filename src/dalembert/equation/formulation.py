@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.arrays import cholesky_solve, lower_solve, map_rows, namespace_of, solve_matrix
+from dalembert.arrays import lower_solve, map_rows, namespace_of, solve_matrix, upper_solve
 from dalembert.equation.reaction import IdealReaction, NonidealForces, Normals, ReactionSolution
 from dalembert.equation.residual import inconsistency_of, residual_of
 from dalembert.equation.scaling import Geometry, Scaled, scaled_problem
@@ -160,35 +159,39 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
     lam = rows.multipliers(lower_solve(half, ideal.force))
     law_forces = NonidealForces(xp.zeros((0, len(Q))), None)
     parts = Part(law_forces.shares, law_forces.shares)
+    nonideal, C, total = Part(xp.zeros(len(Q)), xp.zeros(len(Q))), xp.zeros(len(Q)), ideal
     if law is not None:
         law_forces = law(IdealReaction(u * ideal.force, lam, multipliers_of))
         parts = map_rows(method.nonideal, law_forces.shares / u)
-    C = xp.sum(law_forces.shares, axis=0)
-    nonideal = Part(xp.sum(parts.acceleration, axis=0), xp.sum(parts.force, axis=0))
-    total = Part(ideal.acceleration + nonideal.acceleration, ideal.force + nonideal.force)
-    # without a positive definite mass matrix the free acceleration need not exist
-    invert = partial(cholesky_solve, half) if formulation.positive_mass else partial(solve_matrix, scaled.M)
-    a = invert(scaled.Q)
-    inconsistency = inconsistency_of(scaled, a if formulation.positive_mass else None, total.acceleration)
-    residual = residual_of(scaled, total.acceleration, total.force, C / u)
+        C = xp.sum(law_forces.shares, axis=0)
+        nonideal = Part(xp.sum(parts.acceleration, axis=0), xp.sum(parts.force, axis=0))
+        total = _sum(ideal, nonideal)
+    # Qᶜ − C does no virtual work, so that it is Aᵀ times the reactions
+    unprescribed = total.force - C / u
+    in_metric = lower_solve(half, xp.stack([unprescribed, scaled.Q, C / u, total.force], axis=1)).T
+    if formulation.positive_mass:
+        a, gauss = upper_solve(half, in_metric[1]), in_metric[0] @ in_metric[0]
+        inconsistency = inconsistency_of(scaled, a, total.acceleration)
+    else:  # the free acceleration need not exist
+        a, gauss = solve_matrix(scaled.M, scaled.Q), unprescribed @ solve_matrix(scaled.M, unprescribed)
+        inconsistency = inconsistency_of(scaled, None, total.acceleration)
+    residual = residual_of(scaled, total.acceleration, total.force, in_metric)
     quality = formulation.quality(method.factored, scaled.Q, scaled.b, scaled.geometry)
     if quality is not None:  # contradictory equations have a residual: check that the least squares are optimal instead
         residual = xp.where(inconsistency > CONSISTENCY_TOLERANCE, quality.optimality, residual)
-    # Qᶜ − C does no virtual work, so that it is Aᵀ times the reactions
-    unprescribed = total.force - C / u
     return Kernel(
         acceleration=total.acceleration / u,
         free_acceleration=a / u,
         ideal_force=u * ideal.force,
         nonideal_force=u * nonideal.force,
         multipliers=lam,
-        reactions=lam if law is None else rows.multipliers(lower_solve(half, unprescribed)),
+        reactions=lam if law is None else rows.multipliers(in_metric[0]),
         unique_multipliers=rows.unique,
         rank=rows.rank,
         rank_gap=rows.gap,
         inconsistency=inconsistency,
         residual=xp.where(xp.isfinite(residual), residual, xp.inf),
-        gauss=unprescribed @ invert(unprescribed),
+        gauss=gauss,
         nonideal=C,
         law_forces=u * parts.force,
         law_nonideal=law_forces.shares,

@@ -17,13 +17,21 @@ if TYPE_CHECKING:
     from jax import Array
 
 
-def answer_of(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law: Law | None) -> ConstrainedMotion:
-    """Solve one problem without checks; the function is pure."""
+def answer_of(
+    formulation: Formulation,
+    M: Array,
+    Q: Array,
+    A: Array,
+    b: Array,
+    law: Law | None,
+    laws: tuple[tuple[str, str], ...] = (),
+) -> ConstrainedMotion:
+    """Solve one problem without checks; the function is pure. ``laws`` are the names for the answer."""
     found = solve(formulation, M, Q, A, b, law)._asdict()
     quality = found.pop("quality")
     if quality is not None:
         found |= {name: value for name, value in quality._asdict().items() if name != "optimality"}
-    return ConstrainedMotion(**found, mass_matrix=M, applied_force=Q, constraint_matrix=A, constraint_rhs=b)
+    return ConstrainedMotion(**found, mass_matrix=M, applied_force=Q, constraint_matrix=A, constraint_rhs=b, laws=laws)
 
 
 def finished(

@@ -5,25 +5,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dalembert.arrays import lower_solve, namespace_of
+from dalembert.arrays import namespace_of
 from dalembert.equation.scaling import Scaled
+from dalembert.linear_algebra import row_norms
 from dalembert.tolerances import ROUNDING
 
 if TYPE_CHECKING:
     from jax import Array
 
 
-def residual_of(of: Scaled, acceleration: Array, force: Array, C: Array) -> Array:
+def residual_of(of: Scaled, acceleration: Array, force: Array, in_metric: Array) -> Array:
     """Return the largest relative residual of M q̈ = Q + Qᶜ, A q̈ = b and vᵀQᶜ = vᵀC for virtual v.
 
     It is relative to all forces and accelerations together, which in scaled units have the same dimension. The part of
-    b that no acceleration can satisfy is not included: it is the inconsistency.
+    b that no acceleration can satisfy is not included: it is the inconsistency. ``in_metric`` (4, n) are L⁻¹ times
+    Qᶜ − C, Q, C and Qᶜ.
     """
     xp = namespace_of(of.M, of.A)
     norm, half, rows = xp.linalg.norm, of.geometry.half, of.geometry.rows
-    unwanted = lower_solve(half, force - C)
-    forces = sum(norm(lower_solve(half, part)) for part in (of.Q, C, force))
-    metric = norm(half.T @ acceleration) + norm(rows.reachable(of.b)) + forces
+    unwanted = in_metric[0]
+    metric = norm(half.T @ acceleration) + norm(rows.reachable(of.b)) + xp.sum(row_norms(in_metric[1:]))
     plain = norm(of.M) * norm(acceleration) + norm(of.Q) + norm(force)
     motion = norm(of.M @ acceleration - of.Q - force) / xp.where(plain > 0, plain, 1.0)
     constraints = norm(rows.reachable(of.A @ acceleration - of.b))

@@ -12,8 +12,8 @@ from dalembert.array_types import vector_of
 from dalembert.control.controlled_plant import controlled
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
+from dalembert.export.exported_model import ExportedModel, Start, exported_model
 from dalembert.export.inputs import with_inputs
-from dalembert.export.model import ExportedModel, Start, exported_model
 from dalembert.integration.default_tolerances import USUAL_RTOL
 from dalembert.integration.drift import Drift
 from dalembert.integration.start_states import require_start

@@ -10,8 +10,8 @@ from typing import Any
 
 from dalembert.export.arguments import model_of, target_of
 from dalembert.export.c_header import STATE_ARGUMENTS, enumerations, header, interface
+from dalembert.export.exported_model import ExportedModel
 from dalembert.export.identifiers import identifiers
-from dalembert.export.model import ExportedModel
 from dalembert.export.signals import c_signals
 from dalembert.export.templates import template
 from dalembert.integration.drift import Drift, Projection

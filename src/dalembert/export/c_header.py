@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import dalembert
+from dalembert.export.exported_model import ExportedModel, OutputGroup
 from dalembert.export.identifiers import identifiers
-from dalembert.export.model import ExportedModel, OutputGroup
 
 KINDS = {
     "acceleration": "accelerations q''",

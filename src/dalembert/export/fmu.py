@@ -15,8 +15,8 @@ from dalembert.errors import InputError
 from dalembert.export.arguments import model_of, target_of
 from dalembert.export.c_file import c_text, checking_function
 from dalembert.export.compiler import SUFFIXES, compile_library, host
+from dalembert.export.exported_model import ExportedModel
 from dalembert.export.fmu_description import KINDS_OF_FMU, description
-from dalembert.export.model import ExportedModel
 from dalembert.export.templates import template
 from dalembert.integration.default_tolerances import USUAL_ATOL, USUAL_RTOL
 from dalembert.integration.drift import Drift, Projection

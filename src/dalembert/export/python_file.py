@@ -9,8 +9,8 @@ from typing import Any
 
 import dalembert
 from dalembert.export.arguments import model_of, target_of
+from dalembert.export.exported_model import ExportedModel
 from dalembert.export.identifiers import identifiers
-from dalembert.export.model import ExportedModel
 from dalembert.export.signals import python_signals
 from dalembert.export.templates import template
 from dalembert.integration.drift import Drift, Projection

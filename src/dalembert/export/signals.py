@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import fill
 
-from dalembert.export.model import ExportedModel
+from dalembert.export.exported_model import ExportedModel
 from dalembert.native.program_text import decimal, lookup_name
 from dalembert.native.tape import polynomials_of
 from dalembert.piecewise_polynomial import PiecewisePolynomial

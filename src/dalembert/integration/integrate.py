@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from math import ulp
 from typing import Any
 
 import numpy as np
@@ -134,7 +135,7 @@ class _Integration:
         if segment.start > self.last[1] and not self._cross(segment.start):
             return False
         y, t = self.last
-        if t < segment.end <= t + LEAST_SEGMENT * np.spacing(abs(t)):
+        if t < segment.end <= t + LEAST_SEGMENT * ulp(t):
             # events of different functions of time may differ by rounding only, and no step is as short as that
             self.record.continue_from(y, segment.end)
         if segment.start == segment.end or self.last[1] == segment.end:

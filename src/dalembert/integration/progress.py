@@ -23,7 +23,7 @@ class Progress:
 
     def __init__(self, start: float, end: float, wanted: bool | None, what: str = "t"):
         self.start, self.end, self.what = start, end, what
-        self.wanted = sys.stderr.isatty() if wanted is None else wanted
+        self.wanted = wanted
         self.patience = 0.0 if wanted else PATIENCE
         self.began = time.perf_counter()
         self.bar: Any = None
@@ -38,10 +38,13 @@ class Progress:
 
     def show(self, t: float, steps: int | None = None) -> None:
         """Report that time t was reached, after a number of steps if these are counted."""
-        if not self.wanted or time.perf_counter() - self.began < self.patience:
+        if self.wanted is False or time.perf_counter() - self.began < self.patience:
+            return
+        on_terminal = sys.stderr.isatty()  # asked only now: most runs are over before
+        if self.wanted is None and not on_terminal:
             return
         # rich is an optional dependency, and a bar in a log file would be noise
-        if not sys.stderr.isatty() or find_spec("rich") is None:
+        if not on_terminal or find_spec("rich") is None:
             sys.stderr.write(f"{self._text(t, steps)} of {self.end:.6g}\n")
             return
         if self.bar is None:

@@ -16,20 +16,20 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.equation.scaling import metric_of
 from dalembert.errors import SimulationError, StateError
-from dalembert.integration.bifurcations import MOST_TIMES, crossing_notes, crossings
-from dalembert.integration.default_tolerances import coarse_notes, with_tolerances
+from dalembert.integration.bifurcations import crossings
+from dalembert.integration.default_tolerances import with_tolerances
 from dalembert.integration.failure import why
-from dalembert.integration.first_integrals import refuse_changing
+from dalembert.integration.integral_checks import refuse_changing
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
 from dalembert.integration.path import Path
 from dalembert.integration.path_outputs import outputs_along
 from dalembert.integration.progress import Progress
+from dalembert.integration.run_notes import run_notes, statistics
 from dalembert.integration.saturation import Saturation, saturation_notes, saturations
 from dalembert.integration.singularity_crossing import SingularityCrossing, interpolated_crossing
 from dalembert.integration.start_states import nearest_state, require_start
 from dalembert.integration.state_answer import answer_at
-from dalembert.integration.step_monitor import kink_notes
 from dalembert.integration.trajectory import Trajectory
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
 
@@ -152,6 +152,8 @@ def followed(
             refuse_start(dynamics, method, q0, qd0, times[0], p)
         reached = reached_times(path, times)
         found = outputs_along(dynamics, method, path, reached, p)
+        if found["accurate"].all():
+            return path, found
         doubtful = [float(t) for t in reached[~found["accurate"]] if t not in stops]
         bridges = [_bridge(dynamics, method, path, p, t) for t in doubtful]
         if any(bridges):
@@ -219,21 +221,6 @@ def _for_any_mass(dynamics: Dynamics) -> Dynamics:
     return replace(dynamics, compile=lambda: dynamics.compiled._replace(engine=engine))
 
 
-def statistics(dynamics: Dynamics, method: Method, path: Path) -> dict[str, Any]:
-    """Return statistics of an integration, by name."""
-    return {
-        "steps": path.steps,
-        "rejected": path.rejected,
-        "seconds": path.seconds,
-        "solver": method.solver_name,
-        "formulation": type(method.formulation).__name__,
-        "drift": type(method.drift).__name__,
-        "program": "machine code" if path.native is not None else "JAX",
-        "rtol": method.rtol,
-        "atol": method.least_atol,
-    }
-
-
 def _trajectory(
     dynamics: Dynamics, method: Method, path: Path, times: Floats, found: dict[str, Any], p: Any
 ) -> Trajectory:
@@ -247,40 +234,9 @@ def _trajectory(
             for name, value in zip(dynamics.parameters, p, strict=True)
             if name not in dynamics.unreported
         },
-        statistics=statistics(dynamics, method, path),
-        notes=(
-            *_notes(path, found["rank"]),
-            *coarse_notes(method, found["q"]),
-            *crossing_notes(dynamics, method, path, p),
-            *kink_notes(dynamics, path.monitor),
-        ),
+        statistics=statistics(method, path),
+        notes=run_notes(dynamics, method, path, found, p),
     )
-
-
-def _notes(path: Path, ranks: Any) -> tuple[str, ...]:
-    notes = list(path.notes)
-    if path.crossings:
-        times = [f"{crossing.singular:.6g}" for crossing in path.crossings]
-        shown = ", ".join(times[:MOST_TIMES]) + (f" and {len(times) - MOST_TIMES} more" * (len(times) > MOST_TIMES))
-        notes.append(
-            f"The constraints lose rank about t = {shown}; the motion is continued smoothly through there, to within "
-            f"{max(crossing.uncertain for crossing in path.crossings):.0e}."
-        )
-    lowest, highest = min(path.ranks[0], int(ranks.min())), max(path.ranks[1], int(ranks.max()))
-    if lowest != highest:
-        last = f", last at t = {path.rank_changes[-1]:.6g}" if path.rank_changes else ""
-        notes.append(f"The rank of the constraints changed on the way, between {lowest} and {highest}{last}.")
-    return (*notes, *hand_over_notes(path))
-
-
-def hand_over_notes(path: Path) -> list[str]:
-    """Return a note if the compiled integrator handed over to the general one."""
-    if path.handed_over is None:
-        return []
-    return [
-        f"At t = {path.handed_over:.6g} the compiled integrator handed over to the general one, which is slower: the "
-        f"constraints come close to losing their independence there, or the equations change abruptly."
-    ]
 
 
 def first_invalid(trajectory: Trajectory, method: Method) -> int | None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,8 +45,7 @@ def answer_at(
             # as in ``Dynamics.answer``: only the rows in use are stabilised when integrating
             rows = list(rows_for(dynamics, np.concatenate([q, qd]), float(t), np.array([float(x) for x in p])))
             b = terms.A @ answer_of(at_t, terms.M, terms.Q, terms.A[rows], b[rows], None).acceleration
-        answer = answer_of(at_t, terms.M, terms.Q, terms.A, b, native.law_at(q, qd, t, p))
-    return replace(answer, laws=dynamics.laws)
+        return answer_of(at_t, terms.M, terms.Q, terms.A, b, native.law_at(q, qd, t, p), dynamics.laws)
 
 
 def answers_by_numpy(dynamics: Dynamics) -> bool:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Dynamics, damping_rates
-from dalembert.integration.first_integrals import refuse_changing
+from dalembert.integration.integral_checks import refuse_changing
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import native_of, rows_for
+from dalembert.linear_algebra import unit_rows
 from dalembert.native.step_control import ABRUPT
 
 LONG_STEP = 3.0
@@ -169,12 +170,24 @@ def orientation_changes(rows: Floats) -> NDArray[np.bool_]:
     """Return whether the rows (k, r, n) change orientation between successive states: det(A A'ᵀ) < 0, (k − 1,)."""
     if rows.shape[1] == 1:
         return np.einsum("kij,kij->k", rows[:-1], rows[1:]) < 0
-    # unit rows have the same sign, and their determinant neither overflows nor underflows
-    length = np.sqrt(np.einsum("kij,kij->ki", rows, rows))[:, :, None]
-    length[length == 0] = 1.0
-    unit = rows / length
-    determinants: Any = np.linalg.det(unit[:-1] @ unit[1:].transpose(0, 2, 1))
-    return determinants < 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _determinants(rows[:-1] @ rows[1:].transpose(0, 2, 1))
+    if not ((np.abs(found) > LEAST_SIGNIFICANT) & (np.abs(found) < 1 / LEAST_SIGNIFICANT)).all():
+        # unit rows have the same sign, and their determinant neither overflows nor underflows
+        unit = unit_rows(rows)[0]
+        found = _determinants(unit[:-1] @ unit[1:].transpose(0, 2, 1))
+    return found < 0
+
+
+LEAST_SIGNIFICANT = 1e-200
+"""Determinants outside this number and its inverse may have overflowed or underflowed."""
+
+
+def _determinants(matrices: Floats) -> Floats:
+    if matrices.shape[1] == 2:
+        (a, b), (c, d) = matrices.transpose(1, 2, 0)
+        return a * d - b * c
+    return np.asarray(np.linalg.det(matrices))
 
 
 def kink_notes(dynamics: Dynamics, monitor: StepMonitor | None) -> list[str]:

@@ -15,7 +15,7 @@ from dalembert.equation.reaction import IdealReaction, NonidealForces
 from dalembert.errors import InputError, ModelError
 from dalembert.lazy_jax import jax, jnp
 from dalembert.lowering.autodiff import function_terms
-from dalembert.lowering.feedback import Held
+from dalembert.lowering.input_sources import Held
 from dalembert.lowering.jax_functions import assemble, flat, refuse_unknown_functions
 from dalembert.lowering.law_functions import array_law
 from dalembert.lowering.native_system import NativeSystem

@@ -85,9 +85,7 @@ class NativeSystem:
 
     @cached_property
     def _time_program(self) -> Program | None:
-        if not self.source.depends_on_time:
-            return None
-        return Programs.of_all_rows(self.source).time_functions()
+        return Programs.of_all_rows(self.source).time_functions() if self.source.depends_on_time else None
 
     @cached_property
     def signals(self) -> tuple[PiecewisePolynomial, ...]:
@@ -276,9 +274,10 @@ class NativeSystem:
         """Return A (k, m, n) at k states y (k, 2n) and times (k,), for one set of parameters."""
         # by the program of all terms: another compilation would take longer than it saves at a thousand states
         run, known, computed, places = self._rows
-        found = np.empty((len(t), known.size))
-        found[:] = known
-        found[:, places] = run.computed_at(y, t, p)[:, computed]
+        found = values = run.computed_at(y, t, p)[:, computed]
+        if len(places) < known.size:
+            found = np.tile(known, (len(t), 1))
+            found[:, places] = values
         return found.reshape(len(t), len(self.source.levels), -1)
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Any
 
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.levels import LEVELS, STATE_LEVELS
-from dalembert.lowering.feedback import ESTIMATED_BOUND
+from dalembert.lowering.input_sources import ESTIMATED_BOUND
 from dalembert.lowering.jax_functions import flat
 from dalembert.lowering.law_functions import law_terms
 from dalembert.lowering.recorded_control import RecordedControl

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dalembert.equation import scalar_arithmetic as sl
-from dalembert.lowering.feedback import ESTIMATED_BOUND, Feedback, Held
+from dalembert.lowering.input_sources import ESTIMATED_BOUND, Feedback, Held
 
 if TYPE_CHECKING:
     from dalembert.lowering.recorded_control import RecordedControl

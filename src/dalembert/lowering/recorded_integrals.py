@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.equation import scalar_arithmetic as sl
-from dalembert.lowering.first_integrals import FirstIntegral
+from dalembert.lowering.integral_derivatives import FirstIntegral
 from dalembert.model.differentiation import gradient
 from dalembert.model.first_integrals import TIME_SCALE
 from dalembert.native.elimination import DEPENDENT

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.equation import scalar_arithmetic as sl
-from dalembert.lowering.feedback import Feedback, Held
 from dalembert.lowering.implicit_reactions import RecordedLaws, implicit_reactions
+from dalembert.lowering.input_sources import Feedback, Held
 from dalembert.lowering.normal_forces import normal_forces
 from dalembert.lowering.recorded_control import RecordedControl
 from dalembert.lowering.recorded_feedback import RecordedFeedback, RecordedHeld

@@ -9,8 +9,8 @@ from typing import Any
 import sympy as sp
 
 from dalembert.lowering.control_structure import ControlStructure
-from dalembert.lowering.feedback import Feedback, Held
-from dalembert.lowering.first_integrals import FirstIntegral, first_integrals
+from dalembert.lowering.input_sources import Feedback, Held
+from dalembert.lowering.integral_derivatives import FirstIntegral, first_integrals
 from dalembert.model import graph
 from dalembert.model.control_form import ControlForm, control_form
 from dalembert.model.feedback import HeldInputs

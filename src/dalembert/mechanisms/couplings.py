@@ -13,7 +13,7 @@ from dalembert.errors import ModelError
 from dalembert.mechanisms.frames import Marker
 from dalembert.mechanisms.implicit_shapes import Region
 from dalembert.mechanisms.joint import Joint, Outline, Rows, as_marker
-from dalembert.mechanisms.joints import pair_of_axes
+from dalembert.mechanisms.joint_geometry import pair_of_axes
 from dalembert.mechanisms.outlines import guide_lines
 from dalembert.mechanisms.vectors import cross, dot, number, quarter_turn
 from dalembert.model.constraint import Constraint

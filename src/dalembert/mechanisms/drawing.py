@@ -19,7 +19,7 @@ from dalembert.figures.view import checked_view, picture_axes
 from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.interactive_page import write_page
 from dalembert.mechanisms.layout import Layout, layout_of
-from dalembert.mechanisms.reactions import require_trajectory_of
+from dalembert.mechanisms.reaction_forces import require_trajectory_of
 from dalembert.mechanisms.visited_states import VisitedStates
 from dalembert.notebook_html import embedded
 

@@ -18,7 +18,7 @@ from dalembert.errors import ModelError
 from dalembert.mechanisms.forces import Applied, Load
 from dalembert.mechanisms.frames import Marker, MovingBody
 from dalembert.mechanisms.joint import Joint
-from dalembert.mechanisms.joints import AXES
+from dalembert.mechanisms.joint_geometry import AXES
 from dalembert.mechanisms.massless_body import MasslessBody
 from dalembert.mechanisms.spatial_joints import Spherical
 from dalembert.mechanisms.vectors import dot, number

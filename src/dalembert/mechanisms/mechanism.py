@@ -14,15 +14,16 @@ import numpy as np
 from dalembert.errors import ModelError
 from dalembert.integration.start_states import State
 from dalembert.integration.trajectory import Trajectory
-from dalembert.mechanisms.assembly import Assembly, assembled
 from dalembert.mechanisms.couplings import Drive
 from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.forces import Applied, Gravity
 from dalembert.mechanisms.frames import MovingBody
 from dalembert.mechanisms.joint import Joint
+from dalembert.mechanisms.mechanism_assembly import Assembly, assembled
 from dalembert.mechanisms.mechanism_problems import mechanism_problems
 from dalembert.mechanisms.mechanism_system import system_of
-from dalembert.mechanisms.reactions import Reactions, reactions_of
+from dalembert.mechanisms.reaction_forces import reactions_of
+from dalembert.mechanisms.reactions import Reactions
 from dalembert.mechanisms.transmission import Transmission
 from dalembert.mechanisms.vectors import numbers
 from dalembert.model.constraint import Constraint

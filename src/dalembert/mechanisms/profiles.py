@@ -17,7 +17,7 @@ from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.frames import MovingBody
 from dalembert.mechanisms.implicit_shapes import Region
 from dalembert.mechanisms.joint import Joint, Outline, Rows
-from dalembert.mechanisms.joints import direction
+from dalembert.mechanisms.joint_geometry import direction
 from dalembert.mechanisms.outlines import curve, profile_guide, wheel
 from dalembert.mechanisms.rolling_on_round import slip
 from dalembert.mechanisms.vectors import constant, dot, evaluate, number, numbers, positive_number, quarter_turn, vector

@@ -14,7 +14,7 @@ import sympy as sp
 from dalembert.errors import ModelError
 from dalembert.mechanisms.implicit_shapes import Region
 from dalembert.mechanisms.joint import Joint, Outline, Rows
-from dalembert.mechanisms.joints import direction
+from dalembert.mechanisms.joint_geometry import direction
 from dalembert.mechanisms.outlines import rim_about, straight_guide, wheel
 from dalembert.mechanisms.spatial_joints import SpatialJoint
 from dalembert.mechanisms.vectors import across, dot, positive_number, quarter_turn, unit, vector

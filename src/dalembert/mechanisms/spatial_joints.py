@@ -10,7 +10,7 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.mechanisms.joint import Joint, Rows
-from dalembert.mechanisms.joints import (
+from dalembert.mechanisms.joint_geometry import (
     aligned,
     along_axis,
     angle_about_axis,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
@@ -82,6 +81,8 @@ def unknown_names(names: Sequence[str], given: Iterable[str], argument: str, nou
     problems: list[str] = []
     for name in given:
         if name not in names:
+            import difflib  # which takes long to import, for messages only
+
             nearest = difflib.get_close_matches(name, names, n=1)
             hint = f" Did you mean `{nearest[0]}`?" if nearest else f" The model has: {quoted(names) or 'none'}."
             problems.append(f"`{argument}` must name only {noun}s of the model; `{name}` is unknown.{hint}")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from math import ulp
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def settings_of(t: float, end: float, rtol: float, atol: Any, max_step: float, s
     """Return the settings of an integration from t to ``end``; ``atol`` is one number, or one for each component."""
     found = np.empty(ATOL + size)
     # the shortest step must still be resolved by the rounding of time
-    found[:ATOL] = rtol, max(4 * np.spacing(abs(t)), SHORTEST_SPAN * (end - t)), max_step
+    found[:ATOL] = rtol, max(4 * ulp(t), SHORTEST_SPAN * (end - t)), max_step
     found[ATOL:] = atol
     return found
 

@@ -16,8 +16,8 @@ from dalembert.array_types import Floats
 from dalembert.equation.one_state import answer_of
 from dalembert.integration.control_outputs import control_along
 from dalembert.integration.path_outputs import outputs_along
-from dalembert.integration.run import hand_over_notes, statistics
 from dalembert.integration.run_events import RunEvent
+from dalembert.integration.run_notes import hand_over_notes, statistics
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.integration.trajectory_dataset import PER_CONSTRAINT
@@ -52,7 +52,7 @@ def join_segments(
     paths = [segment.path for segment in segments]
     # reported as the integrator of the run if any segment needed it
     slowest = next((path for path in paths if path.native is None), paths[0])
-    total = statistics(first.mode.dynamics, first.method, slowest) | {
+    total = statistics(first.method, slowest) | {
         name: sum(getattr(path, name) for path in paths) for name in ("steps", "rejected", "seconds")
     }
     return Trajectory(
