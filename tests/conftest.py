@@ -21,10 +21,23 @@ from hypothesis import settings
 
 import dalembert as da
 import tiers
+from dalembert.lowering.build import build
 from dalembert.native import assembly
 
-if os.environ.get("OPTIMISED") != "yes":  # as `make test-slow` says
-    assembly.PASSES = assembly.SELECTION = 0
+AS_FOR_USERS = assembly.PASSES, assembly.SELECTION
+OPTIMISED = (
+    "tests/native/",
+    "tests/gallery/test_gallery.py",
+    "tests/laws/test_fuzz.py",
+    "tests/ensembles/",
+    "tests/integration/test_large_parity.py",
+    "tests/export/test_c_file.py",
+)
+"""Tests that compare numbers of machine code with others: `make test-slow` runs them with code as users have it.
+
+LLVM takes twice as long for it as for code that is not optimised, with which all other tests run."""
+
+assembly.PASSES = assembly.SELECTION = 0
 
 da.gallery.case = cache(da.gallery.case)  # cases are immutable, and each is used by some twenty tests
 
@@ -54,7 +67,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of one case of the gallery come one after the other: what was compiled for one serves the next."""
     tiers.mark_slow(items)
     cases = {name: place for place, name in enumerate(da.gallery.names())}
-    items.sort(key=lambda item: cases.get(getattr(item, "callspec", None) and item.callspec.params.get("name"), -1))
+
+    def place(item: pytest.Item) -> tuple[bool, int]:
+        case = getattr(item, "callspec", None) and item.callspec.params.get("name")
+        return _is_optimised(item), cases.get(case, -1)
+
+    items.sort(key=place)
+
+
+def _is_optimised(item: pytest.Item) -> bool:
+    return os.environ.get("OPTIMISED") == "yes" and item.nodeid.startswith(OPTIMISED)  # as `make test-slow` says
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    wanted = AS_FOR_USERS if _is_optimised(item) else (0, 0)
+    if wanted != (assembly.PASSES, assembly.SELECTION):
+        assembly.PASSES, assembly.SELECTION = wanted
+        build.cache_clear()  # what was compiled at the other level
 
 
 def pytest_collection_finish() -> None:

@@ -44,6 +44,18 @@ def computed(expressions: list, a: float, b: float) -> np.ndarray:
     return out
 
 
+def test_levels_of_optimisation_are_read_at_each_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the module, which tests set to zero, unless a caller states its own."""
+    asked: list[int] = []
+    machine = assembly._machine
+    monkeypatch.setattr(assembly, "_machine", lambda level: asked.append(level) or machine(level))
+    for level in (0, 2):
+        monkeypatch.setattr(assembly, "SELECTION", level)
+        assert computed([u + v], 1.0, 2.0) == [3.0]
+    MachineCode(ir.Module(), selection=1)
+    assert asked == [0, 2, 1]
+
+
 EXPRESSIONS = [
     u + v - 2 * u * v / 3,
     u**7 - v**-3 + u ** sp.Rational(5, 2) + (u + v) ** sp.Rational(-1, 2),

@@ -53,9 +53,9 @@ def _without_gradient(model: Model, state: ConsistentState) -> Any:
     perturbation makes the gradient of the row larger by orders of magnitude.
     """
     here = model.terms(state.point)
-    points = (state.point, state.before, _perturbed(here, state.point))
+    others = (model.terms(place) for place in (state.before, _perturbed(here, state.point)))
     units = own_units(here.M)  # the same units for all three points
-    A, A_before, A_perturbed = (model.terms(place).A / units for place in points)
+    A, A_before, A_perturbed = (terms.A / units for terms in (here, *others))
     own, own_before = own_parts(A), own_parts(A_before)
     size, length = np.linalg.norm(own, axis=1), np.linalg.norm(A, axis=1)
     changed = np.linalg.norm(own - own_before, axis=1) >= CONSIDERABLE_CHANGE * size
@@ -91,13 +91,17 @@ def void_rows(model: Model, fixed: Fixed) -> list[int]:
 
 def without_rounding(model: Model, terms: Terms, around: Sequence[ConsistentState]) -> Terms:
     """Set the rows of A to zero that are zero up to rounding compared with the states around the point."""
+    return all_without_rounding(model, [terms], around)[0]
+
+
+def all_without_rounding(model: Model, many: list[Terms], around: Sequence[ConsistentState]) -> list[Terms]:
+    """Do the same with the terms of many points around which there are the same states."""
     if not around:
-        return terms
+        return many
     usual = np.max([np.linalg.norm(model.terms(state.point).scaled_rows, axis=1) for state in around], axis=0)
-    vanishing: Any = zero_gradient(model, around) | (
-        np.linalg.norm(terms.scaled_rows, axis=1) <= RANK_TOLERANCE * usual
-    )
-    return terms._replace(A=np.where(vanishing[:, None], 0.0, terms.A))
+    anywhere: Any = zero_gradient(model, around)
+    vanishing = [anywhere | (np.linalg.norm(own.scaled_rows, axis=1) <= RANK_TOLERANCE * usual) for own in many]
+    return [own._replace(A=np.where(rows[:, None], 0.0, own.A)) for own, rows in zip(many, vanishing, strict=True)]
 
 
 def degenerate_rows(model: Model, points: Sequence[Point]) -> list[int]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dalembert.analysis.check_context import CheckContext
-from dalembert.analysis.gradients import degenerate_rows, void_rows, without_rounding, zero_gradient
+from dalembert.analysis.gradients import all_without_rounding, degenerate_rows, void_rows, zero_gradient
 from dalembert.analysis.sampled_states import random_places
 from dalembert.analysis.verdict import Conflict, Finding
 from dalembert.linear_algebra import dependencies, determined, independent_rows
@@ -139,7 +139,8 @@ def _lost_nearby(context: CheckContext) -> tuple[list[str], int]:
     model, around = context.model, context.around
     if not context.given and not _has_other_times(context):
         return [], 0  # random states are not near one another
-    near = [independent_rows(without_rounding(model, model.terms(state.point), around).scaled_rows) for state in around]
+    terms = all_without_rounding(model, [model.terms(state.point) for state in around], around)
+    near = [independent_rows(own.scaled_rows) for own in terms]
     here, most = independent_rows(context.terms.scaled_rows), max(near, key=len, default=())
     if len(most) <= len(here):
         return [], len(here)

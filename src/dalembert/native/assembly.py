@@ -139,8 +139,8 @@ def mark_pure(module: ir.Module) -> None:
 class MachineCode:
     """A module compiled for this processor; its functions are looked up by name."""
 
-    def __init__(self, module: ir.Module, *, selection: int = SELECTION):
-        machine = _machine(selection)
+    def __init__(self, module: ir.Module, *, selection: int | None = None):
+        machine = _machine(SELECTION if selection is None else selection)
         module.triple = machine.triple
         mark_pure(module)
         parsed = llvm.parse_assembly(str(module))
