@@ -76,6 +76,7 @@ OBJECTS = {
     "StackedLeastSquares(weight=None)": da.StackedLeastSquares,
     "Baumgarte(alpha=5, beta=5)": lambda: da.Baumgarte(5, 5),
     "Projection(iterations=2, conserve=())": da.Projection,
+    "Implicit()": lambda: da.Implicit(),
     "MoreauJean(step=0.001, theta=0.5, tolerance=1e-10, max_sweeps=10000)": lambda: da.MoreauJean(1e-3),
     "<ConstrainedMotion: acceleration [ 0.   -9.81]; ideal force [0. 0.]; nonideal force [0. 0.]; rank 1; residual": (
         lambda: da.motion(SYSTEM, (1, 0), (0, 0), parameters=NUMBERS)

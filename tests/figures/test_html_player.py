@@ -19,6 +19,8 @@ const element = () => ({value: "0", clientWidth: 400, clientHeight: 300, classLi
 globalThis.document = {getElementById: id => elements[id] ??= element()};
 globalThis.getComputedStyle = () => ({getPropertyValue: () => "black"});
 globalThis.addEventListener = () => {};
+globalThis.matchMedia = () => element();
+globalThis.ResizeObserver = class { observe() {} };
 globalThis.requestAnimationFrame = f => waiting.push(f);
 let now = 0;
 function pass(milliseconds) { now += milliseconds; waiting.splice(0).forEach(f => f(now)); }

@@ -17,7 +17,7 @@ NOT_LIVE = {
     "hidden-constraint": "the default formulation and adaptive steps; got `formulation` Multipliers",
     "indefinite-mass": "got `formulation` Multipliers",
     "measured": r"got `formulation` StackedLeastSquares\. ",
-    **dict.fromkeys(CONTACTS, "must be an equation that always holds"),
+    **dict.fromkeys(CONTACTS, "a live page runs constraints that always hold"),
     "walker": "runs a motion without events",
     "cart-pole": "runs continuous controllers with a known bound; got a sampled controller",
 }

@@ -41,6 +41,9 @@ class Implicit:
 
     method: Collocation = RADAU
 
+    def __repr__(self) -> str:
+        return "Implicit()" if self.method is RADAU else f"Implicit({self.method.name})"
+
 
 @dataclass(frozen=True)
 class Method:

@@ -56,11 +56,10 @@ class SparseImplicit:
             self._start = y, t
         real, pair = self.method.eigenvalues
         values = np.array([real, pair.conjugate()])
-        solve = self._solver(h / real), self._solver(h / pair.conjugate())
-        converged = solve[0] is not None and solve[1] is not None and self._iterate(y, t, h, values, solve)
-        if not converged:
+        of_real, of_pair = self._solver(h / real), self._solver(h / pair.conjugate())
+        if of_real is None or of_pair is None or not self._iterate(y, t, h, values, (of_real, of_pair)):
             return np.full_like(y, np.nan)
-        self._estimate(y, t, h, solve[0])
+        self._estimate(y, t, h, of_real)
         return y + self.z[-1]
 
     def _iterate(self, y: Floats, t: float, h: float, values: Any, solve: Any) -> bool:

@@ -120,6 +120,9 @@ def along(tape: Tape, outputs: Sequence[Any], directions: Mapping[Any, Any]) -> 
     ``directions`` holds the derivatives of inputs, by array and index, or of other values, by line.
     """
     slopes: dict[int, Any] = {}
+    # other operations refer to a negative by the value without its sign
+    unsigned = {key: tape.signed(tape.value(key)) for key in directions if isinstance(key, int)}
+    directions = dict(directions) | {own.value.line: own.sign * directions[key] for key, own in unsigned.items()}
 
     def of(argument: Any) -> Any:
         return slopes[argument.line] if isinstance(argument, Value) else 0
