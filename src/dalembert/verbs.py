@@ -41,7 +41,6 @@ from dalembert.model.signal_ranges import end_of_range, require_in_range, requir
 from dalembert.model.system import System
 from dalembert.settings import AnySystem, method_of, prepared, require_system
 from dalembert.simulated_run import SimulatedRun, symbols_of
-from dalembert.stepped_run import refuse_other_methods, simulate_by_steps
 from dalembert.stick_slip.motion_at_rest import motion_at_rest
 from dalembert.stick_slip.simulation import StickSlipSimulation
 
@@ -192,6 +191,8 @@ def simulate(
     True
     """
     if isinstance(solver, MoreauJean):
+        from dalembert.stepped_run import refuse_other_methods, simulate_by_steps  # imported here: needs SciPy
+
         refuse_other_methods(formulation, step, max_step, events, control, drift)
         return simulate_by_steps(
             system, q0, qd0, times, parameters, solver, allow_violation=allow_violation, progress=progress

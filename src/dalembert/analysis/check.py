@@ -203,7 +203,7 @@ def _servos(context: CheckContext) -> ServoReport:
     """Return the report on servo constraints, empty if there are none."""
     if not context.system.servos:
         return ServoReport()
-    from dalembert.analysis.servo_findings import servo_report  # imported here: scipy.special is slow to import
+    from dalembert.analysis.servo_findings import servo_report  # imported here: needed for servos alone
 
     return servo_report(context)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 FLIGHTS = 3
 """Flights between impacts of one contact that must have become shorter before their accumulation is predicted."""
@@ -18,6 +19,13 @@ LEAST_IMPACTS = 200
 
 LATEST_IMPACTS = 50
 """The last impacts, by which their rate and the change of their speed are judged."""
+
+
+class Rest(NamedTuple):
+    """The time at which the impacts of a contact come to an end, and the speed of the motion that is not followed."""
+
+    time: float
+    speed: float
 
 
 @dataclass
@@ -45,8 +53,8 @@ class ImpactHistory:
     def forget(self, name: str) -> None:
         self.times.pop(name, None)
 
-    def rest(self, name: str, speed: float, resolution: float, restitution: float, rounding: float) -> float | None:
-        """Return the time at which the impacts of a contact accumulate, if its rebounds are below the resolution.
+    def rest(self, name: str, speed: float, resolution: float, restitution: float, rounding: float) -> Rest | None:
+        """Return when the impacts of a contact come to an end, if its rebounds are not followed any more.
 
         ``speed`` is that of the last impact; a flight of length T then has a height of about speed · T/4. The flights
         form a geometric series; None if they do not become shorter, or are still high enough to be followed. The next
@@ -54,11 +62,12 @@ class ImpactHistory:
         """
         times = self.times.get(name, [])
         flights = [later - earlier for earlier, later in pairwise(times)]
-        if flights and restitution < LARGEST_RATIO and restitution**2 * speed * flights[-1] / 4 <= rounding:
-            return times[-1] + flights[-1] * restitution / (1 - restitution)
+        # without restitution there is no rebound, and nothing that is not followed
+        if flights and 0 < restitution < LARGEST_RATIO and restitution**2 * speed * flights[-1] / 4 <= rounding:
+            return Rest(times[-1] + flights[-1] * restitution / (1 - restitution), restitution * speed)
         if len(flights) < FLIGHTS or not all(a > b > 0 for a, b in pairwise(flights)):
             return None
         ratio = flights[-1] / flights[-2]
         if ratio > LARGEST_RATIO or speed * flights[-1] / 4 > resolution:
             return None
-        return times[-1] + flights[-1] * ratio / (1 - ratio)
+        return Rest(times[-1] + flights[-1] * ratio / (1 - ratio), speed)

@@ -184,8 +184,7 @@ class HybridSimulation:
             hit = gaps.approaching(touching)
             if not hit:
                 return y, speeds, stuck
-            slowest = max((speed for name, speed in hit.items() if self._accumulates(gaps, name, speed)), default=None)
-            rest = [] if slowest is None else gaps.together(touching, ACCUMULATED * slowest)
+            rest = self._resting(gaps, touching, hit)
             self._refuse_endless(t, hit)
             after, stuck = self._after_impact(y, t, touching, rest)
             self.record.events += [run_event(t, name, "impact", y, after) for name in hit]
@@ -206,14 +205,17 @@ class HybridSimulation:
                 f"followed: end the motion before."
             )
 
-    def _accumulates(self, gaps: Gaps, name: str, speed: float) -> bool:
-        """Return whether the impacts of a contact end here, and record when they would."""
-        self.history.record(name, gaps.t)
-        e = self.model.restitution(name, gaps.t, gaps.y)
-        end = self.history.rest(name, speed, gaps.resolution(name), e, gaps.rounding(name))
-        if end is not None:
-            self.record.events.append(run_event(end, name, "rests", gaps.y, gaps.y))
-        return end is not None
+    def _resting(self, gaps: Gaps, touching: Collection[str], hit: dict[str, float]) -> list[str]:
+        """Return the contacts whose impacts end here, and those that come to rest with them; record when they would."""
+        ends: dict[str, float] = {}
+        for name, speed in hit.items():
+            self.history.record(name, gaps.t)
+            e = self.model.restitution(name, gaps.t, gaps.y)
+            rest = self.history.rest(name, speed, gaps.resolution(name), e, gaps.rounding(name))
+            if rest is not None:
+                ends[name] = rest.speed
+                self.record.events.append(run_event(rest.time, name, "rests", gaps.y, gaps.y))
+        return sorted({*ends, *gaps.together(touching, ACCUMULATED * max(ends.values()))}) if ends else []
 
     def _after_impact(
         self, y: Floats, t: float, touching: Collection[str], rest: Collection[str]

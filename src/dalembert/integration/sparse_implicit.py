@@ -22,7 +22,7 @@ from dalembert.integration.sparse_motion import solution
 from dalembert.levels import LEVELS
 from dalembert.native.collocation import STAGES, Collocation
 from dalembert.native.collocation_step import (
-    MOST_ITERATIONS,
+    MOST_NEWTON_ITERATIONS,
     MOST_SLOWNESS,
     NEWTON_ROUNDING,
     NEWTON_SHARE,
@@ -70,7 +70,7 @@ class SparseImplicit:
         self.z[:], self.slowness = 0.0, 0.0
         rtol, allowed = steps.rtol, steps.allowed(np.abs(y))
         rounding = NEWTON_ROUNDING / rtol
-        for count in range(MOST_ITERATIONS):
+        for count in range(MOST_NEWTON_ITERATIONS):
             for s in range(STAGES):
                 slopes[s + 1] = steps.slope(y + self.z[s], t + self.method.fractions[s] * h)
             f = backward @ slopes[1 : STAGES + 1]

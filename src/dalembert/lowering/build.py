@@ -62,7 +62,7 @@ def symbolic_source(system: System) -> Source:
     refuse_unknown_functions(source, system.constraint_names)
     if source.control is None:
         return source
-    from dalembert.lowering.relative_degree import with_structure  # imported here: scipy.special is slow to import
+    from dalembert.lowering.relative_degree import with_structure  # imported here: needed for servos alone
 
     return with_structure(source)
 

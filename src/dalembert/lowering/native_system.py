@@ -27,6 +27,7 @@ from dalembert.lowering.source import Source
 from dalembert.lowering.start_program import StartProgram
 from dalembert.lowering.switching_functions import switching_functions
 from dalembert.native.collocation import Collocation
+from dalembert.native.derivatives import differentiated
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import NativeEngine
 from dalembert.native.guarded_batch import GuardedBatch
@@ -306,8 +307,6 @@ class NativeSystem:
 
     def small_changes(self, rows: Sequence[int], y: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
         """Return q̈ (n,) for these rows, its derivatives (n, 2n) by the state y, and those of all residuals (2m, 2n)."""
-        from dalembert.native.derivatives import differentiated  # imported here: scipy.special is slow to import
-
         p = vector_of(p)
         motion, residuals = self._recorded(tuple(rows))
         moved, slopes = differentiated(motion, y, t, p)

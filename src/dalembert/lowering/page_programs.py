@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_terms import RecordedTerms
+from dalembert.native.derivatives import along
 from dalembert.native.tape import Program
 
 
@@ -41,8 +42,6 @@ def page_outputs(programs: Programs, points: Sequence[Any]) -> tuple[Program, Pa
 
     The energy is the kinetic energy if the system has no Lagrangian.
     """
-    from dalembert.native.derivatives import along  # imported here: scipy.special is slow to import
-
     recorded, source = RecordedTerms(programs), programs.source
     motion, control = recorded.motion(), recorded.control
     momentum = [sl.dot(row, recorded.qd) for row in recorded.mass_matrix]

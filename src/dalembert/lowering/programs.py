@@ -18,6 +18,7 @@ from dalembert.lowering.source import Source
 from dalembert.lowering.state_checks import agreement, finite_and_symmetric, sized_residuals, state_scales
 from dalembert.lowering.time_functions import functions_of, signals_of
 from dalembert.model.standard_form import gradient, time_derivative
+from dalembert.native.derivatives import along
 from dalembert.native.elimination import sparse_order
 from dalembert.native.tape import CONDITIONS, EnergyTerms, OutputLengths, Program
 from dalembert.piecewise_polynomial import PiecewisePolynomial
@@ -178,8 +179,6 @@ class Programs:
 
     def tangent(self) -> Program:
         """Record a directional derivative of q̈; the direction follows the state in y."""
-        from dalembert.native.derivatives import along  # imported here: scipy.special is slow to import
-
         recorded, size = RecordedTerms(self), 2 * self.n
         acceleration, tape = recorded.motion().acceleration, recorded.tape
         directions: dict[Any, Any] = {("y", i): tape.input("y", size + i) for i in range(size)}
@@ -264,8 +263,6 @@ class Programs:
 
         The part ``transport`` is the rate of change of the energy due to q and t at fixed q̇.
         """
-        from dalembert.native.derivatives import along  # imported here: scipy.special is slow to import
-
         recorded = RecordedTerms(self)
         motion = recorded.motion()
         momentum = [sl.dot(row, recorded.qd) for row in recorded.mass_matrix]

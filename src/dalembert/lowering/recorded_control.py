@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.lowering.requirement_rows import RequirementRows
+from dalembert.native.derivatives import along
 from dalembert.native.elimination import Elimination, eliminate
 from dalembert.native.tape import Value
 from dalembert.tolerances import TINY
@@ -89,8 +90,6 @@ class RecordedControl(RequirementRows):
         Friction is linear in the inputs as long as no normal force changes its sign, and then one step is exact. The
         result also holds pairs of which the first must be the larger one for the iteration to have converged.
         """
-        from dalembert.native.derivatives import along  # imported here: scipy.special is slow to import
-
         tape = self.terms.tape
         for _ in range(REACTION_STEPS):
             alpha, _ = self._response(u, used)

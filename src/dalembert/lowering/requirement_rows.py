@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.lowering.control_structure import ControlStructure, Differentiation
 from dalembert.model.control_form import ControlForm
+from dalembert.native.derivatives import along
 
 if TYPE_CHECKING:
     from dalembert.lowering.recorded_terms import RecordedTerms
@@ -130,8 +131,6 @@ class RequirementRows:
 
     def differentiate(self, differentiation: Differentiation) -> None:
         """Add the row ψ̇ + ω ψ, or put it in the place of its own row if ψ is that row."""
-        from dalembert.native.derivatives import along  # imported here: scipy.special is slow to import
-
         i, basis, _ = differentiation
         terms, n = self.terms, self.terms.programs.n
         psi, rate = self.combination(differentiation), self.form.requirements[self.owners[i]].rate
@@ -149,8 +148,6 @@ class RequirementRows:
 
     def effect(self, i: int) -> list[Any]:
         """Record row i of G: the effects of unit inputs; that of ψ̇ is through the velocities on which ψ depends."""
-        from dalembert.native.derivatives import along  # imported here: scipy.special is slow to import
-
         if i not in self._effects:  # only if needed: most differentiated rows are differentiated again
             n, tape, psi = self.terms.programs.n, self.terms.tape, self.psi[i]
             directions = ({("y", n + k): a for k, a in enumerate(D)} for D in self.columns)

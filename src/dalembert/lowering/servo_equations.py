@@ -14,6 +14,7 @@ from dalembert.lowering.recorded_control import RecordedControl
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.source import Source
 from dalembert.model.control_form import Requirement
+from dalembert.native.derivatives import differentiated
 from dalembert.native.protocol import StateEquations
 from dalembert.native.tape import Program
 
@@ -42,8 +43,6 @@ def state_equations(source: Source) -> StateEquations:
     program = Program(recorded.tape, outputs)
 
     def at(y: Floats, t: float, p: Any) -> tuple[Floats, Floats]:
-        from dalembert.native.derivatives import differentiated  # imported here: scipy.special is slow to import
-
         return differentiated(program, y, float(t), vector_of(p))
 
     return StateEquations(tuple(levels), tuple(constraints), tuple(names), at)

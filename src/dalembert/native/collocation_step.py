@@ -23,7 +23,7 @@ from dalembert.native.integrator_parts import Memory, Parts, evaluate
 from dalembert.native.step_control import CAUTION, RTOL, allowed
 from dalembert.native.writer import LONG, Writer, whole
 
-MOST_ITERATIONS = 10
+MOST_NEWTON_ITERATIONS = 10
 """Most Newton iterations of a step; one that needs more is rejected."""
 
 WANTED_RATE, MOST_SLOWNESS = 0.5, 0.9
@@ -129,7 +129,7 @@ class _StepWriter:
             is_done = b.or_(is_near, b.fcmp_ordered("<=", change, rounding))
             goes_on = b.and_(b.or_(is_first, converges), b.fcmp_ordered("<", change, number(float("inf"))))
             w.b.store(b.add(w.get(count, LONG), whole(1)), count)
-            goes_on = b.and_(goes_on, b.icmp_signed("<", w.get(count, LONG), whole(MOST_ITERATIONS)))
+            goes_on = b.and_(goes_on, b.icmp_signed("<", w.get(count, LONG), whole(MOST_NEWTON_ITERATIONS)))
             otherwise = b.select(goes_on, number(0.5), number(0.0))
             b.store(b.select(is_done, number(1.0), otherwise), state)
             b.store(change, before)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.special
 
 from dalembert.array_types import Floats
 from dalembert.native.tape import Program, Tape, Value, computed, needed
@@ -108,6 +107,8 @@ def differentiated(
 
 def _number(name: str, *arguments: Any) -> Any:
     if name == "digamma":
+        import scipy.special  # imported here, since it is slow to import and rarely needed
+
         return float(scipy.special.digamma(*arguments))
     if name == "lookup":  # signals are continued beyond their ranges: structure is found at any numbers
         return float(arguments[0].continued(arguments[1]))
