@@ -27,27 +27,27 @@ class FixedMemberSteps:
 
     def write(self) -> None:
         w, m, b = self.w, self.member, self.w.b
-        wanted, taken = m.scalar(m.settings, 0), m.variable(whole(0))
+        wanted, taken = m.members.scalar(m.settings, 0), m.members.variable(whole(0))
         everyone = w.number(True)
         m.put(m.state, spread(b, whole(0)), everyone)
         for i in w.each(b.sub(m.outputs, whole(1))):
-            begin, end = m.scalar(m.times, i), m.scalar(m.times, b.add(i, whole(1)))
+            begin, end = m.members.scalar(m.times, i), m.members.scalar(m.times, b.add(i, whole(1)))
             span = b.fsub(end, begin)
             count = self._count(b.fdiv(span, wanted))
-            room = b.sitofp(b.sub(m.room, m.read(taken)), DOUBLE)
+            room = b.sitofp(b.sub(m.room, m.members.read(taken)), DOUBLE)
             # compared as numbers: the conversion of a number too large for an integer is undefined
-            m.end(spread(b, b.fcmp_unordered(">", count, room)), MORE)
+            m.members.end(spread(b, b.fcmp_unordered(">", count, room)), MORE)
             # no steps once all members have ended
-            count = b.select(w.any(m.under_way), count, ir.Constant(DOUBLE, 0.0))
+            count = b.select(w.any(m.members.under_way), count, ir.Constant(DOUBLE, 0.0))
             h = b.fdiv(span, count)
             for j in w.each(b.fptosi(count, LONG)):
                 # not a running sum, whose rounding would grow with the number of steps
                 self._step(b.fadd(begin, b.fmul(b.sitofp(j, DOUBLE), h)), h)
-            b.store(b.add(m.read(taken), b.fptosi(count, LONG)), taken)
+            b.store(b.add(m.members.read(taken), b.fptosi(count, LONG)), taken)
             # the stages test every step but not its end, which here becomes an output
             m.end_unless(m.validity(m.state, spread(b, end)))
-            m.put(m.state, spread(b, b.add(i, whole(1))), m.under_way)
-        m.end(everyone, FINISHED)
+            m.put(m.state, spread(b, b.add(i, whole(1))), m.members.under_way)
+        m.members.end(everyone, FINISHED)
         m.finish()
 
     def _count(self, quotient: Any) -> Any:
@@ -69,9 +69,9 @@ class FixedMemberSteps:
         _, valid = self.step.write(start)
         self.step.project(later, m.p)
         good = b.and_(valid, self.step.moved_less_than_step(start))
-        m.end(b.not_(good), HAND_OVER)
+        m.members.end(b.not_(good), HAND_OVER)
         arrived = self.step.memory.arrived
         if m.sliding is not None:
-            m.end(m.has_turned(m.state, now, arrived, later, controlled=False), HAND_OVER)
+            m.members.end(m.has_turned(m.state, now, arrived, later, controlled=False), HAND_OVER)
         for j in w.each(m.parts.size):
             store(b, load(b, arrived, j), m.state, j)

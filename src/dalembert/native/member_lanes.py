@@ -7,8 +7,10 @@ from typing import Any
 
 from dalembert.native.assembly import load, store
 from dalembert.native.lanes import DOUBLE, joined, width_of
-from dalembert.native.member_writer import UNDER_WAY
 from dalembert.native.writer import Writer, whole
+
+UNDER_WAY = -1.0
+"""The ending of a member that has not ended yet."""
 
 
 class MemberLanes:
@@ -16,6 +18,7 @@ class MemberLanes:
 
     def __init__(self, w: Writer, present: Any):
         self.w = w
+        # the last of the members that are present stands in for those that are not: it takes the same steps twice
         last = w.b.sub(present, whole(1))
         self.lanes = [
             w.b.select(w.b.icmp_signed("<", whole(k), last), whole(k), last) for k in range(width_of(w.module))

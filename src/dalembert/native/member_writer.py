@@ -10,7 +10,8 @@ from llvmlite import ir
 from dalembert.native.assembly import POINTER, load, store
 from dalembert.native.integrator_parts import Parts
 from dalembert.native.lane_step import LaneStep
-from dalembert.native.lanes import DOUBLE, joined, lane, spread, width_of
+from dalembert.native.lanes import DOUBLE, lane, spread, width_of
+from dalembert.native.member_lanes import MemberLanes
 from dalembert.native.stepper import HAND_OVER
 from dalembert.native.tape import Program
 from dalembert.native.writer import LONG, Writer, whole
@@ -24,9 +25,6 @@ There are ``present`` members side by side; further lanes repeat the last of the
 ``step_control.settings_of`` and one more number, which is one if absolute tolerances are multiplied by the scales of
 the member's start; for fixed steps they are the length of the step. ``room`` is the largest number of steps.
 """
-
-UNDER_WAY = -1.0
-"""The ending of a member that has not ended yet."""
 
 EXACT_START = 4.0
 """Added to the ending of a member whose start misses the constraints by rounding only."""
@@ -69,56 +67,22 @@ class MemberWriter:
         self.settings, self.room, self.endings = rest
         size = parts.size
         self.state, self.p, self.work = w.array(size), w.array(programs.parameters), w.array(parts.workspace)
-        # the last of the members that are present stands in for those that are not: it takes the same steps twice
-        self.lanes = [self._present(k) for k in range(self.width)]
+        self.members = MemberLanes(w, self.present)
         apart = w.b.mul(own_parameters, whole(programs.parameters))
         arrays = (y, self.state, size, whole(size)), (p, self.p, programs.parameters, apart)
         for source, own, count, stride in arrays:
             for j in w.each(count):
-                store(w.b, self._gathered(source, j, stride), own, j)
+                store(w.b, self.members.gathered(source, j, stride), own, j)
         self.step = LaneStep(w, parts)
-        self.ending = w.variable(w.real, w.number(UNDER_WAY))
-        self.begin = spread(w.b, self.scalar(self.times, 0))
+        self.begin = spread(w.b, self.members.scalar(self.times, 0))
         w.b.call(start, [self.state, self.begin, self.p, self.work])
         self.end_unless(load(w.b, self.work, 0))
         self.exact = w.b.fmul(w.number(EXACT_START), load(w.b, self.work, 1))
 
-    def _present(self, k: int) -> Any:
-        last = self.w.b.sub(self.present, whole(1))
-        return self.w.b.select(self.w.b.icmp_signed("<", whole(k), last), whole(k), last)
-
-    def scalar(self, array: Any, place: Any) -> Any:
-        """Return one double of an array that all members share, or of one member."""
-        index = whole(place) if isinstance(place, int) else place
-        return self.w.b.load(self.w.b.gep(array, [index], source_etype=DOUBLE), typ=DOUBLE)
-
-    def _gathered(self, array: Any, j: Any, stride: Any) -> Any:
-        """Return number j of each member; ``stride`` is the distance between two members."""
-        b = self.w.b
-        return joined(b, [self.scalar(array, b.add(b.mul(k, stride), j)) for k in self.lanes])
-
-    def variable(self, value: Any) -> Any:
-        """Allocate a variable of the type of a value."""
-        return self.w.variable(value.type, value)
-
-    def read(self, place: Any) -> Any:
-        return self.w.get(place, place.type.pointee)
-
-    @property
-    def under_way(self) -> Any:
-        """A condition: which members have not ended."""
-        return self.w.b.fcmp_ordered("<", self.read(self.ending), self.w.number(0.0))
-
-    def end(self, condition: Any, how: int) -> None:
-        """End the members under way for which a condition holds."""
-        w = self.w
-        ended = w.b.select(w.b.and_(condition, self.under_way), w.number(float(how)), self.read(self.ending))
-        w.b.store(ended, self.ending)
-
     def end_unless(self, flag: Any) -> None:
         """Hand over members whose flag is not one."""
         # unordered: a flag of NaN hands over as well
-        self.end(self.w.b.fcmp_unordered("<", flag, self.w.number(0.5)), HAND_OVER)
+        self.members.end(self.w.b.fcmp_unordered("<", flag, self.w.number(0.5)), HAND_OVER)
 
     def validity(self, state: Any, time: Any) -> Any:
         """Return one if the acceleration is well conditioned and the rows left out agree, else zero."""
@@ -162,25 +126,25 @@ class MemberWriter:
     def put(self, state: Any, index: Any, chosen: Any) -> None:
         """Store a state of the chosen members as their output of an index; hand over those that are not finite."""
         w, b, size = self.w, self.w.b, self.parts.size
-        nothing = self.variable(w.number(0.0))
+        nothing = self.members.variable(w.number(0.0))
         for j in w.each(size):  # x − x is NaN unless x is finite
             x = load(b, state, j)
-            b.store(b.fadd(self.read(nothing), b.fsub(x, x)), nothing)
+            b.store(b.fadd(self.members.read(nothing), b.fsub(x, x)), nothing)
         kept = b.select(b.icmp_signed("==", self.every, whole(0)), whole(1), self.outputs)
-        for k, member in enumerate(self.lanes):
+        for k, member in enumerate(self.members.lanes):
             with b.if_then(lane(b, chosen, k)):
                 place = b.mul(b.mul(lane(b, index, k), self.every), whole(size))
                 own = b.mul(b.mul(member, kept), whole(size))
                 for j in w.each(size):
                     at = b.add(own, b.add(place, j))
                     b.store(lane(b, load(b, state, j), k), b.gep(self.out, [at], source_etype=DOUBLE))
-        infinite = b.fcmp_unordered("!=", self.read(nothing), w.number(0.0))
-        self.end(b.and_(chosen, infinite), HAND_OVER)
+        infinite = b.fcmp_unordered("!=", self.members.read(nothing), w.number(0.0))
+        self.members.end(b.and_(chosen, infinite), HAND_OVER)
 
     def finish(self) -> None:
         """Store the endings and return."""
         b = self.w.b
-        endings = b.fadd(self.read(self.ending), self.exact)
-        for k, member in enumerate(self.lanes):
+        endings = b.fadd(self.members.read(self.members.ending), self.exact)
+        for k, member in enumerate(self.members.lanes):
             b.store(lane(b, endings, k), b.gep(self.endings, [member], source_etype=DOUBLE))
         b.ret_void()
