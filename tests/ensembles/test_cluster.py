@@ -133,6 +133,21 @@ def test_a_study_continues_after_its_client_was_lost(local_cluster, client, tmp_
     xr.testing.assert_equal(found.load(), expected)
 
 
+class ClosingClient(distributed.Client):
+    """A client that loses its connection before it submits a block."""
+
+    def submit(self, *arguments, **options):
+        if arguments[0] is cluster.simulated_block:
+            self.close()
+        return distributed.Client.submit(self, *arguments, **options)
+
+
+@pytest.mark.slow
+def test_a_client_that_is_lost_while_blocks_are_submitted(local_cluster):
+    with pytest.raises(da.DeviceError, match="must stay connected to the scheduler"):
+        da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, client=ClosingClient(local_cluster), **DESIGN)
+
+
 @pytest.mark.slow
 def test_a_worker_compiles_once(client):
     da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, client=client, **DESIGN)

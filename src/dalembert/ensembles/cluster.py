@@ -41,7 +41,12 @@ def results_on_cluster(
 
     def submitted(k: int) -> Any:
         own = members.subset(blocks[k].members)
-        future = client.submit(simulated_block, whole, blocks[k].members.start, own.y, own.p, pure=False)
+        try:
+            future = client.submit(simulated_block, whole, blocks[k].members.start, own.y, own.p, pure=False)
+        except Exception:  # the class of the error of a closed client differs between versions of Dask
+            if client.status in ("closing", "closed"):
+                raise DeviceError(LOST_CLIENT) from None
+            raise
         numbers[future.key] = k
         return future
 
@@ -69,12 +74,11 @@ def _result(future: Any) -> BlockResult:
             f"without `client`. The logs of the workers tell. {CONTINUE}"
         ) from None
     except CancelledError:
-        raise DeviceError(
-            f"the client must stay connected to the scheduler; the connection was lost. {CONTINUE}"
-        ) from None
+        raise DeviceError(LOST_CLIENT) from None
 
 
 CONTINUE = "With a `store`, the same call continues with the blocks that are missing."
+LOST_CLIENT = f"the client must stay connected to the scheduler; the connection was lost. {CONTINUE}"
 
 
 def simulated_block(study: Study, first: int, y: Any, p: Any) -> BlockResult:
