@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import diffrax
 
+import dalembert as da
 from fuzz.compare import FORMULATIONS, IMPLICIT, Outcome, motions, simulations
 
 WAYS = {
@@ -13,6 +14,7 @@ WAYS = {
     "no drift cure": {"drift": None},
     "Baumgarte": {"drift": "rates"},
     "fixed step": {"step": 0.0005},
+    "implicit": {"solver": da.Implicit()},
 }
 GENERAL = {
     "diffrax, Dopri8": {"solver": diffrax.Dopri8()},

@@ -125,6 +125,16 @@ def _refused(system: da.System, q0: Any, qd0: Any, options: dict[str, Any]) -> b
     return False
 
 
+@pytest.mark.parametrize("seed", quick_first(range(12), [0, 1]))
+def test_the_implicit_integrator(seed: int) -> None:
+    """Random systems, each under one of the cures, in turn."""
+    drift = ALL_DRIFT_CURES[seed % 3]
+    system, q0, qd0 = random_system(seed, off=0.0 if isinstance(drift, da.Projection) else 0.03)
+    options: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-12, "drift": drift, "allow_violation": True}
+    options["solver"] = da.Implicit()
+    assert_own_motion(lambda times: da.simulate(system, q0, qd0, times, **options), terms_of(system), 0.0, 0.1)
+
+
 @pytest.mark.parametrize("chunk", quick_first(range(10), [0]))
 def test_random_systems(chunk: int) -> None:
     """Constraints of all levels, redundant ones, moving ones, nonideal laws; each under one of the cures, in turn."""
