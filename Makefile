@@ -6,9 +6,11 @@ PEERS := .venv-peers/.ready
 OLDEST := .venv-oldest/.ready
 
 # Every worker, and every process that a test starts, would compile the same modules again.
-test test-slow test-times test-oldest: export PYTHONDONTWRITEBYTECODE =
+test test-slow test-all test-times test-oldest: export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo docs figures test test-slow test-times test-oldest lint fuzz fuzz-files memory bench peers format clean
+.PHONY: demo docs figures ready test test-slow test-all test-times test-oldest lint style types fuzz fuzz-files memory bench peers format clean
+
+ready: $(READY)  ## .venv, with all that the other targets need
 
 demo: $(READY)  ## solve every case, check it, write out/demo
 	$(BIN)/dalembert demo -o out/demo
@@ -25,8 +27,11 @@ figures: $(READY)  ## the figures of the tutorial and the thumbnails of the gall
 test: $(READY)  ## what a change can break, documentation included
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
-test-slow: $(READY)  ## what takes long and guards against what is rare
-	OPTIMISED=yes $(BIN)/python -m pytest -n auto --dist worksteal -m slow
+test-slow: $(READY)  ## what takes long and guards against what is rare; TURN=k: of examples of one law, a quarter
+	$(BIN)/python -m pytest -n auto --dist worksteal -m slow $(if $(TURN),--turn $(TURN))
+
+test-all: $(READY)  ## every test
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-times: $(READY)  ## measure all tests; those that take long are left to test-slow by tests/slow_tests.txt
 	$(BIN)/python -m pytest -n auto --dist worksteal --record-times
@@ -34,11 +39,15 @@ test-times: $(READY)  ## measure all tests; those that take long are left to tes
 test-oldest: $(OLDEST)  ## the tests with the lowest versions that pyproject.toml allows; choose some by TESTS=...
 	.venv-oldest/bin/python -m pytest -n auto --dist worksteal $(TESTS)
 
-lint: $(READY)  ## formatting, style, types, layers
+lint: style types  ## formatting, style, layers, types
+
+style: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/pyright
 	$(BIN)/lint-imports
+
+types: $(READY)
+	$(BIN)/pyright
 
 fuzz: $(READY)  ## random problems beside NumPy and SciPy, written to docs/fuzz.md
 	PYTHONPATH=tests $(BIN)/python -m fuzz -o docs/fuzz.md

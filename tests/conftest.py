@@ -24,6 +24,8 @@ import tiers
 from dalembert.lowering.build import build
 from dalembert.native import assembly
 
+gc.disable()  # until all tests are collected: what modules define stays
+
 AS_FOR_USERS = assembly.PASSES, assembly.SELECTION
 OPTIMISED = (
     "tests/native/",
@@ -33,7 +35,7 @@ OPTIMISED = (
     "tests/integration/test_large_parity.py",
     "tests/export/test_c_file.py",
 )
-"""Tests that compare numbers of machine code with others: `make test-slow` runs them with code as users have it.
+"""Where tests compare numbers of machine code with others: the slow ones run with code as users have it.
 
 LLVM takes twice as long for it as for code that is not optimised, with which all other tests run."""
 
@@ -56,6 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--record-times", action="store_true", help="write the tests that take long to tests/slow_tests.txt"
     )
+    parser.addoption("--turn", type=int, help="of the slow tests with parameters, run those of this turn")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,9 +66,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(tiers.Stopwatch())
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests of one case of the gallery come one after the other: what was compiled for one serves the next."""
     tiers.mark_slow(items)
+    if config.getoption("--turn") is not None:
+        left_out = set(tiers.others_turn(items, config.getoption("--turn")))
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
     cases = {name: place for place, name in enumerate(da.gallery.names())}
 
     def place(item: pytest.Item) -> tuple[bool, int]:
@@ -76,7 +83,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _is_optimised(item: pytest.Item) -> bool:
-    return os.environ.get("OPTIMISED") == "yes" and item.nodeid.startswith(OPTIMISED)  # as `make test-slow` says
+    return item.nodeid.startswith(OPTIMISED) and item.get_closest_marker("slow") is not None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -90,6 +97,7 @@ def pytest_collection_finish() -> None:
     """Python's collector goes through all objects of SymPy and JAX again and again: for a seventh of the time."""
     gc.collect()
     gc.freeze()  # what there is now stays until the end
+    gc.enable()
     gc.set_threshold(50_000, 20, 20)
 
 

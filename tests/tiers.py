@@ -1,8 +1,11 @@
-"""Processor time of every test, and the tests that are left to ``make test-slow`` because they take long.
+"""Processor time of every test, the tests that are left to ``make test-slow``, and those of them that take turns.
 
 ``make test`` must answer within minutes. Which tests take long is measured, not guessed: ``make test-times`` runs all
 of them and writes those above `LIMIT` to ``slow_tests.txt``. A test that is not listed there belongs to ``make test``,
-unless it is marked in the source because it guards against something rare. ``.ci/run`` runs both.
+unless it is marked in the source because it guards against something rare.
+
+``.ci/run`` runs ``make test`` and ``make test-slow TURN=k``: all slow tests without parameters, and of those with
+parameters, which prove one law on many examples, the ones whose turn it is. ``make test-all`` runs every test.
 """
 
 from __future__ import annotations
@@ -10,11 +13,15 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
 LIMIT = 0.8
 """Seconds of processor time, those of subprocesses included, above which a test is left to ``make test-slow``."""
+
+TURNS = 4
+"""A slow test with parameters is run by one of so many successive turns of ``make test-slow TURN=k``."""
 
 RECORD = Path(__file__).parent / "slow_tests.txt"
 PROPERTY = "processor_time"
@@ -25,10 +32,11 @@ def processor_time() -> float:
     return spent.user + spent.system + spent.children_user + spent.children_system
 
 
-def recorded() -> set[str]:
-    """Names of the tests that were measured to take long."""
+def recorded() -> dict[str, float]:
+    """Names of the tests that were measured to take long, with their seconds."""
     lines = RECORD.read_text(encoding="utf-8").splitlines() if RECORD.exists() else []
-    return {line.split(" ", 1)[1] for line in lines}
+    pairs = (line.split(" ", 1) for line in lines)
+    return {name: float(spent) for spent, name in pairs}
 
 
 def mark_slow(items: list[pytest.Item]) -> None:
@@ -37,6 +45,22 @@ def mark_slow(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid in slow:
             item.add_marker(pytest.mark.slow)
+
+
+def turn_of(name: str) -> int | None:
+    """Return the turn in which a slow test is run, or None if it is run in each.
+
+    The turn follows from the parameters alone: tests of one case share what is compiled for it, and a test keeps its
+    turn when others are added.
+    """
+    _, bracket, parameters = name.partition("[")
+    return crc32(parameters.encode()) % TURNS if bracket else None
+
+
+def others_turn(items: list[pytest.Item], turn: int) -> list[pytest.Item]:
+    """Return the slow tests that are left out because it is not their turn."""
+    slow = (item for item in items if item.get_closest_marker("slow"))
+    return [item for item in slow if turn_of(item.nodeid) not in (None, turn % TURNS)]
 
 
 class Stopwatch:
@@ -67,5 +91,13 @@ class Stopwatch:
         """Write the record, in the process that has the reports of all workers."""
         if hasattr(session.config, "workerinput"):
             return
-        slow = sorted((name, spent) for name, spent in self.times.items() if spent > LIMIT)
-        RECORD.write_text("".join(f"{spent:.1f} {name}\n" for name, spent in slow), encoding="utf-8")
+        write_record(recorded() | self.times)
+
+
+def write_record(times: dict[str, float]) -> None:
+    """Write the tests above the limit; tests that were not measured now keep their times while their file exists."""
+    root = RECORD.parents[1]
+    slow = sorted(
+        (name, spent) for name, spent in times.items() if spent >= LIMIT and (root / name.split("::")[0]).exists()
+    )
+    RECORD.write_text("".join(f"{spent:.1f} {name}\n" for name, spent in slow), encoding="utf-8")

@@ -49,8 +49,8 @@ def pendulum_element() -> str:
     """Return the HTML that shows the pendulum."""
     return """<figure class="pendulum">
 <iframe src="assets/pendulum.html" title="A double pendulum to play with"></iframe>
-<figcaption>Scroll down in the frame to change masses, lengths and the start. The motion is computed in this page, by
-the code that <code>da.simulate</code> runs, and the page needs no network.</figcaption>
+<figcaption>Move the sliders to change masses, lengths and the initial state. The page computes the motion itself, with
+the same code as <code>da.simulate</code>, and works offline.</figcaption>
 </figure>"""
 
 

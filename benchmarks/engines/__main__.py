@@ -35,7 +35,7 @@ class Engine(NamedTuple):
 ENGINES = {
     "llvm": Engine(
         Peer("LLVM tapes and loop, behind `simulate`", "peers.ours", "inner_runs"),
-        "what has no straight line: functions given as Python code, other solvers",
+        "systems without a straight-line program: functions given as Python code, other solvers",
         "llvmlite alone; some 900 lines of ours, the loop written in LLVM's own language",
     ),
     "numba": Engine(
@@ -84,11 +84,13 @@ def main() -> None:
 def section(known: dict[str, Any]) -> str:
     where = known["machine"]
     head = (
-        "Candidates for one motion on one core, on the problems above. Each cell: milliseconds of the fastest setting "
-        "that ends with an error below 1e-8 (the error it had), and seconds to the first answer, derivation and "
-        "compiling included, imports not. All but SymEngine and heyoka project after every step. "
+        "Before LLVM was chosen, these candidates were compared on the problems above, for one motion on one "
+        "core. Each cell holds the milliseconds of the fastest setting whose final error is below 1e-8, in "
+        "brackets that error, and the seconds to the first answer, with derivation and compiling but without "
+        "imports. A *tape* is the recorded straight-line program of a system. All but SymEngine and heyoka "
+        "project after every step. "
         f"`python -m benchmarks.engines`, {where['date']}, {where['processor']}, {where['cores']} cores, "
-        f"{where['load']:.1f} other processes at work."
+        f"{where['load']:.1f} other processes running."
     )
     names = [name for name in PROBLEMS if name in known["found"]]
     rows = [
@@ -101,14 +103,14 @@ def section(known: dict[str, Any]) -> str:
 
 
 VERDICT = """\
-LLVM tapes are behind `simulate`. numba's loop, made of the same lines, takes the same time on small problems and two
-thirds of it on large ones; but it is seconds before its first answer where LLVM takes a fraction of one, a minute on
-the forty four-bars where LLVM takes some seconds, and it is one more dependency that lags behind new releases of
-Python. XLA computes shared results again in every place; it is what runs where derivatives, batches or another solver
-are asked for. SymEngine is ready soonest, but a step that returns to Python between its stages costs a hundred times
-its arithmetic. heyoka is as fast as any on the double pendulum and has the most digits to give; its compiling grows
-with the accuracy and the size of the problem, and laws with conditions are beyond it. symjit was not measured: it has
-no ready-made package for this platform and wants a Rust compiler at hand."""
+`da.simulate` uses the LLVM engine. A loop compiled by numba from the same program takes the same time on small problems
+and two thirds of it on large ones. But it needs seconds to its first answer where LLVM takes a fraction of one, and a
+minute for the forty four-bars where LLVM takes some seconds, and numba is one more dependency, which lags behind new
+releases of Python. XLA computes shared results repeatedly; it runs where derivatives, batches or another solver are
+requested. SymEngine compiles fastest, but a step that returns to Python between its stages costs a hundred times its
+arithmetic. heyoka is as fast as any on the double pendulum and reaches the smallest errors; its compile time grows with
+the accuracy and the size of the problem, and it does not support laws with conditions. symjit was not measured: it has
+no binary package for this platform and needs a Rust compiler."""
 
 
 def _cell(found: dict[str, Any] | None) -> str:

@@ -31,17 +31,19 @@ LIMITS = ("numba", "heyoka")
 def section(known: dict[str, Any]) -> str:
     machine = known["machine"]
     head = (
-        "Time of one motion on one core, in milliseconds, compiling not included, by the fastest setting whose largest "
-        "error of positions at the end is below 1e-4, 1e-6 and 1e-8; in brackets the ratio to the better of numba and "
-        "heyoka, and the error that was in fact reached. The ends are known to 1e-12 from other coordinates or, for "
-        "Andrews' mechanism, in 80 bits. Compiling, derivation included and imports not, is that of the setting for "
-        "1e-8, or of the most accurate one. Our whole call checks its input and start, keeps the motion on its "
-        "constraints, and reports forces, multipliers and violations at both times; the integration inside it does "
-        "what the loops of others do, and projects. numba by hand is an expert's loop for each problem alone, without "
-        "checks and without projection. Bodies on joints (MuJoCo, Exudyn's tree, Pinocchio) have fewer coordinates. "
+        "Each cell is the time of one motion on one core, in milliseconds, without compiling, for the fastest "
+        "setting whose largest error of the final positions is below 1e-4, 1e-6 or 1e-8. Brackets hold the ratio "
+        'to the better of numba and heyoka, and the error that was reached. The column "compiling" includes '
+        "derivation but not imports; it belongs to the setting for 1e-8, or to the most accurate one.\n\n"
+        "The exact final positions are known to 1e-12, from other coordinates or, for Andrews' mechanism, from a "
+        "computation in 80 bits. The whole call of `da.simulate` checks its input and the initial state, keeps "
+        "the motion on its constraints, and reports forces, multipliers and violations at both times; the "
+        'integration inside it does what the loops of the others do, and projects. "numba, by hand" is a loop '
+        "written for that one problem, without checks and without projection. Programs with bodies on joints "
+        "(MuJoCo, Exudyn's tree, Pinocchio) have fewer coordinates. "
         f"`python -m benchmarks.peers`, {machine['date']}, {machine['processor']}, {machine['cores']} cores, Python "
-        f"{machine['python']}, {machine['load']:.1f} other processes at work; trust ratios of two and more, not "
-        "milliseconds."
+        f"{machine['python']}, {machine['load']:.1f} other processes running: ratios of two and more are meaningful, "
+        "milliseconds are not."
     )
     names = [name for name in PROBLEMS if name in known["found"]]
     parts = [_problem(name, known["found"][name]) for name in names]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if "jax" in sys.modules:
@@ -151,6 +152,7 @@ if TYPE_CHECKING:
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derivation import derive as derive
     from dalembert.reproduction import reproduce as reproduce
+    from dalembert.stored_run import simulate_to_store as simulate_to_store
     from dalembert.variational import Vakonomic as Vakonomic
     from dalembert.variational import vakonomic as vakonomic
     from dalembert.verbs import build as build
@@ -231,6 +233,7 @@ _MODULES = {
     "periodic": "PeriodicMotion periodic_motion transition_matrix",
     "report.derivation": "Derivation derive",
     "reproduction": "reproduce",
+    "stored_run": "simulate_to_store",
     "variational": "Vakonomic vakonomic",
     "verbs": "build consistent_state motion simulate",
 }
@@ -258,5 +261,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    hidden = {"annotations", "importlib", "os", "sys", "Any", "TYPE_CHECKING", "with_extra"}
+    hidden = {name for name, value in globals().items() if isinstance(value, ModuleType)}  # subpackages, once imported
+    hidden |= {"annotations", "ModuleType", "importlib", "os", "sys", "Any", "TYPE_CHECKING", "with_extra"}
     return sorted({name for name in globals() if not name.startswith("_")} - hidden | {*_LAZY, "gallery"})

@@ -25,6 +25,17 @@ def not_numbers(given: Any) -> str:
     return f"must hold numbers; got {given!r:.80}." if raw else ""
 
 
+def row_labels(given: Any) -> Any | None:
+    """Return the labels of the rows of a pandas object; None if it is another object."""
+    return np.asarray(given.index) if type(given).__module__.partition(".")[0] == "pandas" else None
+
+
+def labels_of(given: Any) -> Any | None:
+    """Return the labels of the rows of a pandas object; None if there are none, or if they only count from zero."""
+    labels = row_labels(given)
+    return None if labels is None or np.array_equal(labels, np.arange(len(labels))) else labels
+
+
 def vector_of(values: Sequence[Any]) -> Floats:
     """Return numbers, of Python, NumPy or JAX, as an array (k,)."""
     # for many parameters in half the time of a list of floats

@@ -119,6 +119,24 @@ def least_squares(B: Array, right: Array) -> Array:
     return solve_matrix(R, projected) if xp is np else jsl.solve_triangular(R, projected)
 
 
+def norm(*arrays: Array) -> Array:
+    """Return the root of the sum of all squared entries."""
+    if not _plain(*arrays):
+        return jnp.sqrt(sum(jnp.sum(x**2) for x in arrays))
+    # in a third of the time of ``np.linalg.norm``: the residual of one answer takes a dozen of them
+    total = 0.0
+    for x in arrays:
+        total += np.vdot(x, x)
+    return np.sqrt(total)
+
+
+def ratio(part: Array, whole: Array) -> Array:
+    """Return part / whole, and the part itself if the whole is zero."""
+    if not _plain(part, whole):
+        return part / jnp.where(whole > 0, whole, 1.0)
+    return part / whole if whole > 0 else part
+
+
 def constant(x: Array) -> Array:
     """Return an array with derivative zero."""
     return x if _plain(x) else lax.stop_gradient(x)

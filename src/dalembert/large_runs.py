@@ -79,6 +79,13 @@ def large_motion(
     return answer
 
 
+def with_arrays(answer: ConstrainedMotion) -> ConstrainedMotion:
+    """Return an answer with arrays in place of sparse matrices, for systems that need not be large."""
+    names = ("mass_matrix", "constraint_matrix", "law_nonideal")
+    sparse = {name: value for name in names if hasattr(value := getattr(answer, name), "toarray")}
+    return replace(answer, **{name: value.toarray() for name, value in sparse.items()})
+
+
 def large_consistent_state(
     statement: LargeStatement, q0: Any, qd0: Any, t: Any, parameters: Any, metric: str, *, servos: bool
 ) -> State:

@@ -51,6 +51,12 @@ def is_symmetric(M: Any) -> bool:
     return bool((np.abs(M - transposed) <= SYMMETRY_TOLERANCE * size).all())
 
 
+def has_only_masses(M: Any) -> bool:
+    """Return whether one matrix (n, n) is diagonal and positive."""
+    M = np.asarray(M)
+    return M.ndim == 2 and np.count_nonzero(M) == len(M) and bool((M.diagonal() > 0).all())
+
+
 def own_units(M: Floats) -> Floats:
     """Return the unit (..., n) of each coordinate from the masses alone."""
     own = np.sqrt(np.abs(np.diagonal(M, axis1=-2, axis2=-1)))

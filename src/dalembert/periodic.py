@@ -82,7 +82,8 @@ def transition_matrix(run: Trajectory) -> Floats:
     [[-0.5 -1. ]
      [ 0.  -0.5]]
     """
-    record = run.source.stick_slip if isinstance(run.source, SimulatedRun) else None
+    source = run.source if isinstance(run, Trajectory) else None
+    record = source.stick_slip if isinstance(source, SimulatedRun) else None
     if record is None:
         raise InputError(
             "`run` must be one of `da.simulate` with events, contacts or dry friction to be differentiated here. For "

@@ -211,10 +211,10 @@ class SimulatedRun:
             )
         require("jax")
         from dalembert.analysis.applied_parts import AppliedParts
-        from dalembert.analysis.energy_terms import ledger_of
+        from dalembert.analysis.run_ledger import ledger_of
 
         settled, system = self._settled(run), self.system
-        parts = None if system is None or not system.force_parts else AppliedParts(system, len(run))
+        parts = None if system is None or not system.force_parts else AppliedParts(system, len(run), run.parameters)
         further: dict[str, Any] = {"parts": parts, **self._impulses(settled)}
         ledger = ledger_of(self.dynamics, self.method, self.p, settled, self._legs(settled), **further)
         return replace(ledger, t=run.t)
@@ -223,7 +223,7 @@ class SimulatedRun:
         """Return the events that have entries in the ledger, and the work of impulses by entries."""
         if self.stick_slip is None or not self.stick_slip.impulses:
             return {}
-        from dalembert.analysis.energy_terms import entry_count
+        from dalembert.analysis.run_ledger import entry_count
 
         events, count = self.stick_slip.changing_events, entry_count(self.dynamics)
         found: list[tuple[float, Floats]] = []
@@ -241,7 +241,7 @@ class SimulatedRun:
 
     def _legs(self, run: Trajectory) -> list[Leg]:
         """Return the parts of a run that were integrated one by one; none if it was integrated as a whole."""
-        from dalembert.analysis.energy_terms import entry_count
+        from dalembert.analysis.run_ledger import entry_count
 
         legs: list[Leg] = []
         start, last = float(run.t[0]), float(run.t[-1])

@@ -48,6 +48,13 @@ CLEARLY_INDEPENDENT = 1e-4
 """Rows of which more than this fraction is left are independent without a search for pivots: elimination has lost no
 more than four of its sixteen digits."""
 
+DEPENDENT_PIVOT = 1e-12
+"""The same in elimination, where a pivot is the square of the remainder: a row is dependent if no more than this
+fraction of its squared length is left, a sine of 1e-6. Squares have half the digits, and rounding leaves 1e-15."""
+
+DEPENDENT_SPARSE_PIVOT = 1e-11
+"""The same for large systems: rounding leaves up to 1e-12 in chains of 10⁴ rows."""
+
 SHARE_TOLERANCE = 1e-7
 """A coefficient of unit rows, or an entry of a unit null vector, below this is zero: an entry of a vector that is
 determined to ``SOLVED_RANK_TOLERANCE``, with one digit to spare."""

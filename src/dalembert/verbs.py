@@ -30,7 +30,14 @@ from dalembert.integration.start_states import State, nearest_state
 from dalembert.integration.state_answer import answer_at
 from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
-from dalembert.large_runs import is_default, large_consistent_state, large_motion, large_simulation, supports
+from dalembert.large_runs import (
+    is_default,
+    large_consistent_state,
+    large_motion,
+    large_simulation,
+    supports,
+    with_arrays,
+)
 from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
 from dalembert.model.active_system import all_permanent
@@ -87,7 +94,9 @@ def motion(
     [ 0. 14.]
     """
     if (stated := _stated_large(system, is_default(formulation))) is not None:
-        return large_motion(stated, q, qd, t, parameters, formulation, throw=throw)
+        answer = large_motion(stated, q, qd, t, parameters, formulation, throw=throw)
+        deferred = isinstance(system, System) and system.deferred is not None
+        return with_arrays(answer) if deferred else answer
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))

@@ -306,3 +306,11 @@ def test_a_contradicting_constraint_is_not_called_redundant() -> None:
     verdict = da.check(da.System((x, y), sp.eye(2), (0, 0), plate), (0, 0), (0, 0))
     assert "The gradients of `a`, `b`, `c` are linearly dependent." in str(verdict)
     assert "follows from" not in str(verdict)
+
+
+def test_states_at_which_constraints_exclude_a_singular_mass_matrix_are_not_reported() -> None:
+    """That of a free body vanishes with its Euler parameters, which have unit length."""
+    verdict = da.check(da.Mechanism(da.Body("body", mass=1, inertia=(1, 2, 3))).system)
+    assert [finding.message for finding in verdict.findings if finding.about == "mass matrix"] == [
+        "The mass matrix is positive definite."
+    ]

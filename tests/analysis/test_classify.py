@@ -453,7 +453,7 @@ def test_report_is_readable() -> None:
     assert spelled[1].startswith("x' + z") and spelled[1].split()[-5:] == ["no", "yes", "no", "yes", "-"]
     assert spelled[3:] == [
         "derived flag: 2 > 1",
-        "joint integrals: 1",
+        "integrals of the constraints taken together: 1",
         "  x + y = const",
         "degrees of freedom: 2 in position, 1 in velocity",
     ]
@@ -489,7 +489,10 @@ def test_domains_and_kinks_are_no_obstacle(constraint: Any) -> None:
     found = classified((x, y), constraint)
     assert found.constraints[0].holonomic and found.constraints[0].linear_in_velocity
     assert found.derived_flag == (1,) and found.degrees_of_freedom == (1, 1)
-    assert found.notes == ()
+    kinked = constraint.has(sp.Abs, sp.sign)
+    assert len(found.notes) == kinked and (
+        found.constraints[0].level == "position" or found.constraints[0].integral is None or not kinked
+    )
 
 
 def test_constraints_that_are_real_nowhere() -> None:
@@ -513,10 +516,33 @@ def test_linear_in_disguise() -> None:
     assert row.holonomic and row.linear_in_velocity and row.integral == x + y
 
 
+def test_kinks_are_tested_on_all_sides() -> None:
+    """Both are integrable where x and y have one sign, or x > y; an integral must be one everywhere."""
+    (row,) = classified((x, y, z), sp.Abs(x) * xd + sp.sign(y) * yd + zd).constraints
+    assert row.holonomic and row.integral is None and "because its coefficients have kinks or jumps" in row.remark
+    found = classified((x, y, z), xd - sp.Max(x, y) * zd)
+    assert found.constraints[0].holonomic is False and found.derived_flag == (1, 0)
+    assert "may differ at others" in found.notes[-1]
+
+
+@pytest.mark.parametrize("function", [sp.floor, sp.ceiling, lambda u: sp.Heaviside(u - 3), lambda u: sp.Mod(u, 2)])
+def test_jumps_are_named(function: Any) -> None:
+    (row,) = classified((x, y), xd - function(da.t) * yd).constraints
+    assert not row.scleronomic and (row.holonomic is False or "only between the jumps" in row.remark)
+
+
+def test_special_functions_of_some_arguments() -> None:
+    """SymPy has no derivative of Bessel's functions by their order, which is a number here."""
+    assert classified((x, y, z), xd - sp.besselj(0, z) * yd).derived_flag == (1, 0)
+    assert classified((x, y), sp.besselj(0, x) * xd - yd).derived_flag == (1,)
+
+
 def test_what_cannot_be_followed_is_refused_in_words() -> None:
-    expression = sp.besselj(0, x) * x.diff(da.t) - y.diff(da.t)
+    expression = sp.expint(1, x) * x.diff(da.t) - y.diff(da.t)
     system = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(expression, name="odd"))
-    with pytest.raises(da.ModelError, match="needs functions that SymPy can differentiate"):
+    with pytest.raises(
+        da.ModelError, match="needs functions that SymPy can differentiate and evaluate; it stopped at 'expint'"
+    ):
         da.classify(system)
 
 

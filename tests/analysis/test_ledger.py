@@ -286,3 +286,27 @@ def test_names_of_forces_must_be_texts_and_differ() -> None:
         da.System((x, y), sp.eye(2), {"push": (1,)})
     with pytest.raises(da.ModelError, match="an applied force by names must be without `lagrangian`"):
         da.System((x, y), sp.eye(2), {"push": (1, 0)}, lagrangian=x.diff(da.t) ** 2 / 2 + y.diff(da.t) ** 2 / 2)
+
+
+def test_named_forces_after_a_constraint_with_a_law_is_released() -> None:
+    """After the release, the coefficient of the law is no parameter of the motion."""
+    mu = da.parameters("mu")
+    hoop = da.Constraint(x**2 + y**2 - 1, name="hoop", releases=True, nonideal=da.Coulomb(mu))
+    start = (np.sin(0.5), np.cos(0.5)), (1e-2 * np.cos(0.5), -1e-2 * np.sin(0.5))
+    run = da.simulate(da.System((x, y), sp.eye(2), {"weight": (0, -1)}, hoop), *start, [0, 3], parameters={"mu": 0.1})
+    assert [event.kind for event in run.events] == ["releases"]
+    ledger = run.ledger()
+    assert ledger["weight"][-1] == pytest.approx(run["y"][0] - run["y"][-1], rel=1e-9)
+    assert abs(ledger.audit[-1]) < 1e-9
+
+
+def test_a_printed_ledger_has_one_row_for_each_joint() -> None:
+    bar = da.PlanarBody("bar", mass=2, inertia=2 / 12, position=(0.5, 0))
+    pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-0.5, 0), radius=0.1, nonideal=da.Coulomb(0.1))
+    mechanism = da.Mechanism(bar, (pin, da.Drive("motor", pin, 2 * da.t)))
+    ledger = da.simulate(mechanism.system, *mechanism.assemble(), np.linspace(0, 2, 21)).ledger()
+    assert {"pin: x", "pin: y"} <= {*ledger.names}
+    rows = {row[0]: row for row in ledger.rows()}
+    assert [name for name, row in rows.items() if row[1] == "reaction"] == ["pin", "motor"]
+    assert float(rows["motor"][2]) == pytest.approx(ledger["motor"][-1], rel=1e-5)
+    assert "pin: x" not in str(ledger)

@@ -56,14 +56,32 @@ def test_an_adaptive_bound_also_grows_in_the_general_integrator():
 def test_wrong_shapes_of_states_are_refused():
     control = da.controller(particle(da.Servo("s", (x - 1, y - 1), by=(push, lift), settle=3)))
     rows = np.zeros((2, 3))
-    for q, qd, time in (([1.0], [1.0, 0, 0], 0), (rows, rows, 0), (rows[:, :1], rows[:, :1], 0), (3.0, [0, 0], 0)):
+    for q, qd, time in (([1.0], [1.0, 0, 0], 0), (rows, rows, 0), (rows[:, :1], rows[:, :1], 0)):
         with pytest.raises(da.InputError, match="`q` and `qd` must hold 2 numbers"):
             control(q, qd, time)
     with pytest.raises(da.InputError, match="`t` must be a number"):
         control([0, 0], [0, 0], None)
+    with pytest.raises(da.InputError, match=r"`q` must be a sequence or a mapping by name; got 3\.0"):
+        control(3.0, [0, 0], 0)
     with pytest.raises(da.InputError, match="one number or k"):
         control(np.zeros((3, 2)), np.zeros((3, 2)), [0, 1])
     assert control([[0.0, 0.0]], [[0.0, 0.0]])["push"] == pytest.approx([9.0])
+
+
+def test_states_with_labels_are_put_in_order_and_others_refused():
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    control = da.controller(particle(da.Servo("s", (x - 1, y - 3), by=(push, lift), settle=3)))
+    expected, rest = control([0.0, 1.0], [0.0, 0.0]), [0.0, 0.0]
+    assert control(pandas.Series({"y": 1.0, "x": 0.0}), rest) == expected
+    table = pandas.DataFrame({"y": [1.0, 1.0], "x": [0.0, 0.0]})
+    many = control(table, np.zeros((2, 2)))
+    assert {name: values[1] for name, values in many.items()} == pytest.approx(expected)
+    layers = control.layers(pandas.Series({"y": 1.0, "x": 0.0}), rest)
+    assert sum(layer["lift"] for layer in layers.values()) == pytest.approx(expected["lift"])
+    masked = np.ma.masked_array([0.0, 1.0], [True, False])
+    for given in ({0.0, 1.0}, b"01", masked):
+        with pytest.raises(da.InputError, match="`q"):
+            control(given, rest)
 
 
 def test_a_batch_names_the_state_at_which_no_inputs_exist():

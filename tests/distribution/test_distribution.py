@@ -121,11 +121,12 @@ def test_a_type_checker_sees_the_types_of_an_installed_wheel(python: Path, tmp_p
 
 def test_the_floor_file_holds_the_lowest_versions_that_are_allowed() -> None:
     extras = PROJECT["optional-dependencies"]
-    required = [*PROJECT["dependencies"], *extras["jax"], *extras["plot"], *extras["cli"]]
+    optional = [entry for name in ("jax", "plot", "cli", "files", "cluster") for entry in extras[name]]
+    required = [*PROJECT["dependencies"], *optional]
     floors = dict(entry.split(">=") for entry in required)
     lines = (ROOT / "constraints-oldest.txt").read_text(encoding="utf-8").splitlines()
     pinned = dict(line.split("==") for line in lines if line and not line.startswith("#"))
-    assert pinned.pop("jaxlib") == pinned["jax"]
+    assert pinned.pop("jaxlib") == pinned["jax"] and pinned.pop("dask") == pinned["distributed"]
     assert floors.keys() == pinned.keys()
     for name, floor in floors.items():
         assert f"{pinned[name]}.".startswith(f"{floor}."), name

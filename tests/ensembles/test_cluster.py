@@ -133,6 +133,16 @@ def test_a_study_continues_after_its_client_was_lost(local_cluster, client, tmp_
     xr.testing.assert_equal(found.load(), expected)
 
 
+@pytest.mark.parametrize("error", [distributed.CancelledError, distributed.comm.CommClosedError])
+def test_a_client_that_is_lost_before_or_while_a_result_is_sent(error):
+    class Future:
+        def result(self):
+            raise error
+
+    with pytest.raises(da.DeviceError, match="must stay connected to the scheduler"):
+        cluster._result(Future())
+
+
 class ClosingClient(distributed.Client):
     """A client that loses its connection before it submits a block."""
 

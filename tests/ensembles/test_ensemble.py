@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.ensembles import runner
+from dalembert.ensembles import native_members, runner
 from dalembert.ensembles.summary import Summary
 from helpers import CHAIN_NUMBERS, chain, chain_state, pendulum
 
@@ -161,8 +161,8 @@ def test_rows_of_redundant_systems_are_selected_for_all_members_at_once(monkeypa
     x, y = da.coordinates("x y")
     length = da.parameters("l")
     rods = [da.Constraint(k * (x**2 + y**2 - length**2), name=f"rod{k}") for k in (1, 2)]
-    asked, original = [], runner.rows_for
-    monkeypatch.setattr(runner, "rows_for", lambda *given: asked.append(1) or original(*given))
+    asked, original = [], native_members.rows_for
+    monkeypatch.setattr(native_members, "rows_for", lambda *given: asked.append(1) or original(*given))
     lengths = np.linspace(1, 2, 200)
     starts = np.stack([0.6 * lengths, -0.8 * lengths], axis=1)
     for mass in (sp.eye(2), sp.Matrix([[2, 1], [1, 2]])):

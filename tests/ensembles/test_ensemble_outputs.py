@@ -82,6 +82,7 @@ def test_outputs_where_machine_code_is_not_accurate():
         ((), "at least one output"),
         ((3j,), "`outputs` must hold names or expressions"),
         ({"q": x}, "must have a name of its own; got `q`"),
+        ({"speed": "qd"}, "`qd` in `outputs` must keep its name; got `speed` for it"),
         ((x + da.parameters("k"),), "unknown: `k`"),
     ],
 )

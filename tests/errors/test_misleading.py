@@ -114,3 +114,48 @@ def test_data_in_an_expression():
     run = da.simulate(da.System((x,), [[1]], (force,)), (0,), (0,), [0, 2, 3.9])
     by_scipy = CubicSpline(at, values).antiderivative(2)
     np.testing.assert_allclose(run.q[:, 0], by_scipy(run.t), rtol=1e-7, atol=1e-12)
+
+
+def test_virtual_displacements_have_no_labels():
+    """An answer does not know the names of coordinates, so labels cannot be honoured."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    point = da.motion(PENDULUM, (1, 0), (0, 0))
+    for given in (pandas.Series({"y": 0.0, "x": 1.0}), {"x": 0.0, "y": 1.0}):
+        with pytest.raises(da.InputError, match="in the order of the coordinates, without labels"):
+            point.virtual_work(given)
+    with pytest.raises(da.InputError, match="masked entries"):
+        point.virtual_work(np.ma.masked_array([0.0, 1.0], [True, False]))
+    with pytest.raises(da.InputError, match="`displacement` must hold numbers"):
+        point.virtual_work("ab")
+    assert float(point.virtual_work(pandas.Series([0.0, 1.0]))) == 0
+
+
+def test_members_are_not_paired_across_labels():
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    one, other = pandas.Series([9.0, 10.0], index=["A", "B"]), pandas.Series([2.0, 1.0], index=["B", "A"])
+    free = da.System((x, y), sp.eye(2), (k, da.parameters("g")))
+    with pytest.raises(da.InputError, match=r"`parameters\[k\]` and `parameters\[g\]` must have the same labels"):
+        da.simulate_ensemble(free, (0, 0), (0, 0), [0, 1], parameters={"k": one, "g": other})
+    starts = pandas.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]}, index=["B", "A"])
+    with pytest.raises(da.InputError, match=r"`q0` and `parameters\[k\]` must have the same labels"):
+        da.simulate_ensemble(free, starts, (0, 0), [0, 1], parameters={"k": one, "g": 1.0})
+    counted = pandas.Series([9.0, 10.0])
+    with pytest.raises(da.InputError, match="must have the same labels"):
+        da.simulate_ensemble(free, (0, 0), (0, 0), [0, 1], parameters={"k": counted, "g": counted[::-1]})
+    both = da.simulate_ensemble(free, (0, 0), (0, 0), [0, 1], parameters={"k": one, "g": other[["A", "B"]]})
+    np.testing.assert_allclose(both["q"].values[:, -1], [[4.5, 0.5], [5, 1]])
+
+
+def test_names_of_subpackages_are_not_suggested():
+    with pytest.raises(AttributeError, match=r"has no attribute `integrate`$"):
+        _ = da.integrate  # pyright: ignore
+
+
+def test_text_as_coordinates_of_pfaffian_forms():
+    with pytest.raises(da.ModelError, match=r"`coordinates` must be coordinates, as `da\.coordinates` returns them"):
+        da.pfaffian(["x", "y"], [[1, 2]])
+
+
+def test_derivatives_of_something_else_than_a_run():
+    with pytest.raises(da.InputError, match=r"`run` must be one of `da\.simulate` with events"):
+        da.transition_matrix(MECHANISM)  # pyright: ignore

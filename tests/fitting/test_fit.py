@@ -327,3 +327,14 @@ def test_fits_to_other_data_are_not_compared() -> None:
         fits["1"]["nu"]
     with pytest.raises(da.InputError, match="between 0 and 1"):
         fits["1"].interval("mu", 95)
+
+
+def test_a_coefficient_ends_at_zero_without_a_standard_error() -> None:
+    """Data of a block that accelerates: a viscous law cannot have a negative coefficient, which bounds the estimate."""
+    x, y = da.coordinates("x y")
+    friction = da.Viscous(da.parameters("c"))
+    block = da.System((x, y), sp.eye(2), (0, -10), da.Constraint(y, name="floor", nonideal=friction))
+    seen = da.Observation([0, 0.5, 1], {"x": [0, 0.6, 1.3]}, q0=(0, 0), qd0=(1, 0))
+    found = da.fit(block, seen, ["c"], guess={"c": 0.1})
+    assert abs(found["c"]) < 1e-9 and np.isnan(found.standard_errors["c"])
+    assert any("`c` is at its bound" in note for note in found.notes)

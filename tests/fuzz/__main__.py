@@ -24,6 +24,7 @@ def main() -> int:
     parser.add_argument("--motions", type=int, default=1000, help="problems for da.motion (default 1000)")
     parser.add_argument("--simulations", type=int, default=300, help="problems for da.simulate (default 300)")
     parser.add_argument("--general", type=int, default=20, help="of these, how many by diffrax too (default 20)")
+    parser.add_argument("--rough", type=int, default=100, help="problems with friction and impacts (default 100)")
     parser.add_argument("--first", type=int, default=0, help="first seed (default 0)")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="processes at work (default: all cores)")
     parser.add_argument("-o", "--output", type=Path, help="write the table to this file")
@@ -31,6 +32,7 @@ def main() -> int:
     first, began, outcomes = given.first, time.perf_counter(), list[Outcome]()
     tasks = [
         *(Task(first + k, "general" if k < given.general else "simulation") for k in range(given.simulations)),
+        *(Task(first + k, "rough") for k in range(given.rough)),
         *(Task(first + k, "motion") for k in range(given.motions)),
     ]
     # A process keeps the programs of the systems it has seen; new ones begin with none.
@@ -58,12 +60,12 @@ def table(outcomes: list[Outcome], seconds: float, first: int, processes: int) -
     for outcome in outcomes:
         by_way[outcome.way].append(outcome)
     lines = [
-        "# Random problems compared with an independent evaluation",
+        "# Fuzz tests",
         "",
         "`make fuzz` draws random systems of two to five coordinates and compares their accelerations and motions with",
         "an independent evaluation. The systems have coupled and position-dependent masses, springs, dampers and",
         "time-dependent forces. They have one or several constraints (spheres, driven planes, curves, skates,",
-        "prescribed speeds, acceleration-level servo constraints), some of which are stated twice at different scales.",
+        "prescribed speeds, acceleration-level servo constraints), some of which occur twice at different scales.",
         "The units range from 1e-9 to 1e9 for coordinates and from 1e-6 to 1e6 for time. Each system is also written",
         "in NumPy with derivatives by hand. Accelerations are compared with NumPy's least squares, and motions with",
         "SciPy's DOP853 at a tolerance of 1e-11.",
@@ -76,6 +78,12 @@ def table(outcomes: list[Outcome], seconds: float, first: int, processes: int) -
         "another, as dependent rows may at states that violate the constraints. One kind of error is not a fault:",
         "Newton's method in diffrax's implicit solver may need more than 2000 steps where the units of the coordinates",
         "differ by ten decades, because one absolute tolerance, that of the smallest coordinate, serves all of them.",
+        "",
+        "Motions with events are compared in the same way with SciPy's events and with the laws of friction and impact",
+        "applied by hand: one to three blocks on belts, coupled by springs, which stick and slip; and one to four",
+        "particles on a line, which hit one another and two walls. `da.MoreauJean` is of first order: its positions",
+        "may differ by ten steps, or by four times their difference from those of half the step, and they are compared",
+        "until two events follow one another within ten steps, because their order decides what follows.",
         "",
         "| computation | compared | agree | error | disagree | largest difference / allowed difference |",
         "|---|---|---|---|---|---|",

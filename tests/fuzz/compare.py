@@ -89,7 +89,7 @@ def motions(seed: int, formulations: dict[str, Any]) -> Iterator[Outcome]:
             if contradictory:
                 yield _expected_refusal("motion, contradictory rows", seed, found)
             else:
-                yield _outcome(f"motion, {name}", seed, found, expected, ROUNDING * cond**2)
+                yield outcome(f"motion, {name}", seed, found, expected, ROUNDING * cond**2)
 
 
 def _contradictory(A: np.ndarray, b: np.ndarray, acceleration: np.ndarray) -> bool:
@@ -117,11 +117,11 @@ def simulations(seed: int, ways: dict[str, dict[str, Any]]) -> Iterator[Outcome]
             run = da.simulate(system, q, qd, times * problem.time_unit, **options)
             return _natural(problem, run.q, run.qd)
 
-        outcome = _outcome(f"simulate, {name}", seed, found, reference, allowed)
-        if "step" in options and outcome.verdict == "disagrees":
+        compared = outcome(f"simulate, {name}", seed, found, reference, allowed)
+        if "step" in options and compared.verdict == "disagrees":
             finer = found({"step": options["step"] / 2})
-            outcome = outcome._replace(allowed=2 * _difference(found(), finer))
-        yield outcome
+            compared = compared._replace(allowed=2 * difference(found(), finer))
+        yield compared
 
     for device in devices():
 
@@ -132,7 +132,7 @@ def simulations(seed: int, ways: dict[str, dict[str, Any]]) -> Iterator[Outcome]
                 raise da.DalembertError(refused)
             return _natural(problem, many["q"].values[1], many["qd"].values[1])
 
-        yield _outcome("ensemble" if device == "cpu" else "ensemble, GPU", seed, members, reference, allowed)
+        yield outcome("ensemble" if device == "cpu" else "ensemble, GPU", seed, members, reference, allowed)
 
 
 @cache
@@ -174,16 +174,17 @@ def _reference(problem: Problem, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarr
     conditions = [
         condition(problem.mass(u), problem.terms(u, v, s)[2]) for (u, v), s in zip(states, path.t, strict=True)
     ]
-    magnified = _difference(path.y.T[:: (len(path.t) - 1) // (len(times) - 1)], found.y.T)
+    magnified = difference(path.y.T[:: (len(path.t) - 1) // (len(times) - 1)], found.y.T)
     return times, found.y.T, INTEGRATION * max(conditions) ** 2 + MAGNIFIED * magnified
 
 
-def _outcome(way: str, seed: int, compute: Callable[[], np.ndarray], expected: np.ndarray, allowed: float) -> Outcome:
+def outcome(way: str, seed: int, compute: Callable[[], np.ndarray], expected: np.ndarray, allowed: float) -> Outcome:
+    """Compare what is computed with what is expected; an error of the library is a refusal."""
     try:
         found = compute()
     except da.DalembertError as refusal:
         return Outcome(way, seed, np.nan, allowed, f"{type(refusal).__name__}: {refusal}")
-    return Outcome(way, seed, _difference(found, expected), allowed)
+    return Outcome(way, seed, difference(found, expected), allowed)
 
 
 def _expected_refusal(way: str, seed: int, compute: Callable[[], np.ndarray]) -> Outcome:
@@ -195,7 +196,8 @@ def _expected_refusal(way: str, seed: int, compute: Callable[[], np.ndarray]) ->
     return Outcome(way, seed, np.inf, 1.0)
 
 
-def _difference(found: np.ndarray, expected: np.ndarray) -> float:
+def difference(found: np.ndarray, expected: np.ndarray) -> float:
+    """The largest difference, relative to the largest value that is not small."""
     error = float(np.abs(found - expected).max() / (1 + np.abs(expected).max()))
     return error if np.isfinite(error) else np.inf
 

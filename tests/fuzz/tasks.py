@@ -8,6 +8,7 @@ import diffrax
 
 import dalembert as da
 from fuzz.compare import FORMULATIONS, IMPLICIT, Outcome, motions, simulations
+from fuzz.rough import rough
 
 WAYS = {
     "projection": {},
@@ -23,14 +24,19 @@ GENERAL = {
 
 
 class Task(NamedTuple):
-    """A random problem: its accelerations, its motion by the compiled integrator, or its motion by diffrax too."""
+    """A random problem: its accelerations, its motion by the compiled integrator, or its motion by diffrax too.
+
+    Those of the kind "rough" have dry friction and impacts.
+    """
 
     seed: int
-    kind: Literal["motion", "simulation", "general"]
+    kind: Literal["motion", "simulation", "general", "rough"]
 
 
 def compared(task: Task) -> list[Outcome]:
     """Return all comparisons of a task."""
     if task.kind == "motion":
         return list(motions(task.seed, FORMULATIONS))
+    if task.kind == "rough":
+        return list(rough(task.seed))
     return list(simulations(task.seed, WAYS | (GENERAL if task.kind == "general" else {})))

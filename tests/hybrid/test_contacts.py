@@ -27,8 +27,9 @@ def test_a_bouncing_ball_comes_to_rest_in_finite_time(height: float) -> None:
     run = da.simulate(ball, (0, height + h), (1, 0), np.linspace(0, 4, 41))
     fall = np.sqrt(2 * h / g)
     end = fall * (1 + 2 * e / (1 - e))
-    (rest,) = (event.t for event in run.events if event.kind == "rests")
-    assert rest == pytest.approx(end, abs=1e-10)
+    (rest,) = (event for event in run.events if event.kind == "rests")
+    assert rest.t == pytest.approx(end, abs=1e-10)
+    assert rest.before == rest.after and rest.after[3] == 0 and rest.after[1] == pytest.approx(height, abs=1e-10)
     impacts = [event.t for event in run.events if event.kind == "impact"]
     expected = fall * (1 + 2 * e * (1 - e ** np.arange(len(impacts))) / (1 - e))
     np.testing.assert_allclose(impacts, expected, atol=1e-10)

@@ -164,6 +164,7 @@ def test_what_events_refuse(event, message: str) -> None:
         ([da.Event(y, then=da.Change({"z": 1}))], "and no `z`"),
         ([da.Event(y, then=da.Change(on="rod"))], "`rod` is unknown"),
         ([da.Event(da.multiplier("rod"))], "`rod` is unknown"),
+        ([da.Event(da.reaction("rod"))], "`da.reaction` .*`rod` is unknown"),
         ([da.Event(y, then=da.Change({y: x}))], "the new value of `y` in event `y`"),
     ],
 )
@@ -234,3 +235,37 @@ def test_an_event_that_changes_the_motion_has_a_name_of_its_own_in_the_ledger() 
     change = da.Change({x.diff(t): 0, y.diff(t): 0})
     with pytest.raises(da.ModelError, match=r"must not have names of constraints, .* got `rod`"):
         da.simulate(PENDULUM, *HELD, [0, 1], events=[da.Event(y + 0.1, name="rod", then=change)])
+
+
+def ladder_on_rough_supports() -> tuple[da.System, tuple[object, object]]:
+    """A ladder of half length 1 that slides on a rough floor and along a rough wall."""
+    a = da.coordinates("a")
+    floor = da.Coulomb(0.3, velocity=(x + sp.sin(a)).diff(t), normal_force=da.reaction("floor"))
+    wall = da.Coulomb(0.2, velocity=(y + sp.cos(a)).diff(t), normal_force=da.reaction("wall"))
+    supports = (
+        da.Constraint(y - sp.cos(a), name="floor", nonideal=floor),
+        da.Constraint(x - sp.sin(a), name="wall", nonideal=wall),
+    )
+    system = da.System((x, y, a), sp.diag(1, 1, sp.Rational(1, 3)), (0, -10, 0), supports)
+    c, s = np.cos(0.75), np.sin(0.75)
+    return system, ((s, c, 0.75), (c, -s, 1))
+
+
+def test_an_event_of_the_actual_reaction_under_friction() -> None:
+    """The wall ceases to press where its actual reaction vanishes, not the multiplier of the ideal problem."""
+    system, start = ladder_on_rough_supports()
+    loose = da.Event(da.reaction("wall"), direction=-1, stop=True, name="loose")
+    run = da.simulate(system, *start, [0, 1], events=[loose])
+    assert [event.name for event in run.events] == ["loose"]
+    assert abs(run.reaction("wall")[-1]) < 1e-9 * run.reaction("wall")[0]
+    assert run["wall"][-1] < -0.01
+    np.testing.assert_array_equal(run.evaluate(da.reaction("wall")), run.reaction("wall"))
+    np.testing.assert_array_equal(run.evaluate(da.multiplier("wall")), run["wall"])
+
+
+def test_an_event_of_the_ideal_multiplier_under_friction_is_refused() -> None:
+    system, start = ladder_on_rough_supports()
+    with pytest.raises(
+        da.ModelError, match=r'event `loose` must depend on actual reactions, .*`da.reaction\("wall"\)`'
+    ):
+        da.simulate(system, *start, [0, 1], events=[da.Event(da.multiplier("wall"), name="loose")])

@@ -24,6 +24,8 @@ HEAVY = da.System((y,), [[1]], (-g,), FLOOR)
         ({"expression": sp.Ge(y, 0), "restitution": x}, "a number or an expression of parameters"),
         ({"expression": sp.Ge(y.diff(t), 0), "restitution": 0}, "must be at position level; this one is at velocity"),
         ({"expression": sp.Ge(y, 0), "restitution": 0, "releases": True}, "leave out `releases`"),
+        ({"expression": y, "releases": "no"}, "`releases` must be True or False; got 'no'"),
+        ({"expression": y, "active": "no"}, "`active` must be True or False; got 'no'"),
         (
             {"expression": sp.Ge(y, 0), "restitution": 0, "impact": "hertz"},
             '`impact` must be "newton", "poisson" or "moreau"',

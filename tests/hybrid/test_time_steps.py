@@ -49,6 +49,26 @@ def test_energy_lost_by_accumulating_impacts() -> None:
     np.testing.assert_allclose(run["floor"][-1], 10, rtol=1e-9)  # at rest the force is the weight
 
 
+def test_bodies_that_stick_under_forces_of_their_velocities() -> None:
+    """The velocity of a body at rest is a difference of larger ones, and its rounding is no change of the forces."""
+    floors = [
+        da.Constraint(
+            sp.Ge(height, 0),
+            name=name,
+            restitution=0,
+            impact="moreau",
+            nonideal=da.Coulomb(0.3, velocity=q.diff(da.t), normal_force=da.multiplier(name)),
+        )
+        for height, name, q in ((y, "one", x), (w, "two", z))
+    ]
+    pull = 1.3 * (z - x)
+    forces = [-3 * q - 0.1 * q.diff(da.t) + f for q, f in ((x, pull + sp.sin(3 * da.t)), (z, -pull + sp.cos(2 * da.t)))]
+    blocks = da.System((x, y, z, w), sp.eye(4), (forces[0], -10, forces[1], -10), floors)
+    start, times = ((0.1, 0, -0.2, 0), (0.3, 0, 0.1, 0)), [0, 1, 2, 3]
+    run = da.simulate(blocks, *start, times, solver=da.MoreauJean(step=5e-3))
+    np.testing.assert_allclose(run.q, da.simulate(blocks, *start, times).q, atol=2e-3)
+
+
 def test_equations_are_of_second_order() -> None:
     rod = da.Constraint(x**2 + y**2 - 1, name="rod")
     pendulum = da.System((x, y), sp.eye(2), (0, -10), rod)

@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.ensembles import runner
+from dalembert.ensembles import native_members, runner
 from dalembert.native import cuda, gpu, ptx
 from dalembert.native.assembly import MachineCode
 from dalembert.native.dormand_prince import DORMAND_PRINCE
@@ -84,7 +84,7 @@ def test_steps_are_no_longer_than_asked_for():
 def test_the_general_integrator_takes_the_same_steps_where_machine_code_declines(monkeypatch):
     """Here for all of them, and then with too few steps."""
     quick = many(0.05, drift=None)
-    monkeypatch.setattr(runner, "in_machine_code", lambda *_: False)
+    monkeypatch.setattr(native_members, "in_machine_code", lambda *_: False)
     np.testing.assert_allclose(many(0.05, drift=None)["q"], quick["q"], atol=1e-12)
     short = many(0.05, drift=None, max_steps=7)
     assert all("Raise `max_steps`" in reason for reason in short["reason"].values)

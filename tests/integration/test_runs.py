@@ -245,7 +245,7 @@ def copy_of(run):
 
 MESSAGES = {
     r"`z` must be a coordinate or a constraint of the run; it has `x`, `y`, `rod`. .* as `x'`": lambda: swing()["z"],
-    r"`rood` must be a constraint of the run; it has `rod`": lambda: swing().force("rood"),
+    r"`rood` must be a constraint of the run; it has `rod`": lambda: swing().reaction("rood"),
     r"`run.force` needs the system that the run is a motion of; .* `da.reproduce\(system, run\)`": (
         lambda: copy_of(swing()).force("rod")
     ),

@@ -6,7 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.integration.step_monitor import orientation_changes
+import dalembert as da
+from dalembert.integration.step_monitor import PARTS_OF_STEP, StepMonitor, orientation_changes
+from dalembert.settings import method_of, prepared
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
@@ -26,3 +28,31 @@ def test_a_row_without_gradient_changes_no_orientation() -> None:
     rows = np.stack([np.eye(2, 3), np.eye(2, 3)])
     rows[1, 0] = 0.0
     assert not orientation_changes(rows).any()
+
+
+def test_long_steps_are_divided_to_the_length_of_others_and_where_steps_shrink_to_nothing() -> None:
+    x, y = da.coordinates("x y")
+    cross = da.System((x, y), [[1, 0], [0, 1]], (0, 0), da.Constraint(x * y, name="cross"))
+    dynamics, _, _, p = prepared(cross, (1, 0), (0, 0), None, ("q", "qd"))
+    monitor = StepMonitor(dynamics, method_of(None, None, None, 1e-9, None, None, 1), p)
+
+    def found(*steps: float) -> tuple[list[int], int]:
+        long, parts = monitor._long_steps(np.cumsum([0.0, *steps]))
+        return long.tolist(), parts
+
+    assert found(1, 1, 1) == ([], 1)
+    assert found(1, 1, 1, 4.5, *[1] * 7) == ([3], 5)
+    assert found(1, 1, 1, 40, *[1] * 7) == ([3], PARTS_OF_STEP)
+    assert found(1, 0, 0, 0) == ([0], PARTS_OF_STEP)
+
+
+def test_a_row_that_turns_over_twice_within_one_long_step_is_found() -> None:
+    """x crosses zero twice between states with the same x: only the states in between show it."""
+    x, y = da.coordinates("x y")
+    cross = da.System((x, y), [[1, 0], [0, 1]], (0, 0), da.Constraint(x * y, name="cross"))
+    dynamics, _, _, p = prepared(cross, (1, 0), (0, 0), None, ("q", "qd"))
+    monitor = StepMonitor(dynamics, method_of(None, None, None, 1e-9, None, None, 1), p)
+    t = np.cumsum([0.0, 0.1, 0.1, 0.1, 1.0, 0.1, 0.1])
+    states = np.array([[1.0, 0.0, 0.0, 0.0]] * 3 + [[1.0, 0.0, -8.0, 0.0], [1.0, 0.0, 8.0, 0.0]] + [[1.0, 0, 0, 0]] * 2)
+    monitor._check_rows(t, states, (0,))
+    assert [(step.start, step.end) for step in monitor.doubtful] == [(t[3], t[4])]

@@ -3,7 +3,9 @@
 import pytest
 
 from fuzz.compare import FORMULATIONS, faults, motions, simulations
+from fuzz.rough import rough
 from fuzz.tasks import WAYS
+from helpers import quick_first
 
 
 @pytest.mark.parametrize("seed", [*range(12), 361, 5032])  # redundant rows in units 1e12 apart; contradictory rows
@@ -21,3 +23,9 @@ def test_motions(seed: int) -> None:
 @pytest.mark.slow
 def test_motions_by_fixed_steps() -> None:
     assert not faults(list(simulations(2000, {"fixed step": WAYS["fixed step"]})))
+
+
+@pytest.mark.parametrize("seed", quick_first(range(6), [0]))
+def test_friction_and_impacts(seed: int) -> None:
+    """By events, as members of an ensemble, and in time steps."""
+    assert not faults(list(rough(seed)))

@@ -67,3 +67,86 @@ def test_random_systems(chunk: int) -> None:
         np.testing.assert_allclose(both, papers, rtol=0, atol=1e-9 * scale)
         np.testing.assert_allclose(ledger.split_work.sum(axis=1), ledger.work.sum(axis=1), rtol=0, atol=1e-9 * scale)
         assert np.abs(ledger.audit).max() < (1e-6 if bent else 1e-8) * scale
+
+
+RIPPLE, PULSE, SHARP = (
+    -5 * sp.sin(40 * da.t),
+    -100 * sp.exp(-100 * (da.t - 5) ** 2),
+    -100 * sp.exp(-1e4 * (da.t - 5) ** 2),
+)
+
+
+@pytest.mark.parametrize(
+    ("load", "work"),
+    [
+        (RIPPLE, 5 * (1 - np.cos(404)) / 40),
+        (PULSE, 100 * np.sqrt(np.pi / 100)),
+        (SHARP, 100 * np.sqrt(np.pi / 1e4)),
+    ],
+)
+@pytest.mark.parametrize("by", ["drive", "servo", "implicit"])
+def test_work_where_the_motion_is_prescribed(load: Any, work: float, by: str) -> None:
+    """x = t takes six steps, whatever the load on it is; in closed form, and in an audit the errors would cancel."""
+    x = da.coordinates("x")
+    servo = da.Servo("course", x - da.t, by=da.Actuator("motor", x), settle=1)
+    rows: dict[str, Any] = (
+        {"servos": servo} if by == "servo" else {"constraints": da.Constraint(x - da.t, name="motor")}
+    )
+    system = da.System((x,), [[1]], (load.subs(da.t, x),), **rows)
+    run = da.simulate(system, (0,), (1,), [0, 10.1], solver=da.Implicit() if by == "implicit" else None)
+    ledger = run.ledger()
+    assert run.statistics["steps"] < 100
+    np.testing.assert_allclose([ledger["motor"][-1], -ledger["applied forces"][-1]], work, rtol=1e-9)
+    assert ledger.notes == ()
+
+
+def test_work_of_friction_whose_normal_force_changes_its_sign() -> None:
+    """A guide pressed by 10 cos 3x; |cos| is integrated piece by piece."""
+    x, y = da.coordinates("x y")
+    friction = da.Coulomb(0.5, velocity=x.diff(da.t), normal_force=da.multiplier("guide"))
+    rows = da.Constraint(x - da.t, name="motor"), da.Constraint(y, name="guide", nonideal=friction)
+    system = da.System((x, y), sp.eye(2), (0, -10 * sp.cos(3 * x)), rows)
+    ledger = da.simulate(system, (0, 0), (1, 0), [0, 4, 10]).ledger()
+    signs = int(30 / np.pi + 0.5)  # of the cosine, from 0 to 10
+    expected = 5 / 3 * (2 * signs + (-1) ** signs * np.sin(30))
+    np.testing.assert_allclose([ledger["motor"][-1], -ledger["guide: Coulomb"][-1]], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("push", "work"),
+    [
+        (sp.Heaviside(da.t - 1.2345678), np.sin(5) - np.sin(1.2345678)),
+        (
+            sp.Piecewise((1, da.t < 0.7), (-3, da.t < 2.9), (10, True)),
+            4 * np.sin(0.7) - 13 * np.sin(2.9) + 10 * np.sin(5),
+        ),
+    ],
+)
+def test_jumps_that_the_motion_does_not_feel(push: Any, work: float) -> None:
+    """x = sin t is prescribed; the integral of cos t times a step."""
+    x = da.coordinates("x")
+    system = da.System((x,), [[1]], {"push": (push,)}, da.Constraint(x - sp.sin(da.t), name="drive"))
+    ledger = da.simulate(system, (0,), (1,), [0, 5]).ledger()
+    np.testing.assert_allclose(ledger["push"][-1], work, atol=1e-11)
+    assert ledger.notes == ()
+
+
+def test_named_forces_that_cancel_are_integrated_one_by_one() -> None:
+    x = da.coordinates("x")
+    ripple = -5 * sp.sin(40 * x)
+    system = da.System((x,), [[1]], {"load": (ripple,), "help": (-ripple,)})
+    ledger = da.simulate(system, (0,), (1,), [0, 10.1]).ledger()
+    np.testing.assert_allclose([-ledger["load"][-1], ledger["help"][-1]], 5 * (1 - np.cos(404)) / 40, rtol=1e-9)
+
+
+def test_large_systems_say_that_the_powers_vary_faster_than_the_motion() -> None:
+    x, u = da.coordinates("x", 400), da.coordinates("u")
+    drives = da.Constraint.over(u - da.t, {u: x}, name="motor")
+    for rate, notes in ((40, 0), (4000, 1)):
+        load = da.AppliedForce.over({u: -5 * sp.sin(rate * u)}, {u: x})
+        system = da.System((x,), 1, load, drives)
+        ledger = da.simulate(system, np.zeros(400), np.ones(400), [0, 10.1]).ledger()
+        assert len(ledger.notes) == notes
+        if not notes:
+            np.testing.assert_allclose(ledger["motor[7]"][-1], 5 * (1 - np.cos(404)) / 40, rtol=1e-7)
+    assert "may be off by" in ledger.notes[0] and "Pass a smaller `max_step`." in ledger.notes[0]

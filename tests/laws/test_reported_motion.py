@@ -125,6 +125,22 @@ def _refused(system: da.System, q0: Any, qd0: Any, options: dict[str, Any]) -> b
     return False
 
 
+@pytest.mark.parametrize("name", quick_first(sorted(set(da.gallery.names()) - BY_JAX), ["pendulum", "belt"]))
+def test_gallery_by_the_implicit_integrator(name: str) -> None:
+    case = da.gallery.case(name)
+    start = float(case.times[0])
+    q0, qd0 = case.q0, case.qd0
+    if case.allow_violation:
+        q0, qd0 = da.consistent_state(case.system, q0, qd0, start, parameters=case.parameters)
+    options: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-12, "solver": da.Implicit(), "parameters": case.parameters}
+    assert_own_motion(
+        lambda times: da.simulate(case.system, q0, qd0, times, **options),
+        terms_of(case.system),
+        start,
+        min(0.1, (case.times[-1] - start) / 20),
+    )
+
+
 @pytest.mark.parametrize("seed", quick_first(range(12), [0, 1]))
 def test_the_implicit_integrator(seed: int) -> None:
     """Random systems, each under one of the cures, in turn."""

@@ -1,5 +1,6 @@
 """Live pages in headless Chromium, used as a reader uses them."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,17 @@ def test_play_pause_speed_and_plots(pendulum: Path, tmp_path: Path) -> None:
     works = ["applied forces", "ideal constraint force", "nonideal constraint force"]
     energies = ["change of kinetic energy", "change of potential energy", "energy change less all work"]
     assert [row[0] for row in ledger] == [*(f"work of {one}" for one in works), *energies]
+    assert ledger[1][2] == "0"  # the rod does no work: the number is rounding
     assert narrowed is True  # without x, the plot has the range of y
+
+
+def test_a_printed_page_has_no_controls(pendulum: Path, tmp_path: Path) -> None:
+    rules = "[...document.styleSheets].flatMap(sheet => [...sheet.cssRules]).filter(r => r.conditionText === 'print')"
+    texts = f"{rules}.flatMap(rule => [...rule.cssRules]).map(rule => rule.cssText)"
+    (seen,) = visits([{"page": pendulum, "expressions": [texts]}], tmp_path)
+    found = " ".join(seen["values"][0])
+    assert re.search(r"\.player button[^{]*\{ display: none", found)
+    assert re.search(r"figure[^{]*\{ break-inside: avoid", found)
 
 
 def test_a_narrow_page_does_not_scroll_sideways_and_all_controls_have_names(pendulum: Path, tmp_path: Path) -> None:

@@ -133,3 +133,15 @@ def test_pictures_and_pages_of_recorded_motions_show_the_curve(tmp_path: Path):
     assert len(guides(drawing)[0]) in [len(line.get_xydata()) for line in lines]
     page = mechanism.animate(run, tmp_path / "p.html")
     assert f'"thin":{drawing.layout.thin}' in page.read_text(encoding="utf-8") and drawing.layout.thin
+
+
+def test_a_knife_edge_is_drawn_as_a_line_along_its_blade() -> None:
+    """A skate across the y axis of a sledge that has turned by a quarter: its blade points along y."""
+    sledge = da.PlanarBody("sledge", mass=1, inertia=1, position=(3, 0), angle=np.pi / 2, velocity=(0, 1))
+    blade = da.KnifeEdge("blade", da.ground.at(0, 0), sledge.at(1, 0))
+    mechanism = da.Mechanism(sledge, blade)
+    run = da.simulate(mechanism.system, *mechanism.assemble(), [0, 1])
+    drawing = drawing_of(mechanism, run)
+    ((_, names),) = (line for line in drawing.lines if line[1][0].startswith("line 0 of blade"))
+    ends = np.array([drawing.points[name][0] for name in names])
+    np.testing.assert_allclose(ends, [[3, 0.8], [3, 1.2]], atol=1e-12)

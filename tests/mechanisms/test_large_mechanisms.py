@@ -1,13 +1,17 @@
 """Mechanisms of many bodies: stated by groups, with the numbers of the system that is derived part by part."""
 
+import pickle
+
 import numpy as np
 import pytest
 import sympy as sp
 from benchmarks.large_systems import spatial_chain
 
 import dalembert as da
+from dalembert.integration import sparse_start
 from dalembert.large_runs import large_motion
 from dalembert.lowering.large_system import compiled
+from dalembert.mechanisms import mechanism_system
 from dalembert.mechanisms.grouped_system import can_be_grouped, grouped_statement
 from dalembert.model.standard_form import energy
 
@@ -63,6 +67,65 @@ def test_parts_of_few_copies_share_programs_in_spite_of_their_zeros():
         np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-11, atol=1e-11, err_msg=name)
 
 
+def driven(inertia):
+    """Four bodies with springs on hinges, and rotors on all joints, some without inertia or damping."""
+    one = da.Body("one", 2, (1, 2, 2.5), center=(0.1, 0, 0.2), orientation=da.quaternion((1, 2, 3), 0.7))
+    two = da.Body("two", 1.5, ((2, 0.1, 0), (0.1, 2, 0), (0, 0, 3)), position=(1, 2, 0))
+    three, four = (da.Body(name, 1.1, (1, 1.2, 1.3), position=(2, y, 0)) for name, y in (("three", 2), ("four", 3)))
+    root = da.Revolute("root", da.ground.at(0.3, 0, 0), one.at(0.5, 0, 0.1), axis=((0, 0, 1), (1, 2, 1)))
+    hinge = da.Revolute("hinge", one.at(-0.5, 0, 0), two.at(0, 1, 0), axis=((0, 0, 1), (0, 1, 0)))
+    ball = da.Spherical("ball", two.at(0.3, 0, 0), three.at(0.5, 0, 0.1))
+    slide = da.Prismatic("slide", three.at(0.3, 0, 0), four.at(0.5, 0, 0.1), axis=(1, 2, 0))
+    rotors = (
+        *(da.Rotor(root, inertia, 0.1), da.Rotor(hinge, 0.5), da.Rotor(ball, 0.2, 0.3), da.Rotor(slide, 0, 0.7)),
+        *(da.Rotor(hinge, 0, 0.2), da.Rotor(slide, 0.9)),
+    )
+    springs = (da.TorsionSpring(root, 7, angle=0.3), da.TorsionSpring(hinge, 2.5, damping=0.4))
+    forces = (da.Gravity((0, 1, -9.81)), *rotors, *springs)
+    return da.Mechanism((one, two, three, four), (root, hinge, ball, slide), forces)
+
+
+@pytest.mark.parametrize("inertia", [1e-9, 0.3, 1e3])
+def test_rotors_and_springs_in_groups_have_the_numbers_of_all_parts(inertia):
+    mechanism = driven(inertia)
+    assert can_be_grouped(mechanism)
+    system, groups = mechanism.system, grouped_statement(mechanism)
+    rng = np.random.default_rng(0)
+    q, qd = rng.normal(size=28), rng.normal(size=28)
+    found, wanted = large_motion(groups, q, qd, 0.0, {}, None, throw=True), da.motion(system, q, qd)
+    for name in ("acceleration", "free_acceleration", "applied_force", "ideal_force", "multipliers", "gauss"):
+        ours, theirs = getattr(found, name), getattr(wanted, name)
+        assert np.abs(ours - theirs).max() <= 1e-12 * np.abs(theirs).max(), name
+    M = found.mass_matrix.toarray()
+    assert np.abs(M - wanted.mass_matrix).max() <= 1e-14 * np.abs(M).max()
+    assert found.rank == wanted.rank and found.residual < 1e-13
+    dynamics = compiled(groups)
+    energies = dynamics.code.energies(q, qd, 0.0, dynamics.numbers(groups.values({})))
+    assert energies.kinetic == pytest.approx(qd @ M @ qd / 2, rel=1e-13)
+    assert np.abs(dynamics.code.mass.diagonal - np.diag(M)).max() <= 1e-14 * np.abs(M).max()
+    if inertia != 0.3:
+        return  # the energies of springs and rotors are the same functions
+    values = dict(zip((*system.symbols.q, *system.symbols.qd), (*q, *qd), strict=True))
+    assert energies.energy == pytest.approx(
+        float(energy(system.lagrangian, system.symbols).xreplace(values)), rel=1e-13
+    )
+
+
+def test_redundant_constraints_beside_rotors_are_left_out():
+    """A second hinge between two bodies, in line with the first, adds five redundant equations."""
+    one, two = da.Body("one", 2, (1, 2, 2.5)), da.Body("two", 1, (1, 1, 1), position=(1, 0, 0))
+    root = da.Revolute("root", da.ground.at(0, 0, 0), one, axis=(0, 0, 1))
+    joints = (root, *(da.Revolute(f"pin {z}", one.at(0.5, 0, z), two.at(-0.5, 0, z), axis=(0, 0, 1)) for z in (0, 1)))
+    mechanism = da.Mechanism((one, two), joints, (da.Gravity((1, 1, 0)), *(da.Rotor(j, 0.2) for j in joints[:2])))
+    q, qd = mechanism.state({"pin 0": 0.3}, {"root": 1, "pin 0": -2})
+    found = large_motion(grouped_statement(mechanism), q, qd, 0.0, {}, None, throw=True)
+    wanted = da.motion(mechanism.system, q, qd)
+    assert found.rank == wanted.rank == 12 and len(found.multipliers) == 17
+    for name in ("acceleration", "ideal_force", "multipliers"):
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=0, atol=1e-10, err_msg=name)
+    np.testing.assert_array_equal(found.unique_multipliers, wanted.unique_multipliers)
+
+
 def planar_chain(count):
     bodies, joints, last = [], [], da.ground.at(0, 0)
     for i in range(count):
@@ -115,3 +178,66 @@ def test_a_large_mechanism_is_assembled_and_reports_changes(chain):
     broken = (*chain.joints, da.Spherical("anchor", da.ground.at(99, 0, 0), chain.bodies[-1].at(0.5, 0, 0)))
     with pytest.raises(da.errors.StateError, match="the mechanism cannot be assembled from the given poses"):
         da.Mechanism(chain.bodies, broken, chain.forces).assemble()
+
+
+@pytest.fixture
+def arm(monkeypatch):
+    """A chain of four bodies on hinges with rotors, which counts as large enough to be known by groups."""
+    monkeypatch.setattr(mechanism_system, "LARGEST_STRAIGHT_LINE", 20)
+    bodies, joints, last = [], [], da.ground.at(0, 0, 0)
+    for i in range(4):
+        bodies.append(da.Body(f"b{i}", 1 + i / 10, (0.1, 0.2, 0.2), position=(i + 0.5, 0, 0)))
+        axis = (0, 1, 0) if i % 2 else (0, 0, 1)
+        joints.append(da.Revolute(f"j{i}", last, bodies[-1].at(-0.5, 0, 0), axis=axis))
+        last = bodies[-1].at(0.5, 0, 0)
+    rotors = [da.Rotor(joint, 0.1, 0.02) for joint in joints]
+    return da.Mechanism(bodies, joints, (da.Gravity((0, 0, -9.81)), *rotors))
+
+
+def test_a_mechanism_of_some_size_is_derived_only_where_it_must_be(arm):
+    system = arm.system
+    q, qd = arm.state({f"j{i}": 0.1 * i for i in range(4)}, {"j3": 1.0})
+    answer, run = da.motion(system, q, qd), da.simulate(system, q, qd, [0, 0.1, 0.2])
+    assert "x_b0" in repr(system) and len(system.coordinate_names) == 28 and system.parameter_names == ()
+    assert not arm.assemble().changes
+    assert "mass_matrix" not in vars(system)  # nothing of this needs the expressions
+    derived = mechanism_system.derived_system(arm)
+    wanted, same = da.motion(derived, q, qd), da.simulate(derived, q, qd, [0, 0.1, 0.2])
+    for name in ("acceleration", "multipliers", "mass_matrix", "constraint_matrix", "applied_force"):
+        ours, theirs = getattr(answer, name), getattr(wanted, name)
+        assert isinstance(ours, np.ndarray) and np.abs(ours - theirs).max() <= 1e-12 * np.abs(theirs).max(), name
+    np.testing.assert_allclose(run.q, same.q, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(run.energy, same.energy, rtol=0, atol=1e-6)
+    assert system == derived and hash(system) == hash(derived) and pickle.loads(pickle.dumps(system)) == derived
+    assert system.constraint_names == derived.constraint_names and system.coordinate_names == derived.coordinate_names
+    assert system.coefficients == derived.coefficients and len(system.force_parts) == len(derived.force_parts)
+    longer = system.constrain(da.Constraint(system.coordinates[0] - 0.5, name="held"))
+    assert longer.deferred is None and longer.constraint_names[-1] == "held"
+
+
+def test_a_start_far_from_the_constraints_is_found(arm):
+    """The iteration of large systems fails there; the nearest state is that of the derived system."""
+    q, qd = arm.state()
+    rng = np.random.default_rng(3)
+    away = q + rng.uniform(-0.5, 0.5, 28), qd + rng.uniform(-1, 1, 28)
+    stated = arm.system.templates
+    dynamics = compiled(stated)
+    with pytest.raises(da.errors.StateError, match="some state near `q0` must satisfy the constraints"):
+        sparse_start._nearest(dynamics, *away, 0.0, dynamics.numbers(stated.values({})), 0)
+    found, wanted = (da.consistent_state(s, *away) for s in (arm.system, mechanism_system.derived_system(arm)))
+    np.testing.assert_allclose(found[0], wanted[0], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found[1], wanted[1], rtol=0, atol=1e-7)
+
+
+def test_closed_loops_of_a_mechanism_of_groups_keep_given_angles(arm):
+    closed = (*arm.joints, da.Spherical("loop", da.ground.at(3, 1, 0), arm.bodies[-1].at(0.5, 0, 0)))
+    mechanism = da.Mechanism(arm.bodies, closed, arm.forces)
+    q, qd = mechanism.state({"j0": 0.4}, {"j0": 0.7})
+    assert "mass_matrix" not in vars(mechanism.system)
+    found = mechanism.joint_motion(q, qd)
+    assert found.position["j0"] == pytest.approx(0.4, abs=1e-10)
+    assert found.velocity["j0"] == pytest.approx(0.7, abs=1e-10)
+    values = dict(zip(mechanism.system.coordinate_names, q, strict=True))
+    end = mechanism.bodies[-1].at(0.5, 0, 0).position
+    place = [float(e.xreplace({x: values[x.func.__name__] for x in e.atoms(sp.Function)})) for e in end]
+    np.testing.assert_allclose(place, (3, 1, 0), rtol=0, atol=1e-9)

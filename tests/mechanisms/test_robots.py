@@ -175,7 +175,8 @@ def test_a_moving_link_without_mass_is_refused(tmp_path):
 
 MJCF_MISTAKES = [
     ('type="box"', 'type="bo"', "`type` of <geom> must be one .* Did you mean `box`"),
-    ('type="box" size="0.1 0.1 0.1"', 'type="mesh" mesh="m"', r":3:\d+: <body name=\"bar\"> must state its inertia"),
+    ('type="box" size="0.1 0.1 0.1"', 'type="sdf" mesh="m"', r":3:\d+: <body name=\"bar\"> must state its inertia"),
+    ('type="box" size="0.1 0.1 0.1"', 'type="mesh" mesh="m"', "must name a mesh of <asset>; `m` is unknown"),
     ('size="0.1 0.1 0.1"', 'size="0.1 0.1"', "`size` of <geom> must be 3"),
     ('size="0.1 0.1 0.1"', 'size="0.1 0.1 0"', "`size` of <geom> must be positive"),
     ("<worldbody>", "<worldbdy/><worldbody>", "has no section <worldbdy>. Did you mean `worldbody`"),

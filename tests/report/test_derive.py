@@ -766,3 +766,15 @@ def test_a_long_display_is_divided_so_that_paper_can_break_it() -> None:
     assert len(styles) >= 2 and len(set(styles)) == 1 and "--first-column" in styles[0]
     short = da.System(angles[:2], sp.eye(2), [sp.sin(a) for a in angles[:2]])
     assert 'class="equations part"' not in da.derive(short).to_html()
+
+
+def test_a_system_too_large_for_paper_is_refused_at_once():
+    x = da.coordinates(" ".join(f"x{i}" for i in range(101)))
+    system = da.System(x, sp.eye(101), [0] * 101)
+    with pytest.raises(da.InputError, match=r"at most 100 coordinates to be derived on paper; got 101\. Derive"):
+        da.derive(system)
+
+
+def test_friction_by_the_actual_reaction_is_refused_with_the_law_that_can_be_derived() -> None:
+    with pytest.raises(da.ModelError, match=r'Coulomb of `floor` .* Pass `normal="ideal"` to `da.Coulomb`, or use'):
+        da.derive(da.gallery.case("painleve-rod").system)

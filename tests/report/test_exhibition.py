@@ -23,7 +23,10 @@ NAMES = ("projectile", "pendulum-rod-twice", "measured", "manipulator")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pages of a few cases: with a film, with contradictory constraints, with equations wider than a telephone."""
+    """Pages of a few cases: with a film, with contradictory constraints, with equations wider than a telephone.
+
+    They take long to make: all tests of them are slow ones, so that they are made once.
+    """
     folder = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(da.Trajectory, "animate", partialmethod(da.Trajectory.animate, fps=5))  # few frames are a film
@@ -40,6 +43,7 @@ class Links(HTMLParser):
         self.found += [value for key, value in attrs if key in ("href", "src") and value]
 
 
+@pytest.mark.slow
 def test_all_links_lead_to_files_and_none_to_the_network(folder: Path) -> None:
     pages = sorted(set(folder.glob("*.html")) - set(folder.glob("*-live.html")))
     assert len(pages) == len(NAMES) + 1
@@ -51,6 +55,7 @@ def test_all_links_lead_to_files_and_none_to_the_network(folder: Path) -> None:
         assert "http" not in page.read_text(encoding="utf-8").replace("http://www.w3.org/1998/Math/MathML", "")
 
 
+@pytest.mark.slow
 def test_pages_link_to_live_pages_or_say_why_there_is_none(folder: Path) -> None:
     for name in NAMES:
         page = (folder / f"{name}.html").read_text(encoding="utf-8")
@@ -63,6 +68,7 @@ def page_of(folder: Path, name: str) -> str:
     return (folder / f"{name}.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_pages_hold_checks_figures_and_equations(folder: Path) -> None:
     page = (folder / "pendulum-rod-twice.html").read_text(encoding="utf-8")
     assert "difference from the angle" in page and "✓" in page and "FAILED" not in page
@@ -73,6 +79,7 @@ def test_pages_hold_checks_figures_and_equations(folder: Path) -> None:
     assert "11 of 11 checks passed" in index and "3 of the 4 cases can be run live" in index
 
 
+@pytest.mark.slow
 def test_figures_are_drawings_that_scale(folder: Path) -> None:
     drawings = sorted(folder.glob("*.svg"))
     assert drawings and not list(folder.glob("*.png"))
@@ -81,6 +88,7 @@ def test_figures_are_drawings_that_scale(folder: Path) -> None:
         assert "<dc:date>" not in drawing.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_index_is_grouped_and_searchable(folder: Path) -> None:
     index = (folder / "index.html").read_text(encoding="utf-8")
     themes = re.findall(r'<section class="theme"><h2>([^<]*)</h2>', index)
@@ -88,6 +96,7 @@ def test_the_index_is_grouped_and_searchable(folder: Path) -> None:
     assert index.count('class="card"') == len(NAMES) and '<input id="filter" type="search"' in index
 
 
+@pytest.mark.slow
 def test_pages_lead_to_their_neighbours(folder: Path) -> None:
     order = ["projectile", "manipulator", "measured", "pendulum-rod-twice"]
     for before, name, after in zip([None, *order], order, [*order[1:], None], strict=False):
@@ -123,6 +132,7 @@ def test_a_case_that_cannot_run_is_reported(tmp_path: Path, monkeypatch: pytest.
     assert exhibit("bead", tmp_path).trouble == "InputError: `name` is out of order."
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_the_search_field_hides_what_does_not_match(folder: Path) -> None:
     text = (folder / "index.html").read_text(encoding="utf-8")
@@ -136,6 +146,7 @@ def test_the_search_field_hides_what_does_not_match(folder: Path) -> None:
     assert 'data-themes="1"' in dom
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 @pytest.mark.parametrize("width", quick_first([1280, 400], [400]))
 def test_browser_shows_mathematics_and_images_without_scrolling_sideways(folder: Path, width: int) -> None:

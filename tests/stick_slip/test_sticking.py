@@ -353,3 +353,95 @@ def test_steps_are_counted_over_all_pieces() -> None:
 
 def test_part_of_a_run_has_books_too() -> None:
     assert da.gallery.case("belt").simulate(times=np.linspace(0, 10, 6)).until(3).ledger().closure < 10
+
+
+def ladder(one_sided: bool = True) -> da.System:
+    """A uniform ladder of mass 10 and half length 2 on a rough floor (mu) and against a rough wall (nu)."""
+    x, y, a = da.coordinates("x y a")
+    mu, nu = da.parameters("mu nu")
+    floor = da.Coulomb(mu, velocity=(x + 2 * sp.sin(a)).diff(da.t), normal_force=da.reaction("floor"))
+    wall = da.Coulomb(nu, velocity=(y + 2 * sp.cos(a)).diff(da.t), normal_force=da.reaction("wall"))
+    gaps = {"floor": (y - 2 * sp.cos(a), floor), "wall": (x - 2 * sp.sin(a), wall)}
+    supports = [
+        da.Constraint(sp.Ge(gap, 0), name=name, restitution=0, nonideal=law)
+        if one_sided
+        else da.Constraint(gap, name=name, nonideal=law)
+        for name, (gap, law) in gaps.items()
+    ]
+    return da.System((x, y, a), sp.diag(10, 10, sp.Rational(40, 3)), (0, -98.1, 0), supports)
+
+
+def leaning(angle: float) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    return (2 * np.sin(angle), 2 * np.cos(angle), angle), (0, 0, 0)
+
+
+@pytest.mark.parametrize("one_sided", [True, False])
+def test_a_ladder_holds_up_to_the_angle_of_statics(one_sided: bool) -> None:
+    """At rest it is held if tan a ≤ 2 mu/(1 − mu nu), although statics does not determine how it is supported."""
+    numbers = {"mu": 0.3, "nu": 0.2}
+    limit = np.arctan(0.6 / (1 - 0.06))
+    q0, qd0 = leaning(limit - 1e-6)
+    held = da.simulate(ladder(one_sided), q0, qd0, [0, 0.5], parameters=numbers)
+    np.testing.assert_allclose(held.q[-1], q0, atol=1e-13)
+    assert any("reactions are one of many possible" in note for note in held.notes)
+    floor, wall = held.reaction("floor"), held.reaction("wall")
+    # friction balances the wall at the foot, and the rest of the weight at the top, each within its limit
+    assert (wall <= 0.3 * floor * (1 + 1e-9)).all() and (abs(98.1 - floor) <= 0.2 * wall * (1 + 1e-9)).all()
+    falls = da.simulate(ladder(one_sided), *leaning(limit + 1e-6), [0, 0.5], parameters=numbers)
+    assert falls["a"][-1] > limit + 1.2e-6
+
+
+@pytest.mark.parametrize("nu", [0.2, 0.0])
+def test_a_ladder_that_must_slip_starts_to_slide_at_both_ends(nu: float) -> None:
+    """α from the equations of a ladder that slides at floor and wall."""
+    mu, angle = 0.3, 0.75
+    point = da.motion(ladder(one_sided=False), *leaning(angle), parameters={"mu": mu, "nu": nu})
+    s, c = np.sin(angle), np.cos(angle)
+    # 10 x'' = W − mu N, 10 y'' = N + nu W − 98.1, 40/3 a'' = 2 (N (s − mu c) − W (c + nu s)),
+    # x'' = 2 c a'', y'' = −2 s a''
+    equations = [[20 * c, mu, -1], [-20 * s, -1, -nu], [40 / 3, -2 * (s - mu * c), 2 * (c + nu * s)]]
+    alpha, N, W = np.linalg.solve(equations, [0, -98.1, 0])
+    np.testing.assert_allclose(point.acceleration, [2 * c * alpha, -2 * s * alpha, alpha], rtol=1e-10)
+    np.testing.assert_allclose(point.reactions, [N, W], rtol=1e-10)
+
+
+def test_a_load_that_grows_releases_contacts_of_undetermined_friction_where_statics_does() -> None:
+    """A ladder whose centre is pushed away from the wall by a growing force slips at both ends."""
+    system = ladder(one_sided=False)
+    pushed = da.System(system.coordinates, system.mass_matrix, (4 * da.t, -98.1, 0), system.constraints)
+    q0, qd0 = leaning(0.5)
+    run = da.simulate(pushed, q0, qd0, [0, 10], parameters={"mu": 0.3, "nu": 0.2})
+    slips = [event for event in run.events if event.kind == "slips"]
+    assert {event.name for event in slips} == {"floor", "wall"}
+    mu, nu, s, c = 0.3, 0.2, np.sin(0.5), np.cos(0.5)
+    # at the limit, with the force P at the centre: W = mu N − P, N + nu W = 98.1, N (s − mu c) = W (c + nu s)
+    *_, P = np.linalg.solve([[mu, -1, -1], [1, nu, 0], [s - mu * c, -(c + nu * s), 0]], [0, 98.1, 0])
+    assert slips[0].t == pytest.approx(P / 4, rel=1e-9)
+
+
+def test_a_linkage_with_friction_in_two_joints_swings_through_its_turning_points() -> None:
+    """All joints of one degree of freedom stop at once; with hardly any friction in one, as with the other alone."""
+    times, ends = [0, 1.5], []
+    for coefficient in (0, 1e-7):
+        crank = da.PlanarBody("crank", mass=1, inertia=1 / 12, position=(0.5, 0), spin=5)
+        slider = da.PlanarBody("slider", mass=1, inertia=0.1, position=(3.0, 0))
+        bearing = da.Revolute("bearing", da.ground.at(0, 0), crank.at(-0.5, 0), radius=0.05, nonideal=da.Coulomb(0.5))
+        rod = da.Rod("rod", crank.at(0.5, 0), slider, length=2)
+        guide = da.Prismatic("guide", da.ground.at(0, 0), slider, nonideal=da.Coulomb(coefficient))
+        linkage = da.Mechanism((crank, slider), (bearing, rod, guide), da.Gravity((0, -9.81)))
+        run = da.simulate(linkage.system, *linkage.assemble(keep=("theta_crank",)), times)
+        ends.append(run.q[-1])
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-5)
+
+
+def test_contacts_of_undetermined_friction_in_a_plane_are_refused() -> None:
+    x, y, z = da.coordinates("x y z")
+    v = x.diff(da.t), y.diff(da.t)
+    floor = da.Constraint(z, name="floor", nonideal=da.Coulomb(0.3, velocity=v, normal_force=da.reaction("floor")))
+    wall_law = da.Coulomb(0.3, velocity=x.diff(da.t) + z.diff(da.t), normal_force=da.reaction("wall"))
+    wall = da.Constraint(y, name="wall", nonideal=wall_law)
+    block = da.System((x, y, z), sp.eye(3), (1, 0, -10), (floor, wall))
+    with pytest.raises(
+        da.ConstraintError, match=r"`floor`.* may slide in any direction of a plane\. Start with a small"
+    ):
+        da.simulate(block, (0, 0, 0), (0, 0, 0), [0, 1])

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.analysis.ledger import Entry, Ledger
-from dalembert.analysis.quadrature import Leg, Nodes
+from dalembert.analysis.quadrature import Leg, Nodes, Quadrature
 from dalembert.array_types import Floats
 from dalembert.model.expression_values import expression_values
 from dalembert.model.force_parts import ForcePart
@@ -20,11 +20,14 @@ from dalembert.model.system import System
 class AppliedParts:
     """Work, power and potential energy of the parts of the applied force, collected along a run of T times.
 
-    ``add_nodes`` takes the nodes of each leg of a run, ``add_outputs`` its outputs; ``split`` then returns the ledger
-    with an entry for each part.
+    ``p`` are the values of all parameters: a phase in which a constraint is open has no parameters of its laws, on
+    which no part of the applied force depends.
+
+    ``add_powers`` takes the powers at the nodes of each leg of a run, ``add_outputs`` its outputs; ``split`` then
+    returns the ledger with an entry for each part.
     """
 
-    def __init__(self, system: System, times: int) -> None:
+    def __init__(self, system: System, times: int, p: Mapping[str, float]) -> None:
         parts: Sequence[ForcePart] = system.force_parts
         self.working = [part for part in parts if part.force is not None and part.does_work]
         self.rest = [part.name for part in parts if part.force is None]
@@ -36,15 +39,19 @@ class AppliedParts:
         self._increments = np.zeros((times, len(self.working)))
         self._outputs: list[tuple[Floats, Floats, Floats]] = []
         self._n = len(system.coordinates)
+        self._p = dict(p)
 
-    def add_nodes(self, leg: Leg, nodes: Nodes) -> None:
+    def powers(self, leg: Leg, nodes: Nodes) -> Floats:
+        """Return the power (k, parts) of each part at nodes."""
+        return self._powers(nodes.t, np.concatenate([nodes.q, nodes.qd], axis=1), self._values(leg))
+
+    def add_powers(self, found: Quadrature, powers: Floats) -> None:
         """Add the work between the outputs."""
-        powers = self._powers(nodes.t, np.concatenate([nodes.q, nodes.qd], axis=1), _values(leg))
-        np.add.at(self._increments, nodes.interval + 1, nodes.weight[:, None] * powers)
+        found.add(self._increments, powers)
 
     def add_outputs(self, leg: Leg, t: Floats, q: Floats, qd: Floats) -> None:
         """Add forces, powers and energies at outputs."""
-        y, p = np.concatenate([q, qd], axis=1), _values(leg)
+        y, p = np.concatenate([q, qd], axis=1), self._values(leg)
         forces = self._forces(t, y, p).reshape(len(t), -1, self._n)
         self._outputs.append((forces, self._powers(t, y, p), self._energies(t, y, p)))
 
@@ -64,7 +71,6 @@ class AppliedParts:
         rest = values[:, :1] - parts.sum(axis=1, keepdims=True)
         return np.concatenate([parts, *([rest] if self.rest else []), values[:, 1:]], axis=1)
 
-
-def _values(leg: Leg) -> dict[str, float]:
-    """Return the parameters of a leg by name."""
-    return dict(zip(leg.dynamics.parameters, map(float, leg.p), strict=True))
+    def _values(self, leg: Leg) -> dict[str, float]:
+        """Return the parameters of a leg by name."""
+        return self._p | dict(zip(leg.dynamics.parameters, map(float, leg.p), strict=True))

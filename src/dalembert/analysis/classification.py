@@ -19,6 +19,8 @@ from dalembert.analysis.sampled_states import Generic, generic_points
 from dalembert.analysis.symbolic_errors import report_symbolic_errors
 from dalembert.errors import ConstraintError, InputError
 from dalembert.linear_algebra import independent_rows
+from dalembert.model import graph
+from dalembert.model.abrupt_functions import KINKED_OR_JUMPING
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient, standard_form
 from dalembert.model.symbols import StateSymbols
@@ -27,6 +29,11 @@ from dalembert.notebook_html import block, preformatted
 
 _FLAG_POINTS = 3
 """Random points at which the derived flag is computed; the largest flag is the generic one."""
+_KINKED_FLAG_POINTS = 16
+"""The same where functions have kinks or jumps: a constraint may be integrable in one region and not in another."""
+KINKED_NOTE = (
+    "functions with kinks or jumps: ranks and the flag are those at some random states, and may differ at others."
+)
 _FEW_SURFACES = 4
 """Position-level constraints up to which the rank of their gradients is confirmed symbolically."""
 _LONGEST_INTEGRAL = 60
@@ -117,7 +124,8 @@ def classify(system: System) -> Classification:
     symbols = system.symbols
     kinds = [kind_of(constraint, symbols) for constraint in system.constraints]
     model = _kinematics(system)
-    states = generic_points(model, _FLAG_POINTS)
+    kinked = any(graph.has_kind(constraint.expression, *KINKED_OR_JUMPING) for constraint in system.constraints)
+    states = generic_points(model, _KINKED_FLAG_POINTS if kinked else _FLAG_POINTS)
     if not states:
         raise _undefined(system)
     pfaffian = _pfaffian(system, kinds, on_positions=states[0].on_positions)
@@ -136,7 +144,7 @@ def classify(system: System) -> Classification:
         integrals=tuple(symbols.restore(f) for f in integrals),
         degrees_of_freedom=DegreesOfFreedom(n - fixed, n - rank),
         numerical=not _certain(pfaffian, flag, exact_flag),
-        notes=(*_notes(kinds, flag, states), *flag_notes, *integral_notes),
+        notes=(*_notes(kinds, flag, states), *flag_notes, *integral_notes, *([KINKED_NOTE] if kinked else [])),
         coordinates=system.coordinates,
     )
 
@@ -282,7 +290,7 @@ def _joint_facts(found: Classification) -> list[str]:
     freedom = found.degrees_of_freedom
     return [
         f"derived flag: {flag}",
-        f"joint integrals: {count}" + (f", found {known}" if count != known else ""),
+        f"integrals of the constraints taken together: {count}" + (f", found {known}" if count != known else ""),
         *(f"  {text} = const" for text in texts if len(text) <= 2 * _LONGEST_INTEGRAL),
         f"degrees of freedom: {freedom.position} in position, {freedom.velocity} in velocity",
     ]

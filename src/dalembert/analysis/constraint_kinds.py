@@ -19,8 +19,9 @@ from dalembert.analysis.integrals import Form, integral_of, is_integrable
 from dalembert.analysis.rational import Generators, cancelled, exact
 from dalembert.analysis.zero_test import ZeroTest, random_point
 from dalembert.model import graph
+from dalembert.model.abrupt_functions import KINKED_OR_JUMPING
 from dalembert.model.constraint import Constraint, Level
-from dalembert.model.differentiation import derivative, gradient
+from dalembert.model.differentiation import JUMPS, derivative, gradient
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.symbols import InternalSymbol, StateSymbols
 from dalembert.tolerances import EXACT
@@ -137,13 +138,27 @@ def _pfaffian(name: str, form: Form, symbols: StateSymbols, is_zero: ZeroTest) -
     variables = (*symbols.q, symbols.time)
     catastatic = is_zero(form[-1])
     if is_integrable(form, variables, is_zero):
-        integral, remark = _integral(form, variables, is_zero)
-        # an integrable form without dt has an integral without t
-        row = ConstraintKind(name, "velocity", True, catastatic, catastatic, True, integral, remark=remark)
+        kinked = any(graph.has_kind(a, *KINKED_OR_JUMPING) for a in form)
+        # what SymPy finds on one side of a kink need not be continuous, or finite, on the other
+        integral, remark = (None, KINKED_REMARK) if kinked else _integral(form, variables, is_zero)
+        jumping = _jumping(form)
+        if jumping:
+            remark = f"{remark}; holonomic only between the jumps of its coefficients"
+        # an integrable form without dt has an integral without t, except for jumps
+        scleronomic = catastatic and not any(symbols.time in graph.free_symbols(f) for f in jumping)
+        row = ConstraintKind(name, "velocity", True, scleronomic, catastatic, True, integral, remark=remark)
         return Kind(row, tuple(form))
     psi = sp.Add(*(a * v for a, v in zip(form, (*symbols.qd, sp.S.One), strict=True)))
     time_free = _free_of_time(psi, symbols.qd, symbols, is_zero)
     return Kind(ConstraintKind(name, "velocity", False, time_free, catastatic, True), tuple(form))
+
+
+KINKED_REMARK = "its integral is not shown, because its coefficients have kinks or jumps"
+
+
+def _jumping(form: Form) -> set[Any]:
+    """Return the functions with jumps in the coefficients of a form."""
+    return {f for a in form for f in graph.atoms(a, *JUMPS, sp.Mod, sp.frac, sp.Piecewise) if graph.free_symbols(f)}
 
 
 def _integral(form: Form, variables: Sequence[Any], is_zero: ZeroTest) -> tuple[Any | None, str]:

@@ -12,6 +12,7 @@ from dalembert.analysis.integrals import integral_of, is_closed, is_integrable, 
 from dalembert.analysis.rational import neat
 from dalembert.analysis.zero_test import seems_zero
 from dalembert.model import graph
+from dalembert.model.differentiation import derivative
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.model.symbols import StateSymbols
 
@@ -46,7 +47,7 @@ def _factors(slopes: Sequence[Any], symbols: StateSymbols) -> Iterator[Any]:
     if is_integrable(ratios, symbols.q, seems_zero):
         f = integral_of(ratios, symbols.q, seems_zero)
         if f is not None:
-            yield f.diff(symbols.q[pivots[0]]) / slopes[pivots[0]]
+            yield derivative(f, symbols.q[pivots[0]]) / slopes[pivots[0]]
 
 
 def _integrated(slopes: Sequence[Any], rest: Any, symbols: StateSymbols) -> Any | None:

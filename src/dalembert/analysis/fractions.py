@@ -65,6 +65,7 @@ class Expanded:
         if power < 0:
             if not above:
                 raise ZeroDivisionError
+            # a whole denominator is kept as one factor, so that powers of it in a sum have a small common multiple
             above, below, power = self._product(below), {above: 1}, -power
         return self._product({above: power}), {b: n * power for b, n in below.items()}
 

@@ -81,6 +81,7 @@ def hidden_constraints(
     if not isinstance(system, System):
         raise InputError(f"`system` must be a `da.System`, stated in symbols; got {kind_of_object(system)}.")
     found = empty_search(system)
+    # a hidden condition is differentiated like any constraint, and may then imply a further one
     while True:
         model = (
             model_of(standard_form(found.system), system.parameter_names)
@@ -158,8 +159,10 @@ def _conditions(equations: Equations, model: Model, fixed: Fixed) -> Conditions:
     if any(_too_large(equations.select(rows)[0]) for rows in dependent):
         return Conditions(failure="the equations in question are too many or too long to find it symbolically")
     values = () if fixed.p is None else zip(model.parameters, fixed.p, strict=True)
+    # by its decimals: 0.1 is a tenth, so that dependencies between exact numbers are found
     given = {symbol: sp.Rational(str(value)) for symbol, value in values}
     reason = "it was not found symbolically"
+    # the general ones first: a condition that needs no values of parameters holds for all of them
     for rules, special in _substitutions(model.form, given):
         try:
             found = bounded(partial(_null_conditions, equations, dependent, model, rules))
@@ -216,6 +219,7 @@ def _numerator(h: Any, form: StandardForm) -> Any:
         numerator, factors = bounded(lambda: _factored(h), seconds=1.0)
     except SymbolicLimitError:
         numerator, factors = h, []
+    # factors of parameters alone do not vanish for generic values, and are no condition on the state
     about_state = [base for base, _ in factors if _has_state(base, form)]
     kept = sp.Mul(*about_state) if about_state else sp.Mul(*(base for base, _ in factors)) if factors else numerator
     kept = sp.expand(kept) if len(about_state) <= 1 else kept

@@ -14,6 +14,7 @@ from sympy.integrals.manualintegrate import manualintegrate
 from dalembert.analysis.rational import neat
 from dalembert.analysis.zero_test import seems_zero
 from dalembert.model import graph
+from dalembert.model.differentiation import derivative, gradient
 
 _INTEGRAND_LIMIT = 50
 """Operations above which the integration of an integrand is not attempted."""
@@ -34,7 +35,7 @@ def is_integrable(form: Form, variables: Sequence[sp.Symbol], is_zero: Callable[
     others = [j for j in range(len(form)) if j != i and (b[j] != 0 or _depends(form, variables[j]))]
 
     def along(j: int, e: Any) -> Any:
-        return e.diff(variables[j]) - b[j] * e.diff(variables[i])
+        return derivative(e, variables[j]) - b[j] * derivative(e, variables[i])
 
     return all(is_zero(along(j, b[k]) - along(k, b[j])) for j, k in combinations(others, 2))
 
@@ -52,7 +53,7 @@ def integral_of(form: Form, variables: Sequence[sp.Symbol], is_zero: Callable[[A
 
 
 def _is_integral(f: Any, form: Form, variables: Sequence[sp.Symbol], is_zero: Callable[[Any], bool]) -> bool:
-    slope = [f.diff(v) for v in variables]
+    slope = [derivative(f, v) for v in variables]
     if all(is_zero(e) for e in slope):
         return False
     return all(is_zero(slope[i] * form[j] - slope[j] * form[i]) for i, j in combinations(range(len(form)), 2))
@@ -106,7 +107,7 @@ def _factor_slopes(b: list[Any], i: int, variables: Sequence[sp.Symbol]) -> Iter
     of one variable each, Lᵢ' bⱼ + Lᵢ ∂ᵢbⱼ + ∂ᵢ²bⱼ = 0, which with its derivative along zⱼ gives Lᵢ.
     """
     for own in _own_slopes(b, i, variables):
-        slope = [own if j == i else neat(own * e + e.diff(variables[i])) for j, e in enumerate(b)]
+        slope = [own if j == i else neat(own * e + derivative(e, variables[i])) for j, e in enumerate(b)]
         if is_closed(slope, variables):
             yield slope
 
@@ -116,15 +117,15 @@ def _own_slopes(b: list[Any], i: int, variables: Sequence[sp.Symbol]) -> Iterato
     zi = variables[i]
     yield sp.S.Zero
     for j, e in enumerate(b):
-        if j == i or seems_zero(e) or seems_zero(e.diff(zi)):
+        if j == i or seems_zero(e) or seems_zero(derivative(e, zi)):
             continue
         zj = variables[j]
-        determinant = neat(e * e.diff(zi, zj) - e.diff(zi) * e.diff(zj))
-        if seems_zero(determinant):
-            own = neat(-e.diff(zi) / e)
-        else:
-            own = neat((e.diff(zj) * e.diff(zi, zi) - e * e.diff(zi, zi, zj)) / determinant)
-        if all(seems_zero(own.diff(v)) for v in variables if v != zi):
+        ei, ej = gradient(e, (zi, zj))
+        eii, eij = gradient(ei, (zi, zj))
+        determinant = neat(e * eij - ei * ej)
+        above, below = (-ei, e) if seems_zero(determinant) else (ej * eii - e * derivative(eii, zj), determinant)
+        own = neat(above / below)
+        if all(seems_zero(derivative(own, v)) for v in variables if v != zi):
             yield own
 
 
@@ -132,7 +133,7 @@ def potential(form: Form, variables: Sequence[sp.Symbol]) -> Any | None:
     """Integrate a closed form, one variable after the other; None if an antiderivative is not found."""
     f = sp.S.Zero
     for v, e in zip(variables, form, strict=True):
-        part = _antiderivative(neat(e - f.diff(v)), v)
+        part = _antiderivative(neat(e - derivative(f, v)), v)
         if part is None:
             return None
         f += part
@@ -189,7 +190,7 @@ def _is_intractable(e: Any, v: sp.Symbol) -> bool:
 def is_closed(form: Form, variables: Sequence[sp.Symbol]) -> bool:
     """Return True if dω vanishes at random points; results that use this are verified by differentiation."""
     pairs = combinations(zip(variables, form, strict=True), 2)
-    return all(seems_zero(e.diff(w) - d.diff(v)) for (v, e), (w, d) in pairs)
+    return all(seems_zero(derivative(e, w) - derivative(d, v)) for (v, e), (w, d) in pairs)
 
 
 def _pivot(form: Form, is_zero: Callable[[Any], bool]) -> int:

@@ -99,6 +99,7 @@ def _same(a: Floats, b: Floats) -> bool:
 
 def _cyclic(loop: ClosedLoop, starts: list[Floats], t: float, p: Floats) -> NDArray[np.bool_]:
     """Return a mask (n,) of the coordinates on which nothing depends, so that they may change steadily."""
+    # two states, since a derivative may vanish at one of them by accident
     found = [loop.near(y, t, p) for y in starts[:2]]
     n = len(starts[0]) // 2
     return np.all([(np.vstack([near.across, near.slopes])[:, :n] == 0).all(axis=0) for near in found], axis=0)
@@ -138,6 +139,7 @@ def _linearised(loop: ClosedLoop, y: Floats, t: float, p: Floats) -> Internal | 
     tangent = _tangent(near.across)
     rates = np.vstack([np.eye(2 * n)[n:], near.slopes]) @ tangent
     matrix = tangent.T @ rates
+    # motions that meet the requirements keep meeting them: rates that leave the tangent show a singular position
     if np.linalg.norm(rates - tangent @ matrix) > INVARIANT * (1 + np.linalg.norm(rates)):
         return None
     values: NDArray[np.complex128] = np.asarray(np.linalg.eigvals(matrix), complex)
@@ -147,5 +149,6 @@ def _linearised(loop: ClosedLoop, y: Floats, t: float, p: Floats) -> Internal | 
 def _uncertainty(matrix: Floats, values: NDArray[np.complex128]) -> float:
     """Return the largest change of an eigenvalue under random errors of a matrix."""
     rng, size = np.random.default_rng(7), MATRIX_ERROR * np.abs(matrix).max(initial=0.0)
+    # tried rather than bounded: a bound by condition numbers is infinite for defective eigenvalues
     changed = [np.linalg.eigvals(matrix + size * rng.choice((-1.0, 1.0), matrix.shape)) for _ in range(3)]
     return max((float(np.abs(values[:, None] - other).min(axis=1).max(initial=0.0)) for other in changed), default=0.0)

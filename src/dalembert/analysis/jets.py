@@ -23,6 +23,7 @@ import mpmath
 import sympy as sp
 
 from dalembert.model import graph
+from dalembert.model.differentiation import derivative
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.signal import Signal
 from dalembert.model.symbols import InternalSymbol
@@ -154,7 +155,10 @@ class Jets:
             return product
         if isinstance(e, sp.Pow) and not graph.free_symbols(e.exp):
             return self._composed(sp.Pow(_slot(0), e.exp), parts[:1])
-        return self._composed(e.func(*(_slot(k) for k in range(len(parts)))), parts)
+        varying = [k for k, part in enumerate(e.args) if graph.free_symbols(part)]
+        slots = {k: _slot(number) for number, k in enumerate(varying)}
+        function = e.func(*(slots.get(k, part) for k, part in enumerate(e.args)))
+        return self._composed(function, [parts[k] for k in varying])
 
     def _composed(self, function: Any, arguments: Sequence[Jet]) -> Jet:
         """Compose a function with series by Taylor's formula: Σ f⁽ᵅ⁾(a) hᵅ/α! over all α up to the order."""
@@ -177,14 +181,13 @@ class Jets:
 @lru_cache(maxsize=1024)
 def _partial(function: Any, alpha: tuple[int, ...]) -> Any:
     slots = [_slot(k) for k in range(len(alpha))]
-    derivative = function
+    found = function
     for slot, count in zip(slots, alpha, strict=True):
-        derivative = derivative.diff(slot, count) if count else derivative
-    # second derivatives of |x| contain Dirac deltas, which mpmath cannot evaluate
-    derivative = derivative.replace(sp.DiracDelta, lambda *_: sp.S.Zero)  # random points do not lie on the kink of |x|
-    if graph.has_kind(derivative, Signal):
-        return numeric_function(slots, derivative, "mpmath")
-    return sp.lambdify(slots, derivative, modules="mpmath")
+        for _ in range(count):
+            found = derivative(found, slot)
+    if graph.has_kind(found, Signal):
+        return numeric_function(slots, found, "mpmath")
+    return sp.lambdify(slots, found, modules="mpmath")
 
 
 def _step(index: int) -> int:

@@ -6,12 +6,14 @@ Work is thus a further unknown of the integration, with the order and the accura
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.analysis.ledger import Ledger, entries_of
+from dalembert.analysis.ledger import Ledger, entries_of, inaccurate_work
+from dalembert.analysis.quadrature import LEAST_INTERVALS
 from dalembert.array_types import Floats
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.sparse_dependencies import Dependencies, shortest
@@ -67,13 +69,14 @@ def _forces(code: Any, reactions: Floats) -> Any:
 
 def large_ledger(dynamics: LargeDynamics, method: Method, numbers: Floats, run: Trajectory) -> Ledger:
     """Compute the ledger of a run, which is integrated once more."""
-    steps = SparseSteps(dynamics, method, numbers)
-    work, turnover = _integrated(steps, run)
+    longest = float(run.t[-1] - run.t[0]) / LEAST_INTERVALS
+    steps = SparseSteps(dynamics, replace(method, max_step=min(method.max_step, longest)), numbers)
+    work, turnover, error = _integrated(steps, run)
     at = [_at_output(steps, y, float(t)) for y, t in zip(np.concatenate([run.q, run.qd], axis=1), run.t, strict=True)]
     power = np.stack([one.values for one in at], axis=1)
     kinetic, energy = (np.array([getattr(one, name) for one in at]) for name in ("kinetic", "energy"))
     unique = np.all([one.unique for one in at], axis=0)
-    return Ledger(
+    ledger = Ledger(
         t=run.t,
         entries=tuple(entries_of(dynamics.constraints, dynamics.laws)),
         coordinates=dynamics.coordinates,
@@ -90,6 +93,7 @@ def large_ledger(dynamics: LargeDynamics, method: Method, numbers: Floats, run: 
         atol=method.least_atol,
         notes=_notes(dynamics, method, unique),
     )
+    return replace(ledger, notes=(*ledger.notes, *inaccurate_work(ledger, error)))
 
 
 def _at_output(steps: SparseSteps, y: Floats, t: float) -> Powers:
@@ -97,20 +101,21 @@ def _at_output(steps: SparseSteps, y: Floats, t: float) -> Powers:
     return _powers(steps, y, t, details=True)
 
 
-def _integrated(steps: SparseSteps, run: Trajectory) -> tuple[Floats, float]:
-    """Return the work (2, T, e) of all entries from the first time of a run, and the energy exchanged."""
+def _integrated(steps: SparseSteps, run: Trajectory) -> tuple[Floats, float, float]:
+    """Return the work (2, T, e) of all entries from the first time of a run, the energy exchanged, and the error."""
     t0, y = float(run.t[0]), np.concatenate([run.q[0], run.qd[0]])
     steps.choose_rows(y, t0)
     before = _powers(steps, y, t0)
-    rows, total, turnover = steps.rows, np.zeros_like(before.values), 0.0
+    rows, total, turnover, error = steps.rows, np.zeros_like(before.values), 0.0, 0.0
     work = np.zeros((2, len(run.t), before.values.shape[1]))
     count = 1
     for step in steps.all_steps(y, t0, float(run.t[-1])):
         after_rows = steps.rows
-        whole = _along(steps, step, step.t, rows)
+        whole, missed = _along(steps, step, step.t, rows, before.values)
+        error += missed
         while count < len(run.t) and run.t[count] <= step.t:
             t = float(run.t[count])
-            part = whole if t >= step.t else _partial(steps, step, t, rows)
+            part = whole if t >= step.t else _partial(steps, step, t, rows, before.values)
             work[:, count] = total + part
             count += 1
         total = total + whole
@@ -120,26 +125,44 @@ def _integrated(steps: SparseSteps, run: Trajectory) -> tuple[Floats, float]:
         exchanged = np.abs(before.values[0]).sum() + np.abs(after.values[0]).sum()
         turnover += (step.t - step.before) / 2 * exchanged + abs(after.kinetic - before.kinetic)
         rows, before = after_rows, after
-    return work, turnover
+    return work, turnover, error
 
 
-def _along(steps: SparseSteps, step: SparseStep, end: float, rows: NDArray[np.bool_]) -> Floats:
-    """Return the work (2, e) from the start of a step, whose slopes are those of the last one, to its end."""
-    h, slopes, total = end - step.before, steps.slopes.copy(), 0.0
+def _along(
+    steps: SparseSteps, step: SparseStep, end: float, rows: NDArray[np.bool_], before: Floats
+) -> tuple[Floats, float]:
+    """Return the work (2, e) from the start of a step to its end, and its error.
+
+    The slopes of the last step must be its own. ``before`` are the powers at the start.
+    """
+    h, slopes = end - step.before, steps.slopes.copy()
     steps.rows = rows
+    places, weights, powers = [0.0], [0.0], [before]
     for y, t, weight in steps.quadrature(step.start, step.before, h):
         steps.factor_at(y, t)
-        total = total + h * weight * _powers(steps, y, t).values
+        places.append((t - step.before) / h)
+        weights.append(weight)
+        powers.append(_powers(steps, y, t).values)
     steps.slopes[:] = slopes
-    return np.asarray(total)
+    values = np.array(powers)
+    # where powers vary faster than the state, two rules on the same nodes disagree
+    off = h * np.tensordot(np.array(weights) - _lower_rule(np.array(places)), values[:, 0], 1)
+    return h * np.tensordot(weights, values, 1), float(np.abs(off).sum())
 
 
-def _partial(steps: SparseSteps, step: SparseStep, t: float, rows: NDArray[np.bool_]) -> Floats:
+def _lower_rule(places: Floats) -> Floats:
+    """Return weights for values at places in [0, 1] that integrate polynomials of a lower degree than they could."""
+    powers = np.arange(max(1, len(np.unique(places.round(12))) - 1))
+    moments = places[None, :] ** powers[:, None]
+    return np.asarray(np.linalg.lstsq(moments, 1 / (1 + powers), rcond=None)[0], float)
+
+
+def _partial(steps: SparseSteps, step: SparseStep, t: float, rows: NDArray[np.bool_], before: Floats) -> Floats:
     """Return the work (2, e) from the start of a step to a time within it, by a shorter step."""
     steps.rows = rows
     steps.restart()
     steps.stepped(step.start, step.before, t - step.before)
-    return _along(steps, step, t, rows)
+    return _along(steps, step, t, rows, before)[0]
 
 
 def _notes(dynamics: LargeDynamics, method: Method, unique: NDArray[np.bool_]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,6 +70,11 @@ def entries_of(
 def group_of(entry: Entry) -> tuple[str, str]:
     """Return kind and name of the group of an entry: that of `rod[3]` is `rod`, that of `pin7: x` is `pin*: x`."""
     return entry.kind, re.sub(r"\d+", "*", re.sub(r"\[\d+\]", "", entry.name))
+
+
+def joint_of(entry: Entry) -> tuple[str, str]:
+    """Return kind and name of an entry; those of the reactions `pin: x` and `pin: y` are those of the joint `pin`."""
+    return entry.kind, entry.name.split(": ")[0] if entry.kind == "reaction" else entry.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,13 +184,20 @@ class Ledger:
 
     def by_group(self) -> Ledger:
         """Return the ledger itself or, if it has many entries, one of sums over groups such as `rod[0]`, `rod[1]`."""
-        if len(self.entries) <= MOST_PRINTED_ENTRIES:
-            return self
+        return self if len(self.entries) <= MOST_PRINTED_ENTRIES else self._summed(group_of, " ({})")
+
+    def by_joint(self) -> Ledger:
+        """Return the ledger with one entry for the reaction of each joint of a mechanism, the sum of its equations."""
+        found = self._summed(joint_of, "")
+        return self if len(found.entries) == len(self.entries) else found
+
+    def _summed(self, key: Callable[[Entry], tuple[str, str]], suffix: str) -> Ledger:
+        """Return a ledger of sums over the entries whose kind and name are the same; ``suffix`` takes their number."""
         groups: dict[tuple[str, str], int] = {}
-        places = np.array([groups.setdefault(group_of(entry), len(groups)) for entry in self.entries])
+        places = np.array([groups.setdefault(key(entry), len(groups)) for entry in self.entries])
         sizes = np.bincount(places)
         entries = tuple(
-            Entry(f"{name} ({size})" if size > 1 else name, kind, "")
+            Entry(f"{name}{suffix.format(size)}" if size > 1 else name, kind, "")
             for (kind, name), size in zip(groups, sizes, strict=True)
         )
         summed = {
@@ -248,11 +260,14 @@ class Ledger:
     def rows(self) -> list[tuple[str, ...]]:
         """Return a table: work over the whole run and largest power of each entry, then the energies and the audit.
 
+        The equations of a joint are one row, and so are groups of many entries.
         If there are nonideal laws, the work of the ideal and the nonideal constraint force follows the entries; the two
         add up to the work of reactions and laws.
         """
         if len(self.entries) > MOST_PRINTED_ENTRIES:
             return self.by_group().rows()
+        if len(self.by_joint().entries) < len(self.entries):
+            return self.by_joint().rows()
         # rounding errors of the work are relative to the energies exchanged
         scale, largest = max(np.abs(self.work).max(), self.kinetic.max()), np.abs(self.power).max(axis=0)
         # if no force does work, all powers are rounding errors of the energies exchanged during the run
@@ -278,6 +293,21 @@ class Ledger:
         # the audit is never shown as zero: its order of magnitude is the information
         rows.append(("energy change less all work", "audit", f"{self.audit[-1]:.1e}", ""))
         return rows
+
+
+CLOSURE_LIMIT = 1e3
+"""Tolerances by which energy and work may differ before the ledger says so. The errors of single steps add up over a
+run, and an ordinary run stays well below this."""
+
+
+def inaccurate_work(ledger: Ledger, error: float) -> list[str]:
+    """Return a note if the estimated error of the works, which may cancel in their sum, exceeds ``CLOSURE_LIMIT``."""
+    if error <= CLOSURE_LIMIT * (ledger.rtol * ledger.turnover + ledger.atol):
+        return []
+    return [
+        f"The works of single entries may be off by {error:.1e}: their powers vary faster than the motion, from which "
+        f"the steps are chosen. Pass a smaller `max_step`."
+    ]
 
 
 def _shown(value: float, scale: float) -> str:

@@ -43,6 +43,7 @@ def redundancy_findings(
     identities = {names[i] for i in void_rows(context.model, context.fixed)} if without_gradient else set[str]()
     findings = [_gradient_finding(name, identity=name in identities) for name in without_gradient]
     if regular:
+        # a constraint that is dependent only here is singular, not redundant
         lost, _ = _lost_nearby(context)
         excluded = {name for conflict in conflicts for name in conflict.names}
         for name in (name for name in found if name not in without_gradient and name not in lost):

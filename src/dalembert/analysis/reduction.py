@@ -50,6 +50,7 @@ def reduce(system: System, *, parameters: Any = None) -> System:
             f"the constraints must leave some motion possible; they imply `{found.impossible} = 0`. "
             f"See `da.check(system)`."
         )
+    # without hidden constraints a contradiction has not been looked for yet
     if found.data_before is None:
         _refuse_contradiction(system, fixed)
     if found.failure:

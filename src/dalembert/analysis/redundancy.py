@@ -30,7 +30,9 @@ def refuse_fragile_rows(dynamics: Dynamics, drift: Drift, q0: Any, qd0: Any, t0:
     """
     if drift.projections or len(dynamics.constraints) < 2:
         return
+    # from a state on the constraints: off them such rows are independent already
     q, qd = _on_constraints(dynamics, q0, qd0, t0, p)
+    # random directions: along a particular one the rows may stay dependent
     steps = DISPLACEMENT * np.maximum(1.0, np.abs(q)) * np.random.default_rng(25).normal(size=(4, len(q)))
     rows = [independent_rows(_scaled_rows(terms_at(dynamics, x, qd, t0, p))) for x in (q, *(q + steps))]
     here, off = rows[0], max(rows, key=len)

@@ -51,7 +51,10 @@ class SingularPlaces(NamedTuple):
 
 
 def singular_places(form: StandardForm) -> SingularPlaces:
-    """Return the zeros of det M for positive parameters; it is factorized only if a numerical search finds a zero."""
+    """Return the zeros of det M for positive parameters; it is factorized only if a numerical search finds a zero.
+
+    Zeros that the constraints exclude do not count, such as e = 0 of Euler parameters of unit length.
+    """
     state = _state(form)
     if not state or not any(_signs(_determinant(form, state), len(state))):
         return SingularPlaces()
@@ -70,23 +73,30 @@ def _state(form: StandardForm) -> list[Any]:
     return [s for s in (*form.symbols.q, form.symbols.time) if s in present]
 
 
-def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], float]]:
-    """Return a function that draws random parameters and returns det M as a function of the state."""
-    M = without_spikes(form.mass_matrix)
-    others = sorted(set().union(*(graph.free_symbols(e) for row in M for e in row)) - set(state), key=str)
-    function = numeric_function([*state, *others], M, ["numpy", "scipy"])
+def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], Any]]:
+    """Return a function that draws random parameters and returns det M as a function of the state.
 
-    def chosen(rng: Any) -> Callable[[Any], float]:
+    The residuals of position-level constraints between the coordinates in M alone follow it: they must vanish too.
+    """
+    M = without_spikes(form.mass_matrix)
+    variables = {*form.symbols.q, form.symbols.time}
+    kept = [e for e in form.position if e != 0 and graph.free_symbols(e) & variables <= set(state)]
+    present: set[Any] = set().union(*(graph.free_symbols(e) for row in (*M, kept) for e in row))
+    others = sorted(present - set(state), key=str)
+    function = numeric_function([*state, *others], M, ["numpy", "scipy"])
+    residuals = numeric_function([*state, *others], kept, ["numpy", "scipy"])
+
+    def chosen(rng: Any) -> Callable[[Any], Any]:
         values = rng.uniform(0.5, 1.5, len(others))
         units: Any = None
 
-        def determinant(x: Any) -> float:
+        def determinant(x: Any) -> Any:
             nonlocal units
             matrix = _real(function(*x, *values))
             units = (
                 own_units(matrix) if units is None else units
             )  # one scale for all states, so that the determinant stays continuous
-            return float(np.linalg.det(matrix / np.outer(units, units)))
+            return np.array([np.linalg.det(matrix / np.outer(units, units)), *_real(residuals(*x, *values))])
 
         return determinant
 
@@ -127,9 +137,10 @@ def _real(value: Any) -> Any:
     return np.where(array.imag == 0, array.real, np.nan)
 
 
-def _signs(choose: Callable[[Any], Callable[[Any], float]], size: int) -> set[float]:
+def _signs(choose: Callable[[Any], Callable[[Any], Any]], size: int) -> set[float]:
     """Return the signs of a function around its zeros, which are searched from random states; none if it has no zero.
 
+    Of several values of the function, the first counts; the others must vanish with it.
     Only the state is varied: a function that vanishes for special parameters only has no zeros in this sense.
     """
     import scipy.optimize
@@ -150,7 +161,8 @@ def _signs(choose: Callable[[Any], Callable[[Any], float]], size: int) -> set[fl
             if first < EXACT:  # a matrix that is singular everywhere has no isolated zeros
                 continue
             found = least_squares(miss, start, xtol=tolerance, ftol=tolerance, gtol=tolerance)
-            if abs(float(found.fun[0])) <= RELATIVE_ZERO * first and np.abs(found.x).max() < SEARCH_RADIUS:
+            vanishes = np.abs(found.fun) <= RELATIVE_ZERO * np.array([first, *np.ones(len(found.fun) - 1)])
+            if vanishes.all() and np.abs(found.x).max() < SEARCH_RADIUS:
                 near = found.x + NEIGHBOURHOOD * (1 + np.abs(found.x)) * rng.normal(size=(40, size))
                 # both signs around a zero show that det M changes its sign there
                 signs |= {float(np.sign(miss(x)[0])) for x in near}

@@ -32,7 +32,9 @@ def report_symbolic_errors(function: Callable[P, T]) -> Callable[P, T]:
                 raise
             unprintable = re.search(r"_print_(\w+)", str(error))
             lines = str(error).strip().splitlines() or [type(error).__name__]
-            reason = lines[-1].strip() if unprintable is None else unprintable[1]
+            reason = lines[-1].strip() if unprintable is None else unprintable[1].removeprefix("Derivative_")
+            if isinstance(error, NameError) and error.name:
+                reason = error.name
             raise ModelError(
                 [
                     f"`da.{function.__name__}` needs functions that SymPy can differentiate and evaluate; it stopped "

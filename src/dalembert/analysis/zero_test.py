@@ -15,14 +15,19 @@ from dalembert.analysis.bounded import SymbolicLimitError, bounded
 from dalembert.analysis.evaluated_terms import without_spikes
 from dalembert.analysis.rational import Generators, exact, expanded
 from dalembert.model import graph
+from dalembert.model.abrupt_functions import KINKED_OR_JUMPING
 from dalembert.model.numeric_function import numeric_function
 
 _TEST_POINTS = 4
 """Random points at which an expression must vanish."""
 _POSITIVE = 2
 """First points, at which all values are positive, since most functions are defined there."""
-_TRIES = 12
-"""Random points tried; some may lie off the domain of the expression."""
+_KINKED_TEST_POINTS = 24
+"""The same for functions with kinks or jumps, which are different expressions in different regions."""
+_TRIES = 3
+"""Random points tried for each one at which an expression must vanish; some may lie off its domain."""
+_FAR = 12
+"""First of the points that are farther from zero, where kinks such as that of |x − 3| have been passed."""
 _PRECISIONS = (30, 60, 120)
 """Digits of successive evaluations: with 120, values that cancel to their 50th digit are distinguished from zero."""
 OFF_DOMAIN = (ArithmeticError, ValueError, TypeError, NotImplementedError, NoConvergence)
@@ -68,14 +73,14 @@ def seems_zero(expression: Any) -> bool:
     expression = without_spikes(expression)
     unknowns = sorted(graph.free_symbols(expression), key=str)
     function = numeric_function(unknowns, expression, "mpmath")
-    tested = 0
-    for seed in range(_TRIES):
+    tested, wanted = 0, _KINKED_TEST_POINTS if graph.has_kind(expression, *KINKED_OR_JUMPING) else _TEST_POINTS
+    for seed in range(_TRIES * wanted):
         vanishes = _vanishes(function, unknowns, seed)
         if vanishes is False:
             return False
         # points off the domain do not count
         tested += vanishes is True
-        if tested == _TEST_POINTS:
+        if tested == wanted:
             break
     return tested > 0
 
@@ -108,7 +113,8 @@ def random_point(unknowns: Sequence[sp.Symbol], seed: int) -> list[Any]:
     """
     draw, toss = random.Random(1996 + seed), random.Random(seed // 2)
     turn = 1 if seed % 2 else -1
-    numbers = [mpmath.mpf(draw.randint(300, 1700)) / 1009 for _ in unknowns]
+    size = 1 if seed < _FAR else 5
+    numbers = [size * mpmath.mpf(draw.randint(300, 1700)) / 1009 for _ in unknowns]
     signs = [turn * toss.choice((-1, 1)) if "." in s.name and seed >= _POSITIVE else 1 for s in unknowns]
     return [sign * number for sign, number in zip(signs, numbers, strict=True)]
 

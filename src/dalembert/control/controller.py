@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -21,7 +20,8 @@ from dalembert.lowering.build import build
 from dalembert.lowering.source import Source
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.control_form import distinct_actuators
-from dalembert.model.input_values import parameter_values, state_values
+from dalembert.model.input_values import as_numbers, parameter_values, state_values
+from dalembert.model.ordering import by_name, name_problems
 from dalembert.model.system import System, kind_of_object
 from dalembert.model.uncertainty import AdaptiveBound, BoundedUncertainty
 from dalembert.names import listed, summary
@@ -92,13 +92,25 @@ class Controller:
         InputError         wrong shapes
         ConstraintError    if no inputs meet the requirements at the state
         """
-        if isinstance(q, Mapping) or isinstance(qd, Mapping):
-            names = self.coordinates
-            q, qd = state_values(names, q, "q"), state_values(names, qd, "qd")
-        elif not hasattr(q, "__len__") or (len(q) and hasattr(q[0], "__len__")):  # anything but one state
+        q, qd = self._in_order(q, "q"), self._in_order(qd, "qd")
+        if len(q) and hasattr(q[0], "__len__"):
             return self._at_many(q, qd, t, bound, self._programs.at_states)
         found = self.evaluate(q, qd, t, bound)[0]
         return dict(zip(self._names, found, strict=True))
+
+    def _in_order(self, given: Any, argument: str) -> Any:
+        """Return one state or several in the order of the coordinates; lists and arrays, which are, as they are."""
+        if type(given) in (tuple, list, np.ndarray) and len(given):
+            return given
+        if getattr(given, "ndim", 1) == 1:
+            return state_values(self.coordinates, given, argument)
+        named, problems = by_name(given, argument, "coordinate")
+        if named is None:
+            return as_numbers(given, argument)
+        problems += name_problems(self.coordinates, named, argument, "coordinate")
+        if problems:
+            raise InputError(" ".join(problems))
+        return np.stack([as_numbers(named[name], argument) for name in self.coordinates], axis=-1)
 
     def _at_many(self, q: Any, qd: Any, t: Any, bound: Any, program: BatchProgram) -> dict[str, Any]:
         n = len(self.coordinates)
@@ -127,9 +139,7 @@ class Controller:
         of a call; along a run they are ``run.q``, ``run.qd``, ``run.t`` and, if the layer is adaptive,
         ``bound=run.estimated_bound``.
         """
-        names = self.coordinates
-        if isinstance(q, Mapping) or isinstance(qd, Mapping):
-            q, qd = state_values(names, q, "q"), state_values(names, qd, "qd")
+        q, qd = self._in_order(q, "q"), self._in_order(qd, "qd")
         one = np.ndim(q) == 1
         if one:
             q, qd = [q], [qd]

@@ -64,6 +64,7 @@ def results_on_cluster(
 def _result(future: Any) -> BlockResult:
     """Return the result of a block, or raise an error that says why the cluster did not compute it."""
     from distributed import CancelledError, KilledWorker
+    from distributed.comm.core import CommClosedError
 
     try:
         return future.result()
@@ -73,7 +74,7 @@ def _result(future: Any) -> BlockResult:
             f"one. (a) Their memory is too small: keep fewer times or outputs. (b) The machine code crashed: simulate "
             f"without `client`. The logs of the workers tell. {CONTINUE}"
         ) from None
-    except CancelledError:
+    except (CancelledError, CommClosedError):  # before the result was asked for, or while it was on its way
         raise DeviceError(LOST_CLIENT) from None
 
 

@@ -70,6 +70,11 @@ def output_choice(system: System, given: Any) -> OutputChoice:
     for label, entry in entries:
         if isinstance(entry, str):
             names.append(_checked_name(system, entry))
+            if label not in (None, entry):
+                raise InputError(
+                    f"`{entry}` in `outputs` must keep its name; got `{label}` for it. Write it as "
+                    f"{{{entry!r}: {entry!r}}}, and rename the variable of the result."
+                )
             continue
         expression = sp.sympify(entry, strict=True) if isinstance(entry, (int, float)) else entry
         if not isinstance(expression, sp.Expr):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
-from dalembert.model.input_values import as_numbers
+from dalembert.model.input_values import as_numbers, require_same_labels
 from dalembert.model.ordering import by_name, name_problems, quoted
 from dalembert.parallel import in_parallel
 
@@ -55,6 +55,7 @@ def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, q
     if by_name(given, "parameters", "parameter")[0] is None:
         raise InputError(f"`parameters` must be a mapping from names to numbers or arrays; got {given!r}.")
     columns += columns_of(parameters, given, "parameters", "parameter")
+    require_same_labels(_columns({"q0": q0, "qd0": qd0, "parameters": given}))
     counts = {len(column) for column in columns if column.ndim}
     if len(counts) > 1:
         raise InputError(f"all arrays of members must have one length; got {', '.join(map(str, sorted(counts)))}.")
@@ -69,6 +70,20 @@ def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, q
     shared = all(column.ndim == 0 for column in columns[n:])
     p = np.broadcast_to(np.reshape(columns[n:], (-1, 1)), (len(columns) - n, count)) if shared else None
     return Members(rows_by_member(columns[:n], count), rows_by_member(columns[n:], count) if p is None else p)
+
+
+def _columns(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what has one row per member, by name: tables, and the entries of mappings."""
+    found: dict[str, Any] = {}
+    for argument, given in arguments.items():
+        inner = given if isinstance(given, Mapping) else {}
+        found |= {argument: given} if _is_table(given) else {f"{argument}[{name}]": x for name, x in inner.items()}
+    return found
+
+
+def _is_table(given: Any) -> bool:
+    """Return whether rows of a pandas object are members; the labels of one column alone are names."""
+    return getattr(given, "ndim", 0) == 2
 
 
 COPIED_AT_ONCE = 4096

@@ -27,7 +27,7 @@ from dalembert.ensembles.projected_starts import StartFindings
 from dalembert.ensembles.study import BlockResult, Findings, Study
 from dalembert.ensembles.summary import Summary
 from dalembert.errors import InputError
-from dalembert.integration.trajectory_files import require_zarr
+from dalembert.extras import require
 from dalembert.model import graph
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ TEXT_FORMAT = 2
 
 def checked_store(path: Any) -> Path:
     """Return the path of a store, or raise an error if it cannot be one."""
-    require_zarr()
+    require("zarr")
     target = Path(path)
     if target.suffix.lower() != ".zarr":
         raise InputError(f"`store` must end in .zarr; got `{target}`.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.array_types import Floats, labels_of, not_numbers
 from dalembert.equation.reaction import Normals, ReactionSolution
 from dalembert.equation.scaled_numbers import scaled_numbers
 from dalembert.errors import InputError
@@ -28,6 +29,21 @@ as many digits as states."""
 
 MOST_COMPONENTS = 6
 """Components of vectors that the text of an answer shows."""
+
+
+def _numbers_in_order(displacement: Any) -> Floats:
+    """Return a displacement as an array; an answer does not know the names of coordinates, which labels would need."""
+    if reason := not_numbers(displacement):
+        raise InputError(f"`displacement` {reason}")
+    if isinstance(displacement, Mapping) or labels_of(displacement) is not None:
+        raise InputError(
+            "`displacement` must be numbers in the order of the coordinates, without labels. Pass `.to_numpy()` of a "
+            "column that is in this order."
+        )
+    try:
+        return np.asarray(displacement, float)
+    except (TypeError, ValueError):
+        raise InputError(f"`displacement` must hold numbers; got {displacement!r:.80}.") from None
 
 
 def _times_and_lengths(A: Any, v: Any) -> tuple[Any, Any]:
@@ -145,8 +161,7 @@ class ConstrainedMotion(PaperLetters):
         """
         # the ideal force needs no share of its own: it does no virtual work
         force = self.constraint_force if of is None else jnp.sum(self.law_forces[..., self._laws_of(of), :], axis=-2)
-        v = np.asarray(displacement, float)
-        n = self.acceleration.shape[-1]
+        v, n = _numbers_in_order(displacement), self.acceleration.shape[-1]
         if v.shape[-1:] != (n,):
             raise InputError(f"`displacement` must have {n} components; got shape {v.shape}.")
         # A v relative to the lengths of the row and of v: the scale of a constraint must not matter

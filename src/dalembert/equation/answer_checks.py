@@ -13,7 +13,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.stacked_least_squares import StackedLeastSquares, checked_weight
 from dalembert.errors import ConstraintError, InputError, MassMatrixError
 from dalembert.linear_algebra import null_space, unit_rows
-from dalembert.mass import coordinate_units, in_units, is_symmetric, mass_kind, own_units
+from dalembert.mass import coordinate_units, has_only_masses, in_units, is_symmetric, mass_kind, own_units
 from dalembert.tolerances import CONSISTENCY_TOLERANCE, NAMED_SHARE, RESIDUAL_TOLERANCE, SINGULAR_MASS
 
 
@@ -67,6 +67,8 @@ PASS_IT = "pass `formulation="
 
 def require_positive(M: Any) -> None:
     """Raise an error unless every mass matrix in a batch is positive definite."""
+    if has_only_masses(M):  # no eigenvalues are needed: bodies in Cartesian coordinates have such a matrix
+        return
     smallest, largest = _extreme_eigenvalues(M)
     if (smallest <= SINGULAR_MASS * largest).any():
         where = np.unravel_index(int(np.argmin(smallest / largest)), smallest.shape)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.arrays import lower_solve, map_rows, namespace_of, solve_matrix, upper_solve
+from dalembert.arrays import lower_solve, map_rows, namespace_of, norm, solve_matrix, upper_solve
 from dalembert.equation.reaction import IdealReaction, NonidealForces, Normals, ReactionSolution
 from dalembert.equation.residual import inconsistency_of, residual_of
 from dalembert.equation.scaling import Geometry, Scaled, scaled_problem
@@ -130,15 +130,9 @@ class _Refined(NamedTuple):
         for _ in range(self.formulation.refinements):
             force = Q + part.force - self.problem.M @ part.acceleration
             target = with_b * self.problem.b - self.problem.A @ part.acceleration
-            size = _size(self.problem.Q, self.problem.b, *part)
+            size = norm(self.problem.Q, self.problem.b, *part)
             part = _sum(part, self.formulation.correction(self.factored, force, target, size))
         return part
-
-
-def _size(*vectors: Array) -> Array:
-    """Return the length of all vectors together."""
-    xp = namespace_of(*vectors)
-    return xp.linalg.norm(xp.concatenate(vectors))
 
 
 def _sum(one: Part, other: Part) -> Part:

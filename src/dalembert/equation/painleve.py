@@ -113,7 +113,9 @@ def critical_coefficients(normals: Normals) -> Floats:
     factors = np.array([_critical_factor(G, j) for j in range(len(G))])
     if not (factors <= 1).any() and normals.solutions != 1:
         factors[:] = _common_factor(G)
-    return factors * np.asarray(normals.mu)
+    mu = np.asarray(normals.mu)
+    # a contact without friction has no finite factor
+    return np.where(mu != 0, factors * np.where(mu != 0, mu, 1.0), np.inf)
 
 
 def _critical_factor(G: Floats, j: int) -> float:

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dalembert.arrays import namespace_of
+from dalembert.arrays import namespace_of, norm, ratio
 from dalembert.equation.scaling import Scaled
-from dalembert.linear_algebra import row_norms
 from dalembert.tolerances import ROUNDING
 
 if TYPE_CHECKING:
@@ -22,23 +21,22 @@ def residual_of(of: Scaled, acceleration: Array, force: Array, in_metric: Array)
     Qᶜ − C, Q, C and Qᶜ.
     """
     xp = namespace_of(of.M, of.A)
-    norm, half, rows = xp.linalg.norm, of.geometry.half, of.geometry.rows
+    half, rows = of.geometry.half, of.geometry.rows
     unwanted = in_metric[0]
-    metric = norm(half.T @ acceleration) + norm(rows.reachable(of.b)) + xp.sum(row_norms(in_metric[1:]))
+    metric = norm(half.T @ acceleration) + norm(rows.reachable(of.b)) + sum(map(norm, in_metric[1:]))
     plain = norm(of.M) * norm(acceleration) + norm(of.Q) + norm(force)
-    motion = norm(of.M @ acceleration - of.Q - force) / xp.where(plain > 0, plain, 1.0)
+    motion = ratio(norm(of.M @ acceleration - of.Q - force), plain)
     constraints = norm(rows.reachable(of.A @ acceleration - of.b))
     virtual = norm(unwanted - rows.project(unwanted))
-    return xp.maximum(motion, xp.maximum(constraints, virtual) / xp.where(metric > 0, metric, 1.0))
+    return xp.maximum(motion, ratio(xp.maximum(constraints, virtual), metric))
 
 
 def inconsistency_of(of: Scaled, free: Array | None, acceleration: Array) -> Array:
     """Return the part of b − A a that no acceleration can satisfy, relative to all of it; of b if there is no a."""
     xp = namespace_of(of.M, of.A)
-    norm = xp.linalg.norm
     e = of.b if free is None else of.b - of.A @ free
     # e is a difference: its rounding error is that of its terms, however small e itself is
     size = norm(of.A) * norm(acceleration if free is None else free)
     outside, whole = norm(of.geometry.rows.outside(e)), norm(e)
     rounding = 10 * ROUNDING * (norm(of.b) + size) + ROUNDING * whole
-    return xp.where(outside > rounding, outside / xp.where(whole > 0, whole, 1.0), 0.0)
+    return xp.where(outside > rounding, ratio(outside, whole), 0.0)

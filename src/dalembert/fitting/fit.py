@@ -15,6 +15,7 @@ from dalembert.fitting.fit_inputs import bounds_of
 from dalembert.fitting.observation import Observation
 from dalembert.fitting.problem import Problem
 from dalembert.fitting.result import Fit
+from dalembert.model.coefficients import parameters_not_negative
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
 from dalembert.tolerances import TINY
@@ -89,7 +90,7 @@ def fit(
     settings = {"rtol": rtol, "atol": atol, "max_steps": max_steps}
     problem = Problem.of(system, observations, parameters, guess, known, noise, settings)
     start = problem.start()
-    low, high = bounds_of(bounds, problem.names, problem.guess, len(start))
+    low, high = bounds_of(bounds, problem.names, problem.guess, len(start), parameters_not_negative(system))
     _require_enough(problem, noise is not None)
     problem.residuals(start)  # raises the error of the simulation if the guess allows no motion
     import scipy.optimize

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -77,9 +77,14 @@ def noise_of(given: Any, observations: Sequence[Observation]) -> dict[str, float
     return noise
 
 
-def bounds_of(given: Any, names: Sequence[str], guess: Floats, size: int) -> tuple[Floats, Floats]:
+def bounds_of(
+    given: Any, names: Sequence[str], guess: Floats, size: int, not_negative: Set[str]
+) -> tuple[Floats, Floats]:
     """Return lower and upper bounds of all unknowns; the parameters are the first of them."""
     low, high = np.full(size, -np.inf), np.full(size, np.inf)
+    for i, name in enumerate(names):
+        if name in not_negative and guess[i] > 0:
+            low[i] = 0.0
     if given is not None and not isinstance(given, Mapping):
         raise InputError(f"`bounds` must be a mapping from names to pairs; got {given!r}.")
     for key, pair in dict(given or {}).items():
@@ -87,7 +92,8 @@ def bounds_of(given: Any, names: Sequence[str], guess: Floats, size: int) -> tup
         if name not in names:
             raise InputError(f"`bounds` must be of the parameters to estimate ({quoted(names)}); got `{name}`.")
         i = names.index(name)
-        low[i], high[i] = _pair(name, pair)
+        least, high[i] = _pair(name, pair)
+        low[i] = max(low[i], least)
         if not low[i] < guess[i] < high[i]:
             raise InputError(
                 f"`guess` must lie within `bounds`; `{name}` is {guess[i]:g}, not between {low[i]:g} and {high[i]:g}."

@@ -30,7 +30,7 @@ class Rest(NamedTuple):
 
 @dataclass
 class ImpactHistory:
-    """The times of the last impacts of each contact, since it was last closed, and times and speeds of all impacts."""
+    """The times of the last impacts of each contact, and times and speeds of all impacts."""
 
     times: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     impacts: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
@@ -50,9 +50,6 @@ class ImpactHistory:
     def record(self, name: str, t: float) -> None:
         self.times[name] = [*self.times.get(name, [])[-FLIGHTS:], t]
 
-    def forget(self, name: str) -> None:
-        self.times.pop(name, None)
-
     def rest(self, name: str, speed: float, resolution: float, restitution: float, rounding: float) -> Rest | None:
         """Return when the impacts of a contact come to an end, if its rebounds are not followed any more.
 
@@ -65,6 +62,7 @@ class ImpactHistory:
         # without restitution there is no rebound, and nothing that is not followed
         if flights and 0 < restitution < LARGEST_RATIO and restitution**2 * speed * flights[-1] / 4 <= rounding:
             return Rest(times[-1] + flights[-1] * restitution / (1 - restitution), restitution * speed)
+        # a ratio of two flights may be accidental, as for a ball on a moving table
         if len(flights) < FLIGHTS or not all(a > b > 0 for a, b in pairwise(flights)):
             return None
         ratio = flights[-1] / flights[-2]

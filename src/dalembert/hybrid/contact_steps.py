@@ -31,7 +31,7 @@ MOST_VELOCITY_ITERATIONS = 50
 """Iterations for forces that depend on velocities, after which a step is too long for them."""
 
 SETTLED_VELOCITY = 1e-13
-"""Change of the velocities, relative to their size, at which these iterations end."""
+"""Change of the velocities, relative to the sizes of what they are sums of, at which these iterations end."""
 
 
 class StepImpulses(NamedTuple):
@@ -144,6 +144,7 @@ class ContactSteps:
     @cached_property
     def depends_on_velocities(self) -> bool:
         """Whether a step must be iterated: forces, found by a trial, or equations change with the velocities."""
+        # at a random state, since forces such as drag vanish at rest; two draws agree only if velocities do not matter
         draw, forces = np.random.default_rng(20), list[Floats]()
         q = draw.uniform(0.5, 1.5, self.code.n)
         for _ in range(2):
@@ -173,9 +174,8 @@ class ContactSteps:
             found = self._impulses((middle, v, (1 - theta) * v + theta * after), force, h, at, last)
             if not np.isfinite(found.after).all():
                 raise NoStepError(t, "forces, masses or gaps are not finite there")
-            change = np.abs(found.after - after).max(initial=0.0)
-            after, last = found.after, found.values
-            if not self.depends_on_velocities or change <= SETTLED_VELOCITY * np.abs(after).max(initial=0.0):
+            change, after, last = found.after - after, found.after, found.values
+            if not self.depends_on_velocities or self._settled(change, after, v, h * self.code.mass.solve(force)):
                 break
         else:
             raise NoStepError(t, "forces change too fast with the velocities for this step. Pass a shorter one")
@@ -183,6 +183,12 @@ class ContactSteps:
         work = self._work(found, force, laws, (middle, (v + after) / 2), h, at)
         end = middle + h * theta * after
         return ContactStep(t + h, h, end, after, v, found, work, force, laws, self.code.A.data.copy())
+
+    @staticmethod
+    def _settled(change: Floats, *velocities: Floats) -> bool:
+        """Whether velocities change by rounding only; those of a body at rest are a difference of others."""
+        size = max(np.abs(v).max(initial=0.0) for v in velocities)
+        return bool(np.abs(change).max(initial=0.0) <= SETTLED_VELOCITY * size)
 
     def gradients(self, step: ContactStep) -> Any:
         """Return the gradients (rows, n) along which the impulses of a step act, sparse."""
@@ -200,17 +206,21 @@ class ContactSteps:
         aim = self._aim(position, h)
         chosen = self.normals[active]
         one_sided = self.model.one_sided[chosen]
+        # Newton's law: a gap opens with e times the velocity at which it closed
         aim[chosen[one_sided]] = -(self.restitution[active] * (code.A @ v + offset)[chosen])[one_sided]
         every, counts = self.contact_rows
         taking_part = np.zeros(len(self.normals), bool)
         taking_part[active] = True
         rows, starts = every[np.repeat(taking_part, counts)], np.cumsum([0, *counts[active]])
         mobility = Mobility.of(code, self.equations)
+        # equations are solved for directly, and contacts by sweeps, which would converge slowly for both together
         free = mobility.met(v + h * code.mass.solve(force), (aim - offset)[self.equations])
         G, impulses = _rows_of(code.A, rows), last[rows]
         H = mobility.rows(G)
         after = free + H.T @ impulses
+        # the tolerance of the sweeps follows the velocities that the contacts have to change
         scale = max(np.abs(G @ v).max(initial=0.0), np.abs(G @ free).max(initial=0.0))
+        # bodies at rest that nothing moves: the residual is zero, relative to any number
         scale = max(scale, np.finfo(float).tiny)
         sweeps, residual = 0, 0.0
         if len(active):
@@ -220,6 +230,7 @@ class ContactSteps:
             sweeps, residual = solve_contacts(problem, after, impulses, *given)
         values = np.zeros(code.m)
         values[rows] = impulses
+        # the eliminated impulses: what equations still lack once all others have acted
         pushed = v + code.mass.solve(h * force + G.T @ impulses)
         values[self.equations] = mobility.impulses(pushed, (aim - offset)[self.equations])
         return StepImpulses(values, after, active, sweeps, residual / scale)
@@ -263,10 +274,12 @@ class Mobility:
     @classmethod
     def of(cls, code: SparseSystem, equations: NDArray[np.int64]) -> Mobility:
         nothing = np.zeros((0, code.n))
+        # without equations contacts stay coupled through shared bodies only, and their rows sparse
         if not len(equations) and code.mass.is_diagonal:
             return cls(code.mass.weights, nothing, nothing, nothing.T, np.zeros((0, 0)))
         inverse = np.linalg.inv(code.mass.matrix().toarray())
         A = code.A[equations].toarray()
+        # the pseudo-inverse, since redundant equations are allowed as in all other runs
         gram = np.linalg.pinv(A @ inverse @ A.T, rcond=RANK_TOLERANCE, hermitian=True)
         return cls(None, inverse, A, inverse @ A.T @ gram, gram)
 

@@ -41,6 +41,7 @@ def _after(system: System, change: Change, now: Situation, t: float) -> Situatio
         values = expression_values(system, expressions, further)(t, y, p)
         places = {name: k for k, name in enumerate(system.coordinate_names)}
         places |= {f"{name}'": k + len(places) for name, k in list(places.items())}
+        # all new values are computed from the old state first, so that their order does not matter
         y, p = np.array(y), dict(p)
         for name, value in zip(names, values, strict=True):
             if name in places:

@@ -14,7 +14,7 @@ from dalembert.integration.path_outputs import outputs_at
 from dalembert.model import graph
 from dalembert.model.event import Event
 from dalembert.model.expression_values import expression_values
-from dalembert.model.symbols import multiplier
+from dalembert.model.symbols import multiplier, reaction
 from dalembert.model.system import System
 from dalembert.stick_slip.guards import Guard
 
@@ -59,7 +59,7 @@ def guards_of(
     found += [Guard(name, "gap", expressions[name], offset=offset) for name, offset in gaps.items()]
     signs = {**dict.fromkeys(sorted(choice.closed), 1), **releases}
     for name, sign in signs.items():
-        found.append(Guard(name, "force", multiplier(name), sign, FORCE_OFFSET * force_scale[name]))
+        found.append(Guard(name, "force", reaction(name), sign, FORCE_OFFSET * force_scale[name]))
     return tuple(found)
 
 
@@ -67,8 +67,10 @@ def _event_guard(
     event: Event, choice: Choice, active: Collection[str], t: float, span: float, *, at_zero: bool
 ) -> Guard:
     """Return the guard of an event; of kind "armed" while its expression must first change its sign for it to occur."""
-    off = {m: sp.S.Zero for m in graph.atoms(event.expression, multiplier) if m.name not in active}
-    expression = graph.replace(event.expression, off)
+    # without nonideal laws a multiplier is the actual reaction, and with them an event has none
+    forces = graph.atoms(event.expression, multiplier, reaction)
+    known = {force: reaction(force.name) if force.name in active else sp.S.Zero for force in forces}
+    expression = graph.replace(event.expression, known)
     sign, value = _side(expression, choice, t, span, at_zero=at_zero)
     kind = "event" if event.direction in (0, -sign) else "armed"
     # rounding may leave an expression that is about to become positive on the other side of zero
@@ -98,10 +100,13 @@ def _values_ahead(expression: sp.Expr, choice: Choice, t: float, step: float) ->
     h, times = ahead[:, None], t + ahead
     states = np.hstack([q + h * qd + h**2 / 2 * choice.acceleration, qd + h * choice.acceleration])
     reactions = np.broadcast_to(choice.reactions, (len(times), len(choice.reactions)))
-    if graph.atoms(expression, multiplier):
+    if graph.atoms(expression, reaction):
         found = outputs_at(phase.mode.dynamics, phase.method, None, times, states, times, phase.values)
-        reactions = np.concatenate([choice.reactions[None], found["reactions"][1:]])
-    return expression_values(phase.mode.system, (expression,), further)(times, states, phase.p, reactions)[:, 0]
+        later = phase.admissible(times[1:], states[1:], found["reactions"][1:])
+        reactions = np.concatenate([choice.reactions[None], later])
+    return expression_values(phase.mode.system, (expression,), further)(times, states, phase.p, reactions=reactions)[
+        :, 0
+    ]
 
 
 def _is_resolved(values: Floats) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.errors import StateError
-from dalembert.hybrid.impact import ContactTerms
+from dalembert.hybrid.contact_terms import ContactTerms
 from dalembert.hybrid.impulses import response
 from dalembert.integration.start_states import violated_rows
 from dalembert.violation import own_size
@@ -52,8 +52,10 @@ class Gaps:
     def at(cls, model: ContactTerms, y: Floats, t: float, speeds: Floats | None = None) -> Gaps:
         terms, (q, qd) = model.at(y, t), np.split(y, 2)
         lengths, rates = np.split(model.scales, 2)
+        # with the scales of the start: at the origin all terms of a gap may vanish, and no gap would touch
         size = own_size(terms.position, terms.A, q) + np.abs(terms.A) @ lengths
         fastest = np.abs(qd) if speeds is None else np.maximum(speeds, np.abs(qd))
+        # the scale of the start is bounded, since a fast start must not make slow contacts rest
         resting = np.abs(terms.A) @ (AT_REST * fastest + START_AT_REST * np.minimum(rates, 1.0))
         return cls(model, y, t, terms.position, terms.velocity, size, resting)
 
@@ -96,6 +98,7 @@ class Gaps:
         rows = [*self._named(active).values(), *self._named(names).values()]
         terms = self.model.at(self.y, self.t)
         q, qd = np.split(self.y, 2)
+        # together with the equations in use, which the correction of a gap must not violate
         return np.concatenate([q - response(terms.A[rows], np.linalg.inv(terms.M)) @ self.gap[rows], qd])
 
     def refuse_penetration(self) -> None:

@@ -11,11 +11,12 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.errors import ConstraintError, InputError, SimulationError, StateError
-from dalembert.hybrid.accumulation import ImpactHistory
+from dalembert.hybrid.accumulation import ImpactHistory, Rest
+from dalembert.hybrid.contact_terms import ContactTerms
 from dalembert.hybrid.event_changes import Situation, changed, energy_at
 from dalembert.hybrid.event_guards import guards_of
 from dalembert.hybrid.gaps import Gaps
-from dalembert.hybrid.impact import ContactTerms
+from dalembert.hybrid.impact import impact
 from dalembert.hybrid.phase_choice import Choice, Question, choose
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
@@ -80,6 +81,7 @@ class HybridSimulation:
         self.span, self.end = t1 - t, t1
         y = self._accepted(q0, qd0, t, allow_violation=allow_violation)
         with Progress(t, t1, progress) as bar:
+            # the start is treated like the end of a segment: contacts may touch there, or be about to collide
             choice = self._next(y, t)
             if self.record.impulses:
                 hit = dict.fromkeys(event.name for event in self.record.events)
@@ -148,6 +150,7 @@ class HybridSimulation:
             self.record.notes.append(f"At t = {t:.6g} the event {quoted(events)} changes {listed}.")
             self.record.changed |= set(new)
         self.p, self.active, self.model = after.p, after.active, ContactTerms(self.system, after.p, self.scales)
+        # a constraint that an event has switched off has no force whose sign could change
         self.releases = {name: sign for name, sign in self.releases.items() if name in self.active}
         gaps = Gaps.at(self.model, after.y, t)
         gaps.refuse_penetration()
@@ -161,6 +164,7 @@ class HybridSimulation:
         fired = () if segment is None else segment.fired
         y, speeds, still = self._after_impacts(y, t, {guard.name for guard in fired if guard.kind == "gap"})
         gaps = Gaps.at(self.model, y, t, speeds)
+        # a contact that moves apart opens by itself; only the others need a decision
         candidates = gaps.together(gaps.touching(self.closed))
         pulled = {guard.name for guard in fired if guard.kind == "force"}
         held = frozenset(c.name for c in segment.phase.mode.sticking) if segment is not None else frozenset[str]()
@@ -177,17 +181,24 @@ class HybridSimulation:
         """Return the state after all impacts of one instant, the largest speeds, and what friction has stopped."""
         speeds, stuck = np.abs(np.split(y, 2)[1]), frozenset[str]()
         if arrived:
+            # the instant of a collision is located to rounding, and the gap must not count as penetrated
             y = Gaps.at(self.model, y, t).closed_up(arrived, self.active)
         for _ in range(MOST_IMPACTS):
+            # one impact may cause the next at the same instant, as in a row of balls that touch
             gaps = Gaps.at(self.model, y, t, speeds)
             touching = sorted({*gaps.touching(self.closed), *arrived})
             hit = gaps.approaching(touching)
             if not hit:
                 return y, speeds, stuck
-            rest = self._resting(gaps, touching, hit)
+            ends = self._series_ends(gaps, hit)
+            slowest = max((end.speed for end in ends.values()), default=0.0)
+            rest = sorted({*ends, *gaps.together(touching, ACCUMULATED * slowest)}) if ends else []
             self._refuse_endless(t, hit)
             after, stuck = self._after_impact(y, t, touching, rest)
             self.record.events += [run_event(t, name, "impact", y, after) for name in hit]
+            # the contact is closed from here on, in the state in which it rests
+            self.record.events += [run_event(end.time, name, "rests", after, after) for name, end in ends.items()]
+            # rounding of small velocities is judged by the largest ones that the instant has seen
             y, speeds = after, np.maximum(speeds, np.abs(np.split(after, 2)[1]))
         raise ConstraintError(
             f"impacts at one instant must come to an end; at t = {t:.6g} those of {quoted(sorted(arrived))} do not. "
@@ -205,25 +216,25 @@ class HybridSimulation:
                 f"followed: end the motion before."
             )
 
-    def _resting(self, gaps: Gaps, touching: Collection[str], hit: dict[str, float]) -> list[str]:
-        """Return the contacts whose impacts end here, and those that come to rest with them; record when they would."""
-        ends: dict[str, float] = {}
+    def _series_ends(self, gaps: Gaps, hit: dict[str, float]) -> dict[str, Rest]:
+        """Return the contacts whose series of impacts end here, with the times at which they come to rest."""
+        ends: dict[str, Rest] = {}
         for name, speed in hit.items():
             self.history.record(name, gaps.t)
             e = self.model.restitution(name, gaps.t, gaps.y)
             rest = self.history.rest(name, speed, gaps.resolution(name), e, gaps.rounding(name))
             if rest is not None:
-                ends[name] = rest.speed
-                self.record.events.append(run_event(rest.time, name, "rests", gaps.y, gaps.y))
-        return sorted({*ends, *gaps.together(touching, ACCUMULATED * max(ends.values()))}) if ends else []
+                ends[name] = rest
+        return ends
 
     def _after_impact(
         self, y: Floats, t: float, touching: Collection[str], rest: Collection[str]
     ) -> tuple[Floats, frozenset[str]]:
         model, active = self.model, self.active
-        found = model.impact(y, t, active, touching, rest)
+        found = impact(model, y, t, active, touching, rest)
+        # as a function of the state: derivatives of the motion pass through the impact by it
         self.record.record_reset(
-            lambda y, t: np.concatenate([np.split(y, 2)[0], model.impact(y, t, active, touching, rest).qd])
+            lambda y, t: np.concatenate([np.split(y, 2)[0], impact(model, y, t, active, touching, rest).qd])
         )
         self.record.impulses.append(ImpulseWork(t, found.work))
         return np.concatenate([np.split(y, 2)[0], found.qd]), frozenset(found.sticking)
@@ -232,6 +243,7 @@ class HybridSimulation:
         """Return the choice with the guards of its phase."""
         terms = self.model.at(choice.y, t)
         largest = np.abs(terms.A).max(axis=1, initial=np.finfo(float).tiny)
+        # a reaction is a force over the largest entry of its row: in these units its rounding is known
         scales = np.abs(terms.Q).max(initial=0.0) / largest
         scale = dict(zip(self.system.constraint_names, map(float, scales), strict=True))
         self._find_releases(choice, scale)

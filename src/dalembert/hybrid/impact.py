@@ -5,21 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
 
 from dalembert.array_types import Floats
-from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.equation.dynamics import Terms
 from dalembert.errors import ConstraintError, InputError
+from dalembert.hybrid.contact_terms import ContactTerms
 from dalembert.hybrid.impulses import ImpulseContact, impact_impulses, response
-from dalembert.integration.start_states import terms_at
-from dalembert.lowering.build import build
 from dalembert.model import graph
-from dalembert.model.active_system import active_system
-from dalembert.model.constraint import RESTITUTION_RANGE
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact, contacts, velocity_jacobian
 from dalembert.model.ordering import quoted
@@ -30,6 +27,16 @@ from dalembert.violation import own_size
 
 ENERGY_ROUNDING = 1e-9
 """Part of the energy of an impact that rounding may create."""
+
+
+ROUNDED_SLIP = 1e-12
+"""Sliding velocity after an impact, relative to the velocities, that is rounding."""
+
+HELD = 1e-12
+"""Mobility of a contact within the equations, relative to that without them, that is rounding."""
+
+STRAIGHT = 1e-12
+"""Change of the direction of a slip during an impact, relative to that of the slip, that is rounding."""
 
 
 class Impact(NamedTuple):
@@ -43,145 +50,97 @@ class Impact(NamedTuple):
     sticking: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class ContactTerms:
-    """The terms of all constraints of a system as equations, contacts and switched ones included.
+def impact(
+    model: ContactTerms,
+    y: Floats,
+    t: float,
+    active: Collection[str],
+    touching: Collection[str],
+    rest: Collection[str] = (),
+) -> Impact:
+    """Return the velocities after the impulses of active equations and of the contacts that touch.
 
-    system    the system as it was stated
-    p         values of all parameters by name
-    scales    (2n,) of coordinates and velocities, from the start of the motion
+    Contacts in ``rest`` come to rest, whatever their coefficient is, as those whose impacts accumulate do.
+
+    Raises
+    ------
+    ConstraintError    if the laws have no solution, or create energy; if friction acts in a plane
+    InputError         if a law of a constraint that takes part is not defined for impulses
     """
-
-    system: System
-    p: dict[str, float]
-    scales: Floats
-
-    @property
-    def whole(self) -> System:
-        return active_system(self.system)
-
-    @cached_property
-    def dynamics(self) -> Dynamics:
-        return build(self.whole)
-
-    @cached_property
-    def friction(self) -> dict[str, Contact]:
-        """The contacts under dry friction, by the names of their constraints."""
-        return {contact.name: contact for contact in contacts(self.whole)}
-
-    def at(self, y: Floats, t: float) -> Terms:
-        values = tuple(np.asarray(self.p[name], float) for name in self.dynamics.parameters)
-        q, qd = np.split(y, 2)
-        return Terms(*(np.asarray(term) for term in terms_at(self.dynamics, q, qd, t, values)))
-
-    @property
-    def one_sided(self) -> list[str]:
-        return [str(constraint.name) for constraint in self.system.constraints if constraint.one_sided]
-
-    def row(self, name: str) -> int:
-        return self.system.constraint_names.index(name)
-
-    def restitution(self, name: str, t: float, y: Floats) -> float:
-        """Return the coefficient of a one-sided constraint, or raise an error if it is not between 0 and 1."""
-        constraint = self.system.constraints[self.row(name)]
-        value = float(expression_values(self.system, (constraint.restitution,))(t, y, self.p)[0])
-        if not 0 <= value <= 1:
-            raise InputError(f"constraint `{name}`: {RESTITUTION_RANGE.format(value)}")
-        return value
-
-    def impact(
-        self, y: Floats, t: float, active: Collection[str], touching: Collection[str], rest: Collection[str] = ()
-    ) -> Impact:
-        """Return the velocities after the impulses of active equations and of the contacts that touch.
-
-        Contacts in ``rest`` come to rest, whatever their coefficient is, as those whose impacts accumulate do.
-
-        Raises
-        ------
-        ConstraintError    if the laws have no solution, or create energy; if friction acts in a plane
-        InputError         if a law of a constraint that takes part is not defined for impulses
-        """
-        terms, qd = self.at(y, t), np.split(y, 2)[1]
-        parts = _Parts.of(self, terms, y, t, active, touching, rest)
-        impulses = impact_impulses(parts.contacts, parts.coupling)
-        pushed = np.concatenate([impulses.normal, impulses.tangential])
-        change = parts.change(pushed)
-        after = qd + change
-        self._refuse_invalid(parts, y, t, after, pushed)
-        k = len(parts.contacts)
-        slips = np.array([c.slip or 0.0 for c in parts.contacts]) + parts.rows[k:] @ change
-        size = ROUNDED_SLIP * (np.abs(parts.rows[k:]) @ (np.abs(qd) + np.abs(after)))
-        stuck = [c.name for c, w, allowed in zip(parts.contacts, slips, size, strict=True) if abs(w) <= allowed]
-        return Impact(after, self._works(parts, terms, pushed, (qd + after) / 2), tuple(stuck))
-
-    def _works(self, parts: _Parts, terms: Terms, pushed: Floats, mean: Floats) -> Floats:
-        """Return the work (2, 1 + m + l) of impulses on the mean velocity: as they act, and by their split.
-
-        The ideal impulses are those of the same impact without friction. What remains is the work of the nonideal
-        ones, which friction laws have in proportion to their own impulses.
-        """
-        work, k = self._work(parts, terms, pushed, mean), len(parts.contacts)
-        friction = np.abs(pushed[k:])
-        if not friction.any():
-            return np.stack([work, work])
-        ideal = impact_impulses([replace(c, slip=None) for c in parts.contacts], parts.coupling)
-        split = self._work(parts, terms, np.concatenate([ideal.normal, ideal.tangential]), mean)
-        rest = work.sum() - split.sum()
-        for contact, share in zip(parts.contacts, friction / friction.sum(), strict=True):
-            if share > 0:
-                split[self._law_entry(contact.name)] += share * rest
-        return np.stack([work, split])
-
-    def _law_entry(self, name: str) -> int:
-        return 1 + len(self.system.constraints) + self.friction[name].number
-
-    def _work(self, parts: _Parts, terms: Terms, pushed: Floats, mean: Floats) -> Floats:
-        """Return the work (1 + m + l,) of impulses on a velocity, by the entries of a ledger."""
-        work, k = np.zeros(1 + len(self.system.constraints) + len(self.system.laws)), len(parts.contacts)
-        free = terms.M @ parts.change(pushed) - parts.rows.T @ pushed
-        equations = np.linalg.lstsq(terms.A[parts.equations].T, free)[0]
-        for i, impulse in zip(parts.equations, equations, strict=True):
-            work[1 + i] += impulse * (terms.A[i] @ mean)
-        for i, contact in enumerate(parts.contacts):
-            work[1 + self.row(contact.name)] += pushed[i] * (parts.rows[i] @ mean)
-            if contact.slip is not None:
-                work[self._law_entry(contact.name)] += pushed[k + i] * (parts.rows[k + i] @ mean)
-        return work
-
-    def _refuse_invalid(self, parts: _Parts, y: Floats, t: float, after: Floats, pushed: Floats) -> None:
-        """Raise an error if impulses create energy, or miss constraints that are not linear in the velocities."""
-        q, qd = np.split(y, 2)
-        new = self.at(np.concatenate([q, after]), t)
-        rows = parts.equations
-        size = own_size(new.velocity[rows], new.A[rows], after) + np.abs(new.A[rows]) @ np.abs(qd)
-        missed = np.abs(new.velocity[rows]) > START_TOLERANCE * size + EXACT * np.abs(new.A[rows]).sum(axis=1)
-        if missed.any():
-            names = [self.system.constraint_names[i] for i, off in zip(rows, missed, strict=True) if off]
-            raise ConstraintError(
-                f"constraints must hold after an impact: they must be linear in the velocities, and must not drive "
-                f"bodies into a contact; at t = {t:.6g} {quoted(names)} cannot be met. End the motion by an event."
-            )
-        before = np.array([*(c.approach for c in parts.contacts), *(c.slip or 0.0 for c in parts.contacts)])
-        later = before + parts.rows @ (after - qd)
-        gained = pushed @ (before + later) / 2
-        if gained > ENERGY_ROUNDING * (np.abs(pushed) @ (np.abs(before) + np.abs(later))):
-            raise ConstraintError(
-                f"an impact must not create energy; Newton's law with the friction or the coefficients of "
-                f"{quoted(contact.name for contact in parts.contacts)} would create {gained:.3g} at t = {t:.6g}. Pass "
-                f'`impact="poisson"` to these constraints.'
-            )
+    terms, qd = model.at(y, t), np.split(y, 2)[1]
+    parts = _Parts.of(model, terms, y, t, active, touching, rest)
+    impulses = impact_impulses(parts.contacts, parts.coupling)
+    pushed = np.concatenate([impulses.normal, impulses.tangential])
+    change = parts.change(pushed)
+    after = qd + change
+    _refuse_invalid(model, parts, y, t, after, pushed)
+    k = len(parts.contacts)
+    slips = np.array([c.slip or 0.0 for c in parts.contacts]) + parts.rows[k:] @ change
+    size = ROUNDED_SLIP * (np.abs(parts.rows[k:]) @ (np.abs(qd) + np.abs(after)))
+    stuck = [c.name for c, w, allowed in zip(parts.contacts, slips, size, strict=True) if abs(w) <= allowed]
+    # an impulse changes the velocity in proportion, so that its work on the mean velocity is exact
+    return Impact(after, _works(model, parts, terms, pushed, (qd + after) / 2), tuple(stuck))
 
 
-ROUNDED_SLIP = 1e-12
-"""Sliding velocity after an impact, relative to the velocities, that is rounding."""
+def _works(model: ContactTerms, parts: _Parts, terms: Terms, pushed: Floats, mean: Floats) -> Floats:
+    """Return the work (2, 1 + m + l) of impulses on the mean velocity: as they act, and by their split.
+
+    The ideal impulses are those of the same impact without friction. What remains is the work of the nonideal
+    ones, which friction laws have in proportion to their own impulses.
+    """
+    work, k = _work(model, parts, terms, pushed, mean), len(parts.contacts)
+    friction = np.abs(pushed[k:])
+    if not friction.any():
+        return np.stack([work, work])
+    # the impact is solved a second time: with friction the normal impulses are others than the ideal ones
+    ideal = impact_impulses([replace(c, slip=None) for c in parts.contacts], parts.coupling)
+    split = _work(model, parts, terms, np.concatenate([ideal.normal, ideal.tangential]), mean)
+    rest = work.sum() - split.sum()
+    for contact, share in zip(parts.contacts, friction / friction.sum(), strict=True):
+        if share > 0:
+            split[model.law_entry(contact.name)] += share * rest
+    return np.stack([work, split])
 
 
-HELD = 1e-12
-"""Mobility of a contact within the equations, relative to that without them, that is rounding."""
+def _work(model: ContactTerms, parts: _Parts, terms: Terms, pushed: Floats, mean: Floats) -> Floats:
+    """Return the work (1 + m + l,) of impulses on a velocity, by the entries of a ledger."""
+    work, k = np.zeros(1 + len(model.system.constraints) + len(model.system.laws)), len(parts.contacts)
+    # the impulses of equations were eliminated: they are what M Δq̇ has beyond those of the contacts
+    free = terms.M @ parts.change(pushed) - parts.rows.T @ pushed
+    equations = np.linalg.lstsq(terms.A[parts.equations].T, free)[0]
+    for i, impulse in zip(parts.equations, equations, strict=True):
+        work[1 + i] += impulse * (terms.A[i] @ mean)
+    for i, contact in enumerate(parts.contacts):
+        work[1 + model.row(contact.name)] += pushed[i] * (parts.rows[i] @ mean)
+        if contact.slip is not None:
+            work[model.law_entry(contact.name)] += pushed[k + i] * (parts.rows[k + i] @ mean)
+    return work
 
 
-STRAIGHT = 1e-12
-"""Change of the direction of a slip during an impact, relative to that of the slip, that is rounding."""
+def _refuse_invalid(model: ContactTerms, parts: _Parts, y: Floats, t: float, after: Floats, pushed: Floats) -> None:
+    """Raise an error if impulses create energy, or miss constraints that are not linear in the velocities."""
+    q, qd = np.split(y, 2)
+    new = model.at(np.concatenate([q, after]), t)
+    rows = parts.equations
+    # by the velocities before and after: a large one that an impulse has stopped leaves its rounding
+    size = own_size(new.velocity[rows], new.A[rows], after) + np.abs(new.A[rows]) @ np.abs(qd)
+    missed = np.abs(new.velocity[rows]) > START_TOLERANCE * size + EXACT * np.abs(new.A[rows]).sum(axis=1)
+    if missed.any():
+        names = [model.system.constraint_names[i] for i, off in zip(rows, missed, strict=True) if off]
+        raise ConstraintError(
+            f"constraints must hold after an impact: they must be linear in the velocities, and must not drive "
+            f"bodies into a contact; at t = {t:.6g} {quoted(names)} cannot be met. End the motion by an event."
+        )
+    before = np.array([*(c.approach for c in parts.contacts), *(c.slip or 0.0 for c in parts.contacts)])
+    later = before + parts.rows @ (after - qd)
+    # only the contacts: equations that move in time may do work
+    gained = pushed @ (before + later) / 2
+    if gained > ENERGY_ROUNDING * (np.abs(pushed) @ (np.abs(before) + np.abs(later))):
+        raise ConstraintError(
+            f"an impact must not create energy; Newton's law with the friction or the coefficients of "
+            f"{quoted(contact.name for contact in parts.contacts)} would create {gained:.3g} at t = {t:.6g}. Pass "
+            f'`impact="poisson"` to these constraints.'
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +180,7 @@ class _Parts:
         _refuse_laws(model.whole, tuple(names))
         members = [name for name in names if name in model.one_sided or name in model.friction]
         equations = [model.row(name) for name in names if name not in members]
+        # the inverse itself: its entries are the mobilities that the laws of impact are stated with
         A, inverse = terms.A[equations], np.linalg.inv(terms.M)
         held = response(A, inverse)
         mobility, free = inverse - held @ A @ inverse, -held @ terms.velocity[equations]
@@ -230,8 +190,10 @@ class _Parts:
         found: list[ImpulseContact] = []
         for name, (row, slip, friction) in zip(members, slips, strict=True):
             stated = model.system.constraints[model.row(name)]
+            # a contact that comes to rest is held like an equation, which ends its rebounds
             two_sided = not stated.one_sided or name in rest
             e = 0.0 if two_sided else model.restitution(name, t, y)
+            # an equation that has just been switched on moves the contacts before any of them pushes
             approach = float(terms.velocity[model.row(name)] + terms.A[model.row(name)] @ free)
             own = None if slip is None else slip + float(row @ free)
             found.append(ImpulseContact(name, approach, e, own, friction, two_sided, stated.impact))
@@ -250,6 +212,7 @@ def _slip(
     if contact is None:
         return np.zeros(len(y) // 2), None, 0.0
     whole, count = model.whole, len(contact.velocity)
+    # friction is linear in the reaction, so that its value at one unit of normal force is the coefficient
     unit = np.zeros(len(whole.constraints))
     unit[model.row(name)] = 1.0
     values = expression_values(whole, _slip_expressions(whole, contact))(t, y, model.p, unit)

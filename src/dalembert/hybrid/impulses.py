@@ -114,6 +114,7 @@ def _solution(
     k = len(contacts)
     scale = np.abs(velocities).max(initial=0.0)
     impulse_scale = scale + np.abs(least).max(initial=0.0)
+    # impacts at once are few, and enumeration finds a solution wherever there is one; pivoting need not with friction
     for normal, tangential in _states(contacts):
         G, h = np.zeros((2 * k, 2 * k)), np.zeros(2 * k)
         for i, (state, slide, contact) in enumerate(zip(normal, tangential, contacts, strict=True)):
@@ -127,6 +128,7 @@ def _solution(
                 G[k + i], h[k + i] = W[k + i], -velocities[k + i]
             else:
                 G[k + i, k + i], G[k + i, i] = 1.0, slide * abs(contact.friction) * (state or 1)
+        # least squares, since states with redundant contacts have a singular but consistent matrix
         found = np.asarray(np.linalg.lstsq(G, h)[0], float)
         if np.abs(G @ found - h).max() > ALLOWED * max(scale, impulse_scale):
             continue
@@ -196,6 +198,7 @@ def _routh(contact: ImpulseContact, W: Floats) -> Impulses:
         until_rest = -w / dw if w * dw < 0 else np.inf
         until_turn = -v / dv if v < 0 < dv else np.inf
         if until_turn <= until_rest and until_turn < np.inf:
+            # the end of compression, which Poisson's law refers to
             compression = P + until_turn
         end = (1 + contact.restitution) * compression - P if contact.law == "poisson" else (target - v) / dv
         end = np.inf if contact.law == "newton" and dv <= 0 else end
@@ -205,6 +208,7 @@ def _routh(contact: ImpulseContact, W: Floats) -> Impulses:
         v, w, P, F = v + length * dv, w + length * dw, P + length, F + length * friction
         if length == end:
             return Impulses(np.array([P]), np.array([F]))
+        # exactly: rounding would decide in which direction the contact slips on
         w = 0.0
     raise ConstraintError(
         f"the impact at `{contact.name}` must end; friction presses the bodies together faster than they rebound, a "

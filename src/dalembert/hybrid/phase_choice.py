@@ -13,7 +13,7 @@ from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.painleve import refuse_paradox
 from dalembert.errors import ConstraintError
-from dalembert.hybrid.impact import ContactTerms
+from dalembert.hybrid.contact_terms import ContactTerms
 from dalembert.integration.method import Method
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.integration.state_answer import answer_at
@@ -96,9 +96,11 @@ def _sets(
     closed = frozenset(first)
     for _ in range(2 * len(candidates) + 1):
         yield closed
+        # the worst contact changes sides, a step of principal pivoting, which mostly ends within a few
         closed = closed ^ {worst(closed) or ""}
     if len(candidates) > MOST_CANDIDATES:
         return
+    # pivoting may cycle under friction, where the problem is not symmetric; then all sets are tried
     for size in range(len(candidates), -1, -1):
         yield from (frozenset(some) for some in combinations(sorted(candidates), size))
 
@@ -109,14 +111,14 @@ def _attempt(question: Question, closed: frozenset[str], terms: Terms) -> Choice
     _refuse_dependent(question, closed, terms)
     system = active_system(model.system, active | closed)
     rough = contacts(system)
-    phase = Phase(cached_mode(system, rough, ()), method, model.p, {}, {})
+    phase = Phase(cached_mode(system, rough, ()), method, model.p, {}, {}, pressing=tuple(sorted(closed)))
     if rough:
         slow = (c for c in rough if c.name in still and _is_slow(phase, c, y, t, model.scales))
         resting = {*contacts_at_rest(system, rough, y, t, model.p), *slow}
         phase, y = next_phase(phase, y, t, stopped=resting)
     here = np.array([t])
     found = outputs_at(phase.mode.dynamics, method, None, here, y[None], here, phase.values)
-    return Choice(closed, phase, y, found["acceleration"][0], found["reactions"][0])
+    return Choice(closed, phase, y, found["acceleration"][0], phase.admissible(here, y[None], found["reactions"])[0])
 
 
 def _is_slow(phase: Phase, contact: Contact, y: Floats, t: float, scales: Floats) -> bool:
@@ -135,6 +137,7 @@ def _worst(question: Question, terms: Terms, choice: Choice, candidates: Collect
         A, b = terms.A[model.row(name)], float(terms.b[model.row(name)])
         if name in choice.closed:
             force = float(choice.reactions[names.index(name)]) * np.abs(A).max()
+            # written so that NaN counts as a pull: a set whose reactions are not determined is never right
             scale = float(np.abs(terms.Q).max(initial=0.0))
             if not force >= -FORCE_ROUNDING * scale:
                 off[name] = -force / (scale + abs(force))

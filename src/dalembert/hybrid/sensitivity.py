@@ -19,7 +19,7 @@ from dalembert.errors import SimulationError
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.model import graph
 from dalembert.model.ordering import quoted
-from dalembert.model.symbols import multiplier
+from dalembert.model.symbols import reaction
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment
 from dalembert.stick_slip.simulation import Reset, StickSlipSimulation
@@ -135,7 +135,7 @@ def _time_gradient(record: StickSlipSimulation, k: int) -> Floats:
         values = phase.guard_values(times, states, np.broadcast_to(reactions, shape))
         return values[phase.guards.index(fired[0])][:, None]
 
-    if fired and graph.atoms(fired[0].expression, multiplier):
+    if fired and graph.atoms(fired[0].expression, reaction):
         _refuse(record, t, f"the event `{fired[0].name}` depends on reactions")
     slope = _differences(lambda states: value(states, np.full(len(states), t)), y)[0]
     moment = np.array([t])

@@ -49,6 +49,7 @@ def is_stuck(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, so_fa
     q, qd = np.split(y, 2)
     if _singular_mass_ahead(dynamics, y, t, so_far, native.p):
         return True
+    # along the tangent: the distances are so short that accelerations do not matter
     for ahead in (0.0, *(part * so_far for part in AHEAD)):
         state, time = np.concatenate([q + ahead * qd, qd]), t + ahead
         if not np.isfinite(state).all():
@@ -89,6 +90,7 @@ def _singular_mass_ahead(dynamics: Dynamics, y: Floats, t: float, so_far: float,
         return ""
     with np.errstate(all="ignore"):
         a = np.asarray(answer_at(dynamics, q, qd, t, p, Factored()).acceleration)
+    # geometrically, since the distance of the singularity is not known by orders of magnitude
     ahead, values = so_far * np.geomspace(AHEAD[0], AHEAD[-1], SAMPLES), vector_of(p)
     for _ in range(REFINEMENTS_AHEAD):
         h = ahead[:, None]
@@ -247,6 +249,7 @@ def _compromise(dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any, row
             return _Compromise(q, r, True, True)
         normal, gradient = J.T @ J, J.T @ r
         stationary = np.linalg.norm(gradient) <= STATIONARY * np.linalg.norm(J) * np.linalg.norm(r)
+        # damping by the trace, so that it follows the size of the gradients
         step = np.linalg.solve(normal + damping * np.trace(normal) * np.eye(len(q)), gradient)
         r_new, J_new = at(q - step / unit)
         gain = 1 - np.linalg.norm(r_new) / np.linalg.norm(r)

@@ -54,7 +54,7 @@ class MotionData:
         """Return the history (T,) of a coordinate, of its velocity or acceleration, or of a multiplier.
 
         Names are ``"x"``, ``"x'"`` and ``"x''"``, or symbols such as ``x`` and ``x.diff(da.t)``; a multiplier has the
-        name of its constraint.
+        name of its constraint, and is that of the problem without nonideal laws: see ``reaction``.
         """
         key = name_of(name)
         for primes, values in {"": self.q, "'": self.qd, "''": self.acceleration}.items():
@@ -68,6 +68,26 @@ class MotionData:
             f"{quoted((*self.coordinates, *self.constraints))}. Velocities and accelerations are those of a "
             f"coordinate with one prime and two, as `{self.coordinates[0]}'`."
         )
+
+    def reaction(self, name: Any) -> Floats:
+        """Return the actual reaction (T,) of a constraint, which its nonideal laws may change.
+
+        Its force is the reaction times the row of the constraint. It is the reaction that must press, Λ ≥ 0, while a
+        one-sided constraint is closed. ``run["wall"]`` is the multiplier of the problem without nonideal laws; both
+        are equal if there are none.
+
+        Raises
+        ------
+        InputError    if there is no such constraint
+        """
+        return self.reactions[:, self.constraint_column(name)]
+
+    def constraint_column(self, name: Any) -> int:
+        """Return the column of a constraint, given by its name or itself."""
+        key = name_of(name)
+        if key not in self.constraints:
+            raise InputError(f"`{key}` must be a constraint of the run; it has {quoted(self.constraints) or 'none'}.")
+        return self.constraints.index(key)
 
     def replaced(self, **fields: Any) -> Self:
         """Return the motion with other values of some fields, several times as fast as ``dataclasses.replace``."""

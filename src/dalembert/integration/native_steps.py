@@ -17,6 +17,7 @@ from dalembert.integration.drift import Drift
 from dalembert.integration.method import StepBatch
 from dalembert.levels import level_numbers
 from dalembert.linear_algebra import independent_rows, independent_rows_of_many
+from dalembert.mass import has_only_masses
 from dalembert.native.collocation import Collocation
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.elimination import needs_refinement
@@ -176,7 +177,7 @@ def is_refined(dynamics: Dynamics, rows: tuple[int, ...], y: Floats, t: float, p
         return False
     n = len(y) // 2
     M, _, A, *_ = native.terms(y[:n], y[n:], t, p)
-    return needs_refinement(np.diag(M), A[list(rows)])
+    return needs_refinement(M.diagonal(), A if len(rows) == len(A) else A[list(rows)])
 
 
 def rows_for(
@@ -226,9 +227,8 @@ def in_mass_metric(M: Floats, A: Floats) -> Floats:
     A diagonal M is not factored: from a hundred coordinates on, the multithreaded factorisation waits for all cores,
     which takes long when they are busy.
     """
-    masses = np.diag(M)
-    if (masses > 0).all() and np.count_nonzero(M) == len(masses):
-        return A / np.sqrt(masses)
+    if has_only_masses(M):
+        return A / np.sqrt(M.diagonal())
     return np.asarray(np.linalg.solve(np.linalg.cholesky(M), A.T).T, float)
 
 

@@ -34,6 +34,7 @@ def _rank_notes(path: Path, ranks: Any) -> tuple[str, ...]:
         )
     lowest, highest = path.ranks
     if lowest != highest or (ranks != lowest).any():
+        # outputs may lie at singular positions that no step has met
         lowest, highest = min(lowest, int(ranks.min())), max(highest, int(ranks.max()))
         last = f", last at t = {path.rank_changes[-1]:.6g}" if path.rank_changes else ""
         notes.append(f"The rank of the constraints changed on the way, between {lowest} and {highest}{last}.")

@@ -59,6 +59,7 @@ def joined(found: Sequence[Saturation]) -> list[Saturation]:
 
 
 def _crossing(excess: Callable[[Floats], Floats], j: int, early: float, late: float, above: bool) -> float:
+    # bisection, since the excess has a kink where the input reaches its limit
     for _ in range(LIMIT_BISECTIONS):
         middle = (early + late) / 2
         if not early < middle < late:

@@ -17,6 +17,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.integration.native_steps import NativeSteps
+from dalembert.integration.newton_polynomial import interpolating_polynomial
 from dalembert.native.step_control import settings_of
 from dalembert.native.stepper import FINISHED
 
@@ -91,23 +92,21 @@ INTERPOLATED = ("acceleration", "ideal_force", "nonideal_force", "multipliers", 
 
 def interpolated_crossing(ts: Floats, at: dict[str, Any], singular: float) -> SingularityCrossing:
     """Return the crossing of a singular position amid four times, interpolated from the outputs at them."""
-    from scipy.interpolate import BarycentricInterpolator, KroghInterpolator  # imported here: see ``_interpolate``
-
     start, width = float(ts[0]), float(ts[-1] - ts[0])
     scaled = (ts - start) / width
     derivatives = np.stack([at["q"], at["qd"] * width, at["acceleration"] * width**2], axis=1)
     full, rough = (
-        KroghInterpolator(np.repeat(scaled[[0, -1]], count), derivatives[[0, -1], :count].reshape(2 * count, -1))
+        interpolating_polynomial(np.repeat(scaled[[0, -1]], count), derivatives[[0, -1], :count].reshape(2 * count, -1))
         for count in (3, 2)
     )
-    fields = {name: BarycentricInterpolator(scaled, np.asarray(at[name])) for name in INTERPOLATED}
+    fields = {name: interpolating_polynomial(scaled, np.asarray(at[name])) for name in INTERPOLATED}
 
     def states(t: Any) -> Floats:
-        q, qd = full.derivatives((np.atleast_1d(t) - start) / width, 2)
+        q, qd = full.with_slopes((t - start) / width)
         return np.concatenate([q, qd / width], axis=1)
 
     def outputs(t: Any) -> dict[str, Floats]:
-        return {name: field((np.atleast_1d(t) - start) / width) for name, field in fields.items()}
+        return {name: field((t - start) / width) for name, field in fields.items()}
 
     middle = (singular - start) / width
     uncertain = float(np.abs(full(middle) - rough(middle)).max())
@@ -166,16 +165,13 @@ def _interpolate(native: NativeSteps, ts: Floats, ys: Floats, count: int) -> Cur
         return None
     n = found.shape[1] // 2
     q, qd, qdd = found[:, :n], found[:, n:], outputs["acceleration"]
-    from scipy.interpolate import KroghInterpolator  # imported here: it is slow to import, and few runs need it
-
     # with time scaled to ±1, divided differences of high order keep their digits
     scaled = (times - middle) / half
     derivatives = np.stack([q, qd * half, qdd * half**2], axis=1).reshape(3 * count, n)
-    curve = KroghInterpolator(np.repeat(scaled, 3), derivatives)
+    curve = interpolating_polynomial(np.repeat(scaled, 3), derivatives)
 
     def states(t: Any) -> Floats:
-        s = (np.atleast_1d(t) - middle) / half
-        q, qd = curve.derivatives(s, 2)
+        q, qd = curve.with_slopes((t - middle) / half)
         return np.concatenate([q, qd / half], axis=1)
 
     return states

@@ -54,6 +54,7 @@ class SparseImplicit:
         if self._start[0] is not y or self._start[1] != t:
             self._linearise(y, t)
             self._start = y, t
+        # the stages decouple into one real and one complex system of the size of a single stage
         real, pair = self.method.eigenvalues
         values = np.array([real, pair.conjugate()])
         of_real, of_pair = self._solver(h / real), self._solver(h / pair.conjugate())
@@ -67,6 +68,7 @@ class SparseImplicit:
         forward, backward = self.method.transformation
         steps, slopes = self.steps, self.steps.slopes
         w, before = np.zeros_like(self.z), 0.0
+        # from zero rather than from an extrapolation, so that a step does not depend on the one before it
         self.z[:], self.slowness = 0.0, 0.0
         rtol, allowed = steps.rtol, steps.allowed(np.abs(y))
         rounding = NEWTON_ROUNDING / rtol
@@ -83,8 +85,10 @@ class SparseImplicit:
             if not np.isfinite(size):
                 return False
             rate = size / before if count and before > 0 else 0.0
+            # from the first rate alone: later ones are of rounding once the iteration has converged
             if count == 1:
                 self.slowness = min((rate * CAUTION / WANTED_RATE) ** self.method.order, MOST_SLOWNESS)
+            # rate / (1 − rate) bounds the sum of all further changes of a geometric series
             near = count and rate < 1 and rate / (1 - rate) * size < max(NEWTON_SHARE, rounding)
             if near or size <= rounding:
                 return True
@@ -96,6 +100,7 @@ class SparseImplicit:
     def _estimate(self, y: Floats, t: float, h: float, solve: Solve) -> None:
         """Store the error estimate as in ``collocation_step``."""
         slopes, change = self.steps.slopes, self.method.error_weights @ self.z / h
+        # filtered a second time, as RADAU5 does at its start: otherwise stiff components dominate the estimate
         first = solve(slopes[0] + change)
         slopes[-1] = solve(self.steps.slope(y + first, t) + change) / h
 
@@ -120,6 +125,7 @@ class SparseImplicit:
             k, columns = term.coordinates.shape[1], term.coordinates
             rows, accelerations = slopes[:, :k], found.acceleration[columns]
             right = slopes[:, k] - factors[own, :1] * slopes[:, k + 2] - factors[own, 1:] * slopes[:, k + 1]
+            # the derivative of b − A q̈ at constant q̈, which the linearised constraint must cancel
             right = right - np.einsum("ckj,ck->cj", rows, accelerations)
             force = found.multipliers[own][:, None, None] * rows
             for half, name in enumerate("qv"):
@@ -152,6 +158,7 @@ class SparseImplicit:
 
         M, A, Kq, Kv, Bq, Bv = self._matrices
         n, rows = self.code.n, A.shape[0]
+        # positions are eliminated, so that the matrix has half the size: dq = g (r + dv)
         whole = M - g * Kv - g**2 * Kq
         if rows:
             whole = block_array([[whole, -A.T], [A - g * Bv - g**2 * Bq, None]])

@@ -23,6 +23,7 @@ def caused_by(code: SparseSystem, C: Floats) -> tuple[Floats, Floats]:
     """Return the acceleration (n,) that C causes, and the multipliers (m,) that it adds, refined once."""
     a = code.mass.solve(C)
     lam, x = code.correction(-(code.A @ a))
+    # refined, because A x = −A a is solved by S = A M⁻¹ Aᵀ, which has the square of the condition of A
     more, change = code.correction(-(code.A @ (a + x)))
     return a + x + change, lam + more
 
@@ -48,6 +49,7 @@ def nonideal_sum(code: SparseSystem, multipliers: Floats) -> Floats:
         new = shortest(dependencies, multipliers + caused_by(code, C)[1])
         change, size = np.abs(new - reactions).max(initial=0.0), np.abs(new).max(initial=0.0)
         reactions, C = new, code.evaluate_laws(ideal, force, new)
+        # to rounding, since the integrator takes the error for one of the step
         if change <= ROUNDING * size:
             return C
         if not np.isfinite(change):

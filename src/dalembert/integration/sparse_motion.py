@@ -66,6 +66,7 @@ def acceleration(dynamics: LargeDynamics, gains: Gains | None) -> Floats:
     force = code.force
     if code.laws is not None and not code.laws.needs_forces:
         force = force + code.evaluate_laws(NO_FORCES, NO_FORCES, NO_FORCES)
+    # not refined, unlike ``solution``: this is the slope of a stage, whose tolerance is far above rounding
     a = code.mass.solve(force)
     lam, change = code.correction(evaluated_rhs(dynamics, gains) - code.A @ a)
     if code.laws is None or not code.laws.needs_forces:
@@ -96,6 +97,7 @@ def inconsistency(code: SparseSystem, found: SparseSolution) -> float:
         return 0.0
     lengths = code.row_lengths
     left = np.zeros(code.m)
+    # the rows in use are satisfied by construction, so that only those left out can be contradicted
     left[rows] = found.left[rows]
     whole = (found.left + code.A @ (found.acceleration - found.free_acceleration)) / lengths
     size = max(float(np.linalg.norm(whole)), TINY)
@@ -160,6 +162,7 @@ def _residual(code: SparseSystem, found: SparseSolution, rows: Any) -> float:
     motion = np.abs(inertia - code.force - found.ideal_force - nonideal).max(initial=0.0)
     size = max(np.abs(x).max(initial=0.0) for x in (inertia, code.force, found.ideal_force, nonideal))
     left = found.left / code.row_lengths
+    # the rows left out are judged by ``inconsistency``
     left[rows] = 0.0
     root = np.sqrt(code.mass.diagonal)
     rows_size = max(float(np.abs(root * found.acceleration).max(initial=0.0)), TINY)

@@ -56,6 +56,7 @@ class SparseRun:
 
     def _output(self, step: SparseStep, t: float) -> None:
         rows = self.steps.rows
+        # an output has a step of its own, which must leave no trace in the steps of the run
         self._keep(self.steps.between(step, t), t)
         self.steps.rows = rows
         self.steps.restart()
@@ -71,12 +72,14 @@ class SparseRun:
             if not self.outputs["t"]:
                 refuse_contradiction(self.dynamics, found)
             raise NoStepError(t, "constraints contradict one another there")
+        # once, at the start: coefficients of large systems are parameters, which do not change
         if not self.outputs["t"]:
             refuse_negative_laws(self.dynamics)
             refuse_lost_reaction(self.dynamics, found.C, t)
         q, qd = split_state(y)
         levels, lam = self.dynamics.levels, shortest(dependencies, found.multipliers)
         actual = lam if code.laws is None else shortest(dependencies, found.multipliers + found.effect)
+        # each constraint at its own level; one of accelerations is violated by what is left of A q̈ = b
         accelerated = np.where(levels == 2, found.left, velocity)
         values = {
             "t": t,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.errors import StateError
 from dalembert.integration.sparse_motion import require_valid_terms
-from dalembert.integration.start_states import OR_ALLOW_IT, START_NEARBY, State
+from dalembert.integration.start_states import OR_ALLOW_IT, START_NEARBY, State, nearest
 from dalembert.names import LISTED_NAMES
 from dalembert.native.sparse_system import LargeDynamics
 from dalembert.tolerances import EXACT, LEAST_DISTANCE, START_TOLERANCE
@@ -17,6 +17,9 @@ from dalembert.violation import units_of
 
 MOST_CORRECTIONS = 200
 """Most iterations towards the nearest state; each one reduces the distance by a factor."""
+
+LARGEST_ARRAYS = 200
+"""Most coordinates for which arrays of n × n numbers are made to find a start."""
 
 CLOSE = 1e-13
 """The iteration ends when a step is below this part of the coordinates: rounding."""
@@ -70,8 +73,38 @@ def _violations(dynamics: LargeDynamics, rows: NDArray[np.int64], residual: Floa
 
 def nearest_sparse_state(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers: Floats) -> State:
     """Return the state on the constraints nearest to (q0, qd0) in the mass metric: positions first, then velocities."""
-    q = _nearest(dynamics, q0, qd0, t, numbers, 0)
-    return State(q, _nearest(dynamics, q, qd0, t, numbers, 1))
+    q = _nearest_or_by_arrays(dynamics, q0, qd0, t, numbers, 0)
+    return State(q, _nearest_or_by_arrays(dynamics, q, qd0, t, numbers, 1))
+
+
+def _nearest_or_by_arrays(
+    dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers: Floats, level: int
+) -> Floats:
+    """Return the nearest coordinates, or velocities; far from the constraints by a method that needs arrays (n, n)."""
+    try:
+        return _nearest(dynamics, q0, qd0, t, numbers, level)
+    except StateError:
+        if len(q0) > LARGEST_ARRAYS:
+            raise
+    return _nearest_by_arrays(dynamics, q0, qd0, t, numbers, level)
+
+
+def _nearest_by_arrays(
+    dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers: Floats, level: int
+) -> Floats:
+    """Return the nearest coordinates, or velocities, with the curvature of the constraints taken into account."""
+    code, rows = dynamics.code, dynamics.levels <= level
+    state = [q0, qd0]
+
+    def equations(x: Floats) -> tuple[Floats, Floats]:
+        state[level] = np.ascontiguousarray(x)
+        code.evaluate(state[0], state[1], t, numbers)
+        return code.residuals[level][rows], code.A.toarray()[rows]
+
+    code.evaluate(q0, qd0, t, numbers)
+    steps = np.linalg.inv(np.linalg.cholesky(code.mass.matrix().toarray())).T
+    names = [dynamics.constraints[k] for k in np.flatnonzero(rows)]
+    return nearest(equations, state[level], steps, names, ("q0", "qd0")[level], None if level == 0 else q0)
 
 
 def _nearest(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers: Floats, level: int) -> Floats:

@@ -103,6 +103,7 @@ class SparseSteps:
         if not self._is_factored:
             self._factor(self.rows)
         self._is_factored = False
+        # factors are those of one state: the next slope needs its own
         return np.concatenate([split_state(y)[1], acceleration(self.dynamics, self.gains)])
 
     def projected(self, y: Floats, t: float) -> Floats:
@@ -118,6 +119,7 @@ class SparseSteps:
                     self._factor(self.rows & (levels == 0))
                 q -= self.code.correction(self.code.residuals.position)[1]
         self.code.evaluate(q, qd, t, self.numbers)
+        # rows may have become dependent at the new positions, and velocities are the next to need them
         self._choose(1)
         qd -= self.code.correction(self.code.residuals.velocity)[1]
         if not self.only_positions:  # ψ need not be linear in the velocities

@@ -175,6 +175,7 @@ def _with_held(equations: Equations, names: Sequence[str], held: HeldRows) -> tu
 def onto_constraints(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any) -> State:
     """Return a state on the constraints near (q0, qd0); values that satisfy them exactly are unchanged."""
     positions, _ = constraint_equations(dynamics, "position", lambda q: terms_at(dynamics, q, qd0, t, p))
+    # positions first: the gradients of the velocity constraints are those at the final positions
     q = retract(positions, q0)
     velocities, _ = constraint_equations(dynamics, "velocity", lambda qd: terms_at(dynamics, q, qd, t, p))
     return State(q, retract(velocities, qd0))
@@ -247,6 +248,7 @@ def _require_solution(
     residual: Floats, jacobian: Floats, x: Floats, q: Floats | None, names: Sequence[str], argument: str
 ) -> None:
     """Raise an error that names the constraints still violated at x, if there are any."""
+    # NaN satisfies no comparison, so that it would not count as violated
     off = violated(residual, jacobian, x, q) | ~np.isfinite(residual)
     if off.any():
         culprits = "; ".join(

@@ -7,6 +7,7 @@ Steps are examined batch by batch, while all of them are in memory: of a long ru
 from __future__ import annotations
 
 from functools import lru_cache
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,8 @@ CHEAP_CHECK = 2e4
 steps are compared, and the steps in between only where the rows have changed their orientation."""
 
 PARTS_OF_STEP = 8
-"""Parts into which a long step is divided to look for changes of orientation inside it."""
+"""Most parts into which a long step is divided to look for changes of orientation inside it; there are fewer where
+steps of median length resolve it."""
 
 
 class DoubtfulStep(NamedTuple):
@@ -86,20 +88,18 @@ class StepMonitor:
         """Collect the steps in which the rows change their orientation."""
         if not rows:
             return
+        long, parts = self._long_steps(t)
         if self.stride == 1:
-            doubtful = self._turned(t, y, rows)
+            doubtful = self._turned_within(t, y, long, parts, rows)
         else:
             doubtful = np.zeros(len(t) - 1, bool)
             seen = np.append(np.arange(0, len(t) - 1, self.stride), len(t) - 1)
             for k in np.flatnonzero(self._turned(t[seen], y[seen], rows)):
                 within = slice(seen[k], seen[k + 1] + 1)
                 doubtful[seen[k] : seen[k + 1]] = self._turned(t[within], y[within], rows)
-        steps = t[1:] - t[:-1]
-        if steps.max() > LONG_STEP * (t[-1] - t[0]) / len(steps):
-            # two changes of orientation within one step cancel at its ends
-            long = np.flatnonzero((steps > LONG_STEP * _median(steps)) & ~doubtful)[:MOST_STEPS]
+            long = long[~doubtful[long]]
             if len(long):
-                doubtful[long] = self._turned_inside(t, y, long, rows)
+                doubtful[long] = self._turned_inside(t, y, long, parts, rows)
         if doubtful.any():
             found = map(int, np.flatnonzero(doubtful)[:MOST_STEPS])
             self.doubtful += [DoubtfulStep(float(t[k]), float(t[k + 1]), y[k].copy(), list(rows)) for k in found]
@@ -109,9 +109,37 @@ class StepMonitor:
         A = native_of(self.dynamics).rows_of_many(y, t, self.p)
         return orientation_changes(A if len(rows) == A.shape[1] else A[:, list(rows)])
 
-    def _turned_inside(self, t: Floats, y: Floats, steps: NDArray[np.int64], rows: tuple[int, ...]) -> Any:
+    def _long_steps(self, t: Floats) -> tuple[NDArray[np.int64], int]:
+        """Return the steps inside which changes of orientation are looked for, and into how many parts to divide them.
+
+        Two changes of orientation within one step cancel at its ends.
+        """
+        steps = t[1:] - t[:-1]
+        longest = float(steps.max())
+        if longest <= LONG_STEP * (t[-1] - t[0]) / len(steps):  # the mean, in less time than the median
+            return np.empty(0, np.int64), 1
+        median = _median(steps)
+        # the median is zero where steps have shrunk to nothing before a singular position
+        parts = PARTS_OF_STEP if longest >= PARTS_OF_STEP * median else ceil(longest / median)
+        parts = max(parts // self.stride, 2)
+        return np.flatnonzero(steps > LONG_STEP * median)[:MOST_STEPS], parts
+
+    def _turned_within(
+        self, t: Floats, y: Floats, long: NDArray[np.int64], parts: int, rows: tuple[int, ...]
+    ) -> NDArray[np.bool_]:
+        """Return whether the rows change their orientation in each step, with states in between for the long ones."""
+        if not len(long):
+            return self._turned(t, y, rows)
+        times, states = interpolated(t, y, long, parts)
+        places = np.repeat(long + 1, parts - 1)
+        all_times = np.insert(t, places, times[:, 1:-1].ravel())
+        all_states = np.insert(y, places, states[:, 1:-1].reshape(len(places), -1), axis=0)
+        first = np.arange(len(t) - 1)
+        first += (parts - 1) * long.searchsorted(first)  # the first part of each step, behind the states put in
+        return np.logical_or.reduceat(self._turned(all_times, all_states, rows), first)
+
+    def _turned_inside(self, t: Floats, y: Floats, steps: NDArray[np.int64], parts: int, rows: tuple[int, ...]) -> Any:
         """Return whether the rows seem to change their orientation inside the given steps, by interpolation."""
-        parts = max(PARTS_OF_STEP // self.stride, 2)
         times, states = interpolated(t, y, steps, parts)
         turned = self._turned(times.ravel(), states.reshape(times.size, -1), rows)
         # the last pair of each step would be compared with the first of the next one
@@ -141,8 +169,9 @@ class StepMonitor:
 
 def _median(values: Floats) -> float:
     """Return the median of numbers (k,), in a tenth of the time of NumPy's, which checks for NaN."""
-    middle = [(len(values) - 1) // 2, len(values) // 2]
-    return float(np.partition(values, middle)[middle].mean())
+    middle = (len(values) - 1) // 2, len(values) // 2
+    ordered = np.partition(values, middle)
+    return float(ordered[middle[0]] + ordered[middle[1]]) / 2
 
 
 def interpolated(t: Floats, y: Floats, steps: NDArray[np.int64], parts: int) -> tuple[Floats, Floats]:

@@ -17,7 +17,6 @@ from dalembert.integration.motion_figures import MotionFigures
 from dalembert.integration.trajectory_dataset import PER_CONSTRAINT, PER_COORDINATE, PER_TIME, dataset_of, fields_of
 from dalembert.integration.trajectory_files import read, write
 from dalembert.integration.unwrapping import unwrapped
-from dalembert.names import name_of, quoted
 from dalembert.notebook_html import block, figure_or_nothing, paragraph
 
 if TYPE_CHECKING:
@@ -59,8 +58,9 @@ class Trajectory(MotionFigures):
     ``da.Baumgarte`` where that is the drift cure.
 
     ``run["x"]`` is the history of a coordinate, ``run["x'"]`` of its velocity, ``run["x''"]`` of its acceleration, and
-    ``run["rod"]`` that of the multiplier of a constraint. ``run.force("rod")`` is the force of a constraint,
-    ``run.at(t)`` the motion at other times, and ``run.evaluate(expression)`` the value of anything else.
+    ``run["rod"]`` that of the multiplier of a constraint; ``run.reaction("rod")`` is its actual reaction, which
+    nonideal laws change. ``run.force("rod")`` is the force of a constraint, ``run.at(t)`` the motion at other times,
+    and ``run.evaluate(expression)`` the value of anything else.
     """
 
     def __getstate__(self) -> dict[str, Any]:
@@ -86,14 +86,11 @@ class Trajectory(MotionFigures):
         >>> print(da.simulate(pendulum, (0, -1), (2, 0), [0, 1]).force("rod")[0, 1])
         14.0
         """
-        key = name_of(name)
-        if key not in self.constraints:
-            raise InputError(f"`{key}` must be a constraint of the run; it has {quoted(self.constraints) or 'none'}.")
+        i = self.constraint_column(name)
         if self.mark:
             raise InputError(
                 f"the force of one constraint is defined by d'Alembert's principle; this run is {self.mark}."
             )
-        i = self.constraints.index(key)
         return self.require_source("`run.force`").row_of(self, i) * self.reactions[:, i, None]
 
     def at(self, t: Any) -> Trajectory:
@@ -149,10 +146,11 @@ class Trajectory(MotionFigures):
         Parameters
         ----------
         expression    a SymPy expression of coordinates, velocities, accelerations, ``da.t``, parameters,
-                      ``da.multiplier`` and ``da.ideal_force``; or a matrix or nested sequence of expressions, whose
-                      shape follows the axis of time. A column of k expressions, such as ``body.at(1, 0).position``,
-                      has the shape (T, k). ``body.position``, ``velocity``, ``spin``, and ``angle`` or
-                      ``orientation``, which hold the start of a body, are the quantities along the run
+                      ``da.multiplier``, ``da.reaction`` and ``da.ideal_force``; or a matrix or nested sequence of
+                      expressions, whose shape follows the axis of time. A column of k expressions, such as
+                      ``body.at(1, 0).position``, has the shape (T, k). ``body.position``, ``velocity``,
+                      ``spin``, and ``angle`` or ``orientation``, which hold the start of a body, are the quantities
+                      along the run
         t             one time, or increasing ones, within those of the run; by default the times of the run. For one
                       time, the values have no axis of time
         unwrap        whether to add whole turns to an angle between −π and π, as that of a hinge in space, so that it

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 def write(run: Trajectory, path: str | Path, units: Mapping[Any, str] | None) -> None:
     """Write a trajectory in the format given by the file ending; no incomplete file is ever left behind."""
+    if not isinstance(path, (str, Path)):
+        raise InputError(f"`path` must be text or a `Path`; got {path!r:.80}.")
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
         *others, last = (f"{ending} ({format_.about})" for ending, format_ in FORMATS.items())
@@ -34,12 +36,14 @@ def write(run: Trajectory, path: str | Path, units: Mapping[Any, str] | None) ->
     if target.is_dir() and not _is_zarr(target):
         raise InputError(f"`path` must name a file to write; `{target}` is a folder of something else.")
     # in the same folder, since a file can be replaced atomically only within one file system
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    beside, former = (target.with_name(f".{target.name}.{os.getpid()}.{kind}") for kind in ("part", "old"))
     try:
         FORMATS[target.suffix.lower()].write(run, beside, checked_units(run, units))
-        _remove_folder(target)  # a folder cannot be replaced
+        if target.is_dir():
+            os.replace(target, former)  # a folder cannot be replaced, and removing it takes many steps
         os.replace(beside, target)
     finally:
+        _remove_folder(former)
         _remove_folder(beside)
         beside.unlink(missing_ok=True)
 
@@ -160,23 +164,8 @@ def _write_parquet(run: Trajectory, path: Path, units: Mapping[str, str]) -> Non
     parquet.write_table(arrow.table(list(rows.T), schema=arrow.schema(fields)), path)
 
 
-OLDEST_XARRAY_FOR_ZARR = (2025, 1)
-"""Year and month of the first version of xarray that writes with Zarr 3."""
-
-
-def require_zarr() -> None:
-    """Raise an error unless Zarr stores can be written."""
-    require("zarr")
-    import xarray as xr
-
-    if tuple(map(int, xr.__version__.split(".")[:2])) < OLDEST_XARRAY_FOR_ZARR:
-        raise InputError(
-            f"a path that ends in .zarr needs xarray 2025.1 or newer; got {xr.__version__}. Upgrade it, or save as .nc."
-        )
-
-
 def _write_zarr(run: Trajectory, path: Path, units: Mapping[str, str]) -> None:
-    require_zarr()
+    require("zarr")
     # format 2: names of coordinates are text, for which format 3 has no stable specification yet
     _with_units(run, units).to_zarr(path, zarr_format=2)
 
@@ -198,10 +187,13 @@ FORMATS = {
 
 
 def _is_complete(run: Trajectory) -> bool:
-    """Return whether all arrays of a trajectory have matching shapes."""
+    """Return whether all arrays of a trajectory have matching shapes, and numbers everywhere.
+
+    Zarr reads a chunk whose file is missing as NaN.
+    """
     times, n, m = len(run.t), len(run.coordinates), len(run.constraints)
     per_coordinate = (run.q, run.qd, run.acceleration, run.ideal_force, run.nonideal_force)
     per_constraint = (run.multipliers, run.reactions, run.violation, run.velocity_violation)
     expected = [(a, (times, n)) for a in per_coordinate] + [(a, (times, m)) for a in per_constraint]
-    expected += [(run.rank, (times,)), (run.inconsistency, (times,))]
-    return all(np.shape(a) == shape for a, shape in expected)
+    expected += [(run.t, (times,)), (run.rank, (times,)), (run.inconsistency, (times,))]
+    return all(np.shape(a) == shape and not np.isnan(a).any() for a, shape in expected)

@@ -17,6 +17,7 @@ from dalembert.lowering.program_numbers import ProgramNumbers
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.model import graph
 from dalembert.model.abrupt_functions import abrupt_functions_of_time
+from dalembert.model.differentiation import gradient
 from dalembert.model.large_statement import MANY_CONTACTS, LargeStatement
 from dalembert.model.law_groups import LawGroup
 from dalembert.model.ordering import name_of, quoted
@@ -29,7 +30,7 @@ from dalembert.model.symbols import (
     real_symbol,
     t,
 )
-from dalembert.model.term_groups import AppliedForce, ConstraintGroup, LagrangianTerm, MassEntries
+from dalembert.model.term_groups import AppliedForce, ConstraintGroup, LagrangianTerm, MassEntries, RateInertia
 from dalembert.native.block_mass import BlockMass
 from dalembert.native.nonideal_terms import LawTerm
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
@@ -70,10 +71,11 @@ def compiled(statement: LargeStatement) -> LargeDynamics:
     numbers = ProgramNumbers(statement)
     try:
         mass, masses = _masses(statement, numbers)
+        rates = [_rate(group, statement, numbers) for group in statement.rates]
         constraints = [_constraints(group, statement, numbers) for group in statement.constraints]
         forces = [_sums(group, statement, numbers) for group in statement.forces]
         laws = [_law(group, statement, numbers) for group in statement.laws.groups]
-        kinetic = [_kinetic(group, statement, numbers) for group in statement.masses]
+        kinetic = [_kinetic(group, statement, numbers) for group in (*statement.masses, *statement.rates)]
         known = statement.lagrangian
         energies = None if known is None else [_energy(term, statement, numbers) for term in known]
     except NoMachineCodeError as error:
@@ -85,15 +87,24 @@ def compiled(statement: LargeStatement) -> LargeDynamics:
         levels[rows] = LEVEL_NUMBERS[group.template.level]
     return LargeDynamics(
         SparseSystem(
-            mass, masses, forces, constraints, statement.rows, laws, len(statement.laws.names), kinetic, energies
+            mass,
+            masses,
+            forces,
+            constraints,
+            statement.rows,
+            laws,
+            len(statement.laws.names),
+            kinetic,
+            energies,
+            rates,
         ),
         levels,
         statement.coordinate_names,
         statement.constraint_names,
         numbers.constants(),
         statement.laws.names,
-        large_time_functions([*masses, *forces, *constraints]),
-        large_signals([*masses, *forces, *constraints]),
+        large_time_functions([*masses, *rates, *forces, *constraints]),
+        large_signals([*masses, *rates, *forces, *constraints]),
     )
 
 
@@ -151,6 +162,13 @@ def _masses(statement: LargeStatement, numbers: ProgramNumbers) -> tuple[BlockMa
     return mass, terms
 
 
+def _rate(group: RateInertia, statement: LargeStatement, numbers: ProgramNumbers) -> CopiedTerm:
+    """Return the slopes of a group of rates by the velocities, followed by their inertia."""
+    symbols, places = _placed([group.rate, group.weight], group.substitutions, len(group), statement)
+    rate, weight = symbols.plain(group.rate), symbols.plain(group.weight)
+    return _copied(symbols, [*gradient(rate, symbols.qd), weight], places, group.substitutions, numbers)
+
+
 def _law(group: LawGroup, statement: LargeStatement, numbers: ProgramNumbers) -> LawTerm:
     """Return the components of C of a group of laws, followed by their coefficients."""
     force = group.force
@@ -170,9 +188,12 @@ def _energy(term: LagrangianTerm, statement: LargeStatement, numbers: ProgramNum
     return _with_rate(energy(term.expression, symbols), symbols, places, copies, numbers)
 
 
-def _kinetic(group: MassEntries, statement: LargeStatement, numbers: ProgramNumbers) -> CopiedTerm:
-    """Return the kinetic energy ½ q̇ᵀM q̇ of a group of entries of M, and its rate at constant velocities."""
+def _kinetic(group: MassEntries | RateInertia, statement: LargeStatement, numbers: ProgramNumbers) -> CopiedTerm:
+    """Return the kinetic energy ½ q̇ᵀM q̇ of a group of terms of M, and its rate at constant velocities."""
     copies = group.substitutions
+    if isinstance(group, RateInertia):
+        symbols, places = _placed([group.kinetic], copies, len(group), statement)
+        return _with_rate(symbols.plain(group.kinetic), symbols, places, copies, numbers)
     own = {q for pair in group.components for q in pair}
     symbols, places = _placed([*group.components.values(), *own], copies, len(group), statement)
     total = sp.Add(

@@ -13,7 +13,7 @@ from dalembert.equation import scalar_arithmetic as sl
 from dalembert.lowering.integral_derivatives import FirstIntegral
 from dalembert.model.differentiation import gradient
 from dalembert.model.first_integrals import TIME_SCALE
-from dalembert.native.elimination import DEPENDENT
+from dalembert.tolerances import DEPENDENT_PIVOT
 
 if TYPE_CHECKING:
     from dalembert.lowering.recorded_terms import RecordedTerms
@@ -87,7 +87,7 @@ def _directions(recorded: RecordedTerms) -> list[_Direction]:
             slope, change = sl.minus(slope, other.gradient, share), sl.minus(change, other.change, share)
             shares.append(share)
         left = sl.dot(slope, change)
-        independent = record("<", sl.mul(DEPENDENT, whole), left)  # false also if the gradient vanishes
+        independent = record("<", sl.mul(DEPENDENT_PIVOT, whole), left)  # false also if the gradient vanishes
         safe = record("select", independent, left, 1.0)
         found.append(_Direction(slope, change, record("select", independent, 1.0 / safe, 0.0), shares))
     return found

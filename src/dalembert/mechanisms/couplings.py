@@ -217,7 +217,7 @@ def _normal_force(joint: Any, function: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, repr=False)
 class Drive:
-    """A motor: the motion of a revolute, prismatic or screw joint is a given function of time.
+    """A prescribed motion: a revolute, prismatic or screw joint follows a given function of time.
 
     Parameters
     ----------

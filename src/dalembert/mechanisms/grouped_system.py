@@ -2,13 +2,12 @@
 """The system of a large mechanism, stated by groups of similar bodies, joints and forces.
 
 The equations of one body of each kind are derived, with symbols for its numbers; so are those of ball joints and
-hinges. Other joints and forces are derived one by one, and collected in groups. Zeros drop out of the equations and so
-belong to the kind, unless there are few copies of each kind, as in a robot: one program for all compiles much faster.
+hinges, and of rotors and springs on them. Other joints and forces are derived one by one, and collected in groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
@@ -18,9 +17,12 @@ import sympy as sp
 from dalembert.mechanisms.forces import Gravity
 from dalembert.mechanisms.frames import Ground, Marker
 from dalembert.mechanisms.generalised_forces import shares_of
+from dalembert.mechanisms.grouped_rotors import grouped_rotors
+from dalembert.mechanisms.grouped_springs import grouped_springs, has_template
 from dalembert.mechanisms.joint import Joint, Rows
 from dalembert.mechanisms.joint_inertia import Rotor
 from dalembert.mechanisms.joints import Revolute, together
+from dalembert.mechanisms.part_copies import Copies, abstract, by_kind, coordinate_names
 from dalembert.mechanisms.particle import Particle
 from dalembert.mechanisms.planar_body import PlanarBody
 from dalembert.mechanisms.spatial_body import Body
@@ -36,67 +38,11 @@ from dalembert.model.similar_terms import (
     constraint_groups,
     lagrangian_terms,
 )
-from dalembert.model.symbol_arrays import Substitutions
 from dalembert.model.symbols import ConstraintSymbol
 from dalembert.model.term_groups import AppliedForce, ConstraintGroup, LagrangianTerm, MassEntries
 
 INERTIA = ("mass", "inertia", "center")
 """The fields of a body on which its equations depend."""
-
-COPIES_WITH_ZEROS = 10
-"""Fewest copies of each kind, on average, for which parts with zeros at different places have programs of their own."""
-
-
-@dataclass
-class _Copies:
-    """Parts of one kind: a template with symbols for numbers, and the names and numbers of all copies."""
-
-    template: Any
-    members: list[int] = field(default_factory=list[int])
-    names: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
-    numbers: list[list[float]] = field(default_factory=list[list[float]])
-
-    def substitutions(self, placeholders: Sequence[Any]) -> Substitutions:
-        columns: dict[Any, Any] = dict(zip(placeholders, zip(*self.names, strict=True), strict=True))
-        values = np.array(self.numbers, float).reshape(len(self.members), -1).T
-        return Substitutions(columns, {_number(k): x for k, x in enumerate(values)}, len(self.members))
-
-
-def _number(i: int) -> Any:
-    return sp.Symbol(f"number.{i}")
-
-
-def _abstract(value: Any, numbers: list[float], zeros: bool) -> Any:
-    """Return a number, vector or matrix with symbols for its numbers, which are appended; ``zeros`` stay zeros."""
-    if isinstance(value, sp.MatrixBase):
-        # one by one: `applyfunc` would be called once for entries that are equal. A tensor of inertia is symmetric
-        own = {
-            (i, j): _abstract(value[i, j], numbers, zeros)
-            for i in range(value.rows)
-            for j in range(i if value.is_square else 0, value.cols)
-        }
-        return sp.ImmutableMatrix(*value.shape, lambda i, j: own[(i, j) if (i, j) in own else (j, i)])
-    if (zeros and value == 0) or not value.is_number:
-        return value
-    numbers.append(float(value))
-    return _number(len(numbers) - 1)
-
-
-def _by_kind(parts: Iterable[Any], add: Callable[[dict[Any, _Copies], int, Any, bool], None]) -> list[_Copies]:
-    """Return parts, given with their numbers, by kinds; ``add`` adds one to the kinds, with its zeros kept or not."""
-    parts, kinds = list(parts), dict[Any, _Copies]()
-    for zeros in (True, False):
-        kinds = dict[Any, _Copies]()
-        for number, part in parts:
-            add(kinds, number, part, zeros)
-        if len(parts) >= COPIES_WITH_ZEROS * len(kinds):
-            break
-    return list(kinds.values())
-
-
-def coordinate_names(body: Any) -> tuple[str, ...]:
-    """Return the names of the coordinates of a body."""
-    return tuple(f"{letter}_{body.name}" for letter in body.letters)
 
 
 def can_be_grouped(mechanism: Any) -> bool:
@@ -108,7 +54,8 @@ def can_be_grouped(mechanism: Any) -> bool:
     )
     bodies = all(type(body) in kinds for body in mechanism.bodies)
     others = any((mechanism.servos, mechanism.extra_coordinates, mechanism.constraints))
-    return plain and bodies and not others and not any(isinstance(f, Rotor) for f in mechanism.forces)
+    rotors = all(not isinstance(f, Rotor) or f.inertia.is_number for f in mechanism.forces)
+    return plain and bodies and rotors and not others
 
 
 def grouped_statement(mechanism: Any) -> LargeStatement | None:
@@ -117,7 +64,9 @@ def grouped_statement(mechanism: Any) -> LargeStatement | None:
     others = [force for force in mechanism.forces if not isinstance(force, Gravity)]
     pieces = tuple(name for body in bodies for name in coordinate_names(body))
     found = _of_bodies(bodies, gravity)
-    forces = _of_forces(bodies, others)
+    rotors, springs = grouped_rotors(mechanism), grouped_springs(others)
+    single = [force for force in others if not has_template(force)]
+    forces = _of_forces(bodies, single)
     if any(graph.has_kind(e, ConstraintSymbol) for group in forces for e in group.components.values()):
         return None
     constraints, order = _of_joints(mechanism, found.constraints)
@@ -125,10 +74,14 @@ def grouped_statement(mechanism: Any) -> LargeStatement | None:
     return LargeStatement(
         pieces,
         tuple(found.masses),
-        (*found.forces, *forces),
+        (*found.forces, *forces, *rotors.forces, *springs.forces),
         constraints,
         order,
-        lagrangian=(*found.energies, *lagrangian_terms(-part.potential(bodies) for part in others)),
+        lagrangian=(
+            *(*found.energies, *rotors.energies, *springs.energies),
+            *lagrangian_terms(-part.potential(bodies) for part in single),
+        ),
+        rates=rotors.rates,
         placed=PlacedLaws(tuple(checked_coefficients(coefficients))),
     )
 
@@ -148,29 +101,29 @@ class _BodyGroups:
 def _of_bodies(bodies: Sequence[Any], gravity: Sequence[Gravity]) -> _BodyGroups:
     """Return masses, forces by inertia and gravity, energies and constraints of all bodies, by kinds."""
     found = _BodyGroups()
-    for kind in _by_kind(enumerate(bodies), _add_body):
+    for kind in by_kind(enumerate(bodies), _add_body):
         _add_kind(found, kind, bodies, gravity)
     return found
 
 
-def _add_body(kinds: dict[Any, _Copies], number: int, body: Any, zeros: bool) -> None:
+def _add_body(kinds: dict[Any, Copies], number: int, body: Any, zeros: bool) -> None:
     """Add a body to those of its kind."""
     numbers: list[float] = []
-    own = {f.name: _abstract(getattr(body, f.name), numbers, zeros) for f in fields(body) if f.name in INERTIA}
+    own = {f.name: abstract(getattr(body, f.name), numbers, zeros) for f in fields(body) if f.name in INERTIA}
     key = (
         type(body),
         body.dimension,
         *(sp.ImmutableMatrix(x) if isinstance(x, sp.MatrixBase) else x for x in own.values()),
     )
     if key not in kinds:
-        kinds[key] = _Copies(replace(body, name="body", **own))
+        kinds[key] = Copies(replace(body, name="body", **own))
     kind = kinds[key]
     kind.members.append(number)
     kind.names.append(coordinate_names(body))
     kind.numbers.append(numbers)
 
 
-def _add_kind(found: _BodyGroups, kind: _Copies, bodies: Sequence[Any], gravity: Sequence[Gravity]) -> None:
+def _add_kind(found: _BodyGroups, kind: Copies, bodies: Sequence[Any], gravity: Sequence[Gravity]) -> None:
     """Add the equations of all bodies of one kind."""
     body, q = kind.template, kind.template.coordinates
     copies, mass = kind.substitutions(q), body.mass_matrix
@@ -220,7 +173,7 @@ def _of_joints(
             single += [(first + k, constraint) for k, constraint in enumerate(joint.constraints)]
             count = len(joint.constraints)
         first += count
-    for kind in _by_kind(templates, _add_joint):
+    for kind in by_kind(templates, _add_joint):
         groups += _joint_groups(kind, mechanism.joints, np.array(starts))
     numbers = np.array([number for number, _ in single], np.int64)
     for group, members in constraint_groups([constraint for _, constraint in single]):
@@ -250,13 +203,13 @@ class _JointTemplate(NamedTuple):
         return [*together(self), *hinge]
 
 
-def _add_joint(kinds: dict[Any, _Copies], number: int, joint: Any, zeros: bool) -> None:
+def _add_joint(kinds: dict[Any, Copies], number: int, joint: Any, zeros: bool) -> None:
     """Add a ball joint or a hinge to those of its kind."""
     values: list[float] = []
     bodies = [marker.body for marker in joint.markers]
     hinge = type(joint) is Revolute and joint.dimension == 3
     directions = (joint.axis[1], *across(joint.axis[0])) if hinge else ()
-    vectors = [_abstract(v, values, zeros) for v in (*(marker.point for marker in joint.markers), *directions)]
+    vectors = [abstract(v, values, zeros) for v in (*(marker.point for marker in joint.markers), *directions)]
     key = (*map(type, bodies), *map(sp.ImmutableMatrix, vectors))
     if key not in kinds:
         templates = [
@@ -264,14 +217,14 @@ def _add_joint(kinds: dict[Any, _Copies], number: int, joint: Any, zeros: bool) 
             for name, body in zip(("first", "second"), bodies, strict=True)
         ]
         ends = [Marker(body, point) for body, point in zip(templates, vectors[:2], strict=True)]
-        kinds[key] = _Copies(_JointTemplate(ends[0], ends[1], vectors[2] if hinge else None, tuple(vectors[3:])))
+        kinds[key] = Copies(_JointTemplate(ends[0], ends[1], vectors[2] if hinge else None, tuple(vectors[3:])))
     kind = kinds[key]
     kind.members.append(number)
     kind.names.append(tuple(n for body in bodies if not isinstance(body, Ground) for n in coordinate_names(body)))
     kind.numbers.append(values)
 
 
-def _joint_groups(kind: _Copies, joints: Sequence[Any], starts: Any) -> list[tuple[ConstraintGroup, Any]]:
+def _joint_groups(kind: Copies, joints: Sequence[Any], starts: Any) -> list[tuple[ConstraintGroup, Any]]:
     """Return the equations of joints of one kind, each with the numbers of its constraints."""
     template = kind.template
     ends = (template.first, template.second)

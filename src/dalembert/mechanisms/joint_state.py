@@ -21,7 +21,9 @@ from dalembert.mechanisms.vectors import conjugate, evaluate, half_turning, quat
 from dalembert.model.constraint import Constraint
 from dalembert.model.input_values import parameter_values
 from dalembert.model.ordering import unknown_names
+from dalembert.model.similar_terms import with_constraints
 from dalembert.model.symbols import t as time
+from dalembert.model.system import Deferred, System
 from dalembert.tolerances import EXACT
 from dalembert.verbs import consistent_state
 
@@ -200,10 +202,21 @@ def _closed(mechanism: Any, tree: list[PlacedBody], start: State, given: Any, t:
             x, rate = (float(values.get(joint.name, np.zeros(1))[0]) for values in (where, rates))
             rows = joint.driven(x + rate * (time - t))
             held += [Constraint(row, name=f"given {joint.name}: {about}") for about, row in rows]
-    system = mechanism.system
-    system = replace(system, constraints=(*system.constraints, *held), servos=())
+    system = _with_constraints(mechanism.system, held)
     own = {name: value for name, value in dict(parameters or {}).items() if str(name) in system.parameter_names}
     try:
         return consistent_state(system, *start, t, parameters=own)
     except StateError as error:
         raise StateError(f"no state with these motions of joints closes all loops: {error}") from None
+
+
+def _with_constraints(system: System, held: list[Constraint]) -> System:
+    """Return the system without servos and with further constraints; one of groups keeps them."""
+
+    def derive() -> System:
+        return replace(system, constraints=(*system.constraints, *held), servos=())
+
+    if system.statement is None and system.deferred is None:
+        return derive()
+    assert system.templates is not None
+    return System.from_deferred(Deferred(with_constraints(system.templates, held), derive)) if held else system

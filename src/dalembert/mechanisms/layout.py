@@ -11,7 +11,12 @@ from dalembert.live.scene import Scene
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.joint import Joint, Outline
 from dalembert.mechanisms.joints import Rod, Rope
+from dalembert.mechanisms.rolling import KnifeEdge
 from dalembert.mechanisms.visited_states import VisitedStates
+
+BLADE_LENGTH = 0.4
+"""Length of the line that shows a knife edge, relative to the size of the bodies, or of one unit for a single
+point."""
 
 
 class BodyPoint(NamedTuple):
@@ -59,13 +64,19 @@ def layout_of(mechanism: Any, visited: VisitedStates) -> Layout:
             layout.lines.append(("", [layout.joints[-1], end]))
         guides = joint.guides(visited.region_of(mechanism, joint)) if joint.has_guides else ()
         layout.thin += range(len(layout.lines), len(layout.lines) + len(guides))
-        for k, outline in enumerate((*guides, *joint.outlines)):
+        for k, outline in enumerate((*guides, *joint.outlines, *_blades(joint, visited.extent(mechanism) or 1.0))):
             _add_outline(layout, joint.name, k, outline)
     for k, force in enumerate(mechanism.forces):
         if len(force.markers) == 2 and not hasattr(force, "joint"):
             ends = [layout.add(f"force {k} {j}", m.body, m.point) for j, m in enumerate(force.markers)]
             layout.lines.append(("", ends))
     return layout
+
+
+def _blades(joint: Joint, extent: float) -> tuple[Outline, ...]:
+    """Return the line that shows a knife edge in the plane; other joints have none."""
+    blade = joint.blade(BLADE_LENGTH * extent) if isinstance(joint, KnifeEdge) else None
+    return () if blade is None else (blade,)
 
 
 def _add_outline(layout: Layout, joint: str, number: int, outline: Outline) -> None:

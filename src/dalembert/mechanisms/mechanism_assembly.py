@@ -18,9 +18,9 @@ from dalembert.integration.matching_states import matching_state
 from dalembert.integration.start_states import HeldRows, State, nearest_state, terms_at
 from dalembert.integration.time_segments import settled_times
 from dalembert.mechanisms.given_quantities import Quantity, coordinate_quantities, given_quantities
-from dalembert.mechanisms.grouped_system import coordinate_names
 from dalembert.mechanisms.joint import joints_with_parameters
 from dalembert.mechanisms.mechanism_system import extra_coordinates_of
+from dalembert.mechanisms.part_copies import coordinate_names
 from dalembert.mechanisms.spatial_body import Body
 from dalembert.model.active_system import permanent_system
 from dalembert.model.input_values import parameter_values, scalar_value
@@ -104,7 +104,8 @@ class Assembly:
 
 def assembled(mechanism: Any, keep: Any, t: float, parameters: Any, servos: bool) -> Assembly:
     """Return the nearest state on the constraints: see ``Mechanism.assemble``."""
-    if mechanism.system.is_large:
+    system = mechanism.system
+    if system.is_large or (system.deferred is not None and not keep and not servos):
         return _large_assembly(mechanism, keep, t, parameters)
     names = mechanism.system.coordinate_names
     q, qd = given_state(mechanism)

@@ -30,7 +30,7 @@ class ProfileContact(Joint):
     """A contact of the second body with a profile of the first, in the plane; either may move.
 
     The parameter of the point of contact is a coordinate of the mechanism, ``s_name`` with the name of the joint. The
-    equation ``foot`` determines it and carries no force. The multiplier of the equation ``contact`` is the normal
+    equation ``foot`` determines it and carries no force. The reaction of the equation ``contact`` is the normal
     force, positive if the bodies press on each other. The contact never opens.
 
     Parameters
@@ -127,7 +127,7 @@ class RollingOnProfile(ProfileContact):
     """A wheel that rolls on a profile without slipping, in the plane.
 
     The parameter of the point of contact is a coordinate of the mechanism, ``s_name`` with the name of the joint. The
-    multiplier of the equation ``contact`` is the normal force, positive if the bodies press on each other. The contact
+    reaction of the equation ``contact`` is the normal force, positive if the bodies press on each other. The contact
     never opens.
 
     Parameters
@@ -185,7 +185,7 @@ class Cam(ProfileContact):
     """A cam and its follower, which stay in contact and slide, in the plane.
 
     The parameter of the point of contact is a coordinate of the mechanism, ``s_name`` with the name of the joint. The
-    multiplier of the equation ``contact`` is the normal force, positive if the bodies press on each other. The contact
+    reaction of the equation ``contact`` is the normal force, positive if the bodies press on each other. The contact
     never opens.
 
     Parameters

@@ -102,6 +102,13 @@ class KnifeEdge(Joint):
     def normal_force(self) -> Any:
         return self.force_of("sideways")
 
+    def blade(self, length: float) -> Outline | None:
+        """Return a line of some length along the blade, for a drawing in the plane."""
+        if self.dimension != 2:
+            return None
+        half = -quarter_turn(self.sideways) * length / 2
+        return Outline(self.second, [sp.Matrix(self.second.point) + sign * half for sign in (-1, 1)])
+
 
 @dataclass(frozen=True, repr=False)
 class Rolling(SpatialJoint):

@@ -29,7 +29,7 @@ class RollingOnCircle(Joint):
     circle    radius of the circle
     inside    whether the wheel rolls inside of the circle
 
-    The multiplier of the equation ``contact`` is the normal force, positive if the bodies press on each other.
+    The reaction of the equation ``contact`` is the normal force, positive if the bodies press on each other.
     """
 
     radius: Any = None
@@ -130,7 +130,7 @@ class RollingOnCylinder(SpatialJoint):
     axis        direction of the axis of the cylinder, in the axes of the first body
     inside      whether the ball rolls inside of the cylinder
 
-    The multiplier of the equation ``contact`` is the normal force, positive if the bodies press on each other.
+    The reaction of the equation ``contact`` is the normal force, positive if the bodies press on each other.
     """
 
     radius: Any = None

@@ -66,6 +66,14 @@ class VisitedStates:
         names = list(mechanism.system.coordinates)
         return self.q[:, [names.index(c) for c in body.coordinates]]
 
+    def extent(self, mechanism: Any) -> float:
+        """Return the largest distance along an axis between points of bodies at the first state."""
+        parts = (*mechanism.joints, *mechanism.forces)
+        markers = [m for part in parts for m in part.markers if not isinstance(m.body, Ground)]
+        markers += [body.center_of_mass for body in mechanism.bodies]
+        places = np.array([self.positions(mechanism, m.body, m.point)[0] for m in markers])
+        return float(np.ptp(places, axis=0).max())
+
     def _size(self, mechanism: Any) -> float:
         """Return a third of the size of the mechanism, which is drawn of a curve on which a point does not move."""
         markers = [m for part in (*mechanism.joints, *mechanism.forces) for m in part.markers]

@@ -18,7 +18,7 @@ from dalembert.model.system import System
 
 def all_permanent(system: Any) -> bool:
     """Return whether all constraints of a system are equations that always hold, as those stated by arrays do."""
-    if not isinstance(system, System) or system.statement is not None:
+    if not isinstance(system, System) or system.statement is not None or system.deferred is not None:
         return True
     return all(constraint.is_permanent for constraint in system.constraints)
 

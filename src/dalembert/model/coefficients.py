@@ -67,6 +67,12 @@ def negative_coefficients(system: System, p: Any) -> dict[int, str]:
     return reasons
 
 
+def parameters_not_negative(system: System) -> set[str]:
+    """Return the names of the parameters that are themselves coefficients that must not be negative."""
+    checked = _checked_coefficients(system)
+    return set() if checked is None else {str(plain) for plain in checked.plain if plain.is_Symbol}
+
+
 def _violations(checked: _CheckedCoefficients, p: Sequence[Any]) -> list[tuple[str, tuple[str, ...], Any, Any]]:
     """Return for each coefficient its condition, its parameters, where the condition fails, and its values."""
     found: list[tuple[str, tuple[str, ...], Any, Any]] = []

@@ -162,6 +162,9 @@ class Constraint:
                 f"an inequality must be at position level; this one is at {self.level} level. Contacts open and close "
                 f"in positions: state the gap between the bodies, `sympy.Ge(gap, 0)`."
             )
+        for name in ("releases", "active"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                problems.append(f"`{name}` must be True or False; got {getattr(self, name)!r}.")
         if self.one_sided and self.releases:
             problems.append("an inequality opens by itself; leave out `releases`, which is for equations.")
         if self.impact not in get_args(Impact):
@@ -213,6 +216,8 @@ def pfaffian(
     rows = as_matrix(matrix, "`matrix`")
     right = sp.zeros(rows.rows, 1) if vector is None else as_matrix(list(vector), "`vector`")
     problems: list[str] = []
+    if any(isinstance(q, str) for q in coordinates):
+        problems.append(f"`coordinates` must be coordinates, as `da.coordinates` returns them; got {coordinates!r}.")
     if rows.cols != len(coordinates):
         problems.append(f"`matrix` must have one column per coordinate ({len(coordinates)}); got {rows.cols}.")
     if right.rows != rows.rows:

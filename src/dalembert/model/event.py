@@ -13,7 +13,7 @@ from dalembert.model.constraint import Constraint
 from dalembert.model.expressions import as_expression
 from dalembert.model.ordering import name_of, quoted, unknown_names
 from dalembert.model.representation import representation, short
-from dalembert.model.symbols import free_parameters, functions_of_time, multiplier
+from dalembert.model.symbols import ConstraintSymbol, free_parameters, functions_of_time, multiplier, reaction
 from dalembert.model.validation import expression_problems
 
 
@@ -70,8 +70,9 @@ class Event:
 
     Parameters
     ----------
-    expression    of coordinates, velocities, ``da.t``, parameters and ``da.multiplier``, which is the reaction of a
-                  constraint along the motion, and zero while the constraint is off
+    expression    of coordinates, velocities, ``da.t``, parameters and ``da.reaction``, the actual reaction of a
+                  constraint, which is zero while the constraint is off. In a system without nonideal laws,
+                  ``da.multiplier`` is the same
     direction     1 for zeros at which it increases, −1 for those at which it decreases, 0 for both
     stop          whether the motion ends there
     name          its name in ``run.events``; by default the expression
@@ -106,7 +107,7 @@ class Event:
     def __post_init__(self) -> None:
         expression = graph.evaluated(as_expression(self.expression, "the expression of an event"))
         problems: list[str] = []
-        if not (functions_of_time(expression) or graph.free_symbols(expression) or _multipliers(expression)):
+        if not (functions_of_time(expression) or graph.free_symbols(expression) or _forces(expression)):
             problems.append(f"the expression of an event must depend on the motion; got `{graph.shown(expression)}`.")
         if self.direction not in (-1, 0, 1):
             problems.append(f"`direction` of an event must be 1, −1 or 0 for both; got {self.direction!r}.")
@@ -153,8 +154,16 @@ def _problems(event: Event, system: Any) -> list[str]:
     used = [event.expression, *(() if event.then is None else (value for _, value in event.then.values))]
     known = [str(constraint.name) for constraint in system.constraints]
     for expression in used:
-        names = sorted(_multipliers(expression))
-        problems += unknown_names(known, names, "da.multiplier", "constraint")
+        for kind in (multiplier, reaction):
+            names = sorted({found.name for found in graph.atoms(expression, kind)})
+            problems += unknown_names(known, names, f"da.{kind.__name__}", "constraint")
+    ideal = sorted({found.name for found in graph.atoms(event.expression, multiplier)})
+    if ideal and system.laws:
+        problems.append(
+            f"{where} must depend on actual reactions, because the nonideal laws of the system change them; "
+            f"`da.multiplier` of {quoted(ideal)} is that of the problem without these laws. Write "
+            f'`da.reaction("{ideal[0]}")`.'
+        )
     if event.then is None:
         return problems
     changed = (*system.coordinate_names, *(f"{name}'" for name in system.coordinate_names))
@@ -170,8 +179,8 @@ def _problems(event: Event, system: Any) -> list[str]:
     return problems
 
 
-def _multipliers(expression: Any) -> set[str]:
-    return {found.name for found in graph.atoms(expression, multiplier)}
+def _forces(expression: Any) -> set[Any]:
+    return graph.atoms(expression, ConstraintSymbol)
 
 
 def _names(given: Any, field: str) -> tuple[str, ...]:

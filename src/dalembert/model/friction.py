@@ -85,8 +85,9 @@ class Coulomb(Friction):
     velocity        v: one expression or several, linear in the velocities q̇. By default, the velocity of the
                     particle on which the constraint acts, if its coordinates are Cartesian
     normal_force    N: an expression of q, q̇, t and ``da.multiplier("name")``, or a tuple of such components, where |N|
-                    is the length of that vector. By default λ |∂φ/∂q|, if the constraint acts on one particle in
-                    Cartesian coordinates
+                    is the length of that vector. The multiplier stands for the reaction that ``normal`` selects;
+                    ``da.reaction("name")`` may be written for the actual one. By default λ |∂φ/∂q|, if the
+                    constraint acts on one particle in Cartesian coordinates
     normal          "actual": λ is the reaction with friction, which friction itself changes; the components of N must
                     then be linear in multipliers. "ideal": λ is that of the problem without nonideal forces, as in
                     Udwadia and Kalaba's papers, so that the law is explicit

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf, isfinite
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats, not_numbers
+from dalembert.array_types import Floats, not_numbers, row_labels
 from dalembert.errors import InputError
 from dalembert.model.ordering import by_name, in_order, name_problems, quoted
 
@@ -72,6 +72,17 @@ def _mapping(given: Any, argument: str) -> dict[str, Any]:
     if problems:
         raise InputError(" ".join(problems))
     return named
+
+
+def require_same_labels(columns: Mapping[str, Any]) -> None:
+    """Raise an error if two columns of pandas, by their names as arguments, have their rows in different orders."""
+    labelled = [(name, labels) for name, given in columns.items() if (labels := row_labels(given)) is not None]
+    for name, labels in labelled[1:]:
+        if not np.array_equal(labels, labelled[0][1]):
+            raise InputError(
+                f"`{labelled[0][0]}` and `{name}` must have the same labels in the same order; their indices differ. "
+                f"Pass columns of one table, or `.to_numpy()` if labels have no meaning."
+            )
 
 
 def column_values(given: Any, argument: str) -> Floats:

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from dalembert.errors import InputError
 from dalembert.model import graph
 from dalembert.model.coordinate_positions import ELEMENT, Positions
+from dalembert.model.differentiation import gradient
 from dalembert.model.input_values import as_numbers
 from dalembert.model.law_groups import PlacedLaws, laws_of_groups
 from dalembert.model.laws import Law
 from dalembert.model.ordering import by_name, name_of, name_problems
 from dalembert.model.symbol_arrays import CoordinateArray, ParameterArray, Substitutions
-from dalembert.model.symbols import free_parameters
-from dalembert.model.term_groups import AppliedForce, ConstraintGroup, LagrangianTerm, MassEntries
+from dalembert.model.symbols import free_parameters, functions_of_time, t
+from dalembert.model.term_groups import AppliedForce, ConstraintGroup, LagrangianTerm, MassEntries, RateInertia
 
 MANY_CONTACTS = (
     "contacts that are stated by `da.Constraint.over`, or along with arrays of coordinates, must be simulated by fixed "
@@ -46,6 +47,7 @@ class LargeStatement:
     nonideal       laws of the whole system; those of constraints belong to the groups
     lagrangian     groups of terms of the Lagrangian, for the energy; None if it is unknown
     placed         all laws in groups; None if they follow from ``nonideal`` and the constraints
+    rates          groups of rates with an inertia of their own, which M contains beside ``masses``
     """
 
     pieces: tuple[Any, ...]
@@ -56,6 +58,7 @@ class LargeStatement:
     nonideal: tuple[Law, ...] = ()
     lagrangian: tuple[LagrangianTerm, ...] | None = None
     placed: PlacedLaws | None = None
+    rates: tuple[RateInertia, ...] = ()
 
     @cached_property
     def positions(self) -> Positions:
@@ -111,6 +114,7 @@ class LargeStatement:
         groups = self.laws.groups if laws else ()
         return [
             *(([*group.components.values()], group.substitutions) for group in (*self.masses, *self.forces)),
+            *(([group.rate, group.weight], group.substitutions) for group in self.rates),
             *((_expressions(group), group.substitutions) for group in self.constraints),
             *(([*law.force.components.values(), *law.coefficients], law.force.substitutions) for law in groups),
             *(([term.expression], term.substitutions) for term in self.lagrangian or ()),
@@ -152,6 +156,7 @@ class LargeStatement:
             mass[i, j] += value
             if i != j:
                 mass[j, i] += value
+        self._add_rates(mass, coordinates)
         force = [sp.S.Zero] * len(coordinates)
         for (i,), value in self._sums(self.forces).items():
             force[i] = value
@@ -161,6 +166,19 @@ class LargeStatement:
             "applied_force": tuple(force),
             "constraints": tuple(c for g in self.constraints for c in ([g.template] if is_single(g) else g)),
         }
+
+    def _add_rates(self, mass: Any, coordinates: Sequence[Any]) -> None:
+        """Add the inertia of all rates to a mass matrix."""
+        places = {q: i for i, q in enumerate(coordinates)}
+        for group in self.rates:
+            for k in range(len(group)):
+                rules = group.substitutions.at(k)
+                rate, weight = (graph.replace(e, rules).doit() for e in (group.rate, group.weight))
+                own = sorted(functions_of_time(rate), key=places.__getitem__)
+                slopes = list(zip(own, gradient(rate, [q.diff(t) for q in own]), strict=True))
+                for first, a in slopes:
+                    for second, b in slopes:
+                        mass[places[first], places[second]] += weight * (a * b)
 
     def _sums(self, groups: Sequence[AppliedForce | MassEntries]) -> dict[tuple[int, ...], Any]:
         """Return the sums of some groups along each coordinate, or at each pair of coordinates."""

@@ -15,7 +15,7 @@ import sympy as sp
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.model.expressions import as_expression
-from dalembert.model.input_values import as_numbers
+from dalembert.model.input_values import as_numbers, require_same_labels
 from dalembert.model.symbols import t
 from dalembert.names import quoted
 from dalembert.piecewise_polynomial import PiecewisePolynomial
@@ -172,7 +172,7 @@ def signal(
     """
     places = _numbers(times, "times")
     table = _numbers(values, "values")
-    _require_same_labels(times, values)
+    require_same_labels({"times": times, "values": values})
     if places.ndim != 1 or table.ndim not in (1, 2) or len(table) != len(places):
         raise InputError(
             f"`times` must have shape (K,) and `values` (K,) or (K, channels); got {places.shape} and {table.shape}."
@@ -205,18 +205,6 @@ def _numbers(given: Any, argument: str) -> Floats:
             f"record or fill them in."
         )
     return found
-
-
-def _require_same_labels(times: Any, values: Any) -> None:
-    """Raise an error if two columns of pandas have their rows in different orders."""
-    own, other = (getattr(given, "index", None) for given in (times, values))
-    if own is None or other is None or callable(own) or callable(other):
-        return
-    if not np.array_equal(np.asarray(own), np.asarray(other)):
-        raise InputError(
-            "`times` and `values` must have the same labels in the same order; their indices differ. Pass columns of "
-            "one table, or `.to_numpy()` if labels have no meaning."
-        )
 
 
 def _require_kind(places: Floats, kind: Any, extend: Any) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -160,6 +160,24 @@ def constraint_groups(constraints: Sequence[Constraint]) -> list[tuple[Constrain
         )
         for form, group in _grouped(constraint.expression for constraint in constraints).items()
     ]
+
+
+def with_constraints(statement: LargeStatement, constraints: Sequence[Constraint]) -> LargeStatement:
+    """Return a statement with further constraints after its own."""
+    groups = constraint_groups(constraints)
+    own = sum(map(len, statement.constraints))
+    order = np.arange(own) if statement.order is None else statement.order
+    return replace(
+        statement,
+        constraints=(*statement.constraints, *(group for group, _ in groups)),
+        order=np.concatenate([order, *(own + np.array(members, np.int64) for _, members in groups)]),
+    )
+
+
+def similar_groups(rows: Sequence[Sequence[Any]]) -> list[tuple[tuple[Any, ...], Substitutions]]:
+    """Return rows of expressions in groups of the same form: the expressions in placeholders, and their copies."""
+    groups = _grouped(sp.Tuple(*row) for row in rows).items()
+    return [(tuple(form), group.substitutions()) for form, group in groups]
 
 
 def lagrangian_terms(expressions: Iterable[Any]) -> tuple[LagrangianTerm, ...]:

@@ -129,7 +129,10 @@ class ConstraintSymbol(sp.AtomicExpr):
 class multiplier(ConstraintSymbol):  # noqa: N801  (reads as a function in a law, like ideal_force)
     """The multiplier λ of a named constraint: its ideal force is λ ∂φ/∂q (λ ∂ψ/∂q̇ at velocity level).
 
-    For use in a nonideal law. On one particle in Cartesian coordinates the normal force is |λ| |∂φ/∂q|.
+    It is that of the problem without nonideal laws, as ``run.multipliers``; ``da.reaction`` is the actual reaction. For
+    use in a nonideal law, ``run.evaluate`` and the outputs of ensembles. In the ``normal_force`` of friction it stands
+    for the reaction that ``normal`` selects, by default the actual one. On one particle in Cartesian coordinates the
+    normal force is |λ| |∂φ/∂q|.
 
     >>> import dalembert as da
     >>> length = da.parameters("l")
@@ -143,9 +146,10 @@ class multiplier(ConstraintSymbol):  # noqa: N801  (reads as a function in a law
 class reaction(ConstraintSymbol):  # noqa: N801  (reads as a function in a law, like ideal_force)
     """The actual reaction Λ of a named constraint: its force is Λ ∂φ/∂q, with the effect of all nonideal laws.
 
-    For use in a nonideal law. The law may change the reaction on which it depends, as in wheels that creep on a rail:
-    both are then found together by Newton's method. ``da.multiplier`` is the multiplier of the ideal problem, which no
-    law changes.
+    It is what ``run.reactions`` holds. For use in a nonideal law, in the ``normal_force`` of friction, in events, in
+    ``run.evaluate`` and the outputs of ensembles. A law may change the reaction on which it depends, as in wheels that
+    creep on a rail: both are then found together by Newton's method. ``da.multiplier`` is the multiplier of the
+    ideal problem, which no law changes.
 
     >>> import dalembert as da
     >>> f, v0 = da.parameters("f v0")

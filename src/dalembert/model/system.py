@@ -40,9 +40,20 @@ from dalembert.names import listed, summary
 EXPANDED = ("coordinates", "mass_matrix", "applied_force", "constraints")
 """Fields of a system stated by arrays that are expanded when they are asked for."""
 
+DEFERRED = (*EXPANDED, "lagrangian", "coefficients", "force_parts")
+"""Fields of a system of a mechanism that are derived when they are asked for."""
+
 LARGEST_EXPANDED = 200
 """Most coordinates of a system that is compiled to straight-line machine code if its terms are similar: up to there it
 is the fastest, and compiles in seconds. Measured by ``python -m benchmarks.large``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Deferred:
+    """A system by groups of terms, and the function that derives the same system term by term."""
+
+    statement: LargeStatement
+    derive: Callable[[], System]
 
 
 @dataclass(frozen=True)
@@ -94,16 +105,17 @@ class System:
     applied_force: Any
     constraints: Any = field(default_factory=tuple)  # no class attribute: see __getattr__
     nonideal: Any = ()
-    lagrangian: Any = None
-    coefficients: tuple[tuple[str, Coefficient], ...] = ()
+    lagrangian: Any = field(default_factory=lambda: None)
+    coefficients: tuple[tuple[str, Coefficient], ...] = field(default_factory=tuple)
     servos: Any = ()
     feedback: Any = None
     conserved: Any = field(default=None, repr=False)
-    force_parts: tuple[ForcePart, ...] = field(default=(), repr=False, compare=False)
+    force_parts: tuple[ForcePart, ...] = field(default_factory=tuple, repr=False, compare=False)
     statement: LargeStatement | None = field(default=None, init=False, repr=False, compare=False)
+    deferred: Deferred | None = field(default=None, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        if self.is_large:
+        if self.is_large or self.deferred is not None:
             names = (listed(self.constraint_names, "constraints"), listed(self.parameter_names, "parameters"))
             return summary(f"System of {listed(self.coordinate_names)}", *names)
         return summary(
@@ -177,6 +189,12 @@ class System:
 
     def __getattr__(self, name: str) -> Any:
         # called for missing attributes only: the fields of a system stated by arrays, which are expanded on demand
+        deferred = self.__dict__.get("deferred")
+        if deferred is not None and name in DEFERRED:
+            whole = deferred.derive()
+            for one in DEFERRED:
+                object.__setattr__(self, one, getattr(whole, one))
+            return self.__dict__[name]
         statement = self.__dict__.get("statement")
         if name not in EXPANDED or statement is None:
             raise AttributeError(name)
@@ -253,6 +271,15 @@ class System:
             "force_parts": (),
         }
         for name, value in {**nothing, "conserved": None, "statement": statement}.items():
+            object.__setattr__(system, name, value)
+        return system
+
+    @classmethod
+    def from_deferred(cls, deferred: Deferred) -> System:
+        """Return a system that is known by groups of terms; its expressions are derived when they are asked for."""
+        system = object.__new__(cls)
+        known = {"nonideal": (), "servos": (), "feedback": None, "conserved": None, "statement": None}
+        for name, value in {**known, "deferred": deferred}.items():
             object.__setattr__(system, name, value)
         return system
 
@@ -360,17 +387,26 @@ class System:
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        return self.symbols.names if self.statement is None else self.statement.coordinate_names
+        stated = self._stated
+        return self.symbols.names if stated is None else stated.coordinate_names
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
-        if self.statement is not None:
-            return self.statement.constraint_names
+        stated = self._stated
+        if stated is not None:
+            return stated.constraint_names
         return tuple(str(constraint.name) for constraint in self.constraints)
+
+    @property
+    def _stated(self) -> LargeStatement | None:
+        """The groups of terms by which the system is known, expanded or not."""
+        return self.statement if self.deferred is None else self.deferred.statement
 
     @cached_property
     def parameter_names(self) -> tuple[str, ...]:
         """Names of all constants, sorted: the order in which compiled functions take them."""
+        if self.deferred is not None:
+            return tuple(self.deferred.statement.parameters)
         if self.is_large and self.statement is not None:
             return tuple(self.statement.parameters)
         return tuple(sorted({symbol.name for symbol in free_parameters(self.expressions())}))
@@ -381,8 +417,8 @@ class System:
 
         This is the place where one of the two is chosen.
         """
-        if self.is_large:
-            return self.statement
+        if self.is_large or self.deferred is not None:
+            return self._stated
         return similar_terms(self) if len(self.coordinate_names) > LARGEST_EXPANDED else None
 
     @property

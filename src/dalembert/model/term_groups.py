@@ -213,6 +213,26 @@ class MassEntries:
 
 
 @dataclass(frozen=True, eq=False)
+class RateInertia:
+    """The inertia w of a rate r = aᵀq̇, used at many places of a large system, such as that of rotors on joints.
+
+    It adds w a aᵀ to the mass matrix, which would couple the coordinates of all bodies that joints connect: M is kept
+    as the sum of its blocks and of these terms. The force −w a ȧᵀq̇ is stated among the applied forces.
+    """
+
+    rate: Any
+    weight: Any
+    substitutions: Substitutions
+
+    @property
+    def kinetic(self) -> Any:
+        return self.weight * self.rate**2 / 2
+
+    def __len__(self) -> int:
+        return self.substitutions.count
+
+
+@dataclass(frozen=True, eq=False)
 class LagrangianTerm:
     """A term of a Lagrangian that is used at many places of a large system."""
 

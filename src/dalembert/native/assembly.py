@@ -68,7 +68,10 @@ def write_program(module: ir.Module, name: str, program: Program, *, hot: bool) 
 def element(builder: ir.IRBuilder, array: Any, place: Any) -> Any:
     """Return the address of an element of an array of numbers."""
     index = ir.Constant(ir.IntType(64), place) if isinstance(place, int) else place
-    return builder.gep(array, [index], source_etype=real_type(builder.module))
+    kind = real_type(builder.module)
+    # LLVM 15, the oldest that llvmlite may bring, has typed pointers: they must point at what is counted
+    counted = builder.gep(builder.bitcast(array, kind.as_pointer()), [index], source_etype=kind)
+    return builder.bitcast(counted, array.type)
 
 
 def load(builder: ir.IRBuilder, array: Any, place: Any) -> Any:

@@ -20,16 +20,12 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.native.tape import Tape
-from dalembert.tolerances import CLEARLY_INDEPENDENT, SINGULAR_MASS
+from dalembert.tolerances import CLEARLY_INDEPENDENT, DEPENDENT_PIVOT, SINGULAR_MASS
 
 CLEARLY_POSITIVE = 100 * SINGULAR_MASS
 """Least fraction of a diagonal entry of M that must be left in its pivot. No pivot is smaller than the smallest
 eigenvalue of M scaled to a unit diagonal, and that eigenvalue is not much smaller than the smallest pivot. A matrix
 that passes is therefore not singular by the rule of ``mass``; one that fails is judged by that rule itself."""
-
-DEPENDENT = 1e-12
-"""Largest fraction of a row's squared length that may be left in its pivot for the row to count as dependent on earlier
-ones: a sine of 1e-6, since rounding leaves 1e-15."""
 
 Pattern = Sequence[set[int]]
 
@@ -47,10 +43,14 @@ def needs_refinement(masses: Floats, A: Floats) -> bool:
     The force on a light coordinate nearly balances that of the constraint, and its acceleration is the small difference
     divided by its mass. The share Aᵢ²/Mᵢᵢ of a coordinate in the pivot of its row measures this in any units.
     """
-    sizes = np.abs(A)
-    touched = sizes > UNTOUCHED * sizes.max(axis=1, initial=0.0, keepdims=True)
     with np.errstate(all="ignore"):
-        shares = sizes**2 / masses
+        shares = A * A / masses
+        present = shares[A != 0]
+        # every run asks, and of most systems even the shares in different rows are near enough
+        if present.size and shares.max() <= LIGHT * present.min():
+            return False
+        sizes = np.abs(A)
+        touched = sizes > UNTOUCHED * sizes.max(axis=1, initial=0.0, keepdims=True)
         largest = np.where(touched, shares, 0.0).max(axis=1, initial=0.0)
         return bool((largest > LIGHT * np.where(touched, shares, np.inf).min(axis=1, initial=np.inf)).any())
 
@@ -126,7 +126,7 @@ def eliminate(M: sl.Matrix, A: sl.Matrix, order: Sequence[int], tolerant: Tape |
         column = columns[j]
         reciprocals.append(sl.reciprocal(pivots[j]))
         if tolerant is not None and u >= n:
-            dependent = tolerant.record("<=", sl.sub(0, pivots[j]), sl.mul(DEPENDENT, gained[j]))
+            dependent = tolerant.record("<=", sl.sub(0, pivots[j]), sl.mul(DEPENDENT_PIVOT, gained[j]))
             reciprocals[j] = tolerant.record("select", dependent, 0.0, reciprocals[j])
         scaled = {i: sl.mul(entry, reciprocals[j]) for i, entry in column.items()}
         for i, entry in column.items():

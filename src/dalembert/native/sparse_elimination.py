@@ -12,13 +12,9 @@ from dalembert.array_types import Floats
 from dalembert.errors import ModelError
 from dalembert.native.elimination_order import minimum_degree, postorder
 from dalembert.native.sparse_loops import sparse_loops
+from dalembert.tolerances import DEPENDENT_SPARSE_PIVOT
 
 Indices = NDArray[np.int32]
-
-PIVOT_TOLERANCE = 1e-11
-"""A row is dependent if less than this part of its squared length (in the metric of the inverse mass matrix) is left
-after the elimination of the rows before it. Rounding leaves up to 1e-12 in chains of 10⁴ rows; elimination of the
-squares of the rows has half the digits of ``RANK_TOLERANCE``."""
 
 MOST_PRODUCTS = 10**8
 """Most products of entries of A in S; S of a system with more is no longer sparse."""
@@ -139,7 +135,7 @@ class SparseElimination:
         matrix = (self._starts, self._rows, self._S, self._row_starts, self._columns, self._places)
         factors = (self._L_starts, self._L_rows, self._L, self._inverse, self._work)
         used = (_address(self._used), _address(self.pivots))
-        loops.factor(self.m, *map(_address, (*matrix, *factors)), PIVOT_TOLERANCE, *used)
+        loops.factor(self.m, *map(_address, (*matrix, *factors)), DEPENDENT_SPARSE_PIVOT, *used)
 
     def solve(self, right: Floats) -> Floats:
         """Return x (m,) with S x = r on the rows in use, and zero on those left out."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A large system in machine code: M q̈ = Q and A q̈ = b with M of small blocks and A sparse.
+"""A large system in machine code: M q̈ = Q and A q̈ = b with A sparse, and M of small blocks and inertia of rates.
 
 Notation: M, Q, A, b, C, q, qd as in ``docs/notation.md``; W = M⁻¹, S = A W Aᵀ.
 """
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.native.block_mass import BlockMass, half_rows
+from dalembert.native.mass_with_rates import BorderedElimination, MassWithRates, rate_rows
 from dalembert.native.nonideal_terms import LawTerm, NonidealTerms, fixed_pattern
 from dalembert.native.sparse_elimination import SparseElimination
 from dalembert.native.term_loops import CopiedTerm, TermLoops, addresses
@@ -51,6 +52,8 @@ class SparseSystem:
     laws           terms of ``law_count`` nonideal laws
     kinetic        terms that are added to the kinetic energy and to its rate at constant velocities
     energies       the same for the whole energy; None if it is unknown
+    rates          one term for each group of rates with an inertia of their own, whose outputs are the k slopes by the
+                   velocities, and the inertia
     """
 
     def __init__(
@@ -64,15 +67,24 @@ class SparseSystem:
         law_count: int = 0,
         kinetic: Sequence[CopiedTerm] = (),
         energies: Sequence[CopiedTerm] | None = None,
+        rates: Sequence[CopiedTerm] = (),
     ):
-        self.mass, self.n, self.m = mass, mass.n, sum(term.copies for term in constraints)
-        self._loops = TermLoops([*constraints, *masses, *forces])
-        self._kinds = len(constraints), len(masses), len(forces)
-        sizes = [term.copies * term.outputs for term in constraints]
+        self.n, self.m = mass.n, sum(term.copies for term in constraints)
+        self._loops = TermLoops([*constraints, *rates, *masses, *forces])
+        self._kinds = len(constraints), len(rates), len(masses), len(forces)
+        sizes = [term.copies * term.outputs for term in (*constraints, *rates)]
         self._offsets = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
         rows, columns, self._places = _layout(constraints, numbers, self._offsets)
-        self.half = half_rows(mass, rows, columns, self._places, self._offsets[-1])
-        self.terms, self.force = np.zeros(max(self._offsets[-1] + self.half.size, 1)), np.zeros(self.n)
+        own = rate_rows(rates, self._offsets[len(constraints) : -1])
+        beside = own.after(self.m)
+        all_rows, all_columns, all_places = (
+            np.concatenate(x) for x in zip((rows, columns, self._places), beside, strict=True)
+        )
+        self.half = half_rows(mass, all_rows, all_columns, all_places, self._offsets[-1])
+        self.terms, self.force = np.zeros(self._offsets[-1] + self.half.size + 1), np.zeros(self.n)
+        self.terms[-1] = 1.0  # the entry of each rate in the column of its own inertia
+        self.mass = MassWithRates(mass, own, self.half, self.m) if rates else mass
+        self._blocks = mass
         self._last = np.zeros((3, self.m), np.int64)
         for term, own, offset in zip(constraints, numbers, self._offsets, strict=False):
             self._last[:, own] = offset + (np.arange(term.copies) + 1) * term.outputs + np.array([[-3], [-2], [-1]])
@@ -94,19 +106,22 @@ class SparseSystem:
         """
         at_q, at_qd, at_numbers = addresses(q, qd, numbers)
         inputs = at_q, at_qd, t, at_numbers
-        constraints, masses, forces = self._kinds
-        terms, mass, force = addresses(self.terms, self.mass.values, self.force)
-        for i in range(constraints):
+        constraints, rates, masses, forces = self._kinds
+        terms, mass, force = addresses(self.terms, self._blocks.values, self.force)
+        stored = constraints + rates
+        for i in range(stored if masses_too else constraints):
             self._loops.run(i, *inputs, terms + 8 * self._offsets[i])
         if masses_too:
-            self.mass.values[:] = 0.0
+            self._blocks.values[:] = 0.0
             for i in range(masses):
-                self._loops.run(constraints + i, *inputs, mass)
-            self.mass.factor()
+                self._loops.run(stored + i, *inputs, mass)
+            self._blocks.factor()
         self.force[:] = 0.0
         for i in range(forces):
-            self._loops.run(constraints + masses + i, *inputs, force)
-        self.half.compute(self.mass, self.terms)
+            self._loops.run(stored + masses + i, *inputs, force)
+        self.half.compute(self._blocks, self.terms)
+        if isinstance(self.mass, MassWithRates) and masses_too:
+            self.mass.factor(self.terms)
         np.take(self.terms, self._places, out=self.A.data)
         self._inputs = q, qd, t, numbers
         self.evaluations += 1
@@ -143,10 +158,14 @@ class SparseSystem:
             self.elimination.factor(self.terms, self.mass.weights)
 
     @cached_property
-    def elimination(self) -> SparseElimination | None:
+    def elimination(self) -> SparseElimination | BorderedElimination | None:
         """The elimination of the multipliers of all constraints; its order is found at the first use."""
         half = self.half
-        return SparseElimination((self.m, self.n), half.rows, half.columns, half.places) if self.m else None
+        if not self.m:
+            return None
+        if isinstance(self.mass, MassWithRates):
+            return self.mass.bordered()
+        return SparseElimination((self.m, self.n), half.rows, half.columns, half.places)
 
     @cached_property
     def _energy_loops(self) -> TermLoops:
@@ -167,9 +186,9 @@ class SparseSystem:
 
     @property
     def row_lengths(self) -> Floats:
-        """The lengths √Sᵢᵢ (m,) of the rows of A in the metric of W; one for a row of zeros."""
-        squares = self.terms[self.half.places] ** 2 * self.mass.weights[self.half.columns]
-        lengths = np.sqrt(np.bincount(self.half.rows, squares, self.m))
+        """The lengths (m,) of the rows of A in the metric of W without inertia of rates; one for a row of zeros."""
+        squares = self.terms[self.half.places] ** 2 * self._blocks.weights[self.half.columns]
+        lengths = np.sqrt(np.bincount(self.half.rows, squares, self.m)[: self.m])
         return np.where(lengths > 0, lengths, 1.0)
 
 

@@ -201,6 +201,10 @@ class Derivation(PaperLetters):
         return {} if self.expanded else self.meaning
 
 
+MOST_DERIVED_COORDINATES = 100
+"""Most coordinates of a system that is derived: one of 42 takes about a minute, and nobody reads a larger one."""
+
+
 def derive(
     system: System, *, drift: Drift | None = None, title: str | None = None, about: str | None = None
 ) -> Derivation:
@@ -219,7 +223,7 @@ def derive(
 
     Raises
     ------
-    InputError         if ``system`` is not stated in symbols, or ``drift`` is not a drift cure
+    InputError         if ``system`` is not stated in symbols, or too large, or ``drift`` is not a drift cure
     ModelError         if a law is given as z and M^(1/2) has no short closed form, or friction depends on the actual
                        reaction
     MassMatrixError    if neither masses nor constraints determine an acceleration
@@ -257,6 +261,11 @@ def derive(
             f"`system` must be a `da.System`, stated in symbols; got {kind_of_object(system)}. "
             f"A system made of functions can only be evaluated numerically: use `da.motion`."
         )
+    if (n := len(system.coordinate_names)) > MOST_DERIVED_COORDINATES:
+        raise InputError(
+            f"`system` must have at most {MOST_DERIVED_COORDINATES} coordinates to be derived on paper; got {n}. "
+            f"Derive one part of it by itself; `da.motion` has the numbers of the whole."
+        )
     for argument, text in (("title", title), ("about", about)):
         if not (text is None or isinstance(text, str)):
             raise InputError(f"`{argument}` must be a string; got {text!r}.")
@@ -266,7 +275,6 @@ def derive(
     kept = independent_rows(probed, len(system.constraints))
     refuse_contradiction(probed, kept, system.constraint_names)
     saddle = needs_saddle(probed, kept, system.constraint_names)
-    n = len(system.coordinates)
     M, Q = tidied_matrix(form.mass_matrix, n), tidied_matrix(form.applied_force, 1)
     A, b = tidied_matrix(form.constraint_matrix, n), tidied_matrix(stabilised_rhs(form, system, gains), 1)
     C = nonideal_term(system, M, probed)

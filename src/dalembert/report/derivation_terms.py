@@ -72,8 +72,9 @@ def nonideal_term(system: System, M: Any, probed: Probes) -> Any:
         if placed.actual and not leaves_reactions(placed, system):
             raise ModelError(
                 [
-                    f"the nonideal law {placed.described} must depend on the ideal normal force to have a closed form; "
-                    f'it has `normal="actual"`, and its friction changes the reactions. Use `da.motion` for numbers.'
+                    f"the nonideal law {placed.described} must depend on the ideal normal force to be derived; it has "
+                    f'`normal="actual"`, and its friction changes the reactions, so that the formula depends on their '
+                    f'signs. Pass `normal="ideal"` to `da.{placed.kind}`, or use `da.motion` for numbers.'
                 ]
             )
         if any(graph.has_kind(c, reaction) for c in placed.law.components(system.coordinates)):

@@ -13,7 +13,7 @@ class Guard:
 
     name          of the event or the constraint that it belongs to
     kind          what its end means to those who watch it
-    expression    of coordinates, velocities, time, parameters and multipliers of active constraints
+    expression    of coordinates, velocities, time, parameters and reactions of active constraints
     """
 
     name: str

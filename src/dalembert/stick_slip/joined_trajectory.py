@@ -101,6 +101,7 @@ def _mode_outputs(segment: Segment, times: Floats) -> dict[str, Any]:
     del found["accurate"]
     y = np.concatenate([found["q"], found["qd"]], axis=1)
     found |= control_along(mode.dynamics, y, times, phase.values)
+    found["reactions"] = phase.admissible(times, y, found["reactions"])
     if not mode.sticking:
         return found
     m = len(system.constraints)
@@ -152,13 +153,25 @@ def _notes(segments: Sequence[Segment]) -> tuple[str, ...]:
         tuple(c.name for c in segment.phase.mode.sticking if c == contact or c in others)
         for segment in segments
         for contact, others in segment.phase.load_sharing.items()
-        if others
+        if others and contact not in segment.phase.undetermined
     )
-    kept = dict.fromkeys(c.name for segment in segments for c, d in segment.phase.directions.items() if not d.any())
+    kept = dict.fromkeys(
+        c.name
+        for segment in segments
+        for c, d in segment.phase.directions.items()
+        if not d.any() and c not in segment.phase.frictionless
+    )
+    undetermined = dict.fromkeys(tuple(c.name for c in segment.phase.undetermined) for segment in segments)
     notes = [
         f"{quoted(names)} hold the same motion: they slip together, when the sum of their static limits is exceeded; "
         f"the distribution of the load among them is not determined."
         for names in shared
+    ]
+    notes += [
+        f"{quoted(dict.fromkeys(names))} hold for some time although rest does not determine their forces: they stick "
+        f"as long as some distribution of the load is within all static limits; reactions are one of many possible."
+        for names in undetermined
+        if names
     ]
     if kept:
         notes.append(

@@ -1,29 +1,38 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Load sharing: sticking contacts that hold the same motion, and the error for undetermined friction forces."""
+"""Load sharing: sticking contacts that hold the same motion, and those whose friction forces are not determined."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
-from dalembert.errors import ConstraintError
 from dalembert.integration.start_states import terms_at
 from dalembert.linear_algebra import dependence_shares, row_space
 from dalembert.model.friction_contacts import Contact
-from dalembert.model.ordering import quoted
 from dalembert.model.symbols import multiplier
 from dalembert.stick_slip.phases import Phase
 from dalembert.tolerances import SOLVED_RANK_TOLERANCE, UNIQUE_SHARE
 
 
-def contacts_sharing_load(phase: Phase, y: Floats, t: float) -> dict[Contact, tuple[Contact, ...]]:
-    """Return, for each sticking contact, the other sticking ones whose sliding velocity is proportional to its own.
+class LoadSharing(NamedTuple):
+    """The shares of sticking contacts in their load.
 
-    Rigid-body mechanics does not determine how such contacts share their load, but together they hold it up to the sum
-    of their static limits: only then does a distribution exist that exceeds none of them. If friction and other
-    reactions share a load in less simple ways, that sum is not determined either, and an error is raised.
+    same_motion     for each of them the others whose sliding velocity is proportional to its own. Rigid-body mechanics
+                    does not determine how they share their load, but together they hold it up to the sum of their
+                    static limits: only then does a distribution exist that exceeds none of them
+    undetermined    those that share their load with others in less simple ways, so that this sum is not determined
+                    either: see ``load_distribution``
     """
+
+    same_motion: dict[Contact, tuple[Contact, ...]]
+    undetermined: tuple[Contact, ...]
+
+
+def sharing_of(phase: Phase, y: Floats, t: float) -> LoadSharing:
+    """Return how the sticking contacts of a phase share their load."""
     jacobians = {c: phase.mode.velocity_jacobian(c, t, y, phase.p) for c in phase.mode.sticking}
     groups: list[list[Contact]] = []
     for contact, own in jacobians.items():
@@ -32,8 +41,8 @@ def contacts_sharing_load(phase: Phase, y: Floats, t: float) -> dict[Contact, tu
             groups.append([contact])
         else:
             match.append(contact)
-    _refuse_undetermined(phase, y, t, groups, jacobians)
-    return {c: tuple(other for other in group if other != c) for group in groups for c in group}
+    same_motion = {c: tuple(other for other in group if other != c) for group in groups for c in group}
+    return LoadSharing(same_motion, _undetermined_contacts(phase, y, t, groups, jacobians))
 
 
 def _proportional(one: Floats, other: Floats) -> bool:
@@ -44,12 +53,12 @@ def _proportional(one: Floats, other: Floats) -> bool:
     return bool(lengths - abs(np.sum(one * other)) <= SOLVED_RANK_TOLERANCE * lengths)
 
 
-def _refuse_undetermined(
+def _undetermined_contacts(
     phase: Phase, y: Floats, t: float, groups: list[list[Contact]], jacobians: dict[Contact, Floats]
-) -> None:
-    """Raise if the motion does not determine the force that holds a contact, or the normal force that limits it."""
+) -> tuple[Contact, ...]:
+    """Return the contacts of which the motion determines neither the holding force nor the normal force."""
     if not groups:
-        return
+        return ()
     names = phase.mode.system.constraint_names
     q, qd = np.split(y, 2)
     A = np.asarray(terms_at(phase.mode.dynamics, q, qd, t, phase.values).A)[: len(names)]
@@ -60,16 +69,9 @@ def _refuse_undetermined(
     ]
     affected += [group for group, basis in zip(groups, bases, strict=True) for _ in basis]
     free_rows = np.flatnonzero(_undetermined(np.vstack([A, *bases])))
-    contact_names = dict.fromkeys(contact.name for i in free_rows for contact in affected[i])
-    if contact_names:
-        others = [names[i] for i in free_rows if i < len(names)]
-        with_them = f", with {quoted(others)}," if others else ""
-        raise ConstraintError(
-            f"the friction forces of sticking contacts must be determined; at t = {t:.6g} those of "
-            f"{quoted(contact_names)} are not: they{with_them} can share their load in more than one way, "
-            f"and their static limit depends on it. Pass `smoothing` for some of them, so that they creep instead, "
-            f"or remove from their `velocity` the components that a constraint holds already."
-        )
+    found = {contact for i in free_rows for contact in affected[i]}
+    # one that shares the motion of an undetermined contact shares its load too
+    return tuple(c for group in groups for c in group if found.intersection(group))
 
 
 def _undetermined(A: Floats) -> NDArray[np.bool_]:

@@ -52,7 +52,7 @@ def _law_forces(phase: Phase, answer: ConstrainedMotion, y: Floats, t: float) ->
     held = {contact.number: contact for contact in mode.sticking}
     # the laws of sticking contacts are constraints of the mode; the others remain laws, in their order
     sliding = iter(np.asarray(answer.law_nonideal))
-    reactions = np.asarray(answer.reactions)
+    reactions = phase.admissible(np.array([t]), y[None], np.asarray(answer.reactions)[None])[0]
     return np.stack(
         [
             mode.velocity_jacobian(held[i], t, y, phase.p).T @ reactions[mode.rows(held[i])]

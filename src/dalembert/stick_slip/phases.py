@@ -17,7 +17,8 @@ from dalembert.integration.path_outputs import outputs_at
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact
 from dalembert.stick_slip.guards import Guard
-from dalembert.stick_slip.modes import FrictionLoad, Mode
+from dalembert.stick_slip.load_distribution import Holding, holding
+from dalembert.stick_slip.modes import LOAD_ROUNDING, FrictionLoad, Mode
 from dalembert.tolerances import TINY
 
 TURNING_COSINE = 0.25
@@ -33,9 +34,12 @@ class Phase:
 
     p               values of the system's own parameters, by name
     directions      for each sliding contact a unit vector with the components of its sliding velocity; zero where
-                    constraints keep it at rest
+                    constraints keep it at rest, or it has no friction
     peak_speeds     for each of them the largest speed before this phase, since it began to slide
     load_sharing    for each sticking contact the others that hold the same motion
+    undetermined    sticking contacts whose friction forces, or the limits of these, are not determined
+    frictionless    contacts whose coefficient is zero, which neither stick nor slide
+    pressing        names of constraints whose reactions must not be negative
     guards          further functions of the motion that end the phase
     """
 
@@ -46,6 +50,9 @@ class Phase:
     peak_speeds: Mapping[Contact, float]
     load_sharing: Mapping[Contact, tuple[Contact, ...]] = field(default_factory=dict[Contact, tuple[Contact, ...]])
     guards: tuple[Guard, ...] = ()
+    undetermined: tuple[Contact, ...] = ()
+    frictionless: tuple[Contact, ...] = ()
+    pressing: tuple[str, ...] = ()
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
@@ -58,7 +65,16 @@ class Phase:
     def outputs_at(self, native: Any, t0: Floats, y0: Floats, times: Floats) -> tuple[Floats, Floats]:
         """Return states and reactions at times, each reached by one step from its (t0, y0)."""
         found = outputs_at(self.mode.dynamics, self.method, native, t0, y0, times, self.values)
-        return np.concatenate([found["q"], found["qd"]], axis=1), found["reactions"]
+        y = np.concatenate([found["q"], found["qd"]], axis=1)
+        return y, self.admissible(times, y, found["reactions"])
+
+    def admissible(self, t: Floats, y: Floats, reactions: Floats) -> Floats:
+        """Return reactions (T, rows) with the load of undetermined contacts shared within their limits, if possible."""
+        return self.holding(t, y, reactions).reactions if self.undetermined else reactions
+
+    def holding(self, t: Floats, y: Floats, reactions: Floats) -> Holding:
+        """Return whether undetermined contacts hold their load at times (T,)."""
+        return holding(self.mode, self.undetermined, self.pressing, (t, y), (self.p, self.values), reactions)
 
     def velocity(self, contact: Contact, t: Any, y: Floats) -> Floats:
         return self.mode.velocity(contact, t, y, self.p)
@@ -69,6 +85,8 @@ class Phase:
     def has_turned(self, contact: Contact, t: Any, y: Floats) -> NDArray[np.bool_]:
         """Return whether a contact has left its slip direction: it has reversed, turned aside, or begun to move."""
         v, direction = self.velocity(contact, t, y), self.directions[contact]
+        if contact in self.frictionless:
+            return np.zeros(np.shape(t), bool)
         speed = np.linalg.norm(v, axis=-1)
         if not direction.any():
             return np.asarray(speed > DEPARTURE_SPEED * (1 + np.abs(y[..., y.shape[-1] // 2 :]).max(axis=-1)))
@@ -85,28 +103,38 @@ class Phase:
         further = tuple(sorted({*self.p} - {*system.parameter_names}))
         values = expression_values(system, tuple(guard.expression for guard in self.guards), further)
         with np.errstate(all="ignore"):  # values that are not numbers end the phase, with an error
-            found = values(t, y, self.p, reactions)
+            found = values(t, y, self.p, reactions=reactions)
         return np.stack([guard.sign * found[..., i] + guard.offset for i, guard in enumerate(self.guards)])
 
     def margins(self, t: Floats, y: Floats, reactions: Floats) -> Floats:
         """Return the distances of contacts and guards from a transition, (contacts + guards, k), at most one."""
-        watched = [self.velocity(c, t, y) @ direction for c, direction in self.directions.items()]
+        directed = {c: direction for c, direction in self.directions.items() if c not in self.frictionless}
+        watched = [self.velocity(c, t, y) @ direction for c, direction in directed.items()]
         watched += [*self.guard_values(t, y, reactions)] if self.guards else []
-        return np.stack(
+        found = np.array(
             [
                 # relative to the largest one, so that the resolution of a transition does not depend on units
                 *(v / max(np.abs(v).max(), TINY) for v in watched),
-                *(self.load(c, t, y, reactions).margin for c in self.mode.sticking),
+                *(self.load(c, t, y, reactions).margin for c in self.determined),
+                *([self.holding(t, y, reactions).margin] if self.undetermined else []),
             ]
         )
+        return found.reshape(-1, len(t))  # where no contact has friction, there is nothing to watch
+
+    @property
+    def determined(self) -> tuple[Contact, ...]:
+        """The sticking contacts whose friction forces and limits are determined."""
+        return tuple(c for c in self.mode.sticking if c not in self.undetermined)
 
     def has_ended(self, t: Floats, y: Floats, reactions: Floats) -> NDArray[np.bool_]:
         """Return whether a contact has passed a transition, or a guard is not a number, at each of the times (k,)."""
         found = np.zeros(len(t), bool)
         for contact in self.directions:
             found |= self.has_turned(contact, t, y)
-        for contact in self.mode.sticking:
+        for contact in self.determined:
             found |= self.load(contact, t, y, reactions).excess > 0
+        if self.undetermined:
+            found |= self.holding(t, y, reactions).margin < -LOAD_ROUNDING
         if self.guards:
             found |= ~(self.guard_values(t, y, reactions) >= 0).all(axis=0)
         return found

@@ -63,7 +63,11 @@ class Segment:
     def released(self) -> set[Contact]:
         """The contacts whose static limit is exceeded at the end."""
         y, reactions = self.final
-        return {c for c in self.phase.mode.sticking if self.phase.load(c, self.end, y, reactions).excess > 0}
+        phase = self.phase
+        found = {c for c in phase.determined if phase.load(c, self.end, y, reactions).excess > 0}
+        if phase.undetermined and phase.holding(np.array([self.end]), y[None], reactions[None]).margin[0] < 0:
+            found |= {*phase.undetermined}
+        return found
 
     @cached_property
     def peak_speeds(self) -> dict[Contact, float]:

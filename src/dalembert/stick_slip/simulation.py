@@ -104,7 +104,12 @@ class StickSlipSimulation:
         """Return the phase after the last one and its state, where the values of parameters have changed."""
         last = self.segments[-1]
         phase = replace(last.phase, p=self.p, peak_speeds=last.peak_speeds)
-        if not phase.mode.sticking and not any(is_at_rest(phase.velocity(c, t, y), y) for c in phase.directions):
+        rough = [c for c in phase.directions if c not in phase.frictionless]
+        if (
+            not phase.mode.sticking
+            and rough == [*phase.directions]
+            and not any(is_at_rest(phase.velocity(c, t, y), y) for c in rough)
+        ):
             return phase, y  # a contact that slides goes on, whatever the parameters
         return self._next(phase, y, t, times, peak_speeds=last.peak_speeds)
 

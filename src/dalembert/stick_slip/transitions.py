@@ -5,23 +5,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.integration.default_tolerances import USUAL_ATOL, usual_atol
-from dalembert.integration.path_outputs import outputs_at
 from dalembert.integration.start_states import terms_at
 from dalembert.linear_algebra import row_space
 from dalembert.lowering.build import build
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact
+from dalembert.model.symbols import functions_of_time
+from dalembert.model.symbols import t as time
 from dalembert.model.system import System
-from dalembert.stick_slip.load_sharing import contacts_sharing_load
 from dalembert.stick_slip.modes import cached_mode
 from dalembert.stick_slip.phases import Phase
+from dalembert.stick_slip.release import Release
+from dalembert.stick_slip.trial_phases import acceleration_of, geometry, phase_with, unit_vector
 from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
 MAX_DIRECTION_ITERATIONS = 200
@@ -51,35 +52,33 @@ def next_phase(
 ) -> tuple[Phase, Floats]:
     """Return the next phase and the state to continue from.
 
-    First all contacts at rest are held. Those whose static limit is exceeded are released one by one, the largest
-    excess first, and start to slide against the force that held them. Contacts in ``released`` are released in any
-    case, those in ``stopped`` are at rest. ``peak_speeds`` are the largest speeds so far. A contact whose velocity the
-    constraints prescribe, as at the dead centre of a crank, cannot be held: it moves as they prescribe.
+    First all contacts at rest are held, but those without friction. ``Release`` lets those slip whose static limit is
+    exceeded. Contacts in ``released`` are released in any case, those in ``stopped`` are at rest. ``peak_speeds`` are
+    the largest speeds so far. A contact whose velocity the constraints prescribe, as at the dead centre of a crank,
+    cannot be held: it moves as they prescribe.
     """
     mode = before.mode
-    resting = [
-        c for c in mode.contacts if c in mode.sticking or c in stopped or is_at_rest(before.velocity(c, t, y), y)
-    ]
-    sliding = {c: _unit_vector(before.velocity(c, t, y)) for c in mode.contacts if c not in resting}
+    before = replace(before, frictionless=_without_friction(before, y, t))
+    rough = [c for c in mode.contacts if c not in before.frictionless]
+    resting = [c for c in rough if c in mode.sticking or c in stopped or is_at_rest(before.velocity(c, t, y), y)]
+    sliding = {c: unit_vector(before.velocity(c, t, y)) for c in rough if c not in resting}
+    sliding |= {c: np.zeros(len(c.velocity)) for c in before.frictionless}
     # a contact moved by the constraints must not be held: its constraint would contradict them
     sliding |= _prescribed_slip(before, resting, sliding, y, t)
     resting = [c for c in resting if c not in sliding]
-    y = _without_residual_slip(_phase_with(before, resting, sliding), y, t)
-    slip_directions: dict[Contact, Floats] = {}
-    while True:
-        held = [c for c in resting if c not in slip_directions]
-        trial = _phase_with(before, held, sliding | slip_directions)
-        speeds = {c: (peak_speeds or {}).get(c, 0.0) if c in sliding else 0.0 for c in trial.directions}
-        trial = replace(trial, peak_speeds=speeds, load_sharing=contacts_sharing_load(trial, y, t))
-        here = np.array([t])
-        _, reactions = trial.outputs_at(None, here, y[None], here)
-        loads = {c: trial.load(c, t, y, reactions[0]) for c in held}
-        excess = {c: np.inf if c in released else float(load.excess) for c, load in loads.items()}
-        worst = max(excess, key=lambda c: excess[c], default=None)
-        if worst is None or excess[worst] <= 0:
-            return _align_slip_directions(trial, slip_directions, y, t)
-        # one at a time: releasing one contact changes the load on all others
-        slip_directions[worst] = _unit_vector(-loads[worst].required)
+    y = _without_residual_slip(phase_with(before, resting, sliding), y, t)
+    phase, slipping = Release(before, tuple(resting), sliding, y, t, released, peak_speeds or {}).found()
+    return _align_slip_directions(phase, slipping, y, t)
+
+
+def _without_friction(before: Phase, y: Floats, t: float) -> tuple[Contact, ...]:
+    """Return the contacts whose friction coefficient is a constant of value zero: they neither stick nor slide."""
+    coefficients = {c: c.mu_static for c in before.mode.contacts}
+    constant = [c for c, mu in coefficients.items() if not functions_of_time(mu) and time not in mu.free_symbols]
+    if not constant:
+        return ()
+    values = expression_values(before.mode.system, tuple(coefficients[c] for c in constant))(t, y, before.p)
+    return tuple(c for c, value in zip(constant, values, strict=True) if value == 0)
 
 
 def _prescribed_slip(
@@ -92,7 +91,7 @@ def _prescribed_slip(
     system = before.mode.system
     if not resting or not (system.constraints or system.servos):
         return {}
-    all_held = _geometry(before, resting, sliding)
+    all_held = geometry(before, resting, sliding)
     q, qd = np.split(y, 2)
     terms = terms_at(all_held.mode.dynamics, q, qd, t, all_held.values)
     A, b = np.asarray(terms.A), np.asarray(terms.b)
@@ -103,15 +102,15 @@ def _prescribed_slip(
     if not found:
         return {}
     directions = {c: np.zeros(len(c.velocity)) for c in found}
-    free = _phase_with(before, [c for c in resting if c not in found], sliding | directions)
-    acceleration = _acceleration(free, y, t)
+    free = phase_with(before, [c for c in resting if c not in found], sliding | directions)
+    acceleration = acceleration_of(free, y, t)
     # balanced forces leave a rounding error in proportion to their size
     scale = np.linalg.norm([acceleration, np.linalg.lstsq(np.asarray(terms.M), np.asarray(terms.Q))[0]])
     for contact in found:
         rows = all_held.mode.rows(contact)
         rate = A[rows] @ acceleration - b[rows]
         if np.linalg.norm(rate) > SOLVED_RANK_TOLERANCE * (np.linalg.norm(A[rows]) * scale + np.linalg.norm(b[rows])):
-            directions[contact] = _unit_vector(rate)
+            directions[contact] = unit_vector(rate)
     return directions
 
 
@@ -135,7 +134,7 @@ def _moved_by_inputs(
         changes, scale = 0.0, 0.0
         for axis in np.eye(len(contact.velocity)):
             there, back = (
-                _acceleration(_phase_with(before, (), sliding | directions | {contact: sign * axis}), y, t)
+                acceleration_of(phase_with(before, (), sliding | directions | {contact: sign * axis}), y, t)
                 for sign in (1, -1)
             )
             changes = max(changes, float(np.linalg.norm(rows @ (there - back))))
@@ -143,11 +142,6 @@ def _moved_by_inputs(
         if changes <= SOLVED_RANK_TOLERANCE * scale:
             found.append(contact)
     return found
-
-
-def _acceleration(phase: Phase, y: Floats, t: float) -> Floats:
-    here = np.array([t])
-    return outputs_at(phase.mode.dynamics, phase.method, None, here, y[None], here, phase.values)["acceleration"][0]
 
 
 def _in_span(rows: Floats, basis: Floats) -> bool:
@@ -168,7 +162,7 @@ def _align_slip_directions(phase: Phase, released: Collection[Contact], y: Float
             d = phase.directions[contact]
             back = replace(phase, directions={**phase.directions, contact: -d})
             ahead, behind = (_slip_acceleration(one, contact, planar, y, t) for one in (phase, back))
-            new = _unit_vector(ahead + np.linalg.norm(behind - ahead) / 2 * d)
+            new = unit_vector(ahead + np.linalg.norm(behind - ahead) / 2 * d)
             phase = replace(phase, directions={**phase.directions, contact: new})
             if np.linalg.norm(new - d) < DIRECTION_ROUNDING:
                 break
@@ -179,7 +173,7 @@ def _slip_acceleration(phase: Phase, contact: Contact, planar: Collection[Contac
     """Return the rate of change of the sliding velocity of a released contact."""
     y, all_held, terms = _perturbed_state(phase, planar, y, t)
     rows = all_held.mode.rows(contact)
-    return np.asarray(terms.A)[rows] @ _acceleration(phase, y, t) - np.asarray(terms.b)[rows]
+    return np.asarray(terms.A)[rows] @ acceleration_of(phase, y, t) - np.asarray(terms.b)[rows]
 
 
 def _perturbed_state(phase: Phase, planar: Collection[Contact], y: Floats, t: float) -> tuple[Floats, Phase, Terms]:
@@ -188,7 +182,7 @@ def _perturbed_state(phase: Phase, planar: Collection[Contact], y: Floats, t: fl
     Also return the phase in which these contacts are still held, and its terms.
     """
     sliding = {c: d for c, d in phase.directions.items() if c not in planar}
-    all_held = _geometry(phase, (*phase.mode.sticking, *planar), sliding)
+    all_held = geometry(phase, (*phase.mode.sticking, *planar), sliding)
     q, qd = np.split(y, 2)
     terms = terms_at(all_held.mode.dynamics, q, qd, t, all_held.values)
     slip_rates = np.zeros(len(terms.A))
@@ -196,27 +190,6 @@ def _perturbed_state(phase: Phase, planar: Collection[Contact], y: Floats, t: fl
         slip_rates[all_held.mode.rows(contact)] = SLIP_PERTURBATION * (1 + np.abs(qd).max()) * phase.directions[contact]
     change = np.linalg.lstsq(np.asarray(terms.A), slip_rates)[0] if planar else 0 * qd
     return np.concatenate([q, qd + change]), all_held, terms
-
-
-def _geometry(before: Phase, sticking: Collection[Contact], directions: dict[Contact, Floats]) -> Phase:
-    """Return the phase without its servo constraints, for the terms of its constraints alone.
-
-    Inputs may be unable to meet the requirements where these contacts are held.
-    """
-    mode = before.mode
-    plain = cached_mode(_without_servos(mode.system), mode.contacts, tuple(sticking))
-    return Phase(plain, before.method, before.p, directions, {})
-
-
-@lru_cache(maxsize=64)
-def _without_servos(system: System) -> System:
-    return replace(system, servos=())
-
-
-def _phase_with(before: Phase, sticking: Collection[Contact], directions: dict[Contact, Floats]) -> Phase:
-    mode = before.mode
-    mode = cached_mode(mode.system, mode.contacts, tuple(sticking))
-    return Phase(mode, before.method, before.p, directions, {}, guards=before.guards)
 
 
 def contacts_at_rest(
@@ -242,10 +215,6 @@ def contacts_at_rest(
 def is_at_rest(v: Floats, y: Floats) -> bool:
     """Return whether a sliding velocity v is zero up to rounding."""
     return bool(np.linalg.norm(v) <= REST_SPEED * np.abs(y[len(y) // 2 :]).max())
-
-
-def _unit_vector(v: Floats) -> Floats:
-    return v / np.linalg.norm(v)
 
 
 def _without_residual_slip(phase: Phase, y: Floats, t: float) -> Floats:

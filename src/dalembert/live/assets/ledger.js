@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ledger: the work of the forces and the change of the energies, as bars and numbers.
 
+// Work and energy that are rounding, relative to the largest energy of the motion; shown as zero.
+const ENERGY_ROUNDING = 1e-13;
+
 class LedgerTable {
   // `rows`: {label, kind}; kinds are the numbers of powers, "kinetic", "potential" and "audit".
   constructor(rows) {
@@ -20,9 +23,12 @@ class LedgerTable {
     }
   }
 
-  // `values`: one number for each row. The audit has no bar: it is rounding, and would be invisible.
-  show(values) {
+  // `values`: one number for each row; `scale`: the size of the energies from which they are differences. The audit has
+  // no bar: it is rounding, and would be invisible.
+  show(values, scale) {
     this.changed = performance.now();
+    const rounding = ENERGY_ROUNDING * Math.max(...values.map(Math.abs), scale);
+    values = values.map((value, k) => this.rows[k].kind !== "audit" && Math.abs(value) < rounding ? 0 : value);
     const largest = Math.max(...values.map(Math.abs), 1e-300);
     this.rows.forEach(({kind, bar, number}, k) => {
       const part = kind === "audit" ? 0 : values[k] / largest * 50;

@@ -178,7 +178,8 @@ class LivePage {
     const gained = name => now[model.outputs[name][0]] - first[1 + 2 * model.n + model.outputs[name][0]];
     const [energy, kinetic] = [gained("energy"), gained("kinetic")];
     const further = {kinetic, potential: energy - kinetic, audit: energy - work.reduce((a, b) => a + b)};
-    this.ledger.show(model.ledger.map(({kind}) => typeof kind === "number" ? work[kind] : further[kind]));
+    const scale = Math.max(...["energy", "kinetic"].map(name => Math.abs(now[model.outputs[name][0]])));
+    this.ledger.show(model.ledger.map(({kind}) => typeof kind === "number" ? work[kind] : further[kind]), scale);
   }
 
   // Says how far the motion has come, by how much the start was moved, and why the motion ends early.

@@ -80,6 +80,15 @@ class MjcfDocument:
         kept = {key: value for key, value in own.items() if not (clashing and key in ORIENTATIONS)}
         return replace(element, attributes=kept | element.attributes)
 
+    def asset_path(self, element: XmlElement) -> Path:
+        """Return the path of the file of a mesh, which is relative to the folder of the model and of its meshes."""
+        compiler = self.compiler()
+        given = Path(element.text("file"))
+        if compiler.boolean("strippath", False):
+            given = Path(given.name)
+        folder = compiler.attributes.get("meshdir", compiler.attributes.get("assetdir", ""))
+        return Path(self.root.path).resolve().parent / folder / given
+
     def angle(self, value: float) -> float:
         """Return an angle of the file in radians."""
         return float(np.deg2rad(value)) if self.degrees else value

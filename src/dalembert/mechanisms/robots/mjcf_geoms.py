@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.array_types import Floats
+from dalembert.mechanisms.robots.mesh_inertia import mesh_inertia
 from dalembert.mechanisms.robots.mjcf_document import MjcfDocument
 from dalembert.mechanisms.robots.placement import Placement, rotation_to
 from dalembert.mechanisms.robots.rigid_inertia import NOTHING, RigidInertia, joined
@@ -93,6 +94,11 @@ def _of_geom(document: MjcfDocument, geom: XmlElement, body: XmlElement) -> Rigi
     density = geom.nonnegative("density", DENSITY)
     if shape in WITHOUT_MASS or mass == 0 or (mass is None and density == 0):
         return NOTHING
+    if shape == "mesh" and not geom.boolean("shellinertia", False):
+        solid = mesh_inertia(document, geom)
+        factor = density if mass is None else mass / solid.mass
+        scaled = RigidInertia(factor * solid.mass, solid.center, factor * solid.inertia)
+        return scaled.placed(document.placement(geom))
     if shape not in SIZES or (geom.given("mesh") and shape in SIZES) or geom.boolean("shellinertia", False):
         what = (
             "a shell" if shape in SIZES and not geom.given("mesh") else f"a {shape if shape not in SIZES else 'mesh'}"

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ensemble members by the compiled integrator, on all cores or on a GPU."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.array_types import Floats
+from dalembert.ensembles.members import Members
+from dalembert.ensembles.stick_slip_outputs import OutputPhases
+from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.default_tolerances import USUAL_ATOL
+from dalembert.integration.method import Method
+from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, native_of, rows_for, rows_for_many
+from dalembert.integration.time_segments import TimeSegment, segments_of, settled_times
+from dalembert.native.batch import MotionBatch
+from dalembert.native.gpu import GpuMotionBatch
+from dalembert.native.member_writer import EXACT_START
+from dalembert.native.step_control import settings_of
+from dalembert.native.stepper import FINISHED
+from dalembert.native.tableau import Tableau
+
+BatchIntegrator = Callable[..., tuple[Floats, Floats]]
+"""Integrates a batch of members: see ``native.batch.MotionBatch``."""
+
+MAX_GROUPS = 64
+"""Largest number of groups of members with the same discontinuities of the explicit functions of time."""
+
+
+class NativeStates(NamedTuple):
+    """States (N, T, 2n) by the compiled integrator, which members it completed (N,), and which starts are exact.
+
+    ``phases`` are those of the outputs under dry friction.
+    """
+
+    y: Floats
+    done: NDArray[np.bool_]
+    exact: NDArray[np.bool_]
+    phases: OutputPhases | None = None
+
+
+class NativeMembers:
+    """Integrates ensemble members by the compiled integrator, all at the same times.
+
+    every        whether states are kept at all times, or only at the last one
+    reference    the member that selects the constraint rows; by default the first one that can be integrated
+    threads      the number of threads; None for all cores
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        method: Method,
+        times: Floats,
+        *,
+        every: bool,
+        on_gpu: bool,
+        reference: Members | None,
+        threads: int | None,
+    ):
+        self.dynamics, self.method, self.times, self.every, self.on_gpu = dynamics, method, times, every, on_gpu
+        self.reference, self.threads = reference, threads
+        self.seconds = 0.0  # in compiled code, without preparation and conversion
+        self._integrator: Any = None
+        self._rows: tuple[int, ...] = ()
+
+    @property
+    def stored_times(self) -> int:
+        """The number of times at which states are kept."""
+        return len(self.times) if self.every else 1
+
+    def __call__(self, members: Members, finite: Any) -> NativeStates:
+        """Return the states of members by the compiled integrator."""
+        done, exact = (np.zeros(len(members), bool) for _ in range(2))
+        whole = NativeStates(np.empty((len(members), self.stored_times, len(members.y))), done, exact)
+        if not finite.any() or not in_machine_code(self.dynamics, self.method):
+            return whole
+        first = members.subset(slice(int(np.argmax(finite)), None)) if self.reference is None else self.reference
+        integrator = self._compiled(first.y[:, 0].copy(), first.p[:, 0].copy())
+        for selection, times, spans in self.grouped(members):
+            given = integrator, members.y[:, selection], members.p[:, selection]
+            if len(spans) == 1 and spans[0].start == times[0]:
+                found = self._integrate_span(*given, spans[0], times, every=self.every)
+            else:
+                found = self._integrate_spans(*given, spans, times)
+            if len(found.done) == len(members):
+                whole = found  # not copied
+            else:
+                for all_members, own in zip(whole[:3], found[:3], strict=True):
+                    all_members[selection] = own
+        done = whole.done & finite
+        if len(self._rows) < len(self.dynamics.levels):  # the rows that are left out depend on the member
+            done &= self._use_same_rows(members)
+        return whole._replace(done=done)
+
+    def grouped(self, members: Members) -> list[tuple[Any, Floats, list[TimeSegment]]]:
+        """Return members grouped by the events in time of their parameters, with the times of outputs and the segments.
+
+        Members in too many groups are omitted.
+        """
+        native = native_of(self.dynamics)
+        if native.time_functions is None:
+            begin, end = float(self.times[0]), float(self.times[-1])
+            return [(slice(None), self.times, segments_of(self.dynamics, members.p[:, 0], begin, end))]
+        kinds, kind = np.unique(members.p[native.parameters_of_time], axis=1, return_inverse=True)
+        if kinds.shape[1] > MAX_GROUPS:
+            return []
+        groups = [np.flatnonzero(kind.ravel() == k) for k in range(kinds.shape[1])]
+        found: list[tuple[Any, Floats, list[TimeSegment]]] = []
+        for selection in groups:
+            p = members.p[:, selection[0]]
+            times = settled_times(self.dynamics, p, self.times)
+            found.append((selection, times, segments_of(self.dynamics, p, float(times[0]), float(times[-1]))))
+        return found
+
+    def _integrate_span(
+        self, integrator: Any, y: Floats, p: Floats, span: TimeSegment, times: Floats, *, every: bool
+    ) -> NativeStates:
+        """Return states of members at times in a span, or at the last one; those that have reached its end are done."""
+        settings, room = self._settings(span, len(y)), min(self.method.max_steps, 2**63 - 1)
+        began = time.perf_counter()
+        found, endings = integrator(y, p, times, settings, room, every=every)
+        self.seconds += integrator.seconds if self.on_gpu else time.perf_counter() - began
+        exact = endings >= EXACT_START
+        return NativeStates(found, endings - EXACT_START * exact == FINISHED, exact)
+
+    def _integrate_spans(
+        self, integrator: Any, y: Floats, p: Floats, spans: list[TimeSegment], outputs: Floats
+    ) -> NativeStates:
+        """Return the same at all outputs, span by span; a member that cannot start a span is not completed."""
+        start, done, exact = y, np.ones(y.shape[1], bool), None
+        states = np.full((y.shape[1], len(outputs), len(y)), np.nan)
+        for span in spans:
+            inside = (outputs >= span.start) & (outputs <= span.end)
+            if span.start == span.end:
+                states[:, inside] = y.T[:, None]
+                continue
+            times = np.unique(np.concatenate([[span.start], outputs[inside], [span.end]]))
+            found = self._integrate_span(integrator, y, p, span, times, every=True)
+            states[:, inside] = found.y[:, np.searchsorted(times, outputs[inside])]
+            y, done = np.ascontiguousarray(found.y[:, -1].T), done & found.done
+            exact = found.exact if exact is None else exact
+        if outputs[0] < spans[0].start:  # a jump at the initial time
+            states[:, 0] = start.T
+        done &= np.isfinite(states).all(axis=(1, 2))
+        return NativeStates(
+            states if self.every else states[:, -1:], done, np.zeros_like(done) if exact is None else exact
+        )
+
+    def _settings(self, span: TimeSegment, size: int) -> Floats:
+        """Return the settings of the method for the compiled integrator: see ``member_writer.MEMBER``."""
+        method = self.method
+        if method.step is not None:
+            return np.array([method.step])
+        scaled = method.atol is None
+        atol = USUAL_ATOL if scaled else method.atol
+        max_step = min(method.max_step, span.max_step)
+        return np.append(settings_of(span.start, span.end, method.rtol, atol, max_step, size), float(scaled))
+
+    def compile_for(self, member: Members) -> None:
+        """Compile the integrator for a member, unless it has been compiled before or cannot be."""
+        if in_machine_code(self.dynamics, self.method):
+            self._compiled(member.y[:, 0].copy(), member.p[:, 0].copy())
+
+    def _compiled(self, y: Floats, p: Floats) -> Any:
+        """Return the compiled integrator for the rows that are independent at a member's initial state."""
+        if self._integrator is None:
+            rows = rows_for(self.dynamics, y, float(self.times[0]), p)
+            cure = cure_of(self.method.drift, self.dynamics.levels)
+            kind = GpuMotionBatch if self.on_gpu else MotionBatch
+            refined = is_refined(self.dynamics, rows, y, float(self.times[0]), p)
+            tableau = self.method.tableau
+            assert isinstance(tableau, Tableau)  # an ensemble takes no diffrax solver
+            made = native_of(self.dynamics).motions(rows, *cure, kind, tableau, refined)
+            self._integrator, self._rows = made if self.on_gpu else _multithreaded(made, self.threads), rows
+        return self._integrator
+
+    def _use_same_rows(self, members: Members) -> NDArray[np.bool_]:
+        """Return for which members the rows in use are those that a single run of the member would use."""
+        y, p, t0 = np.ascontiguousarray(members.y.T), np.ascontiguousarray(members.p.T), float(self.times[0])
+        own = np.isin(np.arange(len(self.dynamics.levels)), self._rows)
+        with np.errstate(all="ignore"):  # members with values that are not finite are not completed anyway
+            same = np.asarray((rows_for_many(self.dynamics, y, t0, p) == own).all(axis=1))
+            for k in np.flatnonzero(~same):  # rounding may decide between equal rows
+                same[k] = rows_for(self.dynamics, y[k], t0, p[k]) == self._rows
+        return same
+
+
+def _multithreaded(motions: MotionBatch, threads: int | None) -> BatchIntegrator:
+    """Integrate members in several threads; the compiled code releases Python's lock."""
+    workers, run_part = threads or os.cpu_count() or 1, cast("BatchIntegrator", motions)
+
+    def move(y: Floats, p: Floats, *rest: Any, every: bool) -> tuple[Floats, Floats]:
+        # more parts than workers, because members take different times
+        cuts = np.linspace(0, y.shape[1], min(4 * workers, y.shape[1]) + 1).astype(int)
+        stop = np.zeros(1)
+        with ThreadPoolExecutor(workers) as pool:
+            parts = [pool.submit(run_part, y[:, i:j], p[:, i:j], *rest, stop, every=every) for i, j in pairwise(cuts)]
+            try:
+                states, endings = zip(*(part.result() for part in parts), strict=True)
+            except BaseException:  # including Ctrl-C: the pool waits for its threads, which must stop soon
+                stop[0] = 1.0
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        return np.concatenate(states), np.concatenate(endings)
+
+    return move

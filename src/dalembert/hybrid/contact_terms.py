@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The terms of all constraints of a system whose contacts open and close, whether they hold at present or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.array_types import Floats
+from dalembert.equation.dynamics import Dynamics, Terms
+from dalembert.errors import InputError
+from dalembert.integration.start_states import terms_at
+from dalembert.lowering.build import build
+from dalembert.model.active_system import active_system
+from dalembert.model.constraint import RESTITUTION_RANGE
+from dalembert.model.expression_values import expression_values
+from dalembert.model.friction_contacts import Contact, contacts
+from dalembert.model.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class ContactTerms:
+    """The terms of all constraints of a system as equations, contacts and switched ones included.
+
+    system    the system as it was stated
+    p         values of all parameters by name
+    scales    (2n,) of coordinates and velocities, from the start of the motion
+    """
+
+    system: System
+    p: dict[str, float]
+    scales: Floats
+
+    @property
+    def whole(self) -> System:
+        return active_system(self.system)
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        return build(self.whole)
+
+    @cached_property
+    def friction(self) -> dict[str, Contact]:
+        """The contacts under dry friction, by the names of their constraints."""
+        return {contact.name: contact for contact in contacts(self.whole)}
+
+    def at(self, y: Floats, t: float) -> Terms:
+        values = tuple(np.asarray(self.p[name], float) for name in self.dynamics.parameters)
+        q, qd = np.split(y, 2)
+        return Terms(*(np.asarray(term) for term in terms_at(self.dynamics, q, qd, t, values)))
+
+    @property
+    def one_sided(self) -> list[str]:
+        return [str(constraint.name) for constraint in self.system.constraints if constraint.one_sided]
+
+    def row(self, name: str) -> int:
+        return self.system.constraint_names.index(name)
+
+    def restitution(self, name: str, t: float, y: Floats) -> float:
+        """Return the coefficient of a one-sided constraint, or raise an error if it is not between 0 and 1."""
+        constraint = self.system.constraints[self.row(name)]
+        value = float(expression_values(self.system, (constraint.restitution,))(t, y, self.p)[0])
+        if not 0 <= value <= 1:
+            raise InputError(f"constraint `{name}`: {RESTITUTION_RANGE.format(value)}")
+        return value
+
+    def law_entry(self, name: str) -> int:
+        """Return the index of the friction of a constraint among the entries of a ledger."""
+        return 1 + len(self.system.constraints) + self.friction[name].number
