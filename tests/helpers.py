@@ -41,6 +41,28 @@ def quick_first(values: Iterable[Any], quick: Iterable[Any]) -> list[Any]:
     return [value if value in quick else pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
+def start_of(case: Any, drift: Any, *, off: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The start of a case of the gallery: off its constraints if asked for, unless the drift cure is a projection."""
+    q0, qd0 = (np.asarray(x, float) for x in (case.q0, case.qd0))
+    if off and not isinstance(drift, da.Projection):
+        rng = np.random.default_rng(3)
+        q0, qd0 = (x + 1e-3 * (1 + np.abs(x)) * rng.normal(size=len(x)) for x in (q0, qd0))
+    elif case.allow_violation:
+        q0, qd0 = da.consistent_state(case.system, q0, qd0, float(case.times[0]), parameters=case.parameters)
+    return q0, qd0
+
+
+def refused_off_the_constraints(system: da.System, q0: Any, qd0: Any, options: dict[str, Any]) -> bool:
+    """Whether constraints are redundant only where they hold, which is refused without a projection."""
+    if len(system.constraints) < 2 or isinstance(options["drift"], da.Projection):
+        return False
+    try:
+        da.simulate(system, q0, qd0, [0.0, 1e-9], **options)
+    except da.ConstraintError as refusal:
+        return "would drift off" in str(refusal)
+    return False
+
+
 def label(thing: object) -> str:
     return type(thing).__name__
 

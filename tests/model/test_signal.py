@@ -107,6 +107,13 @@ def test_wrong_input_is_refused(change, message):
         da.signal(**{"times": TIMES, "values": VALUES} | change)
 
 
+def test_values_that_are_left_out_are_asked_for():
+    with pytest.raises(da.InputError, match=r"`values` must hold .* at `times`; none were given\.$"):
+        da.signal(TIMES)
+    with pytest.raises(da.InputError, match=r"Of a SciPy spline `s`, pass `s\.x` and `s\(s\.x\)`\."):
+        da.signal(CubicSpline(TIMES, VALUES))
+
+
 def test_a_constraint_needs_finite_accelerations():
     x, y = da.coordinates("x y")
     at_rest = [[1, 0], [0, 1]]

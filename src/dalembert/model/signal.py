@@ -125,7 +125,7 @@ class Signal(sp.Function):
 
 def signal(
     times: Any,
-    values: Any,
+    values: Any = None,
     kind: str = "cubic",
     *,
     name: str | Sequence[str] = "signal",
@@ -170,6 +170,9 @@ def signal(
     >>> print(run["x'"].round(9))
     [0. 3.]
     """
+    if values is None:
+        advice = " Of a SciPy spline `s`, pass `s.x` and `s(s.x)`." if callable(times) else ""
+        raise InputError(f"`values` must hold the values of the signal at `times`; none were given.{advice}")
     places = _numbers(times, "times")
     table = _numbers(values, "values")
     require_same_labels({"times": times, "values": values})
