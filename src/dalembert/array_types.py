@@ -25,6 +25,31 @@ def not_numbers(given: Any) -> str:
     return f"must hold numbers; got {given!r:.80}." if raw else ""
 
 
+def rejection_reason(given: Any, array: Any) -> str:
+    """Return the reason why an array does not hold real numbers; empty if it does."""
+    if reason := not_numbers(given):
+        return reason
+    kind = array.dtype.kind
+    entries = array.ravel() if kind == "O" else ()
+    if kind == "c" or any(isinstance(entry, (complex, np.complexfloating)) for entry in entries):
+        return (
+            "must be real; got complex numbers. Give their real parts, `.real`, even if the imaginary parts are zero."
+        )
+    if kind in "mM":
+        example = "(times - times[0]) / np.timedelta64(1, 's')"
+        return f"must hold plain numbers; got {array.dtype}. Turn dates into seconds, as in `{example}`."
+    if kind == "b" or any(isinstance(entry, (bool, np.bool_)) for entry in entries):
+        return f"must hold numbers; got booleans, {_cut(given)}."
+    if kind in "SV" or any(isinstance(entry, (bytes, set)) for entry in entries):
+        return f"must hold numbers; got {_cut(given)}."
+    return ""
+
+
+def _cut(given: Any) -> str:
+    text = repr(given)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
 def row_labels(given: Any) -> Any | None:
     """Return the labels of the rows of a pandas object; None if it is another object."""
     return np.asarray(given.index) if type(given).__module__.partition(".")[0] == "pandas" else None

@@ -104,7 +104,9 @@ def _solver(solver: Any, step: float | None) -> Any:
     import diffrax
 
     if not isinstance(solver, diffrax.AbstractSolver):
-        raise InputError(f"`solver` must be a diffrax solver such as `diffrax.Dopri8()`; got {solver!r}.")
+        raise InputError(
+            f"`solver` must be `da.Implicit()`, or a diffrax solver such as `diffrax.Dopri8()`; got {solver!r}."
+        )
     if solver.term_structure is not diffrax.AbstractTerm:
         raise InputError(
             f"`solver` must be one for ordinary differential equations; {type(solver).__name__} is for equations in "

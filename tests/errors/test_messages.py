@@ -156,7 +156,7 @@ INPUTS = {
     r"`times` must be a sequence of at least two times": lambda: start(times=[0]),
     r"`times` must hold numbers": lambda: start(times=["now", "later"]),
     r"`rtol` must be a positive number; got -1": lambda: start(rtol=-1),
-    r"`solver` must be a diffrax solver": lambda: start(solver="RK45"),
+    r"`solver` must be `da.Implicit\(\)`, or a diffrax solver": lambda: start(solver=da.Implicit),
     r"`solver` must estimate its error; Euler does not. Wrap it in `diffrax.HalfSolver`": lambda: start(
         solver=diffrax.Euler()
     ),

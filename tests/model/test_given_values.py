@@ -4,6 +4,7 @@ import csv
 import os
 import subprocess
 import sys
+from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,8 @@ LABELLED = {
     "Series": pd.Series({"y": 2.0, "x": 1.0}),
     "Series of symbols": pd.Series([2.0, 1.0], index=[y, x]),
     "counted Series": pd.Series([1.0, 2.0]),
+    "named tuple": namedtuple("Start", "y x")(2.0, 1.0),
+    "structured scalar": np.array([(2.0, 1.0)], dtype=[("y", float), ("x", float)])[0],
     "DataArray": xr.DataArray([2.0, 1.0], dims="coordinate", coords={"coordinate": ["y", "x"]}),
     "DataArray without labels": xr.DataArray([1.0, 2.0], dims="coordinate"),
     "Dataset": xr.Dataset({"y": 2.0, "x": 1.0}),
@@ -250,3 +253,32 @@ def test_bytes_are_no_numbers(raw: object):
             da.simulate(SYSTEM, *arguments, parameters=NUMBERS)
     with pytest.raises(da.InputError, match="`applied_force` must hold numbers; got"):
         da.constrained_motion(np.eye(2), raw, [[1, 1]], [0])
+
+
+def test_other_names_of_a_named_tuple_are_refused() -> None:
+    with pytest.raises(da.InputError, match=r"`q` must give a value for every coordinate; missing: `x`, `y`\."):
+        acceleration(namedtuple("Start", "a b")(2.0, 1.0))
+
+
+NOT_REAL = {
+    r"must be real; got complex numbers": lambda shape: np.full(shape, 1j),
+    r"must hold plain numbers; got timedelta64": lambda shape: np.ones(shape, "m8[s]"),
+    r"must hold numbers; got array": lambda shape: np.full(shape, b"1"),
+    r"must hold numbers; got booleans": lambda shape: np.ones(shape, bool),
+}
+
+
+@pytest.mark.parametrize("message", NOT_REAL)
+def test_arrays_that_numpy_would_convert_are_refused(message: str) -> None:
+    """NumPy drops imaginary parts with a warning and reads dates, bytes and booleans as numbers."""
+    given = {"mass_matrix": np.eye(2), "applied_force": np.ones(2), "constraint_matrix": np.ones((1, 2))}
+    given |= {"constraint_rhs": np.zeros(1), "C": np.zeros(2)}
+    for name, array in given.items():
+        with pytest.raises(da.InputError, match=f"`{name}` {message}"):
+            da.constrained_motion(**given | {name: NOT_REAL[message](array.shape)})
+
+
+def test_a_parameter_is_not_time() -> None:
+    for names in ("t", "g t", ("g", "t")):
+        with pytest.raises(da.ModelError, match=r"`t` is the symbol of time, `da\.t`; choose another name"):
+            da.parameters(names)

@@ -338,6 +338,11 @@ def test_friction_that_neither_holds_nor_lets_go_is_given_up_at_once() -> None:
 def test_static_friction_is_not_less_than_sliding_friction() -> None:
     with pytest.raises(da.InputError, match=r"static coefficient of `floor` must not be less .*; got 0.3 and 0.5"):
         da.simulate(block(), (0, 0), (1, 0), (0, 1), parameters=numbers(0.5, 0.3))
+    with pytest.raises(da.InputError, match=r"static coefficient of `floor` must not be less .*; got 0.3 and 0.5"):
+        da.motion(block(), (0, 0), (0, 0), parameters=numbers(0.5, 0.3))
+    for law in (da.Coulomb, da.Stribeck):
+        with pytest.raises(da.ModelError, match=r"`mu_static` must not be less than `mu`; got 0\.3 and 0\.5\."):
+            law(0.5, mu_static=0.3, **({"speed": 1} if law is da.Stribeck else {}))
 
 
 def test_slow_motion_without_load_does_not_stop() -> None:

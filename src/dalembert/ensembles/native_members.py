@@ -20,6 +20,7 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.default_tolerances import USUAL_ATOL
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, native_of, rows_for, rows_for_many
+from dalembert.integration.step_check import off_constraints, projects_fixed_steps, terms_of_states
 from dalembert.integration.time_segments import TimeSegment, segments_of, settled_times
 from dalembert.native.batch import MotionBatch
 from dalembert.native.gpu import GpuMotionBatch
@@ -30,6 +31,9 @@ from dalembert.native.tableau import Tableau
 
 BatchIntegrator = Callable[..., tuple[Floats, Floats]]
 """Integrates a batch of members: see ``native.batch.MotionBatch``."""
+
+EXAMINED = 4096
+"""Members whose last states are examined at once, to bound the memory for their mass matrices."""
 
 MAX_GROUPS = 64
 """Largest number of groups of members with the same discontinuities of the explicit functions of time."""
@@ -99,7 +103,24 @@ class NativeMembers:
         done = whole.done & finite
         if len(self._rows) < len(self.dynamics.levels):  # the rows that are left out depend on the member
             done &= self._use_same_rows(members)
+        if projects_fixed_steps(self.dynamics, self.method):
+            done &= ~self._off_constraints(members, whole.y[:, -1], done)
         return whole._replace(done=done)
+
+    def _off_constraints(self, members: Members, y: Floats, done: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which members have left the constraints at their last states y (N, 2n), because steps are too long.
+
+        All of them are examined only if one of a sample has: a step that is too long is so for many of them.
+        """
+        off, left = np.zeros(len(y), bool), np.flatnonzero(done)
+        for stride in (max(len(left) // EXAMINED, 1), 1):
+            for part in np.array_split(left[::stride], max(len(left[::stride]) // EXAMINED, 1)):
+                at = np.full(len(part), float(self.times[-1]))
+                terms = terms_of_states(self.dynamics, y[part], at, np.ascontiguousarray(members.p[:, part].T))
+                off[part] = off_constraints(terms, y[part, : y.shape[1] // 2]).any(axis=1)
+            if not off.any():
+                break
+        return off
 
     def grouped(self, members: Members) -> list[tuple[Any, Floats, list[TimeSegment]]]:
         """Return members grouped by the events in time of their parameters, with the times of outputs and the segments.

@@ -12,7 +12,8 @@ from dalembert.array_types import Floats
 from dalembert.ensembles.members import Members
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.method import Method
-from dalembert.integration.start_states import first_correction, inexact_rows, terms_at
+from dalembert.integration.start_states import first_correction, inexact_rows
+from dalembert.integration.step_check import terms_of_states
 from dalembert.levels import STATE_LEVELS
 from dalembert.terms import Terms
 from dalembert.tolerances import EXACT
@@ -26,12 +27,7 @@ MAX_CORRECTED = 32
 
 def terms_of_members(dynamics: Dynamics, y: Floats, p: Floats, t0: float) -> Terms:
     """Return the terms at the states y (N, 2n) of members with parameters p (N, k), each with a leading axis N."""
-    native, n = dynamics.machine_code, len(dynamics.coordinates)
-    with np.errstate(all="ignore"):  # members with values that are not finite fail later, with a reason
-        if native is not None:
-            return Terms(*native.terms_of_many(y, np.full(len(y), t0), p))
-        found = [terms_at(dynamics, a[:n], a[n:], t0, b) for a, b in zip(y, p, strict=True)]
-    return Terms(*(np.stack(values) for values in zip(*found, strict=True)))
+    return terms_of_states(dynamics, y, np.full(len(y), t0), p)
 
 
 @dataclass

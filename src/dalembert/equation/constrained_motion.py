@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import not_numbers
+from dalembert.array_types import rejection_reason
 from dalembert.arrays import is_traced, namespace_of
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import require_fit, require_symmetric
@@ -119,11 +119,19 @@ def _constant_law(C: Any) -> Law:
     return lambda _: NonidealForces(C[None], None)
 
 
+def _rejected(given: Any) -> str:
+    """Return the reason why an argument does not hold real numbers; empty if it may."""
+    try:
+        return "" if given is None or is_traced(given) else rejection_reason(given, np.asarray(given))
+    except (TypeError, ValueError):
+        return ""  # lists of unequal lengths, or of traced values: the conversion to floats decides
+
+
 def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Any]:
     """Return the five arrays as floats with common batch axes; raise an error if their shapes do not fit."""
     given = {"mass_matrix": M, "applied_force": Q, "constraint_matrix": A, "constraint_rhs": b, "C": C}
     for name, array in given.items():
-        if reason := not_numbers(array):
+        if reason := _rejected(array):
             raise InputError(f"`{name}` {reason}")
     try:
         xp = _namespace(M, Q, A, b, C)

@@ -30,6 +30,7 @@ from dalembert.integration.saturation import Saturation, saturation_notes, satur
 from dalembert.integration.singularity_crossing import SingularityCrossing, interpolated_crossing
 from dalembert.integration.start_states import nearest_state, require_start
 from dalembert.integration.state_answer import answer_at
+from dalembert.integration.step_check import first_unreached, projects_fixed_steps
 from dalembert.integration.trajectory import Trajectory
 from dalembert.tolerances import CONSISTENCY_TOLERANCE
 
@@ -67,6 +68,10 @@ def run(
     if notes:
         trajectory = replace(trajectory, notes=(*notes, *trajectory.notes))
     invalid = first_invalid(trajectory, method)
+    if invalid is None and projects_fixed_steps(dynamics, method):
+        unreached = first_unreached(dynamics, trajectory.q, trajectory.qd, trajectory.t, p)
+        if unreached is not None:
+            invalid, path.refusal = unreached
     if invalid is not None:
         # all steps are valid, but the state at a requested time between them is not
         path = replace(path, t=trajectory.t[: invalid + 1], y=_states(trajectory)[: invalid + 1], finished=False)

@@ -226,6 +226,8 @@ def _check(law: Coulomb | Stribeck) -> None:
     if law.normal_force is not None:
         object.__setattr__(law, "normal_force", _as_normal_force(law.normal_force))
     require_nonnegative(law)
+    if law.mu_static is not None and sp.Lt(as_expression(law.mu_static, "`mu_static`"), law.mu) is sp.true:
+        raise ModelError([f"`mu_static` must not be less than `mu`; got {law.mu_static} and {law.mu}."])
 
 
 def as_normal_force(components: Sequence[Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats, not_numbers, row_labels
+from dalembert.array_types import Floats, rejection_reason, row_labels
 from dalembert.errors import InputError
 from dalembert.model.ordering import by_name, in_order, name_problems, quoted
 
@@ -138,7 +138,7 @@ def as_numbers(given: Any, argument: str) -> Floats:
     """Return real numbers as an array of any shape; raise for values that NumPy would convert silently."""
     try:
         array = np.asarray(given)
-        reason = _rejection_reason(given, array)
+        reason = rejection_reason(given, array)
         if not reason:
             return np.asarray(array, float)
     except (TypeError, ValueError):
@@ -146,31 +146,6 @@ def as_numbers(given: Any, argument: str) -> Floats:
     except OverflowError:
         reason = "must hold numbers below 1e308; it holds a larger one."
     raise InputError(f"`{argument}` {reason}") from None
-
-
-def _rejection_reason(given: Any, array: Any) -> str:
-    """Return the reason why an array does not hold real numbers; empty if it does."""
-    if reason := not_numbers(given):
-        return reason
-    kind = array.dtype.kind
-    entries = array.ravel() if kind == "O" else ()
-    if kind == "c" or any(isinstance(entry, (complex, np.complexfloating)) for entry in entries):
-        return (
-            "must be real; got complex numbers. Give their real parts, `.real`, even if the imaginary parts are zero."
-        )
-    if kind in "mM":
-        example = "(times - times[0]) / np.timedelta64(1, 's')"
-        return f"must hold plain numbers; got {array.dtype}. Turn dates into seconds, as in `{example}`."
-    if kind == "b" or any(isinstance(entry, (bool, np.bool_)) for entry in entries):
-        return f"must hold numbers; got booleans, {_cut(given)}."
-    if kind in "SV" or any(isinstance(entry, (bytes, set)) for entry in entries):
-        return f"must hold numbers; got {_cut(given)}."
-    return ""
-
-
-def _cut(given: Any) -> str:
-    text = repr(given)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _finite(values: Sequence[Any], names: Sequence[str], argument: str) -> Floats:

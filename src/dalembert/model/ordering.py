@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
+import numpy as np
+
 from dalembert.array_types import not_numbers
 from dalembert.names import name_of as name_of
 from dalembert.names import quoted as quoted
@@ -45,12 +47,18 @@ def by_name(given: Any, argument: str, noun: str) -> tuple[dict[str, Any] | None
 
 
 def _labelled(given: Any) -> list[tuple[Any, Any]] | None:
-    """Return the entries of a mapping, Series, DataFrame or DataArray with labels; None if there are none.
+    """Return the entries of a mapping, named tuple, structured scalar, Series, DataFrame or DataArray with labels.
+
+    None if there are no labels.
 
     Labels that only count, 0, 1, 2 …, carry no more information than the order of the values.
     """
     if isinstance(given, Mapping):
         return list(given.items())
+    if isinstance(given, tuple) and (fields := getattr(given, "_fields", None)):
+        return list(zip(fields, given, strict=True))
+    if isinstance(given, np.void) and given.dtype.names:
+        return [(name, given[name]) for name in given.dtype.names]
     package, kind = type(given).__module__.partition(".")[0], type(given).__name__
     labels: list[Any] = []
     values: list[Any] = []

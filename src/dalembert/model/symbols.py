@@ -65,9 +65,12 @@ def _named(names: Any, verb: str, example: str, **options: Any) -> Any:
     if not texts or not all(isinstance(text, str) and text.strip(" ,") for text in texts):
         raise ModelError([f'`names` must hold at least one name; got {names!r}. Write `da.{verb}("{example}")`.'])
     try:
-        return sp.symbols(names, **options)
+        found: Any = sp.symbols(names, **options)
     except ValueError as error:
         raise ModelError([f"`names` must be names; got {names!r}, in which there is a {error}."]) from None
+    if t in (found if isinstance(found, (tuple, list)) else (found,)):
+        raise ModelError(["`t` is the symbol of time, `da.t`; choose another name for a parameter."])
+    return found
 
 
 class InternalSymbol(sp.Symbol):

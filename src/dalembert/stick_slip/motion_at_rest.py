@@ -22,6 +22,7 @@ from dalembert.model.friction_contacts import contacts
 from dalembert.model.system import System
 from dalembert.stick_slip.modes import cached_mode
 from dalembert.stick_slip.phases import Phase
+from dalembert.stick_slip.simulation import check_coefficients
 from dalembert.stick_slip.transitions import contacts_at_rest, next_phase
 
 
@@ -33,11 +34,13 @@ def motion_at_rest(
     Raises
     ------
     ConstraintError    if contacts at rest can share their load in several ways that differ in the motion
+    InputError         if a static coefficient is less than the kinetic one
     """
     y = np.concatenate([q, qd])
     resting = contacts_at_rest(system, contacts(system), y, t, p)
     if not resting:
         return None
+    check_coefficients(system, contacts(system), p, y, t)
     phase, y = next_phase(Phase(cached_mode(system, contacts(system), ()), method, p, {}, {}), y, t, stopped=resting)
     n = len(q)
     state = (y[:n], y[n:], t, phase.values)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fixed steps that are too long for their projection: the states that they lead to are not on the constraints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.array_types import Floats
+from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.method import Method
+from dalembert.integration.start_states import terms_at
+from dalembert.terms import Terms
+from dalembert.violation import own_size
+
+NOT_REACHED = 1e-3
+"""Residual, relative to the terms of its constraint, of a state that projection has not led to the constraint. Where
+it converges, the residual is below 1e-6 after the two iterations of the default; where steps are far too long, of the
+order of one."""
+
+
+def projects_fixed_steps(dynamics: Dynamics, method: Method) -> bool:
+    """Return whether a run consists of fixed steps that end in a projection onto constraints at position level."""
+    return method.step is not None and method.drift.projections > 0 and "position" in dynamics.levels
+
+
+def terms_of_states(dynamics: Dynamics, y: Floats, t: Floats, p: Floats) -> Terms:
+    """Return the terms at states y (k, 2n) with times (k,) and parameters p (k, ·), each with a leading axis k."""
+    native, n = dynamics.machine_code, len(dynamics.coordinates)
+    with np.errstate(all="ignore"):  # states that are not finite are found by other checks
+        if native is not None:
+            return Terms(*native.terms_of_many(y, t, p))
+        found = [terms_at(dynamics, a[:n], a[n:], b, c) for a, b, c in zip(y, t, p, strict=True)]
+    return Terms(*(np.stack(values) for values in zip(*found, strict=True)))
+
+
+def off_constraints(terms: Terms, q: Floats) -> NDArray[np.bool_]:
+    """Return the constraints (k, m) at position level that projection has not reached at states q (k, n)."""
+    return np.abs(terms.position) > NOT_REACHED * own_size(terms.position, terms.A, q)
+
+
+def first_unreached(dynamics: Dynamics, q: Floats, qd: Floats, t: Floats, p: Any) -> tuple[int, str] | None:
+    """Return the first of the states q, qd (T, n) that is not on the constraints, and why; None if all are.
+
+    Without machine code only the last state is examined: a motion that has left its constraints does not return.
+    """
+    first = 0 if dynamics.machine_code is not None else len(t) - 1
+    y, values = np.concatenate([q, qd], axis=1)[first:], np.tile(np.asarray(p, float), (len(t) - first, 1))
+    terms = terms_of_states(dynamics, y, t[first:], values)
+    off = off_constraints(terms, q[first:])
+    if not off.any():
+        return None
+    k = int(np.argmax(off.any(axis=1)))
+    name, residual = dynamics.constraints[int(np.argmax(off[k]))], float(np.abs(terms.position[k][off[k]]).max())
+    return first + k, (
+        f"projection does not converge there: `{name}` is violated by {residual:.1e}. The `step` is too long; choose a "
+        f"shorter one, or leave it out for adaptive steps."
+    )
