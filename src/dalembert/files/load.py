@@ -16,6 +16,7 @@ from dalembert.files.positions import line_and_column, place_in
 from dalembert.files.run_settings import RUN_SETTINGS, read_settings
 from dalembert.mechanisms.mechanism_document import MECHANISM_KEYS, read_mechanism
 from dalembert.model.document import DocumentEntry, DocumentError, Scope
+from dalembert.model.document_texts import require_printable
 from dalembert.model.system import System
 from dalembert.model.system_document import SYSTEM_KEYS, read_system
 from dalembert.model.value_document import FORMAT, read_parameters, read_state, read_times
@@ -84,6 +85,7 @@ def loads(text: str, path: str = "<text>") -> ModelFile:
     text = text.replace("\r\n", "\n")
     document = _document(text, path)
     try:
+        require_printable(document)
         folder = Path(path).parent if Path(path).is_file() else None
         return _read_model(DocumentEntry(document), folder)
     except DocumentError as error:
