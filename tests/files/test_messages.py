@@ -239,3 +239,13 @@ def test_texts_may_have_several_lines_but_names_of_a_system_that_is_saved_may_no
     with pytest.raises(da.ModelError, match=r"a name must not contain control characters; got '\\x07' .* Rename it to"):
         system.save(tmp_path / "bell.toml")
     assert not list(tmp_path.iterdir())
+
+
+def test_names_of_files_that_are_too_long(tmp_path):
+    with pytest.raises(da.InputError, match=r"`path` must name a file; there is no `aaa"):
+        da.load("a" * 5000 + ".toml")
+    text = 'format = 1\ncoordinates = ["x"]\nmass_matrix = [[1]]\napplied_force = ["gust(t)"]\n'
+    model = tmp_path / "model.toml"
+    model.write_text(text + f'signals = {{ gust = {{ file = "{"a" * 5000}.csv" }} }}\n')
+    with pytest.raises(da.FileError, match=r"model.toml:5:\d+: `file` must name a file of .* no such `aaa"):
+        da.load(model)

@@ -12,7 +12,7 @@ from dalembert.array_types import Floats, vector_of
 from dalembert.control.controlled_plant import controlled
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
-from dalembert.export.exported_model import ExportedModel, Layout, Start, exported_model
+from dalembert.export.exported_model import ExportedModel, FileLayout, Start, exported_model
 from dalembert.export.inputs import with_inputs
 from dalembert.export.mode_system import ModeSystem, mode_system
 from dalembert.integration.default_tolerances import USUAL_RTOL
@@ -64,7 +64,7 @@ def model_of(
         start, system = _mode_start(contacts, q0, qd0, t0, parameters), contacts.system
     dynamics, cure = build(system), _drift(drift)
     _require_c_functions(dynamics)
-    layout = Layout.of(dynamics, contacts)
+    layout = FileLayout.of(dynamics, contacts)
     if start is None:
         return exported_model(dynamics, name, start, cure, inputs, contacts, layout)
     n, p = len(dynamics.coordinates), layout.of_programs(start.p)

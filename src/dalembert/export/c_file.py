@@ -31,7 +31,7 @@ SPACING = 4 * 2.0**-52
 FIRST_FRACTION = 1e-4
 """First step to try, as a fraction of the time to the end, if none is given. Steps grow fivefold where errors allow."""
 
-BISECTIONS = 60
+SWITCH_BISECTIONS = 60
 """Bisections of a step within which a contact mode ends: more than the digits of a double."""
 
 LONGEST_COEFFICIENT_LINE = 100
@@ -241,7 +241,7 @@ def _template(model: ExportedModel) -> tuple[str, str]:
 
 def _switching_steps(model: ExportedModel) -> str:
     """Return the steps that end with a contact mode."""
-    values = {"NAME": model.name, "BISECTIONS": BISECTIONS, "STAGES": len(DORMAND_PRINCE.nodes)}
+    values = {"NAME": model.name, "SWITCH_BISECTIONS": SWITCH_BISECTIONS, "STAGES": len(DORMAND_PRINCE.nodes)}
     return template("switching.c", values)
 
 

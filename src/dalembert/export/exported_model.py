@@ -103,7 +103,7 @@ def exported_model(
     drift: Drift,
     inputs: tuple[str, ...],
     mode: ModeSystem | None,
-    layout: Layout,
+    layout: FileLayout,
 ) -> ExportedModel:
     """Record the programs of a system; constraints that are redundant at the start, if there is one, are left out."""
     assert isinstance(dynamics.native, NativeSystem)
@@ -140,7 +140,7 @@ def exported_model(
     )
 
 
-class Layout(NamedTuple):
+class FileLayout(NamedTuple):
     """Parameters and constraints as a file names them, the places of the programs' parameters, and further ones.
 
     further    parameters of contacts that the equations do not have; in programs they come after all others
@@ -152,7 +152,7 @@ class Layout(NamedTuple):
     further: tuple[str, ...]
 
     @classmethod
-    def of(cls, dynamics: Dynamics, mode: ModeSystem | None) -> Layout:
+    def of(cls, dynamics: Dynamics, mode: ModeSystem | None) -> FileLayout:
         if mode is None:
             return cls(dynamics.parameters, tuple(range(len(dynamics.parameters))), dynamics.constraints, ())
         names, all_names = mode.public_names, mode.parameters
@@ -166,7 +166,7 @@ class Layout(NamedTuple):
         return p[list(self.places)]
 
 
-def _selection(dynamics: Dynamics, start: Start | None, layout: Layout) -> tuple[tuple[int, ...], bool]:
+def _selection(dynamics: Dynamics, start: Start | None, layout: FileLayout) -> tuple[tuple[int, ...], bool]:
     """Return the rows in use, and whether the solution is refined."""
     if start is None:
         # the numbers that would decide are not known: refinement only costs time
@@ -177,7 +177,7 @@ def _selection(dynamics: Dynamics, start: Start | None, layout: Layout) -> tuple
 
 
 def _outputs(
-    programs: Programs, dynamics: Dynamics, mode: ModeSystem | None, layout: Layout
+    programs: Programs, dynamics: Dynamics, mode: ModeSystem | None, layout: FileLayout
 ) -> tuple[Program, tuple[OutputGroup, ...]]:
     """Record all outputs, and whether they are valid."""
     recorded, energy = RecordedTerms(programs), programs.source.energy
@@ -201,7 +201,7 @@ def _outputs(
 
 
 def _switching(
-    programs: Programs, mode: ModeSystem | None, layout: Layout
+    programs: Programs, mode: ModeSystem | None, layout: FileLayout
 ) -> tuple[Program | None, tuple[OutputGroup, ...]]:
     """Record what is positive as long as a contact mode lasts."""
     if mode is None:

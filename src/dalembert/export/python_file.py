@@ -9,7 +9,7 @@ from typing import Any
 
 import dalembert
 from dalembert.export.arguments import model_of, target_of
-from dalembert.export.c_file import BISECTIONS
+from dalembert.export.c_file import SWITCH_BISECTIONS
 from dalembert.export.exported_model import ExportedModel
 from dalembert.export.identifiers import identifiers
 from dalembert.export.signals import python_signals
@@ -121,7 +121,7 @@ def _functions(model: ExportedModel) -> list[str]:
     if model.switching is not None:
         about = "Return what is positive as long as the contact mode lasts, in the order of ``SWITCHING``."
         found.append(_function(model, "switching", about, model.switching))
-        found.append(template("switching.py.txt", {"BISECTIONS": BISECTIONS}).strip("\n"))
+        found.append(template("switching.py.txt", {"SWITCH_BISECTIONS": SWITCH_BISECTIONS}).strip("\n"))
     if model.agree is not None:
         about = "Return whether the constraints that are left out hold."
         program, condition = Program(model.agree.tape, []), condition_of(model.agree)

@@ -34,7 +34,7 @@ static int @NAME@_locate(double y[], double *t, double h, const double p[], int 
 {
     double low = 0.0, high = h, y2[@NAME@_STATES];
     int i, count, last;
-    for (count = 0; count < @BISECTIONS@; count++) {
+    for (count = 0; count < @SWITCH_BISECTIONS@; count++) {
         const double middle = low + (high - low)/2.0;
         if (!(*t + middle > *t + low && *t + middle < *t + high)) {
             break;

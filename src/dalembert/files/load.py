@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -69,7 +70,7 @@ def load(path: str | Path) -> ModelFile:
     source = Path(str(path))
     if source.suffix.lower() != ".toml":
         raise InputError(f"`path` must end in .toml; got `{source}`.")
-    if not source.is_file():
+    if not os.path.isfile(source):  # `Path.is_file` raises an error for names that are too long
         raise InputError(f"`path` must name a file; there is no `{source}`.")
     if source.stat().st_size > LARGEST_FILE:
         raise InputError(f"a model file must have at most {LARGEST_FILE} bytes; `{source}` is larger.")
@@ -86,7 +87,7 @@ def loads(text: str, path: str = "<text>") -> ModelFile:
     document = _document(text, path)
     try:
         require_printable(document)
-        folder = Path(path).parent if Path(path).is_file() else None
+        folder = Path(path).parent if os.path.isfile(path) else None
         return _read_model(DocumentEntry(document), folder)
     except DocumentError as error:
         line, column = place_in(text, error.path, error.offset)
