@@ -75,8 +75,23 @@ def random_state(mechanism: da.Mechanism, rng: Any) -> tuple[Any, Any]:
     return da.consistent_state(mechanism.system, q + away[0], qd + away[1])
 
 
-def measured(name: str, robot: Robot) -> str:
-    """Return a row of the table."""
+class Comparison(NamedTuple):
+    """The size of a robot, the times of its first answer, and its largest difference from each of the others.
+
+    bodies, coordinates    numbers of them
+    wall, processor        seconds from reading the file to the accelerations of one state
+    differences            relative to the largest acceleration, by program; NaN where it cannot read the file
+    """
+
+    bodies: int
+    coordinates: int
+    wall: float
+    processor: float
+    differences: dict[str, float]
+
+
+def compared(robot: Robot) -> Comparison:
+    """Compare the accelerations of a robot at random states with those of other programs."""
     begun = time.perf_counter(), time.process_time()
     read = da.Mechanism.from_mjcf if robot.path.suffix == ".xml" else da.Mechanism.from_urdf
     mechanism = read(robot.path, **({"floating": True} if robot.floating else {}))
@@ -93,8 +108,15 @@ def measured(name: str, robot: Robot) -> str:
         for peer, compute in (("Pinocchio", pinocchio_acceleration), ("MuJoCo", mujoco_acceleration)):
             theirs = compute(mechanism, robot.path, robot.floating, ours)
             worst[peer] = np.nan if theirs is None else max(worst[peer], _difference(ours.acceleration, theirs))
-    numbers = " | ".join("–" if np.isnan(value) else f"{value:.0e}" for value in worst.values())
-    return f"| {name} | {len(mechanism.bodies)} | {len(q)} | {first[0]:.1f} ({first[1]:.1f} CPU) | {numbers} |"
+    return Comparison(len(mechanism.bodies), len(system.coordinate_names), *first, worst)
+
+
+def measured(name: str, robot: Robot) -> str:
+    """Return a row of the table."""
+    found = compared(robot)
+    numbers = " | ".join("–" if np.isnan(value) else f"{value:.0e}" for value in found.differences.values())
+    size = f"{found.bodies} | {found.coordinates}"
+    return f"| {name} | {size} | {found.wall:.1f} ({found.processor:.1f} CPU) | {numbers} |"
 
 
 def _difference(ours: dict[str, Any], theirs: dict[str, Any]) -> float:

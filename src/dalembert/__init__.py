@@ -121,6 +121,7 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.vectors import quaternion as quaternion
     from dalembert.model.constraint import Constraint as Constraint
     from dalembert.model.constraint import pfaffian as pfaffian
+    from dalembert.model.contact_mode import ContactMode as ContactMode
     from dalembert.model.event import Change as Change
     from dalembert.model.event import Event as Event
     from dalembert.model.friction import Coulomb as Coulomb
@@ -220,6 +221,7 @@ _MODULES = {
     "mechanisms.transmission": "Transmission",
     "mechanisms.vectors": "quaternion",
     "model.constraint": "Constraint pfaffian",
+    "model.contact_mode": "ContactMode",
     "model.event": "Change Event",
     "model.friction": "Coulomb Stribeck",
     "model.function_system": "FunctionConstraint FunctionSystem",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def is_file(name: str) -> bool:
     """Return whether a name is that of a model file, and not of a case of the gallery."""
-    return name.lower().endswith(".toml") or "/" in name or "\\" in name
+    return any(character in name for character in "./\\")
 
 
 def named_case(name: str, changed: Mapping[str, float] | None = None) -> Case:

@@ -71,6 +71,9 @@ MODELS = {
     r"`mass_matrix` must be rows of expressions, all of one length; got \[\[1, 0\], \[1\]\]": lambda: system(
         mass_matrix=[[1, 0], [1]]
     ),
+    r"`mass_matrix` must have one row and one column per coordinate; got the shape \(2, 0\)": lambda: system(
+        mass_matrix=[[], []]
+    ),
     r"`applied_force` must be an expression; got the text '1 \+'": lambda: system(applied_force=("1 +", 0)),
     r"`applied_force` must not contain `da.ideal_force`": lambda: system(applied_force=(da.ideal_force(x), 0)),
     r"`applied_force` must have its derivatives evaluated; call `.doit\(\)`": lambda: system(

@@ -58,6 +58,19 @@ class CLibrary:
         valid = self._call("integrate", y, now, float(end), h, p, float(rtol), atol, most)
         return y, float(now[0]), valid
 
+    def step_to_switch(self, y: Any, t: float, h: float, p: Any) -> tuple[np.ndarray, float, int, int]:
+        """State and time after a step or at the end of the mode, what ends it, and the validity."""
+        y, now, p, ended = np.array(y, float), np.array([t]), *arrays(p), np.zeros(1, np.int32)
+        valid = self._call("step_to_switch", y, now, float(h), p, ended)
+        return y, float(now[0]), int(ended[0]), valid
+
+    def integrate_to_switch(self, y: Any, t: float, end: float, p: Any, rtol: float, atol: Any, most: int = 100000):
+        """The same with adaptive steps up to a time."""
+        y, now, h, p, atol = np.array(y, float), np.array([t]), np.zeros(1), *arrays(p, atol)
+        ended = np.zeros(1, np.int32)
+        valid = self._call("integrate_to_switch", y, now, float(end), h, p, float(rtol), atol, most, ended)
+        return y, float(now[0]), int(ended[0]), valid
+
     def start(self, states: int, parameters: int) -> tuple[float, np.ndarray, np.ndarray]:
         t, y, p = np.zeros(1), np.zeros(states), np.zeros(parameters)
         self._call("start", t, y, p)

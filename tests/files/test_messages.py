@@ -206,6 +206,46 @@ def test_a_time_of_a_check_must_be_one_of_the_run():
 def test_mutated_files_are_read_or_refused():
     for text in BASES:
         loads(text)
-    outcomes = [fault_of(seed, mutated(seed)) for seed in range(250)]
+    outcomes = [fault_of(seed, mutated(seed)) for seed in (*range(250), 41986)]
     assert [fault for _, fault in outcomes if fault] == []
     assert {outcome for outcome, _ in outcomes} == {"read", "refused"}
+
+
+CONTROLS = [
+    ('title = "red \\u001b[31m"\n', 1, "a text must not contain control characters; got '\\x1b' as character 5."),
+    ('about = "nul\\u0000"\n', 1, "a text must not contain control characters; got '\\x00' as character 4."),
+    ('about = "\u202egnat"\n', 1, "a text must not contain control characters; got '\\u202e' as character 1."),
+    ('units = { "x\\u0007" = "m" }\n', 1, "a name must not contain control characters; got '\\x07' as character 2."),
+    (
+        'constraints = [{ name = "a\\nb", equation = "x = 1" }]\n',
+        1,
+        "a name must not contain control characters; got '\\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "number", "problem"), CONTROLS)
+def test_control_characters_are_refused(line, number, problem):
+    with pytest.raises(da.FileError) as caught:
+        loads(line + 'format = 1\ncoordinates = ["x"]\nmass_matrix = [[1]]\napplied_force = [0]\n', "file.toml")
+    assert caught.value.line == number and caught.value.problem.startswith(problem)
+
+
+def test_texts_may_have_several_lines_but_names_of_a_system_that_is_saved_may_not(tmp_path):
+    x = da.coordinates("x")
+    text = 'format = 1\nabout = "one\\n\\ttwo"\ncoordinates = ["x"]\nmass_matrix = [[1]]\napplied_force = [0]\n'
+    assert loads(text).about == "one\n\ttwo"
+    system = da.System((x,), [[1]], [-x], da.Constraint(x - 1, name="bell\a"))
+    with pytest.raises(da.ModelError, match=r"a name must not contain control characters; got '\\x07' .* Rename it to"):
+        system.save(tmp_path / "bell.toml")
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_of_files_that_are_too_long(tmp_path):
+    with pytest.raises(da.InputError, match=r"`path` must name a file; there is no `aaa"):
+        da.load("a" * 5000 + ".toml")
+    text = 'format = 1\ncoordinates = ["x"]\nmass_matrix = [[1]]\napplied_force = ["gust(t)"]\n'
+    model = tmp_path / "model.toml"
+    model.write_text(text + f'signals = {{ gust = {{ file = "{"a" * 5000}.csv" }} }}\n')
+    with pytest.raises(da.FileError, match=r"model.toml:5:\d+: `file` must name a file of .* no such `aaa"):
+        da.load(model)

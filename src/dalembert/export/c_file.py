@@ -15,9 +15,10 @@ from dalembert.export.identifiers import identifiers
 from dalembert.export.signals import c_signals
 from dalembert.export.templates import template
 from dalembert.integration.drift import Drift, Projection
-from dalembert.native.c_source import Input, c_function, condition_of
+from dalembert.model.contact_mode import ContactMode
+from dalembert.native.c_source import c_function, condition_of
 from dalembert.native.dormand_prince import DORMAND_PRINCE
-from dalembert.native.program_text import decimal
+from dalembert.native.program_text import Input, decimal
 from dalembert.native.runge_kutta import RUNGE_KUTTA
 from dalembert.native.step_control import ABRUPT, CAUTION, FIXED_ABRUPT, FIXED_ROUNDING, SHORTEST_SPAN
 from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
@@ -29,6 +30,9 @@ SPACING = 4 * 2.0**-52
 
 FIRST_FRACTION = 1e-4
 """First step to try, as a fraction of the time to the end, if none is given. Steps grow fivefold where errors allow."""
+
+SWITCH_BISECTIONS = 60
+"""Bisections of a step within which a contact mode ends: more than the digits of a double."""
 
 LONGEST_COEFFICIENT_LINE = 100
 """Characters in a line of coefficients."""
@@ -47,6 +51,7 @@ def export_c(
     allow_violation: bool = False,
     inputs: Sequence[Any] = (),
     name: str | None = None,
+    mode: ContactMode | None = None,
 ) -> Path:
     """Write a system as one C99 file that needs nothing but <math.h>, and return its path.
 
@@ -68,11 +73,14 @@ def export_c(
     inputs                  all actuators of the servos, which then become parameters, in the place of the servos; or
                             parameters that may change while the model runs
     name                    the prefix of all names in the file; by default that of the file
+    mode                    of a system with contacts, which of them are closed and which stick. The file is that of
+                            this ``da.ContactMode`` alone; it has functions for the quantities that are positive as
+                            long as the mode lasts, and steps that end where one of them becomes negative
 
     Raises
     ------
-    InputError    a ``da.FunctionSystem``, contacts that can stick, functions that C does not have, missing or unknown
-                  numbers, a path without a folder
+    InputError    a ``da.FunctionSystem``, contacts without a ``mode``, or one that does not last at the start,
+                  functions that C does not have, missing or unknown numbers, a path without a folder
     StateError    a start that does not satisfy the constraints
 
     Examples
@@ -99,6 +107,7 @@ def export_c(
         control=control,
         allow_violation=allow_violation,
         inputs=inputs,
+        mode=mode,
     )
     target.write_text(c_text(model), encoding="utf-8")
     return target
@@ -117,6 +126,7 @@ def c_text(model: ExportedModel) -> str:
         *_functions(model),
         *([] if model.start is None else [_start(model)]),
         steps,
+        *([] if model.switching is None else [_switching_steps(model)]),
     ]
     return "\n\n".join(block.strip("\n") for block in blocks) + "\n"
 
@@ -131,6 +141,8 @@ def _functions(model: ExportedModel) -> list[str]:
     ]
     if model.control is not None:
         found.append(_function(model, "inputs", model.control, "u", f"{name}_CONTROL"))
+    if model.switching is not None:
+        found.append(_function(model, "switching", model.switching, "s", f"{name}_SWITCHING"))
     if model.agree is not None:
         found.append(_condition(model, "agree", model.agree))
     return found
@@ -184,7 +196,8 @@ def _inputs(model: ExportedModel) -> dict[tuple[str, int], Input]:
     coordinates, parameters = identifiers(model.coordinates), identifiers(model.parameters)
     states = [*(f"q_{own}" for own in coordinates), *(f"qd_{own}" for own in coordinates)]
     found = {("y", i): Input(own, f"y[{model.name}_{own}]") for i, own in enumerate(states)}
-    found |= {("p", i): Input(f"p_{own}", f"p[{model.name}_p_{own}]") for i, own in enumerate(parameters)}
+    named = (parameters[place] for place in model.places)
+    found |= {("p", i): Input(f"p_{own}", f"p[{model.name}_p_{own}]") for i, own in enumerate(named)}
     return found | {("t", 0): Input("t", "t")}
 
 
@@ -224,6 +237,12 @@ def _template(model: ExportedModel) -> tuple[str, str]:
     }
     before, _, after = template("integrator.c", values).partition("//---- functions\n")
     return before, after
+
+
+def _switching_steps(model: ExportedModel) -> str:
+    """Return the steps that end with a contact mode."""
+    values = {"NAME": model.name, "SWITCH_BISECTIONS": SWITCH_BISECTIONS, "STAGES": len(DORMAND_PRINCE.nodes)}
+    return template("switching.c", values)
 
 
 def _tableau(tableau: Tableau) -> dict[str, str]:

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import dalembert
-from dalembert.export.exported_model import ExportedModel, OutputGroup
+from dalembert.export.exported_model import ExportedModel
 from dalembert.export.identifiers import identifiers
+from dalembert.export.output_groups import OutputGroup
 
 KINDS = {
     "acceleration": "accelerations q''",
@@ -16,6 +17,11 @@ KINDS = {
     "multipliers": "multipliers of the constraints; zero for those that are left out",
     "reactions": "the same with the contribution of the nonideal forces",
     "violation": "residuals of the constraints, each at its own level",
+    "speed": "sliding velocities along their directions",
+    "margin": "margins of sticking friction: one without load, zero at the static limit",
+    "gap": "gaps of open contacts",
+    "gap_rate": "rates of these gaps",
+    "closing_force": "reactions of closed contacts",
     "energy": "energy",
     "inputs": "inputs of the actuators",
     "errors": "errors of the servo constraints",
@@ -49,11 +55,23 @@ def header(model: ExportedModel) -> str:
         f"out[{len(model.output_names)}]    the outputs",
         *_groups(model.groups),
         *(["u[]     inputs and errors alone", *_groups(model.control_groups)] if model.control_groups else []),
+        *_mode(model),
         "",
         "Each function returns 1, or 0 where its result is not valid: near a singular position, where constraints",
         "become dependent, or where a number is not finite. No function allocates memory or has a state of its own.",
     ]
     return "/*\n" + "\n".join(f" * {_plain(line)}".rstrip() for line in lines) + "\n */"
+
+
+def _mode(model: ExportedModel) -> list[str]:
+    """Return what an export of one contact mode adds."""
+    if model.switching is None:
+        return []
+    return [
+        "s[]     what is positive as long as the contact mode lasts; all files of one system have the same p",
+        *_groups(model.switching_groups),
+        *(f"    {label}: sliding velocity {text}" for label, text in model.sliding.items()),
+    ]
 
 
 def _plain(line: str) -> str:
@@ -86,6 +104,8 @@ def enumerations(model: ExportedModel) -> str:
     ]
     if model.control_groups:
         blocks.append(_offsets(model.name, "inputs and errors alone", "CONTROL", "CONTROL", model.control_groups))
+    if model.switching is not None:
+        blocks.append(_offsets(model.name, "what ends the mode", "SWITCHING", "SWITCHING", model.switching_groups))
     return "\n\n".join(blocks)
 
 
@@ -126,8 +146,27 @@ def interface(model: ExportedModel) -> str:
         entries.insert(
             2, ("inputs of the actuators and errors of the servos", f"int {name}_inputs({state}, double u[])")
         )
+    if model.switching is not None:
+        entries += _switching_entries(name)
     if model.start is not None:
         entries.insert(
             0, ("sets the start and the parameters", f"void {name}_start(double *t, double y[], double p[])")
         )
     return "\n\n".join(f"/* {about} */\n{declaration};" for about, declaration in entries)
+
+
+def _switching_entries(name: str) -> list[tuple[str, str]]:
+    """Return the functions that only an export of one contact mode has."""
+    return [
+        ("what is positive as long as the contact mode lasts", f"int {name}_switching({STATE_ARGUMENTS}, double s[])"),
+        (
+            "the same step; if the mode ends within it, y and *t are those of its end, and *ended is the index in s\n"
+            "   of what has become negative, otherwise -1",
+            f"int {name}_step_to_switch(double y[], double *t, double h, const double p[], int *ended)",
+        ),
+        (
+            "the same adaptive steps, up to the end of the mode",
+            f"int {name}_integrate_to_switch(double y[], double *t, double end, double *h, const double p[],\n"
+            f"    double rtol, const double atol[], int most, int *ended)",
+        ),
+    ]

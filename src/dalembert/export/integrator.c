@@ -98,16 +98,22 @@ static double @NAME@_moved(const double y1[], const double y2[], double rtol, co
     return most;
 }
 
-/* One attempt of a step: its error relative to the tolerance, and the state y2 after it; infinite if refused. */
-static double @NAME@_attempt(const double y[], double t, double h, const double p[], double rtol, const double atol[],
-    double y2[])
+/* The stages k of a step of the Dormand-Prince method of order 8, and the state y1 to which they lead. */
+static int @NAME@_long_step(const double y[], double t, double h, const double p[], double k[], double y1[])
 {
     static const double nodes[] = @NODES@;
     static const double weights[] = @WEIGHTS@;
     static const double result[] = @RESULT@;
+    return @NAME@_stages(y, t, h, p, @STAGES@, nodes, weights, result, k, y1);
+}
+
+/* One attempt of a step: its error relative to the tolerance, and the state y2 after it; infinite if refused. */
+static double @NAME@_attempt(const double y[], double t, double h, const double p[], double rtol, const double atol[],
+    double y2[])
+{
     double k[@STAGES@*@NAME@_STATES], y1[@NAME@_STATES];
     double error;
-    if (!@NAME@_stages(y, t, h, p, @STAGES@, nodes, weights, result, k, y1)) {
+    if (!@NAME@_long_step(y, t, h, p, k, y1)) {
         return INFINITY;
     }
     error = @NAME@_error(y, y1, h, k, rtol, atol);

@@ -9,13 +9,15 @@ from typing import Any
 
 import dalembert
 from dalembert.export.arguments import model_of, target_of
+from dalembert.export.c_file import SWITCH_BISECTIONS
 from dalembert.export.exported_model import ExportedModel
 from dalembert.export.identifiers import identifiers
 from dalembert.export.signals import python_signals
 from dalembert.export.templates import template
 from dalembert.integration.drift import Drift, Projection
+from dalembert.model.contact_mode import ContactMode
 from dalembert.native.c_source import condition_of
-from dalembert.native.program_text import decimal
+from dalembert.native.program_text import Input, decimal
 from dalembert.native.python_source import python_function
 from dalembert.native.runge_kutta import RUNGE_KUTTA
 from dalembert.native.step_control import FIXED_ABRUPT, FIXED_ROUNDING
@@ -34,6 +36,7 @@ def export_python(
     control: Any = None,
     allow_violation: bool = False,
     inputs: Sequence[Any] = (),
+    mode: ContactMode | None = None,
 ) -> Path:
     """Write a system as one Python module that needs nothing but NumPy, and return its path.
 
@@ -74,6 +77,7 @@ def export_python(
         control=control,
         allow_violation=allow_violation,
         inputs=inputs,
+        mode=mode,
     )
     target.write_text(python_text(model), encoding="utf-8")
     return target
@@ -89,6 +93,7 @@ def python_text(model: ExportedModel) -> str:
         "PARAMETERS": model.parameters,
         "CONSTRAINTS": model.constraints,
         "OUTPUTS": model.output_names,
+        "SWITCHING": _switching(model),
         "START": _start(model),
         "NODES": RUNGE_KUTTA.nodes,
         "STAGES": tuple(stages.values()),
@@ -113,6 +118,10 @@ def _functions(model: ExportedModel) -> list[str]:
     if model.project is not None:
         about = "Return the state after projection onto the constraints."
         found.append(python_function("def project(y, t, p):", about, model.project, _inputs(model), True))
+    if model.switching is not None:
+        about = "Return what is positive as long as the contact mode lasts, in the order of ``SWITCHING``."
+        found.append(_function(model, "switching", about, model.switching))
+        found.append(template("switching.py.txt", {"SWITCH_BISECTIONS": SWITCH_BISECTIONS}).strip("\n"))
     if model.agree is not None:
         about = "Return whether the constraints that are left out hold."
         program, condition = Program(model.agree.tape, []), condition_of(model.agree)
@@ -125,11 +134,19 @@ def _function(model: ExportedModel, verb: str, about: str, program: Program) -> 
     return python_function(f"def {verb}(y, t, p):", about, values, _inputs(model), condition_of(program))
 
 
-def _inputs(model: ExportedModel) -> dict[tuple[str, int], str]:
+def _inputs(model: ExportedModel) -> dict[tuple[str, int], Input]:
     coordinates, parameters = identifiers(model.coordinates), identifiers(model.parameters)
     states = [*(f"q_{own}" for own in coordinates), *(f"qd_{own}" for own in coordinates)]
-    found = {("y", i): own for i, own in enumerate(states)}
-    return found | {("p", i): f"p_{own}" for i, own in enumerate(parameters)} | {("t", 0): "t"}
+    found = {("y", i): Input(own, f"y[{i}]") for i, own in enumerate(states)}
+    found |= {("p", i): Input(f"p_{parameters[k]}", f"p[{k}]") for i, k in enumerate(model.places)}
+    return found | {("t", 0): Input("t", "t")}
+
+
+def _switching(model: ExportedModel) -> str:
+    """Return the names of what ends a contact mode, and the sliding velocities, as text."""
+    if model.switching is None:
+        return ""
+    return f"SWITCHING = {model.switching_names}\nSLIDING_VELOCITIES = {model.sliding}\n"
 
 
 def _start(model: ExportedModel) -> str:

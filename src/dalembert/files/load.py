@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from dalembert.files.positions import line_and_column, place_in
 from dalembert.files.run_settings import RUN_SETTINGS, read_settings
 from dalembert.mechanisms.mechanism_document import MECHANISM_KEYS, read_mechanism
 from dalembert.model.document import DocumentEntry, DocumentError, Scope
+from dalembert.model.document_texts import require_printable
 from dalembert.model.system import System
 from dalembert.model.system_document import SYSTEM_KEYS, read_system
 from dalembert.model.value_document import FORMAT, read_parameters, read_state, read_times
@@ -68,7 +70,7 @@ def load(path: str | Path) -> ModelFile:
     source = Path(str(path))
     if source.suffix.lower() != ".toml":
         raise InputError(f"`path` must end in .toml; got `{source}`.")
-    if not source.is_file():
+    if not os.path.isfile(source):  # `Path.is_file` raises an error for names that are too long
         raise InputError(f"`path` must name a file; there is no `{source}`.")
     if source.stat().st_size > LARGEST_FILE:
         raise InputError(f"a model file must have at most {LARGEST_FILE} bytes; `{source}` is larger.")
@@ -84,7 +86,8 @@ def loads(text: str, path: str = "<text>") -> ModelFile:
     text = text.replace("\r\n", "\n")
     document = _document(text, path)
     try:
-        folder = Path(path).parent if Path(path).is_file() else None
+        require_printable(document)
+        folder = Path(path).parent if os.path.isfile(path) else None
         return _read_model(DocumentEntry(document), folder)
     except DocumentError as error:
         line, column = place_in(text, error.path, error.offset)

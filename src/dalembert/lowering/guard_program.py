@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import sympy as sp
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_terms import RecordedTerms
-from dalembert.model.symbols import plain_multiplier
+from dalembert.model.symbols import plain_multiplier, plain_reaction
 from dalembert.native.tape import Program, Tape
 
 
@@ -46,33 +46,41 @@ def guard_program(programs: Programs, guards: PhaseGuards) -> Program:
 
     These distances are relative to the sum of force and limit, which is positive unless both vanish.
     """
-    recorded, symbols = RecordedTerms(programs), programs.source.form.symbols
+    recorded = RecordedTerms(programs)
     reactions = programs.by_number(recorded.motion().reactions)
-    # other definitions of the multipliers: limits of friction depend on the actual reactions
-    read = recorded.at(recorded.q, recorded.qd).read
-    for name, value in zip(programs.source.constraints, reactions, strict=True):
-        read.define(plain_multiplier(name), value)
-
-    for i, name in enumerate(guards.further, start=len(programs.source.parameters)):
-        read.define(sp.Symbol(name, real=True), recorded.tape.input("p", i))
-
-    def value(expression: Any) -> Any:
-        return read(symbols.plain(expression))
-
+    value = guard_reader(programs, recorded, reactions, guards.further)
     found = [sl.mul(value(v), value(direction)) for v, direction in guards.sliding]
     for numbers, limit in guards.held:
-        force = _length(recorded.tape, [reactions[k] for k in numbers])
-        found.append(_margin(recorded.tape, force, value(limit), guards.rounding))
+        force = length_of(recorded.tape, [reactions[k] for k in numbers])
+        found.append(friction_margin(recorded.tape, force, value(limit), guards.rounding))
     return Program(recorded.tape, found)
 
 
-def _length(tape: Tape, components: Sequence[Any]) -> Any:
+def guard_reader(
+    programs: Programs, recorded: RecordedTerms, reactions: Sequence[Any], further: Sequence[str]
+) -> Callable[[Any], Any]:
+    """Return a function that records an expression of the model at the state, with the actual reactions.
+
+    ``further`` are names of parameters that the system does not have, which come after its own.
+    """
+    # other definitions of the multipliers: limits of friction depend on the actual reactions
+    read, symbols = recorded.at(recorded.q, recorded.qd).read, programs.source.form.symbols
+    for name, value in zip(programs.source.constraints, reactions, strict=True):
+        read.define(plain_multiplier(name), value)
+        read.define(plain_reaction(name), value)
+    for i, name in enumerate(further, start=len(programs.source.parameters)):
+        read.define(sp.Symbol(name, real=True), recorded.tape.input("p", i))
+    return lambda expression: read(symbols.plain(expression))
+
+
+def length_of(tape: Tape, components: Sequence[Any]) -> Any:
+    """Record the length of a vector."""
     if len(components) == 1:
         return tape.record("fabs", components[0])
     return tape.record("sqrt", sl.dot(components, components))
 
 
-def _margin(tape: Tape, force: Any, limit: Any, rounding: float) -> Any:
+def friction_margin(tape: Tape, force: Any, limit: Any, rounding: float) -> Any:
     """Record the relative distance of a force from its limit; one without either."""
     total = sl.add(force, limit)
     loaded = tape.record("<", 0.0, total)

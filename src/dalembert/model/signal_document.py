@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,9 @@ def _columns(table: Mapping[str, DocumentEntry], scope: Scope) -> tuple[list[flo
     if Path(path).name != path:
         raise entry.error(f"`file` must name a file in the folder of the model file; got `{path[:60]}`.")
     source = scope.folder / path
-    if not source.is_file() or source.stat().st_size > LARGEST_CSV:
-        raise entry.error(f"`file` must name a file of at most {LARGEST_CSV} bytes; there is no such `{path}`.")
+    # `Path.is_file` raises an error for names that are too long
+    if not os.path.isfile(source) or source.stat().st_size > LARGEST_CSV:
+        raise entry.error(f"`file` must name a file of at most {LARGEST_CSV} bytes; there is no such `{path[:60]}`.")
     try:
         with source.open(encoding="utf-8-sig", newline="") as lines:
             header, *rows = [row for row in csv.reader(lines) if row]

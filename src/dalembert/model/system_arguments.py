@@ -42,10 +42,13 @@ def given_constraints(given: Any) -> tuple[Any, ...]:
 def mass_matrix(given: Any, problems: list[str]) -> Any:
     """Return the mass matrix, or an empty one, and add the problems with it."""
     try:
-        return as_matrix(given, "`mass_matrix`")
+        found = as_matrix(given, "`mass_matrix`")
     except ModelError as error:
         problems += error.problems
         return sp.ImmutableMatrix(0, 0, [])
+    if not found:
+        problems.append(f"`mass_matrix` must have one row and one column per coordinate; got the shape {found.shape}.")
+    return found
 
 
 def force_column(coordinates: Sequence[Any], given: Any, problems: list[str]) -> Any:

@@ -13,6 +13,7 @@ from sympy.core.facts import InconsistentAssumptions
 
 from dalembert.errors import InputError
 from dalembert.model.document import DocumentEntry
+from dalembert.model.document_texts import require_writable
 from dalembert.model.input_values import named_values, state_values, time_values
 from dalembert.model.ordering import unknown_names
 from dalembert.model.signal_document import with_csv_files
@@ -54,6 +55,7 @@ def save_document(path: str | Path, document: Mapping[str, Any]) -> Path:
         raise InputError(f"`path` must end in .toml; got `{target}`.")
     if not target.parent.is_dir():
         raise InputError(f"`path` must name a file in a folder that exists; there is no `{target.parent}`.")
+    require_writable(document)
     whole = {"format": FORMAT, **with_csv_files(document, target)}
     target.write_text(toml_text({key: whole[key] for key in ORDER if key in whole}), encoding="utf-8")
     return target

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from dalembert.native.program_text import (
     AND,
@@ -13,6 +13,7 @@ from dalembert.native.program_text import (
     CHOICE,
     OR,
     SIGN,
+    Input,
     Language,
     Text,
     decimal,
@@ -52,13 +53,6 @@ class C99(Language):
 
 def _beside(operand: Text, binding: int) -> str:
     return operand.text if operand.binding == binding or operand.binding > AND else f"({operand.text})"
-
-
-class Input(NamedTuple):
-    """An input of a program in C: the name of the variable, and the expression of its value."""
-
-    variable: str
-    value: str
 
 
 def c_function(

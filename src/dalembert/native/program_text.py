@@ -126,6 +126,13 @@ def lookup_name(polynomial: PiecewisePolynomial) -> str:
     return f"signal_{polynomial.digest[:12]}"
 
 
+class Input(NamedTuple):
+    """An input of a program in another language: the name of the variable, and the expression of its value."""
+
+    variable: str
+    value: str
+
+
 def inputs_of(program: Program) -> list[tuple[str, int]]:
     """Return the inputs that a program uses, by array and index."""
     operations = (program.tape.lines[line] for line in needed(program))

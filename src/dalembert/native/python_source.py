@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dalembert.native.program_text import ATOM, SIGN, Language, Text, decimal, inputs_of, program_text
+from dalembert.native.program_text import ATOM, SIGN, Input, Language, Text, decimal, inputs_of, program_text
 from dalembert.native.tape import Program
 
 NUMPY_NAMES = {
@@ -49,13 +49,14 @@ class NumPyCode(Language):
 
 
 def python_function(
-    head: str, about: str, program: Program, inputs: Mapping[tuple[str, int], str], condition: Any
+    head: str, about: str, program: Program, inputs: Mapping[tuple[str, int], Input], condition: Any
 ) -> str:
     """Return a function in Python of y, t and p that returns the outputs of a program and whether they are valid."""
     whole = Program(program.tape, [*program.outputs, condition])
-    assignments, (*texts, valid) = program_text(whole, NumPyCode(), inputs)
+    names = {key: own.variable for key, own in inputs.items()}
+    assignments, (*texts, valid) = program_text(whole, NumPyCode(), names)
     lines = [f'"""{about}"""', "y, t, p = _arrays(y, t, p)"]
-    lines += [f"{inputs[key]} = {key[0]}[{key[1]}]" for key in inputs_of(whole) if key[0] != "t"]
+    lines += [f"{inputs[key].variable} = {inputs[key].value}" for key in inputs_of(whole) if key[0] != "t"]
     lines += [f"{own.name} = {own.text}" for own in assignments]
     lines += [f"return _stacked(y, [{', '.join(texts)}], {valid})"]
     # undefined values show in the validity; those of a branch that is not chosen do not matter
