@@ -1,4 +1,4 @@
-"""What the tests share: every formulation and drift cure once, and problems built by property."""
+"""Parts that tests share: every formulation and drift cure once, and problems built by property."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def accelerations_and_forces(
     formulation: object,
     drift: object = None,
 ) -> dict[str, np.ndarray]:
-    """What a simulation computes at k given states (k, n): in machine code or by NumPy wherever these serve."""
+    """Return the values of a simulation at k given states (k, n): in machine code or by NumPy wherever these serve."""
     dynamics, method = build(system), method_of(formulation, drift, None, 1e-9, 1e-11, None, 1)
     p = tuple(parameters[name] for name in dynamics.parameters)
     states = np.concatenate([q, qd], axis=1)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.ledger import Entry, Ledger
+from dalembert.analysis.ledger import Ledger
+from dalembert.analysis.ledger_entries import Entry
 from dalembert.analysis.quadrature import Leg, Nodes, Quadrature
 from dalembert.array_types import Floats
 from dalembert.model.expression_values import expression_values

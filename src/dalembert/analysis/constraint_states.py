@@ -17,7 +17,7 @@ from dalembert.violation import own_scale
 
 ENOUGH = 4
 """States after which a search ends: a property shared by this many random states is taken as generic."""
-NEWTON_PATIENCE = 6
+MOST_STALLED_STEPS = 6
 """Steps without progress after which a solution for all unknowns together is abandoned: far from a solution, such
 iterations often make no progress for a few steps."""
 
@@ -87,7 +87,7 @@ def project_jointly(model: Model, start: Point, rows: Rows) -> ConsistentState |
     residual, unknown, point = _problem(model, start, rows)
     # velocities, and accelerations, have the units of their coordinates
     units = np.resize(model.terms(start).units, len(unknown))
-    return _consistent_state(root(by_differences(residual), unknown, units, patience=NEWTON_PATIENCE), point)
+    return _consistent_state(root(by_differences(residual), unknown, units, most_stalled=MOST_STALLED_STEPS), point)
 
 
 class RelaxedState(NamedTuple):
@@ -103,7 +103,7 @@ class RelaxedState(NamedTuple):
 def relax_parameters(model: Model, start: Point, rows: Rows, fixed: Fixed) -> RelaxedState | None:
     """Solve constraints for the state and for those of time and parameters that are not fixed; None if that fails."""
     residual, unknown, point = _problem(model, start, rows, fixed)
-    found = root(by_differences(residual), unknown, patience=NEWTON_PATIENCE)
+    found = root(by_differences(residual), unknown, most_stalled=MOST_STALLED_STEPS)
     if found is None:
         return None
     # neighbouring values show whether the solution exists in general or for special values only

@@ -11,7 +11,7 @@ from typing import Any
 import sympy as sp
 from sympy.integrals.manualintegrate import manualintegrate
 
-from dalembert.analysis.rational import neat
+from dalembert.analysis.rational import cancelled_fraction
 from dalembert.analysis.zero_test import seems_zero
 from dalembert.model import graph
 from dalembert.model.differentiation import derivative, gradient
@@ -67,18 +67,18 @@ def _scalings(form: Form, variables: Sequence[sp.Symbol]) -> Iterator[list[Any]]
         return
     if is_closed(reduced := _without_common_factor(form), variables):
         yield reduced
-    form = [neat(e) for e in form]
+    form = [cancelled_fraction(e) for e in form]
     if is_closed(form, variables):
         yield form
-    normalised = [(i, [neat(e / form[i]) for e in form]) for i in present]
+    normalised = [(i, [cancelled_fraction(e / form[i]) for e in form]) for i in present]
     factors = [(slope, b) for i, b in normalised for slope in _factor_slopes(b, i, variables)]
     for slope, b in sorted(factors, key=lambda pair: sum(map(graph.operations, (*pair[0], *pair[1])))):
         logarithm = potential(slope, variables)
         if logarithm is not None:
-            factor = neat(sp.powsimp(sp.exp(sp.expand_log(logarithm, force=True))))
-            yield [neat(factor * e) for e in b]
-    radial = neat(sp.Add(*(v * e for v, e in zip(variables, form, strict=True))))
-    if not seems_zero(radial) and is_closed(homogeneous := [neat(e / radial) for e in form], variables):
+            factor = cancelled_fraction(sp.powsimp(sp.exp(sp.expand_log(logarithm, force=True))))
+            yield [cancelled_fraction(factor * e) for e in b]
+    radial = cancelled_fraction(sp.Add(*(v * e for v, e in zip(variables, form, strict=True))))
+    if not seems_zero(radial) and is_closed(homogeneous := [cancelled_fraction(e / radial) for e in form], variables):
         yield homogeneous  # Euler's integrating factor of homogeneous forms
 
 
@@ -107,7 +107,7 @@ def _factor_slopes(b: list[Any], i: int, variables: Sequence[sp.Symbol]) -> Iter
     of one variable each, Lᵢ' bⱼ + Lᵢ ∂ᵢbⱼ + ∂ᵢ²bⱼ = 0, which with its derivative along zⱼ gives Lᵢ.
     """
     for own in _own_slopes(b, i, variables):
-        slope = [own if j == i else neat(own * e + derivative(e, variables[i])) for j, e in enumerate(b)]
+        slope = [own if j == i else cancelled_fraction(own * e + derivative(e, variables[i])) for j, e in enumerate(b)]
         if is_closed(slope, variables):
             yield slope
 
@@ -122,9 +122,9 @@ def _own_slopes(b: list[Any], i: int, variables: Sequence[sp.Symbol]) -> Iterato
         zj = variables[j]
         ei, ej = gradient(e, (zi, zj))
         eii, eij = gradient(ei, (zi, zj))
-        determinant = neat(e * eij - ei * ej)
+        determinant = cancelled_fraction(e * eij - ei * ej)
         above, below = (-ei, e) if seems_zero(determinant) else (ej * eii - e * derivative(eii, zj), determinant)
-        own = neat(above / below)
+        own = cancelled_fraction(above / below)
         if all(seems_zero(derivative(own, v)) for v in variables if v != zi):
             yield own
 
@@ -133,7 +133,7 @@ def potential(form: Form, variables: Sequence[sp.Symbol]) -> Any | None:
     """Integrate a closed form, one variable after the other; None if an antiderivative is not found."""
     f = sp.S.Zero
     for v, e in zip(variables, form, strict=True):
-        part = _antiderivative(neat(e - derivative(f, v)), v)
+        part = _antiderivative(cancelled_fraction(e - derivative(f, v)), v)
         if part is None:
             return None
         f += part

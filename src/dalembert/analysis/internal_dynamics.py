@@ -32,7 +32,7 @@ INVARIANT = 1e-6
 """Largest relative part of the rates of internal motions that leaves the requirements: near a singular position the
 linearisation is not meaningful."""
 
-STEADY_PATIENCE = 6
+MOST_STALLED_STEPS = 6
 """Steps without progress after which a search is abandoned: programs of high relative degree are long."""
 
 SAME_PLACE = 1e-6
@@ -64,7 +64,7 @@ class Internal(NamedTuple):
 
 def dimension(loop: ClosedLoop, y: Floats, t: float, p: Floats) -> int | None:
     """Return the dimension of the internal dynamics at a state near the given one that meets the requirements."""
-    met = root(lambda y: loop.residuals(y, t, p), y, patience=STEADY_PATIENCE)
+    met = root(lambda y: loop.residuals(y, t, p), y, most_stalled=MOST_STALLED_STEPS)
     across = loop.residuals(y if met is None else met.x, t, p)[1]
     return _tangent(across).shape[1] if np.isfinite(across).all() else None
 
@@ -119,7 +119,7 @@ def _steady(loop: ClosedLoop, start: Floats, t: float, p: Floats, moving: NDArra
         slopes = np.vstack([near.across, near.slopes])
         return np.concatenate([near.residuals, near.acceleration]), slopes[:, unknown]
 
-    found = root(equations, start[unknown], patience=STEADY_PATIENCE)
+    found = root(equations, start[unknown], most_stalled=MOST_STALLED_STEPS)
     return None if found is None else state(found.x)
 
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.analysis.ledger import Ledger, entries_of, inaccurate_work
+from dalembert.analysis.ledger import Ledger, inaccurate_work
+from dalembert.analysis.ledger_entries import entries_of
 from dalembert.analysis.quadrature import LEAST_INTERVALS
 from dalembert.array_types import Floats
 from dalembert.integration.method import Method, split_state

@@ -26,7 +26,7 @@ suffice, while the force that drives it has short pulses."""
 MOST_BISECTIONS = 40
 """Times that an interval is divided in two; a jump of a power is then located to rounding."""
 
-TRUSTED_BISECTIONS = 8
+BISECTIONS_BEFORE_ROUNDING = 8
 ROUNDING_GROWTH = 8
 """Bisections after which errors are taken for rounding of the powers if the intervals that have them become so many
 times more; those with jumps and kinks do not become more."""
@@ -133,7 +133,7 @@ def quadrature(leg: Leg, method: Method, times: Floats, values: Callable[[Nodes]
         share = (end - begin) / span + SHARE_OF_ANY_INTERVAL
         accurate = error <= method.rtol * (size + scale * share) + ROUNDING_OF_ENERGY * energy * share
         left = int((~accurate).sum())
-        few = left if bisections <= TRUSTED_BISECTIONS else few
+        few = left if bisections <= BISECTIONS_BEFORE_ROUNDING else few
         further += 2 * left
         # at a jump or a kink one half of an interval is left, of rounding both
         if bisections == MOST_BISECTIONS or further > MOST_INTERVALS or left > ROUNDING_GROWTH * few:

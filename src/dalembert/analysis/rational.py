@@ -119,7 +119,7 @@ class Generators:
 
 
 @lru_cache(maxsize=4096)
-def neat(expression: Any) -> Any:
+def cancelled_fraction(expression: Any) -> Any:
     """Return the expression as one cancelled fraction if that is shorter and not too expensive, otherwise unchanged."""
     expression = exact(expression)
     if expression.is_Atom:

@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.bounded import SymbolicLimitError, bounded, short
-from dalembert.analysis.evaluated_terms import without_spikes
+from dalembert.analysis.evaluated_terms import without_dirac_deltas
 from dalembert.mass import own_units
 from dalembert.model import graph
 from dalembert.model.numeric_function import numeric_function
@@ -78,7 +78,7 @@ def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Ca
 
     The residuals of position-level constraints between the coordinates in M alone follow it: they must vanish too.
     """
-    M = without_spikes(form.mass_matrix)
+    M = without_dirac_deltas(form.mass_matrix)
     variables = {*form.symbols.q, form.symbols.time}
     kept = [e for e in form.position if e != 0 and graph.free_symbols(e) & variables <= set(state)]
     present: set[Any] = set().union(*(graph.free_symbols(e) for row in (*M, kept) for e in row))

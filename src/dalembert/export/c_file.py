@@ -19,7 +19,7 @@ from dalembert.native.c_source import Input, c_function, condition_of
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.program_text import decimal
 from dalembert.native.runge_kutta import RUNGE_KUTTA
-from dalembert.native.step_control import ABRUPT, CAUTION, FIXED_ABRUPT, FIXED_ROUNDING, SHORTEST_SPAN
+from dalembert.native.step_control import ABRUPT, FIXED_ABRUPT, FIXED_ROUNDING, SAFETY_FACTOR, SHORTEST_SPAN
 from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
 from dalembert.native.tableau import Factors, Tableau
 from dalembert.native.tape import Program
@@ -216,7 +216,7 @@ def _template(model: ExportedModel) -> tuple[str, str]:
         "MOST_RATIO": MOST_RATIO,
         "MOST_RATIO_AT_REST": MOST_RATIO_AT_REST,
         "LEAST_RATIO": LEAST_RATIO,
-        "CAUTION": CAUTION,
+        "SAFETY_FACTOR": SAFETY_FACTOR,
         "LAST_STEP_SLACK": LAST_STEP_SLACK,
         "SHORTEST_SPAN": SHORTEST_SPAN,
         "SPACING": SPACING,

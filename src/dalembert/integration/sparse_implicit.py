@@ -28,7 +28,7 @@ from dalembert.native.collocation_step import (
     NEWTON_SHARE,
     WANTED_RATE,
 )
-from dalembert.native.step_control import CAUTION
+from dalembert.native.step_control import SAFETY_FACTOR
 from dalembert.native.term_derivatives import TermDerivatives
 from dalembert.stabilisation import damping
 
@@ -87,7 +87,7 @@ class SparseImplicit:
             rate = size / before if count and before > 0 else 0.0
             # from the first rate alone: later ones are of rounding once the iteration has converged
             if count == 1:
-                self.slowness = min((rate * CAUTION / WANTED_RATE) ** self.method.order, MOST_SLOWNESS)
+                self.slowness = min((rate * SAFETY_FACTOR / WANTED_RATE) ** self.method.order, MOST_SLOWNESS)
             # rate / (1 − rate) bounds the sum of all further changes of a geometric series
             near = count and rate < 1 and rate / (1 - rate) * size < max(NEWTON_SHARE, rounding)
             if near or size <= rounding:

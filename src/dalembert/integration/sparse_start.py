@@ -128,9 +128,9 @@ def _nearest(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers
     code.evaluate(state[0], state[1], t, numbers)
     rows = missed(dynamics, state[0], state[1], level, START_TOLERANCE)
     if len(rows):
-        culprits = _violations(dynamics, rows, code.residuals[level], "remains")
+        violated = _violations(dynamics, rows, code.residuals[level], "remains")
         raise StateError(
-            f"some state near `{('q0', 'qd0')[level]}` must satisfy the constraints; {culprits}. If they contradict "
+            f"some state near `{('q0', 'qd0')[level]}` must satisfy the constraints; {violated}. If they contradict "
             f"one another, correct them; otherwise start from a guess nearer to them."
         )
     return state[level]

@@ -21,7 +21,7 @@ from dalembert.integration.time_segments import TimeSegment, events_of, segments
 from dalembert.native.collocation import Collocation
 from dalembert.native.initial_step import LEAST_DERIVATIVE, LEAST_SIZE, SHORT
 from dalembert.native.sparse_system import LargeDynamics
-from dalembert.native.step_control import ABRUPT, CAUTION, settings_of
+from dalembert.native.step_control import ABRUPT, SAFETY_FACTOR, settings_of
 from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
 from dalembert.native.tableau import Factors, Tableau
 
@@ -203,7 +203,10 @@ class SparseSteps:
             size, reached = (end - t, end) if is_last else (min(h, longest), t + min(h, longest))
             arrived = self.stepped(y, t, size)
             error = 0.0 if method.step is not None else self._error(y, arrived, size)
-            state, ratio = arrived, CAUTION / error ** (1 / self.tableau.order) if error > 0 else MOST_RATIO_AT_REST
+            state, ratio = (
+                arrived,
+                SAFETY_FACTOR / error ** (1 / self.tableau.order) if error > 0 else MOST_RATIO_AT_REST,
+            )
             rows = self.rows
             if error < 1.0:
                 state = self.projected(arrived, reached)

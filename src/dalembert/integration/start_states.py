@@ -251,10 +251,10 @@ def _require_solution(
     # NaN satisfies no comparison, so that it would not count as violated
     off = violated(residual, jacobian, x, q) | ~np.isfinite(residual)
     if off.any():
-        culprits = "; ".join(
+        remaining = "; ".join(
             f"`{names[k]}` remains violated by {abs(residual[k]):.1e}" for k in map(int, np.flatnonzero(off))
         )
         raise StateError(
-            f"some state near `{argument}` must satisfy the constraints; {culprits}. If they contradict one another, "
+            f"some state near `{argument}` must satisfy the constraints; {remaining}. If they contradict one another, "
             f"`da.check(system)` names them; otherwise start from a guess nearer to them."
         )
