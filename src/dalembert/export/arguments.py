@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,16 +77,6 @@ def _require_valid(system: System, model: ExportedModel, start: Start) -> None:
             "dependent there, or the position is nearly singular. Start elsewhere, or leave out constraints that "
             "follow from others."
         )
-
-
-def target_of(path: Any, suffix: str) -> Path:
-    """Return the file to write, which must have a suffix and be in a folder that exists."""
-    target = Path(path)
-    if target.suffix.lower() != suffix:
-        raise InputError(f"`path` must end in {suffix}; got `{target}`.")
-    if not target.parent.is_dir():
-        raise InputError(f"`path` must name a file in a folder that exists; there is no `{target.parent}`.")
-    return target
 
 
 def _exportable(system: Any) -> System:
