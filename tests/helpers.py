@@ -13,6 +13,7 @@ from benchmarks.chains import chain as chain
 from benchmarks.chains import chain_state as chain_state
 
 import dalembert as da
+from dalembert.files.run_settings import FORMULATIONS
 from dalembert.gallery.themes import THEMES
 from dalembert.integration.native_steps import native_steps
 from dalembert.integration.path_outputs import outputs_at
@@ -20,14 +21,7 @@ from dalembert.integration.state_answer import answers_by_numpy, numpy_outputs
 from dalembert.lowering.build import build
 from dalembert.settings import method_of
 
-ALL_FORMULATIONS = (
-    da.Factored(),
-    da.PseudoInverse(),
-    da.ExtendedDAlembert(),
-    da.StackedLeastSquares(),
-    da.Multipliers(),
-    da.SingularMass(),
-)
+ALL_FORMULATIONS = tuple(formulation() for formulation in FORMULATIONS.values())
 ALL_DRIFT_CURES = (None, da.Baumgarte(5.0, 5.0), da.Projection())
 
 

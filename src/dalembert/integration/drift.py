@@ -141,6 +141,10 @@ class Projection(Drift):
         return self.conserve if isinstance(self.conserve, tuple) else (self.conserve,)
 
 
+DRIFT_CURES: tuple[type[Drift], ...] = (Projection, Baumgarte)
+"""All drift cures, by which model files find them; their fields are the entries of a file."""
+
+
 def drift_notes(drift: Drift, integrals: Sequence[str] = ()) -> tuple[str, ...]:
     """Return notes on how a drift cure affects the reported forces and first integrals."""
     notes: list[str] = []
