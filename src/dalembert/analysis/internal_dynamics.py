@@ -76,6 +76,7 @@ def steady_states(loop: ClosedLoop, starts: list[Floats], t: float, p: Floats, *
     searched first if ``moving_first``.
     """
     found: list[Internal] = []
+    # processor time, so that the answer does not depend on what else runs on the machine
     end = process_time() + SECONDS
     cyclic = _cyclic(loop, starts, t, p)
     kinds = [np.zeros_like(cyclic), *([cyclic] if cyclic.any() else [])]
@@ -84,6 +85,7 @@ def steady_states(loop: ClosedLoop, starts: list[Floats], t: float, p: Floats, *
             if process_time() > end or len(found) == MOST_STEADY:
                 break
             y = _steady(loop, start, t, p, moving)
+            # linearising is the expensive part, so that known states are recognised before it
             if y is None or any(_same(y, other.y) for other in found):
                 continue
             internal = _linearised(loop, y, t, p)
@@ -137,6 +139,7 @@ def _linearised(loop: ClosedLoop, y: Floats, t: float, p: Floats) -> Internal | 
     if not np.isfinite(near.across).all() or not np.isfinite(near.slopes).all():
         return None
     tangent = _tangent(near.across)
+    # the derivative of (q̇, q̈) along the tangent directions
     rates = np.vstack([np.eye(2 * n)[n:], near.slopes]) @ tangent
     matrix = tangent.T @ rates
     # motions that meet the requirements keep meeting them: rates that leave the tangent show a singular position

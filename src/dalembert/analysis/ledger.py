@@ -132,6 +132,7 @@ class Ledger:
             return self.work[:, self.names.index(name)]
         if name == ALL_APPLIED:
             return self._of_kind(self.work, "applied")
+        # equations of a joint are called `pin: x`, copies of a constraint `rod[0]`
         parts = (f"{name}: ", f"{name}[")
         of_joint = [entry.kind == "reaction" and entry.name.startswith(parts) for entry in self.entries]
         if not any(of_joint):
@@ -146,6 +147,7 @@ class Ledger:
     def by_joint(self) -> Ledger:
         """Return the ledger with one entry for the reaction of each joint of a mechanism, the sum of its equations."""
         found = self._summed(joint_of, "")
+        # the forces of single entries are kept wherever nothing was summed
         return self if len(found.entries) == len(self.entries) else found
 
     def _summed(self, key: Callable[[Entry], tuple[str, str]], suffix: str) -> Ledger:
@@ -244,6 +246,7 @@ class Ledger:
             ]
         energies = {"kinetic energy": self.kinetic}
         energies |= {} if self.potential is None else {"potential energy": self.potential}
+        # a single one is the potential energy itself
         if len(self.potentials) > 1:
             energies |= {f"potential energy of {name}": energy for name, energy in self.potentials.items()}
         rows += [(name, "change", _shown(e[-1] - e[0], scale), "") for name, e in energies.items()]

@@ -129,6 +129,7 @@ def quadrature(leg: Leg, method: Method, times: Floats, values: Callable[[Nodes]
     for bisections in range(MOST_BISECTIONS + 1):
         at, weight, value = _evaluated(leg, method, begin, end, values)
         error, size = _errors(value[..., :exact], end - begin)
+        # the scale is that of the first division, so that the criterion does not change from one to the next
         scale, energy = scale or float(size.sum()), max(energy, float(np.abs(value[..., exact:]).max(initial=0.0)))
         share = (end - begin) / span + SHARE_OF_ANY_INTERVAL
         accurate = error <= method.rtol * (size + scale * share) + ROUNDING_OF_ENERGY * energy * share
@@ -160,6 +161,7 @@ def _intervals(leg: Leg, times: Floats) -> tuple[Floats, Floats]:
     parts = np.maximum(1, np.ceil(np.diff(grid) / longest).astype(int))
     number = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
     first, width = np.repeat(grid[:-1], parts), np.repeat(np.diff(grid) / parts, parts)
+    # the ends are the next begins: sums of widths would not meet the outputs exactly
     begin = first + number * width
     return begin, np.append(begin[1:], grid[-1])
 
@@ -190,6 +192,7 @@ def _errors(values: Floats, widths: Floats) -> tuple[Floats, Floats]:
     difference = half * np.abs(np.einsum("j,kjv->kv", KRONROD - GAUSS, values))
     variation = half * np.einsum("j,kjv->kv", KRONROD, np.abs(values - mean[:, None]))
     safe = np.where(variation > 0, variation, 1.0)
+    # 200 and 1.5 are the empirical constants of QUADPACK (Piessens et al. 1983)
     error = np.where(variation > 0, variation * np.minimum(1.0, 200 * difference / safe) ** 1.5, difference)
     size = half * np.einsum("j,kjv->kv", KRONROD, np.abs(values))
     return error.sum(axis=1), size.sum(axis=1)

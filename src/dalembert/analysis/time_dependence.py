@@ -33,6 +33,7 @@ def free_of_time(expression: Any, rates: Sequence[Any], symbols: StateSymbols, i
         return False
     slope = derivative(expression, symbols.time)
     present = [v for v in rates if v in graph.free_symbols(expression)]
+    # ∂ᵥ(∂ₜψ/ψ) = 0, multiplied by ψ², so that nothing is divided by a ψ that may vanish
     return all(is_zero(derivative(slope, v) * expression - slope * derivative(expression, v)) for v in present)
 
 
@@ -49,6 +50,7 @@ def time_free_on_surface(phi: Any, symbols: StateSymbols) -> bool:
     parts = without_dirac_deltas((phi, derivative(phi, symbols.time), *gradient(phi, present)))
     functions = numeric_function(unknowns, parts, "mpmath")
     slots = [unknowns.index(q) for q in present]
+    # eight points, because at some the iteration may not converge or ∂φ/∂t may vanish by chance
     found = [slope for seed in range(8) if (slope := _slope_on_surface(functions, slots, unknowns, seed)) is not None]
     return bool(found) and max(found) < EXACT
 
@@ -63,6 +65,7 @@ def _slope_on_surface(functions: Any, slots: list[int], unknowns: Sequence[Any],
                 size = sum(a * a for a in normal)
                 if abs(phi) < _ON_SURFACE * mpmath.sqrt(size):
                     return abs(slope) / mpmath.sqrt(size)
+                # the parameters and time keep their random values: only the coordinates move onto the surface
                 for slot, a in zip(slots, normal, strict=True):
                     x[slot] -= phi * a / size
         except (ZeroDivisionError, ValueError, TypeError):
