@@ -43,6 +43,7 @@ class Drift(ABC):
     @property
     def in_machine_code(self) -> bool:
         """Whether ``gains`` and ``projections`` describe it completely, so that the compiled integrator supports it."""
+        # another correction is a Python function, which machine code cannot call
         return type(self).correct is Drift.correct
 
     def correct(self, dynamics: Dynamics, q: Array, qd: Array, t: Any, p: Any, rows: Any) -> tuple[Array, Array]:
