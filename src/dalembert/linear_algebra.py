@@ -150,6 +150,11 @@ def null_space(A: Floats, tolerance: float = RANK_TOLERANCE) -> Floats:
     return rows[_count(values, tolerance) :]
 
 
+def null_spaces(A: Floats, dimension: int) -> Floats:
+    """Return orthonormal bases (k, n, dimension) of the null spaces of k matrices A (k, m, n), all of one dimension."""
+    return np.linalg.svd(A)[2][:, A.shape[2] - dimension :].swapaxes(1, 2)
+
+
 def row_space(A: Floats, tolerance: float = RANK_TOLERANCE) -> Floats:
     """Return an orthonormal basis (k, n) of the row space of A."""
     _, values, rows = np.linalg.svd(A, full_matrices=False)
