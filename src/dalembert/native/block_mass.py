@@ -89,7 +89,7 @@ class BlockMass:
         if self.is_diagonal:
             with np.errstate(divide="ignore"):
                 np.divide(1.0, self.values, out=self.weights)
-            # scaled to the diagonal entry, a block of one has the pivot one, or minus one if its mass is negative
+            # relative to the diagonal entry, hence the sign: a negative mass has a negative pivot
             self.pivots[:] = np.sign(self.values)
             return
         own = self.values[self.diagonal_places[self.alone]]
