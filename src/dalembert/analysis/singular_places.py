@@ -136,7 +136,7 @@ def _factor(base: Any, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], 
 
 def _real(values: Sequence[Any], count: int) -> Any:
     """Return values at ``count`` states as a real array (values, count); what is not real becomes NaN."""
-    found = np.empty((len(values), count), complex)
+    found: Any = np.empty((len(values), count), complex)
     for row, value in zip(found, values, strict=True):
         row[:] = value  # an entry that does not depend on the state is one number for all states
     return np.where(found.imag == 0, found.real, np.nan)
